@@ -1,6 +1,6 @@
 /**
- * Mounts a gateway in Express 4 and 5, and gives the failures of a body parser that ran before it
- * the gateway's own words.
+ * Mounts a gateway in Express 4 and 5, and answers failures of an earlier body parser in the
+ * gateway's error format.
  */
 import type { ErrorCode } from '../src/errors.ts';
 import type { GatewayHandler } from '../src/http.ts';
@@ -13,10 +13,13 @@ export type { AdapterOptions } from './record.ts';
 
 type Next = (error?: unknown) => void;
 
-/** A middleware as `app.use` takes it, without Express's types: a host may have either version. */
+/**
+ * A middleware for `app.use`. Declared without Express's types, because a host may have either
+ * version.
+ */
 export type ExpressHandler = (req: HostRequest, res: HostResponse, next: Next) => void;
 
-/** An error-handling middleware as `app.use` takes it. */
+/** An error-handling middleware for `app.use`. */
 export type ExpressErrorHandler = (
   error: unknown,
   req: HostRequest,
@@ -25,8 +28,8 @@ export type ExpressErrorHandler = (
 ) => void;
 
 /**
- * Answers the gateway's requests and passes every other on. Works under any prefix and in nested
- * routers; mounted at `/v1`, it needs a second mount at `/v1beta` for the native protocol.
+ * Answers the gateway's requests and passes all others on. Works under any prefix and in nested
+ * routers; mounted at `/v1`, it needs a second mount at `/v1beta` for the native (Gemini) API.
  *
  * ```ts
  * app.use(expressAdapter(gateway));   // before express.json()
@@ -41,9 +44,9 @@ export function expressAdapter(
 }
 
 /**
- * Answers in the caller's dialect what a body parser, or whatever else of the host ran before the
- * gateway, refused with a 4xx on one of the gateway's paths; Express would send a page of HTML.
- * Every other error goes on to the host. Mount it where the adapter is mounted, after both.
+ * Answers 4xx errors of a body parser, or other middleware that ran before the gateway, in the
+ * error format of the caller's API, if the path is the gateway's; Express would send an HTML page.
+ * All other errors are passed to the host. Mount it where the adapter is mounted, after both.
  *
  * ```ts
  * app.use('/llm', express.json(), expressAdapter(gateway), expressErrorHandler(gateway));
@@ -70,35 +73,35 @@ export function expressErrorHandler(
 
 type Refusal = readonly [ErrorCode, string];
 
-const tooLarge: Refusal = ['body_too_large', 'The request body is too large; send a smaller one.'];
-const notOurType: Refusal = [
+const tooLarge: Refusal = ['body_too_large', 'The request body is too large. Send a smaller one.'];
+const wrongMediaType: Refusal = [
   'unsupported_media_type',
   'Send the request body as application/json in UTF-8.',
 ];
 const unreadable: Refusal = [
   'invalid_request',
-  'The request could not be read; check its headers and its body.',
+  'The request could not be read. Check its headers and its body.',
 ];
 
-/** The `type` of body-parser's errors, of those for which there is more to say than the status. */
+/** The errors of body-parser, by `type`, for which there is more to say than the status. */
 const refusals: ReadonlyMap<unknown, Refusal> = new Map<unknown, Refusal>([
   ['entity.too.large', tooLarge],
   ['entity.parse.failed', ['invalid_request', 'The request body is not valid JSON.']],
   [
     'encoding.unsupported',
-    ['unsupported_media_type', 'Send the request body without that content-encoding.'],
+    ['unsupported_media_type', 'Send the request body without this content-encoding.'],
   ],
-  ['charset.unsupported', notOurType],
+  ['charset.unsupported', wrongMediaType],
   ['request.aborted', ['invalid_request', 'The request body ended before it was complete.']],
 ]);
 
-/** In fixed words: the error's own may quote the body. */
+/** A fixed message, because the error's own may quote the body. */
 function refusalOf(error: unknown): Refusal | undefined {
   const known = refusals.get(memberOf(error, 'type'));
   if (known !== undefined) return known;
 
   const status = memberOf(error, 'status') ?? memberOf(error, 'statusCode');
-  // Only what a parser says of a body: a host's own 401 or 429 keeps its meaning.
+  // Only statuses of body parsers: a host's own 401 or 429 is passed on.
   switch (status) {
     case 400:
     case 422:
@@ -106,13 +109,13 @@ function refusalOf(error: unknown): Refusal | undefined {
     case 413:
       return tooLarge;
     case 415:
-      return notOurType;
+      return wrongMediaType;
     default:
-      return isVerdict(error) ? unreadable : undefined;
+      return isVerifyError(error) ? unreadable : undefined;
   }
 }
 
-/** What the host's own `verify` of a body-parser said, a 403 by default. */
-function isVerdict(error: unknown): boolean {
+/** Whether the error is from the host's `verify` function for body-parser, a 403 by default. */
+function isVerifyError(error: unknown): boolean {
   return memberOf(error, 'type') === 'entity.verify.failed';
 }

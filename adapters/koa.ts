@@ -1,6 +1,6 @@
 /**
- * Mounts a gateway in Koa 2 and 3 as one middleware among others: the answer is set on the context
- * and Koa sends it, so that the host's own middleware keeps working.
+ * Mounts a gateway in Koa 2 and 3 as a middleware: the reply is set on the context and sent by Koa,
+ * so that the host's other middleware keeps working.
  */
 import type { Readable } from 'node:stream';
 import type { GatewayHandler, GatewayResponse, ReplyBody } from '../src/http.ts';
@@ -19,7 +19,10 @@ import {
 export type { HostRequest, HostResponse } from './host.ts';
 export type { AdapterOptions } from './record.ts';
 
-/** What the adapter needs of Koa's context, without Koa's types: a host may have either version. */
+/**
+ * The parts of Koa's context that the adapter uses. Declared without Koa's types, because a host
+ * may have either version.
+ */
 export interface KoaContext {
   readonly req: HostRequest;
   readonly res: HostResponse;
@@ -31,15 +34,15 @@ export interface KoaContext {
   onerror(this: KoaContext, error: unknown): void;
 }
 
-/** A middleware as `app.use`, `mount` and `router.all` take it. Its own failures never reject. */
+/** A middleware for `app.use`, `mount` and `router.all`. Never rejects for its own failures. */
 export type KoaHandler = (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>;
 
 /**
- * Answers the gateway's requests; paths that are not the gateway's, and `OPTIONS`, go to `next`.
- * `koa-mount` needs no options; for the `prefix` of `@koa/router`, which leaves the path as it is,
- * give the same as `basePath`.
+ * Answers the gateway's requests; other paths, and `OPTIONS`, go to `next`. `koa-mount` needs no
+ * options. For the `prefix` of `@koa/router`, which does not change the path, set `basePath` to the
+ * same value.
  *
- * A streamed answer is sent after the middleware has returned: a logger that awaits `next` sees its
+ * A streamed reply is sent after the middleware has returned: a logger that awaits `next` sees its
  * beginning, not its end.
  *
  * ```ts
@@ -49,23 +52,24 @@ export type KoaHandler = (ctx: KoaContext, next: () => Promise<unknown>) => Prom
 export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}): KoaHandler {
   checkMount('koaAdapter', gateway, options);
   const state = adapterState();
-  const quietHangUps = hangUpsQuieted();
+  const ignoreDisconnects = disconnectFilter();
   return async (ctx, next) => {
     const { req, res } = ctx;
-    // `ctx.path` would hide an absolute-form target; koa-mount strips `req.url` just the same.
+    // Not `ctx.path`, which hides an absolute-form target; koa-mount also strips `req.url`.
     const path = mountedPath(req.url ?? '', ctx.originalUrl, options);
     if (req.method === 'OPTIONS' || !gateway.owns(path)) {
       await next();
       return;
     }
-    quietHangUps(ctx);
+    ignoreDisconnects(ctx);
     try {
-      const visit = adaptRequest(req, res, path, ctx.request, state);
-      const reply = await gateway.handle(visit.request);
-      visit.isAnswered = true;
+      const adapted = adaptRequest(req, res, path, ctx.request, state);
+      const reply = await gateway.handle(adapted.request);
+      adapted.isAnswered = true;
       setReply(ctx, reply, state);
     } catch {
-      // Only a context the host has wrapped can have thrown; the caller is not left waiting for it.
+      // Only a context wrapped by the host can throw here. The connection is closed, so that the
+      // caller does not wait.
       cutOff(res);
     }
   };
@@ -77,19 +81,19 @@ function setReply(ctx: KoaContext, reply: GatewayResponse, state: AdapterState):
   state.lingering.expectReply(ctx.req, ctx.res);
   ctx.status = status;
   ctx.set(headersFor(ctx.res, headers));
-  // Behind the headers, so that Koa need not guess a type.
+  // After the headers, so that Koa does not guess a content type.
   ctx.body = 'sendTo' in body ? streamOf(ctx, body) : bufferOf(body);
 }
 
-/** Koa takes other bytes for an object to write as JSON. */
+/** A Buffer, because Koa would serialise other byte arrays as JSON. */
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function streamOf(ctx: KoaContext, body: ReplyBody): Readable {
   const stream = body.readable();
-  // A reply that breaks off must not look whole: Koa 2 leaves the caller waiting there, and
-  // koa-compress does in either version.
+  // A failed reply must not look complete: Koa 2 would leave the caller waiting, and koa-compress
+  // does so in both versions.
   stream.once('close', () => {
     if (!stream.readableEnded) cutOff(ctx.res);
   });
@@ -98,27 +102,28 @@ function streamOf(ctx: KoaContext, body: ReplyBody): Readable {
 }
 
 /**
- * Koa would report a caller whose connection breaks as an error of the app, and Koa 3 every stream
- * that ends early, by its caller or by its upstream. The gateway's own events tell of both.
+ * Koa reports a caller's disconnect as an error of the app, and Koa 3 any stream that ends early.
+ * The gateway's own events already report both.
  *
- * One function serves all contexts of an app: where each had a closure of its own, V8 kept whole
- * calls from its young collector: a fifth of a call's time or more (docs/performance.md).
+ * One function serves all contexts of an app: with one closure for each, V8 kept whole calls out of
+ * its young-generation collector, which took a fifth of a call's time or more
+ * (docs/performance.md).
  */
-function hangUpsQuieted(): (ctx: KoaContext) => void {
-  let known: KoaContext['onerror'] | undefined;
-  let quieted: KoaContext['onerror'] | undefined;
+function disconnectFilter(): (ctx: KoaContext) => void {
+  let original: KoaContext['onerror'] | undefined;
+  let filtered: KoaContext['onerror'] | undefined;
   return (ctx) => {
-    if (quieted === undefined || ctx.onerror !== known) {
-      known = ctx.onerror;
-      quieted = swallowErrors(known);
+    if (filtered === undefined || ctx.onerror !== original) {
+      original = ctx.onerror;
+      filtered = swallowErrors(original);
     }
-    ctx.onerror = quieted;
+    ctx.onerror = filtered;
   };
 }
 
 function swallowErrors(report: KoaContext['onerror']): KoaContext['onerror'] {
   return function quiet(this: KoaContext, error) {
-    if (!isPrematureClose(error) && !isOfCaller(error, this)) report.call(this, error);
+    if (!isPrematureClose(error) && !isCallerDisconnect(error, this)) report.call(this, error);
   };
 }
 
@@ -127,17 +132,17 @@ function isPrematureClose(error: unknown): boolean {
 }
 
 /**
- * The very error of the caller's socket, unless the response was destroyed with it from our side:
- * an `ECONNRESET` of anybody else is the app's to hear. Where Node's parser could not read what the
- * connection brought, in this request or in one behind it, the socket breaks with that error, or
- * with another one that came of the attempt to answer it.
+ * Whether the error is that of the caller's socket, and not one with which the response was
+ * destroyed on this side: an `ECONNRESET` from elsewhere is for the app to handle. If Node's parser
+ * fails on this or a later request, the socket fails with that error, or with one from the attempt
+ * to answer it.
  */
-function isOfCaller(error: unknown, { req, res }: KoaContext): boolean {
+function isCallerDisconnect(error: unknown, { req, res }: KoaContext): boolean {
   if (!(error instanceof Error) || error === res.errored) return false;
   const { socket } = req;
-  return error === socket.errored || (isOfParser(error) && socket.destroyed);
+  return error === socket.errored || (isParserError(error) && socket.destroyed);
 }
 
-function isOfParser(error: Error): boolean {
+function isParserError(error: Error): boolean {
   return 'bytesParsed' in error && 'code' in error && String(error.code).startsWith('HPE_');
 }

@@ -1,31 +1,37 @@
 /**
- * Makes sure that a reply arrives which was given before the request's body had been received, such
- * as a 401 or a 413. Where a server closes a connection with bytes of the body still unread, the
- * operating system sends a reset, and a caller that sends its body to the end before it reads loses
- * the reply. So the connection stays open for a while and its bytes are discarded, as nginx does
- * (`lingering_close`). Not an entry point.
+ * Makes sure that a reply arrives that was sent before the request body was received, such as a 401
+ * or a 413. If a server closes a connection with unread bytes, the operating system sends a reset,
+ * and a caller that sends its whole body before it reads loses the reply. So the connection stays
+ * open for a while and its bytes are discarded, as with nginx's `lingering_close`. Not an entry
+ * point.
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../src/clock.ts';
 import type { HostRequest, HostResponse } from './host.ts';
 
-/** How long, and for how many connections, bytes are discarded. */
+/** The limits for discarding bytes. */
 export interface LingerLimits {
-  /** Without a byte. */
+  /** The maximum time without a byte. */
   readonly silenceMs: number;
   readonly totalMs: number;
   readonly maxBytes: number;
-  /** At once; what is beyond is left to Node, which closes at once where the reply says `close`. */
+  /**
+   * The maximum number of connections at once; others are left to Node, which closes them
+   * immediately if the reply has `connection: close`.
+   */
   readonly maxConnections: number;
   readonly clock: Pick<Clock, 'monotonicMs' | 'every'>;
 }
 
-/** One adapter's connections whose callers are still sending. */
+/** The connections of one adapter whose callers are still sending. */
 export interface Lingering {
-  /** Called right before a reply is written. Costs nothing where the whole body has come. */
+  /**
+   * Must be called right before a reply is written. Does nothing if the whole body has been
+   * received.
+   */
   expectReply(req: HostRequest, res: HostResponse): void;
-  /** How many connections there are at the moment. */
+  /** The number of such connections. */
   size(): number;
 }
 
@@ -45,7 +51,7 @@ const defaults: LingerLimits = {
 
 const checkMs = 500;
 
-/** What is being discarded, and since when. */
+/** The state of one connection. */
 interface Discarding {
   readonly startedMs: number;
   lastByteMs: number;
@@ -53,7 +59,7 @@ interface Discarding {
   readonly giveUp: () => void;
 }
 
-/** Nothing is discarded yet. */
+/** Starts without connections. */
 export function lingering(limits: Partial<LingerLimits> = {}): Lingering {
   const { silenceMs, totalMs, maxBytes, maxConnections, clock } = { ...defaults, ...limits };
   const open = new Set<Discarding>();
@@ -67,8 +73,9 @@ export function lingering(limits: Partial<LingerLimits> = {}): Lingering {
   };
 
   /**
-   * Discards what comes from `source` until that ends, its connection closes, or a limit is
-   * reached. Node does not close a request that was answered before its connection broke.
+   * Discards data from `source` until it ends, its connection closes, or a limit is reached. The
+   * connection is watched too, because Node does not close a request that was answered before its
+   * connection failed.
    */
   const discard = (source: Readable, connection: Readable, stop: () => void): void => {
     const nowMs = clock.monotonicMs();
@@ -99,9 +106,10 @@ export function lingering(limits: Partial<LingerLimits> = {}): Lingering {
 
   const overHttp1 = (req: HostRequest, res: HostResponse): void => {
     const { socket } = req;
-    // Node hides the rest of a body from us if nobody has begun to read it when the reply ends.
+    // Resumed, because Node dumps the rest of a body that no one has begun to read when the reply
+    // ends.
     req.resume();
-    // Node calls this once a reply that ends its connection has gone out.
+    // Node calls this when a reply that ends its connection has been sent.
     socket.destroySoon = () => {
       restoreDestroySoon(socket);
       if (req.complete || socket.destroyed || open.size >= maxConnections) {
@@ -113,20 +121,21 @@ export function lingering(limits: Partial<LingerLimits> = {}): Lingering {
       socket.once('end', () => socket.destroy());
       discard(socket, socket, () => socket.destroy());
     };
-    // After Node's own listener, which closes the connection or keeps it for the next request.
+    // Runs after Node's own listener, which closes the connection or keeps it for the next request.
     res.once('finish', () => {
       restoreDestroySoon(socket);
-      const isKept = socket.writable && !req.complete && !req.destroyed;
-      if (isKept && open.size < maxConnections) discard(req, socket, () => socket.destroy());
+      const staysOpen = socket.writable && !req.complete && !req.destroyed;
+      if (staysOpen && open.size < maxConnections) discard(req, socket, () => socket.destroy());
     });
   };
 
   const overHttp2 = (req: HostRequest, res: HostResponse): void => {
     const { stream } = res;
-    // The response itself tells of its end only when the stream has closed, which waits for us.
+    // The stream, because the response emits its end only when the stream has closed, which this
+    // code delays.
     stream?.once('finish', () => {
       if (req.complete) return;
-      // Without an error: the reply is whole, and only the rest of the body is unwanted.
+      // No error: the reply is complete, and only the rest of the body is unwanted.
       const stop = (): void => stream.close(noError);
       if (open.size < maxConnections) discard(req, req, stop);
       else stop();
@@ -146,21 +155,22 @@ export function lingering(limits: Partial<LingerLimits> = {}): Lingering {
 /** `NGHTTP2_NO_ERROR` */
 const noError = 0;
 
-/** Takes our own method away again, which hides that of Node. */
+/** Removes the override of Node's method. */
 function restoreDestroySoon(socket: Socket): void {
   Reflect.deleteProperty(socket, 'destroySoon');
 }
 
 /**
- * Keeps what still comes from Node's parser: a request that stands behind a connection's last reply
- * must not run. Listening for data makes Node give the socket's bytes back to its listeners, of
- * which the parser's own is one. The socket takes itself for one that is reading, because the
- * parser has stopped it behind its back; an empty chunk ends that reading, and the next one starts.
+ * Detaches Node's parser, so that a request after a connection's last reply does not run. Listening
+ * for data makes Node pass the socket's bytes to its listeners, one of which is the parser's. The
+ * socket believes that it is reading, because the parser stopped it internally; an empty chunk ends
+ * that read, and the next one starts.
  */
 function detachParser(socket: Socket): void {
   socket.on('data', () => {});
   socket.removeAllListeners('data');
-  // The parser would take the end for a request that is cut, and tell the host of an error.
+  // Otherwise the parser would take the end for an incomplete request, and report an error to the
+  // host.
   socket.removeAllListeners('end');
   socket.push('');
 }

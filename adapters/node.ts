@@ -1,5 +1,5 @@
 /**
- * Mounts a gateway on `node:http`, on HTTP/2's compatibility API, and in whatever is connect-style.
+ * Mounts a gateway on `node:http`, on HTTP/2's compatibility API, and in connect-style frameworks.
  */
 import type { GatewayHandler } from '../src/http.ts';
 import { cutOff, type HostRequest, type HostResponse } from './host.ts';
@@ -16,7 +16,7 @@ import {
 export type { HostRequest, HostResponse } from './host.ts';
 export type { AdapterOptions } from './record.ts';
 
-/** A listener for `createServer`, and a middleware wherever `next` is passed. Never throws. */
+/** A listener for `createServer`, or a middleware if called with `next`. Never throws. */
 export type NodeHandler = (
   req: HostRequest,
   res: HostResponse,
@@ -24,11 +24,11 @@ export type NodeHandler = (
 ) => void;
 
 /**
- * Answers the gateway's requests. Paths that are not the gateway's, and `OPTIONS` (the host's CORS
- * layer answers it), go to `next`; where there is none, the gateway answers those too.
+ * Answers the gateway's requests. Other paths, and `OPTIONS` (which the host's CORS middleware
+ * answers), go to `next`; without `next` the gateway answers them too.
  *
- * Mount it before body parsers: it then forwards the caller's bytes exactly and with its own
- * limits.
+ * Mount it before body parsers, so that the caller's bytes are forwarded unchanged and the
+ * gateway's own limits apply.
  *
  * ```ts
  * createServer(nodeAdapter(gateway)).listen(8787);
@@ -55,12 +55,13 @@ async function answer(
   res: HostResponse,
 ): Promise<void> {
   try {
-    const visit = adaptRequest(req, res, path, req, state);
-    const reply = await gateway.handle(visit.request);
-    visit.isAnswered = true;
+    const adapted = adaptRequest(req, res, path, req, state);
+    const reply = await gateway.handle(adapted.request);
+    adapted.isAnswered = true;
     sendReply(req, res, reply, state);
   } catch {
-    // Only a wrapper of the host's can have thrown; the caller is not left waiting for it.
+    // Only a wrapper of the host can throw here. The connection is closed, so that the caller does
+    // not wait.
     cutOff(res);
   }
 }

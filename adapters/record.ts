@@ -1,6 +1,6 @@
 /**
- * The neutral record as the adapters share it: how a request of a host becomes one, and how its
- * answer is written onto a response of `node:http` or HTTP/2. Not an entry point.
+ * Shared by the adapters: converts a host's request to a `GatewayRequest`, and writes a
+ * `GatewayResponse` to a response of `node:http` or HTTP/2. Not an entry point.
  */
 import type { GatewayRequest, GatewayResponse, HeaderMap } from '../src/http.ts';
 import {
@@ -15,10 +15,10 @@ import {
 import { bodyOf, type Warn, warnOnce } from './host-body.ts';
 import { type Lingering, lingering } from './linger.ts';
 
-/** How an adapter is mounted, where the host's own routing does not say it all. */
+/** Options for mounts that the host's own routing does not fully describe. */
 export interface AdapterOptions {
   /**
-   * A prefix to take off the path where no router does: `/llm` for a bare server that serves the
+   * A prefix to remove from the path if no router does: `/llm` for a bare server that serves the
    * gateway at `/llm/v1`, or the `prefix` of `@koa/router`. Paths outside it are not the gateway's.
    * It begins with a slash and does not end with one.
    */
@@ -26,9 +26,9 @@ export interface AdapterOptions {
 }
 
 /**
- * Says at start-up what could not work later.
+ * Validates the arguments at start-up.
  *
- * @throws ConfigurationError by its name: adapters take no values from `src`
+ * @throws ConfigurationError by name only, because adapters import no values from `src`
  */
 export function checkMount(adapter: string, gateway: unknown, options: unknown): void {
   const problem = gatewayProblem(gateway) ?? optionsProblem(options);
@@ -45,42 +45,42 @@ function gatewayProblem(gateway: unknown): string | undefined {
   );
   return isGateway
     ? undefined
-    : 'gateway must be an object with owns(), handle(), refuse(). createGateway() makes one.';
+    : 'gateway must be an object with owns(), handle(), refuse(). createGateway() creates one.';
 }
 
 function optionsProblem(options: unknown): string | undefined {
   if (typeof options !== 'object' || options === null) {
-    return "options must be an object. Write { basePath: '/llm' }, or leave it out.";
+    return "options must be an object, such as { basePath: '/llm' }. Or leave it out.";
   }
   const unknown = Object.keys(options).find((name) => name !== 'basePath');
   if (unknown !== undefined) {
-    return `options.${unknown} does not exist. Take it out; basePath is the only option.`;
+    return `options.${unknown} does not exist. Remove it; basePath is the only option.`;
   }
   const basePath = memberOf(options, 'basePath');
   if (basePath === undefined) return undefined;
   return typeof basePath === 'string' && /^(?:\/[^/?#\s]+)+$/.test(basePath)
     ? undefined
-    : "options.basePath must be a path such as '/llm': with a slash before, and none after. " +
-        'Leave it out where nothing stands before /v1.';
+    : "options.basePath must be a path such as '/llm': with a leading slash and no trailing one. " +
+        'Leave it out if there is no prefix before /v1.';
 }
 
 /**
- * The path as the gateway knows it, under whatever prefix it is mounted: what is left of the path
- * if that begins with a version, else that behind the mount's last segment. The mount is what the
- * host took off `originalUrl`, so that nested routers and connect need no rule of their own. All on
- * raw bytes, nothing decoded (SECURITY T18). What can't be ours comes back as something nobody
- * owns.
+ * The path as the gateway knows it, under any mount: the rest of the path if it begins with a
+ * version, or else with the last segment of the mount before it. The mount is the part that the
+ * host removed from `originalUrl`, so nested routers and connect need no special rules. Works on
+ * raw text, without decoding. Paths that can't be the gateway's are mapped to one that it does not
+ * serve.
  */
 export function mountedPath(url: string, originalUrl: string, options: AdapterOptions): string {
   const full = pathOf(originalUrl);
-  // An absolute-form target (RFC 9112 §3.2.2) is for a proxy, and `*` is for the server.
+  // An absolute-form target (RFC 9112 §3.2.2) is for a proxy, and `*` for the server itself.
   if (!full.startsWith('/')) return full;
 
   const prefix = options.basePath ?? '';
   const path = pathOf(url);
   if (!path.startsWith(prefix)) return '';
   const left = path.slice(prefix.length);
-  // koa-mount takes the slash off as well where the mount was written with one: `/v1/`.
+  // koa-mount also removes the slash if the mount has a trailing one: `/v1/`.
   const rest = left.startsWith('/') || prefix !== '' ? left : `/${left}`;
   if (!rest.startsWith('/')) return '';
 
@@ -89,25 +89,28 @@ export function mountedPath(url: string, originalUrl: string, options: AdapterOp
   return mount.slice(mount.lastIndexOf('/')) + rest;
 }
 
-/** What one adapter keeps from request to request. */
+/** The state of an adapter. */
 export interface AdapterState {
   readonly warn: Warn;
   readonly lingering: Lingering;
 }
 
-/** The state of an adapter that has served nothing yet. */
+/** Creates the state of an adapter. */
 export function adapterState(): AdapterState {
   return { warn: warnOnce(), lingering: lingering() };
 }
 
-/** A request's record, and the moment at which its answer becomes the adapter's to write. */
+/** A converted request, and whether its reply is being written. */
 export interface AdaptedRequest {
   readonly request: GatewayRequest;
-  /** From here on the response is ended by the adapter, not by the host over its head. */
+  /**
+   * Set when the adapter writes the reply: from then on an end of the response is not an act of the
+   * host.
+   */
   isAnswered: boolean;
 }
 
-/** The visit of a request whose path was found by {@link mountedPath}. */
+/** Converts a request whose path was computed by {@link mountedPath}. */
 export function adaptRequest(
   req: HostRequest,
   res: HostResponse,
@@ -120,7 +123,7 @@ export function adaptRequest(
   const url = req.url ?? '';
   const body = bodyOf(req, res, parsed, warn);
   const listeners: (() => void)[] = [];
-  const visit: AdaptedRequest = {
+  const adapted: AdaptedRequest = {
     request: {
       method: req.method ?? 'GET',
       path,
@@ -134,18 +137,19 @@ export function adaptRequest(
           return;
         }
         listeners.push(listener);
-        if (listeners.length === 1) res.on('close', () => tellHangUp(res, visit, listeners));
+        if (listeners.length === 1)
+          res.on('close', () => notifyDisconnect(res, adapted, listeners));
       },
     },
     isAnswered: false,
   };
-  return visit;
+  return adapted;
 }
 
-/** These tell of the bytes on the wire, which whoever read the body has unpacked. */
+/** These headers describe the bytes on the wire, which the host's parser has already decoded. */
 const wireOnly = { 'content-encoding': undefined, 'content-length': undefined };
 
-/** Writes an answer; where nobody can have it any more, lets go of what was to be streamed. */
+/** Writes a reply; discards it if it can no longer be received. */
 export function sendReply(
   req: HostRequest,
   res: HostResponse,
@@ -157,7 +161,7 @@ export function sendReply(
 
   const { body } = reply;
   if (res.req.method === 'HEAD') {
-    // HTTP/2 has closed the stream with the headers, and takes a write for an error.
+    // HTTP/2 has closed the stream after the headers, and treats a write as an error.
     res.end();
     return discard(reply);
   }
@@ -165,18 +169,19 @@ export function sendReply(
     res.end(body);
     return;
   }
-  // A host that ends the response under our hands (a timeout) must not make the next write fatal.
+  // A host that ends the response meanwhile (a timeout) must not make the next write fatal.
   res.on('error', () => res.destroy());
   body.sendTo(res);
 }
 
-/** Gives up an answer that nobody will read, which stops its upstream. */
+/** Discards a reply that will not be read, which aborts its upstream. */
 export function discard({ body }: GatewayResponse): void {
   if ('sendTo' in body) body.readable().destroy();
 }
 
 /**
- * False where somebody else answered first, or Node or a host's wrapper would not take the head.
+ * Writes status and headers. Returns false if the host has already answered, or if Node or a
+ * wrapper of the host rejects them.
  */
 function wroteHead(res: HostResponse, { status, headers }: GatewayResponse): boolean {
   if (isGone(res) || res.headersSent) return false;
@@ -184,16 +189,19 @@ function wroteHead(res: HostResponse, { status, headers }: GatewayResponse): boo
     res.writeHead(status, headersFor(res, headers));
     return true;
   } catch {
-    // There is no answer left that could be trusted to be written, and a silent caller would wait.
+    // No other reply can be expected to work, and without one the caller would wait.
     cutOff(res);
     return false;
   }
 }
 
-/** The gateway's headers beside the host's own: `vary` adds to what its CORS layer said. */
+/**
+ * The gateway's headers, merged with the host's: `vary` is added to the value of the host's CORS
+ * middleware.
+ */
 export function headersFor(res: HostResponse, headers: HeaderMap): HeaderMap {
   const vary = res.getHeader('vary');
-  // HTTP/2 knows no `connection`, and Node throws at it.
+  // HTTP/2 has no `connection` header, and Node throws on it.
   const isRefused = headers.connection !== undefined && res.stream !== undefined;
   if (vary === undefined && !isRefused) return headers;
   const { connection, ...rest } = headers;
@@ -202,15 +210,18 @@ export function headersFor(res: HostResponse, headers: HeaderMap): HeaderMap {
 }
 
 /**
- * `'close'` before we ended the response is the one sign that nobody waits for us: `req` closes as
- * soon as its body was read, and HTTP/2 calls a cancelled response finished (SECURITY D12). The
- * caller has left, or the host has ended the response by itself, such as at a timeout of its own.
- * One listener on the response serves all of ours: a host's must not be the eleventh, which Node
- * warns of.
+ * Reports a disconnect, or that the host has ended the response itself, for example on a timeout.
+ * `close` on the response before the adapter has ended it is the only reliable sign: `req` closes
+ * as soon as its body has been read, and HTTP/2 reports a cancelled response as finished. One
+ * listener serves all listeners of the gateway, because an eleventh listener would make Node warn.
  */
-function tellHangUp(res: HostResponse, visit: AdaptedRequest, listeners: (() => void)[]): void {
-  if (visit.isAnswered && res.writableEnded) return;
-  for (const tell of listeners.splice(0)) tell();
+function notifyDisconnect(
+  res: HostResponse,
+  adapted: AdaptedRequest,
+  listeners: (() => void)[],
+): void {
+  if (adapted.isAnswered && res.writableEnded) return;
+  for (const notify of listeners.splice(0)) notify();
 }
 
 function pathOf(url: string): string {

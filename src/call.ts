@@ -1,39 +1,42 @@
-/** A call: a request read and found well-formed, with what later stages need to know of it. */
+/**
+ * A call: a request that has been read and validated, with the properties that later stages need.
+ */
 import type { Body } from './bytes/body/body.ts';
 import type { Member } from './bytes/json/scan/scan.ts';
 import type { CostMember } from './money.ts';
 import type { ProtocolName, ReachMember } from './ports/catalog.ts';
 
 /**
- * How the reply is laid out: one document, server-sent events, or Google's array written piecemeal.
+ * The framing of the reply: one JSON document, server-sent events, or Gemini's array that is
+ * written element by element.
  */
 export type Framing = 'json' | 'sse' | 'json_array';
 
-/** The name of an operation: what a dialect's paths and codecs are found by. */
+/** The name of an operation, by which a dialect's paths and codecs are found. */
 export type OperationName = 'content' | 'images' | 'count_tokens';
 
-/** What a call asks an upstream to do, and what follows from it for every stage. */
+/** An operation that a call asks an upstream to do, with the properties that stages need. */
 export interface Operation {
   readonly name: OperationName;
-  /** Neither held nor charged. */
+  /** No quota is held or charged. */
   readonly isFree: boolean;
   /**
-   * Bought with the request: it goes out once, on a connection of its own, and is finished and
-   * charged though its caller leaves.
+   * Billed when sent: it is sent at most once, on a new connection, and is completed and charged
+   * even if its caller disconnects.
    */
   readonly isBoughtOnce: boolean;
-  /** The reply is images, and its usage says how many. */
+  /** The reply consists of images, and its usage counts them. */
   readonly makesImages: boolean;
-  /** The column of the charge policy. */
+  /** The column of the charge policy that applies. */
   chargedAs(framing: Framing): 'whole' | 'streamed' | 'image';
-  /** Calls that keep their callers waiting alike for a first byte. */
+  /** The kind of reply by which times to a first byte are compared. */
   waitsAs(framing: Framing): 'whole' | 'streamed' | 'image' | 'count';
 }
 
 const byFraming = (framing: Framing): 'whole' | 'streamed' =>
   framing === 'json' ? 'whole' : 'streamed';
 
-/** Every operation by its name. */
+/** All operations by name. */
 export const operations: Readonly<Record<OperationName, Operation>> = {
   content: {
     name: 'content',
@@ -61,76 +64,82 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   },
 };
 
-/** What a part of a prompt is, where its bytes say little or nothing about its tokens. */
+/** The kind of a part of a prompt whose tokens can't be estimated from its bytes. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';
 
-/** One image, recording or document of a prompt, or one thing that it only names. */
+/** One image, recording or document in a prompt, or a reference to one. */
 export interface MediaUse {
   readonly kind: MediaKind;
-  /** The payload's bytes as they were sent, mostly Base64; 0 for a reference. */
+  /** The size of the payload as sent, mostly Base64; 0 for a reference. */
   readonly bytes: number;
-  /** Where it stands: `messages[0].content[1]`. */
+  /** Its path: `messages[0].content[1]`. */
   readonly at: string;
-  /** It names a file of the upstream account. */
+  /** It refers to a file of the upstream account. */
   readonly isFileId?: true;
 }
 
-/** The size of a request body, as far as its hold depends on it. */
+/** The parts of a request body's size on which its hold depends. */
 export interface PromptSize {
-  /** Every byte that may be text: the whole body but media payload and sealed reasoning. */
+  /** The bytes that may be text: the whole body except media payloads and encrypted reasoning. */
   readonly textBytes: number;
-  /** Bytes of signatures and encrypted reasoning, which only their provider can read. */
+  /** The bytes of signatures and encrypted reasoning, which only their provider can read. */
   readonly sealedBytes: number;
-  /** Elements of `messages` or `contents`. */
+  /** The number of elements in `messages` or `contents`. */
   readonly messages: number;
   readonly media: readonly MediaUse[];
 }
 
-/** A member of a call that raises its cost or reaches beyond it, with a value that matters. */
+/** A member that raises a call's cost or reaches beyond it, with a value that has an effect. */
 export interface GuardedUse {
   readonly row: CostMember | ReachMember;
-  /** Where it stands: `tools[1].googleSearch`. */
+  /** Its path: `tools[1].googleSearch`. */
   readonly at: string;
-  /** The models that it names; empty where it names none. */
+  /** The models that it names; empty if it names none. */
   readonly models: readonly string[];
-  /** The number it asks for, of tokens, answers or images; undefined where it is no number. */
+  /**
+   * The number of tokens, completions or images that it requests; undefined if the value is not a
+   * number.
+   */
   readonly amount?: number;
-  /** `output_modalities` only: what it requests beside text, in lower case. */
+  /** Only for `output_modalities`: the requested modalities other than text, in lower case. */
   readonly modalities?: readonly string[];
 }
 
-/** How much of the upstream a call can use up, by what the caller sent. The hold rests on it. */
+/**
+ * The maximum that a call can consume upstream, derived from the request. The hold is computed from
+ * it.
+ */
 export interface Demand {
   readonly prompt: PromptSize;
-  /** Chat's `prediction`: tokens of it that the model rejects are billed as output. */
+  /** The size of Chat's `prediction`: its rejected tokens are billed as output. */
   readonly predictedBytes: number;
-  /** The caller's own bound for one candidate, or undefined. */
+  /** The caller's output bound for one candidate; undefined if it sets none. */
   readonly maxOutputTokens: number | undefined;
-  /** `n` or `candidateCount`; images asked for. */
+  /** `n` or `candidateCount`, or the number of requested images. */
   readonly candidates: number;
-  /** Images only: what the price depends on. */
+  /** Only for images: the properties on which the price depends. */
   readonly size: string | undefined;
   readonly quality: string | undefined;
-  /** Mostly empty: see `protocols/guarded-members.ts`. */
+  /** Usually empty; see `protocols/guarded-members.ts`. */
   readonly guarded: readonly GuardedUse[];
 }
 
-/** A request that was read and found well-formed. */
+/** A request that has been read and validated. */
 export interface Call {
   readonly protocol: ProtocolName;
   readonly operation: Operation;
-  /** As the caller named it. */
+  /** The id that the caller sent. */
   readonly modelId: string;
   readonly framing: Framing;
-  /** The caller's bytes, scanned. */
+  /** The caller's bytes, after the scan. */
   readonly body: Body;
-  /** Their spans are places in the text of the body. */
+  /** The top-level members; their spans are offsets into the text of the body. */
   readonly members: readonly Member[];
   readonly demand: Demand;
-  /** Chat: what the caller wants its prompts cached under. */
+  /** Chat: the key under which the caller wants its prompts cached. */
   readonly promptCacheKey: string | undefined;
-  /** Chat streams: the caller itself asked for the usage frame. */
+  /** Chat streams: the caller requested the usage frame. */
   readonly wantsUsage: boolean;
-  /** The body has more values than a translation takes. */
+  /** The body has more values than a translation accepts. */
   readonly isTooComplex?: boolean;
 }

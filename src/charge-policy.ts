@@ -1,49 +1,47 @@
-/**
- * What each ending of a call costs its caller: one table, exported and tested as data. A host may
- * hand in its own.
- */
+/** The charge for each ending of a call, as a table that hosts can replace. */
 
-/** How a call ended, as far as money is concerned. */
+/** The ending of a call, as far as its charge depends on it. */
 export type CallEnding =
-  /** Refused by us, refused by the upstream, or never sent: surely nothing ran. */
+  /** Refused by the gateway or the upstream, or never sent: it surely did not run. */
   | 'not_run'
-  /** The whole reply came. */
+  /** The complete reply was received. */
   | 'complete'
-  /** A 2xx reply that broke off, or was no reply of its kind. */
+  /** A 2xx reply that was incomplete or invalid. */
   | 'truncated'
-  /** 5xx, reset or timeout before any output: it may have run. */
+  /** A 5xx, reset or timeout before any output: the call may have run. */
   | 'failed'
-  /** A stream that broke, or reported an error, after output had begun. */
+  /** A stream that failed or reported an error after output had begun. */
   | 'broken'
   /**
-   * The caller went away before the status line, of an upstream that was at work. Where an account
-   * kept it waiting, for 10 s or over a failed try, that is `failed`, at most three times a key and
-   * hour.
+   * The caller disconnected before the status line, from an upstream that was working. If an
+   * account kept it waiting for 10 s, or over a failed attempt, the ending is `failed` instead, at
+   * most three times per key and hour.
    */
   | 'left_early'
-  /** The caller went away while the reply was running. */
+  /** The caller disconnected while the reply was being sent. */
   | 'left'
-  /** We cut it: a time limit, the hold used up, or shutdown. */
+  /** The gateway ended it: a time limit, the hold was used up, or shutdown. */
   | 'cut';
 
 /**
- * `release`: the hold goes back, nothing is kept. `nothing`: settled with 0, kept as evidence.
- * `prompt`: the prompt's estimate. `usage`: the upstream's figures, else what was counted.
- * `observed`: the figures so far, else the prompt's estimate and what was counted. `pend`: the hold
- * stays for one long lease, then goes back, unless the host reconciles it.
+ * `release`: the hold is released, without a settlement. `nothing`: settled with 0, which keeps a
+ * record. `prompt`: the estimated prompt. `usage`: the usage that the upstream reported, else the
+ * counted output. `observed`: the usage reported so far, else the estimated prompt and the counted
+ * output. `pend`: the hold stays for one long lease and is then released, unless the host
+ * reconciles it.
  */
 export type ChargeRule = 'release' | 'nothing' | 'prompt' | 'usage' | 'observed' | 'pend';
 
-/** The three shapes a call's reply has. */
+/** The kinds of replies. */
 export type ReplyKind = 'whole' | 'streamed' | 'image';
 
-/** A rule for every ending and every kind of reply. */
+/** The rule for each ending and kind of reply. */
 export type ChargePolicy = Readonly<Record<CallEnding, Readonly<Record<ReplyKind, ChargeRule>>>>;
 
 /**
- * The default. Nothing is charged for no output: a gateway that charged prompts of failed streams
- * had to pay it back. Output that was forwarded is charged, and so is the prompt of a caller that
- * left a working upstream: gateways that did not were used for free.
+ * The default. Without output nothing is charged: a gateway that charged for the prompts of failed
+ * streams had to refund it. Output that was forwarded is charged, and so is the prompt of a caller
+ * that disconnected from a working upstream: gateways that did not charge it were used for free.
  */
 export const chargePolicy: ChargePolicy = {
   not_run: { whole: 'release', streamed: 'release', image: 'release' },

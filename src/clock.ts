@@ -1,16 +1,19 @@
-/** Time as the gateway sees it, so that tests bring their own. */
+/** The gateway's clock, which tests replace. */
 
-/** The port for time: `systemClock()` in a host's app, a fake in tests. */
+/** The port for time: `systemClock()` in production, a fake in tests. */
 export interface Clock {
   /** Unix milliseconds, for logs and periods. */
   now(): number;
-  /** Milliseconds that never jump, for waits. */
+  /** Milliseconds on a monotonic clock, for timeouts. */
   monotonicMs(): number;
-  /** Calls back again and again until the returned function is called; holds no process open. */
+  /**
+   * Calls `tick` repeatedly until the returned function is called. Does not keep the process
+   * running.
+   */
   every(intervalMs: number, tick: () => void): () => void;
 }
 
-/** The machine's own clock. */
+/** The system's clock. */
 export function systemClock(): Clock {
   return {
     now: () => Date.now(),

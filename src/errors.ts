@@ -1,9 +1,9 @@
 /**
- * Everything that can go wrong, as data: one union of codes, one table code → status, and the three
- * error classes a host may meet. A new failure is a new row here, not a new class.
+ * All errors of the gateway: one union of codes, one table from code to status, and the three error
+ * classes that a host may see. A new failure is a new row, not a new class.
  */
 
-/** What the gateway answers a caller with. Stable: hosts and callers may switch on it. */
+/** The codes of errors that callers receive. Stable: hosts and callers may switch on them. */
 export type ErrorCode =
   | 'invalid_request'
   | 'not_portable'
@@ -60,36 +60,34 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   upstream_timeout: 504,
 };
 
-/** What a {@link GatewayError} may carry beside its code and its sentence. */
+/** The optional details of a {@link GatewayError}. */
 export interface GatewayErrorDetails {
-  /**
-   * The field of the request that is wrong, as the caller named it: `messages`, `n`, `contents`.
-   */
+  /** The request field that is wrong, as the caller named it: `messages`, `n`, `contents`. */
   readonly param?: string;
   /**
-   * A finer code that clients act on, which takes the place of the general one in what the caller
-   * gets: `context_length_exceeded`, `content_filter`.
+   * A more specific code that clients act on; the caller receives it in place of the general one:
+   * `context_length_exceeded`, `content_filter`.
    */
   readonly clientCode?: string;
   /**
-   * `false`: the caller's SDK must not send the call again by itself. `true`: surely nothing ran,
-   * and it may, even where the call buys an image. Left out, the status decides.
+   * `false`: the caller's SDK must not retry automatically. `true`: nothing ran, so it may retry,
+   * even a call that buys an image. If undefined, the status decides.
    */
   readonly shouldRetry?: boolean;
-  /** A finer name than the code, for events and the usage record; never sent to the caller. */
+  /** A more specific name than the code, for events and usage records; never sent to the caller. */
   readonly reason?: string;
-  /** How long the caller should wait before the same call can succeed. */
+  /** How long the caller should wait before a retry can succeed. */
   readonly retryAfterMs?: number;
-  /** The methods that do work, for `method_not_allowed`: `POST`, `GET, HEAD`. */
+  /** The allowed methods, for `method_not_allowed`: `POST`, `GET, HEAD`. */
   readonly allow?: string;
-  /** The request that this one repeats, where asking again gives no other answer. */
+  /** The id of the request that this one repeats, if another retry would get the same answer. */
   readonly originalRequestId?: string;
   readonly cause?: unknown;
 }
 
 /**
- * A refusal or a failure that a caller may read. The message is one sentence that says what is
- * wrong and what to send instead; it never holds a secret, a prompt or an upstream's address.
+ * A refusal or failure that a caller may read. The message says what is wrong and what to send
+ * instead; it never contains a secret, a prompt or an upstream's address.
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
@@ -115,26 +113,28 @@ export class GatewayError extends Error {
   }
 }
 
-/** The same error with other details beside those that it has. */
+/** A copy of the error with additional or replaced details. */
 export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
   const { code, message, param, clientCode, shouldRetry, reason, retryAfterMs } = error;
   const { allow, originalRequestId, cause } = error;
   const known = { param, clientCode, shouldRetry, reason, retryAfterMs, allow, originalRequestId };
-  const stated = Object.entries(known).filter(([, value]) => value !== undefined);
-  return new GatewayError(code, message, { ...Object.fromEntries(stated), cause, ...details });
+  const defined = Object.entries(known).filter(([, value]) => value !== undefined);
+  return new GatewayError(code, message, { ...Object.fromEntries(defined), cause, ...details });
 }
 
-/** How far a failed upstream call had come, which decides whether it may be tried again. */
+/** How far a failed upstream call got, which decides whether it may be retried. */
 export type UpstreamStage = 'connect' | 'sent' | 'body';
 
 /**
- * The transport to an upstream failed: no whole answer came. It stays inside the gateway, for a
- * dial error names the upstream's host; callers and events see only `reason`.
+ * The transport to an upstream failed: no complete response was received. It stays inside the
+ * gateway, because a connection error contains the upstream's host; callers and events see only
+ * `reason`.
  */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   /**
-   * `connect`: surely nothing ran. `sent`: it may have run. `body`: it ran, the answer broke off.
+   * `connect`: nothing ran. `sent`: it may have run. `body`: it ran, and the response was
+   * incomplete.
    */
   readonly stage: UpstreamStage;
   /** `connect_refused`, `connect_timeout`, `dns`, `tls`, `reset`, `headers_timeout`, … */
@@ -156,36 +156,40 @@ export class UpstreamError extends Error {
   }
 }
 
-/** The host set something up wrongly. Thrown at start-up; names the option and the remedy. */
+/**
+ * A mistake in the host's configuration. Thrown at start-up; the message names the option and the
+ * remedy.
+ */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
-  /** As Node's own errors have one: the same in both builds of the package, and in adapters. */
+  /** A code like those of Node's errors, the same in both builds of the package and in adapters. */
   readonly code = 'ERR_TOLLGATE_CONFIGURATION';
 }
 
 /**
- * Tells a {@link GatewayError} by its shape: a host may load the package twice, as ESM and as CJS.
+ * Whether the value is a {@link GatewayError}, by its shape, because a host may load the package
+ * twice, as ESM and as CJS.
  */
 export function isGatewayError(error: unknown): error is GatewayError {
   return errorName(error) === 'GatewayError' && has(error, 'code');
 }
 
-/** Tells an {@link UpstreamError} by its shape, for the reason given at {@link isGatewayError}. */
+/** Whether the value is an {@link UpstreamError}, by its shape; see {@link isGatewayError}. */
 export function isUpstreamError(error: unknown): error is UpstreamError {
   return errorName(error) === 'UpstreamError' && has(error, 'stage');
 }
 
 /**
- * Tells a {@link ConfigurationError} by its shape, for the reason given at {@link isGatewayError};
- * also those that adapters throw.
+ * Whether the value is a {@link ConfigurationError}, including those thrown by adapters, by its
+ * shape; see {@link isGatewayError}.
  */
 export function isConfigurationError(error: unknown): error is ConfigurationError {
   return errorName(error) === 'ConfigurationError' && has(error, 'code');
 }
 
 /**
- * The name of whatever was thrown. A driver's error may have members that throw when they are read,
- * and whoever handles a failure must not fail by it.
+ * The name of a thrown value. Members of a driver's error may throw when read, and handling a
+ * failure must not fail because of it.
  */
 export function errorName(error: unknown): string {
   try {

@@ -1,12 +1,12 @@
 /**
- * What a host may observe. Events name a failure by code, reason and channel; the thrown error
- * stays inside, for a dial error holds the upstream's address.
+ * The events that a host can observe. They identify a failure by code, reason and channel, and do
+ * not contain the error itself: a connection error contains the upstream's address.
  */
 import type { Nanos } from './money.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 
-/** A port of the host, as events name it. */
+/** The name of a port in events. */
 export type PortName =
   | 'keys'
   | 'quota'
@@ -17,8 +17,9 @@ export type PortName =
   | 'results';
 
 /**
- * Why no channel can serve a call: none has a weight, none has the protocol, this group or this
- * price may use none; or all that may are switched off, as busy as they may be, or resting.
+ * Why no channel can serve a call: none is configured with a weight, none supports the protocol,
+ * none is allowed for this group or this price; or all that are allowed are disabled, at their
+ * limit of concurrent calls, or cooling down.
  */
 export type NoChannelReason =
   | 'none_configured'
@@ -29,7 +30,7 @@ export type NoChannelReason =
   | 'busy'
   | 'cooling_down';
 
-/** How an upstream account, or a model on it, stands. */
+/** The health of an upstream account, or of a model on it. */
 export interface HealthStatus {
   /**
    * `cooling_down`: after a 429, a 503, a 403, or because the account is exhausted.
@@ -46,53 +47,56 @@ export interface HealthStatus {
     | 'half_open'
     | 'refused'
     | 'off';
-  /** The finer name of what led to it; undefined where it is ready, or off. */
+  /** The failure that led to it; undefined for `ready` and `off`. */
   readonly reason: string | undefined;
-  /** Unix ms at which it is back, or tried out; undefined where no time does that. */
+  /**
+   * Unix ms at which it is available again or gets a trial call; undefined if that does not depend
+   * on time.
+   */
   readonly untilMs: number | undefined;
 }
 
-/** How the hold of a call ends, as it is sent to the quota store; money and ids, nothing else. */
+/** The end of a hold as sent to the quota store; contains only money and ids. */
 export type HoldEnd =
   | { readonly operation: 'settle'; readonly input: SettleInput }
   | { readonly operation: 'release'; readonly input: ReleaseInput }
-  /** An image whose outcome is not known: one long lease for the host to find out. */
+  /** An image whose outcome is unknown: one long lease, in which the host can find out. */
   | { readonly operation: 'extend'; readonly input: ExtendInput };
 
-/** Something a host may want to know, told apart by `type`. */
+/** An event; `type` discriminates. */
 export type GatewayEvent =
-  /** A call that had reserved quota is over; the same record went to the usage sink. */
+  /** A call that had reserved quota has ended; the same record was sent to the usage sink. */
   | { readonly type: 'call_ended'; readonly record: UsageRecord }
   /**
-   * The quota store has taken a charge that it could not take at the end of its call: the record of
-   * `call_ended` said `booked: false`, this one takes its place.
+   * The quota store has accepted a charge that it could not accept when the call ended. This record
+   * replaces that of `call_ended`, which had `booked: false`.
    */
   | { readonly type: 'call_booked'; readonly record: UsageRecord }
-  /** One try on one channel failed; the caller may still have been served by another. */
+  /** An attempt on one channel failed; another channel may still have served the caller. */
   | {
       readonly type: 'upstream_failed';
       readonly requestId: string;
-      /** Which try of the call it was, from 1. */
+      /** The number of the attempt within the call, from 1. */
       readonly attempt: number;
       readonly modelId: string;
       readonly channelId: string;
-      /** What the channel calls the model. */
+      /** The channel's name for the model. */
       readonly upstreamModel: string;
       readonly status: number | undefined;
       readonly reason: string;
     }
-  /** No channel could serve, and why, which the caller is not told. */
+  /** No channel could serve the call. The caller is not told the reason. */
   | {
       readonly type: 'no_channel';
       readonly requestId: string;
       readonly modelId: string;
       readonly reason: NoChannelReason;
-      /** What the caller was told to wait: until the soonest return, where one is known. */
+      /** The wait sent to the caller: until the first channel is available again, if known. */
       readonly retryAfterMs: number;
     }
   /**
-   * A channel went to rest, is drawn last, was ejected, refused or switched off, or is back.
-   * `upstreamModel` is undefined where it concerns the account with all its models.
+   * The health of a channel changed. `upstreamModel` is undefined if the change concerns the
+   * account with all its models.
    */
   | ({
       readonly type: 'channel_changed';
@@ -100,8 +104,8 @@ export type GatewayEvent =
       readonly upstreamModel: string | undefined;
     } & HealthStatus)
   /**
-   * A port threw, hung, or answered what its contract does not allow; or, with the reason
-   * `circuit_open`, was not asked, since it had let calls wait in vain three times in a row.
+   * A port threw, timed out, or returned a value that its contract does not allow; or, with the
+   * reason `circuit_open`, it was not called, because three calls in a row had timed out.
    */
   | {
       readonly type: 'port_failed';
@@ -111,14 +115,14 @@ export type GatewayEvent =
       readonly reason: string;
     }
   /**
-   * The quota store did not take the end of a hold for 15 minutes, or until the gateway closed. The
-   * gateway gives up: a settle sent after so long could charge twice. `end` is what to put right.
+   * The quota store did not accept the end of a hold for 15 minutes, or until the gateway closed.
+   * The gateway gives up, because a settlement after so long could charge twice. `end` is what the
+   * host has to correct.
    */
   | { readonly type: 'settlement_lost'; readonly requestId: string; readonly end: HoldEnd }
   /**
-   * The quota store no longer had the hold of a call that still ran: `expired` where its lease ran
-   * out, `unknown` where the store lost it. The call goes on, its quota unguarded, and is charged
-   * at its end.
+   * The quota store no longer had the hold of a running call: `expired` if its lease ran out,
+   * `unknown` if the store lost it. The call continues without a hold, and is charged at its end.
    */
   | {
       readonly type: 'hold_lapsed';
@@ -126,8 +130,8 @@ export type GatewayEvent =
       readonly reason: 'settled' | 'released' | 'expired' | 'unknown';
     }
   /**
-   * `missing`: the upstream reported no usage, and the charge rests on what was counted.
-   * `above_maximum`: it reported more than the model can use, and the model's maximum was charged.
+   * `missing`: the upstream reported no usage, so the charge is based on the counted output.
+   * `above_maximum`: it reported more than the model can use, so the model's maximum was charged.
    */
   | {
       readonly type: 'usage_anomaly';
@@ -135,7 +139,7 @@ export type GatewayEvent =
       readonly reason: 'missing' | 'above_maximum';
     }
   /**
-   * The reported usage costs more than was held. It is charged in full, unless the channel says
+   * The reported usage costs more than the hold. It is charged in full, unless the channel has
    * `usageTrust: 'held'`.
    */
   | {
@@ -146,55 +150,61 @@ export type GatewayEvent =
       readonly usageNanos: Nanos;
     }
   /**
-   * 80 or 95 % of a subject's limit is used up in its period, once each in this process; what other
-   * running calls hold counts as used. Only for subjects whose limit the key's record states.
+   * 80 or 95 % of a subject's limit is used in its period; emitted once each per process. Holds of
+   * other running calls count as used. Only for subjects whose limit is in the key's record.
    */
   | {
       readonly type: 'quota_low';
       readonly subject: string;
-      /** `''` for all time, else `2026-11` or `2026-11-20`. */
+      /** `''` for `total`, else `2026-11` or `2026-11-20`. */
       readonly period: string;
       readonly percent: 80 | 95;
       readonly limitNanos: Nanos;
-      /** What is left, `adjust({ addLimit })` included; may be below zero. */
+      /** The remaining amount, including `adjust({ addLimit })`; may be negative. */
       readonly leftNanos: bigint;
     }
-  /** Neither the caller nor the model bounds the output: such calls hold 16,384 tokens at first. */
+  /** Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
-  /** A parser of the host took the body and left nothing; `remedy` says what to change. */
+  /** A parser of the host consumed the body; `remedy` says what to change. */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly remedy: string }
-  /** The file of a `jsonFileCatalog` has changed, and this many models are served from now on. */
+  /** The file of a `jsonFileCatalog` has changed; `models` is the number of models now served. */
   | { readonly type: 'catalog_loaded'; readonly source: string; readonly models: number }
-  /** It is bad, and what was read last is still served. `reason` has the place and the cure. */
+  /**
+   * The changed file is invalid, and the previous models are still served. `reason` has the
+   * location and the remedy.
+   */
   | { readonly type: 'catalog_refused'; readonly source: string; readonly reason: string }
-  /** A bug, of ours or of a port. `at` is the place in the code, without the message. */
+  /** A bug in the gateway or in a port. `at` is the location in the code, without the message. */
   | {
       readonly type: 'internal_error';
       readonly requestId: string | undefined;
       readonly at: string;
     };
 
-/** Takes events; what it throws is swallowed, what it returns is not awaited. */
+/** Receives events. Exceptions are swallowed; returned promises are not awaited. */
 export type EventListener = (event: GatewayEvent) => void;
 
-/** The listener of the moment: a host's mistake there must not become a caller's. */
+/**
+ * Calls the current listener, and swallows its exceptions, so that a host's mistake does not fail a
+ * call.
+ */
 export function quietListener(listener: () => EventListener | undefined): EventListener {
   return (event) => {
-    const heard = listener();
-    if (heard !== undefined) swallowErrors(() => heard(event));
+    const current = listener();
+    if (current !== undefined) swallowErrors(() => current(event));
   };
 }
 
 /**
- * Calls what is a host's, at once. What it throws, or rejects with later, is swallowed: it must
- * neither end the process nor hold up whoever calls.
+ * Calls a function of the host synchronously. Exceptions and rejections are swallowed: they must
+ * neither end the process nor delay the caller.
  */
 export function swallowErrors(call: () => unknown): void {
   try {
-    const said = call();
-    // Any thenable: a promise may come from another library or another realm.
-    if (typeof said === 'object' && said !== null) Promise.resolve(said).catch(() => {});
+    const result = call();
+    // Any thenable, because a promise may come from another library or another realm.
+    if (typeof result === 'object' && result !== null) Promise.resolve(result).catch(() => {});
   } catch {
-    // Nobody is left to tell: telling is what failed.
+    // There is no one to report it to: reporting is what failed.
   }
 }

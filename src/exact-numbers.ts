@@ -1,7 +1,7 @@
 /**
  * Parses JSON without changing its numbers. `JSON.parse` reads every number as a double, so that
- * `9007199254740993` becomes `9007199254740992` and `1e400` becomes `Infinity`, which prints as
- * `null`. Node 20 can neither show a reviver the source text nor print one (`JSON.rawJSON`).
+ * `9007199254740993` becomes `9007199254740992`, and `1e400` becomes `Infinity`, which prints as
+ * `null`. Node 20 supports neither source text in revivers nor `JSON.rawJSON`.
  */
 import {
   isJsonObject,
@@ -14,8 +14,8 @@ import {
 } from './json.ts';
 
 /**
- * As {@link parseJson}, but a number that a double would change is an {@link ExactNumber}. All
- * others are numbers as usual: `1.0` and `1e2` may print as `1` and `100`, which are the same.
+ * As {@link parseJson}, but a number that a double would change becomes an {@link ExactNumber}.
+ * Other numbers may be printed differently, but with the same value: `1.0` as `1`, `1e2` as `100`.
  */
 export function parseExactly(text: string): JsonValue | undefined {
   const value = parseJson(text);
@@ -23,32 +23,35 @@ export function parseExactly(text: string): JsonValue | undefined {
 }
 
 /**
- * Whether valid JSON may hold a number that a double would change. Never wrong where it says no;
- * a yes may come from the inside of a string. Costs a quarter of a parse.
+ * Whether valid JSON may contain a number that a double would change. A false result is certain; a
+ * true one may be caused by the contents of a string. Takes a quarter of the time of a parse.
  */
 export function mayHoldExactNumbers(text: string): boolean {
-  return suspect.test(text);
-}
-
-/** A double keeps all decimals of up to 15 digits, but for the sign of zero. */
-const suspect = /(?:^|[[,:\s])(?:-?\d[\d.]{15}|-?\d[\d.]*[eE]|-0)/;
-
-/** The number that this text of JSON's grammar denotes. */
-export function numberFrom(text: string): JsonNumber {
-  return survives(text) ? Number(text) : { [sourceText]: text };
+  return mayBeInexact.test(text);
 }
 
 /**
- * Whether `JSON.parse` and `JSON.stringify` leave the number as it is. Decimals are compared: no
- * double is exactly 0.1, but the nearest one prints as `0.1`.
+ * Matches all numbers that may change: a double keeps all decimals of up to 15 digits, except the
+ * sign of zero.
  */
-function survives(text: string): boolean {
+const mayBeInexact = /(?:^|[[,:\s])(?:-?\d[\d.]{15}|-?\d[\d.]*[eE]|-0)/;
+
+/** The number for a JSON number text. */
+export function numberFrom(text: string): JsonNumber {
+  return isExactAsDouble(text) ? Number(text) : { [sourceText]: text };
+}
+
+/**
+ * Whether `JSON.parse` and `JSON.stringify` preserve the number. Compares decimals: no double is
+ * exactly 0.1, but the nearest one prints as `0.1`.
+ */
+function isExactAsDouble(text: string): boolean {
   const number = Number(text);
   const printed = String(number);
   if (printed === text) return !Object.is(number, -0);
   if (!Number.isFinite(number)) return false;
   const before = decimal(text);
-  // `String` gives `0` for -0.
+  // `String` returns `0` for -0.
   const after = decimal(printed);
   return (
     before.isNegative === after.isNegative &&
@@ -59,9 +62,9 @@ function survives(text: string): boolean {
 
 interface Decimal {
   readonly isNegative: boolean;
-  /** Without zeros at either end; empty for zero. */
+  /** Without leading and trailing zeros; empty for zero. */
   readonly digits: string;
-  /** How many places the point stands behind the first digit. */
+  /** The number of digits before the decimal point. */
   readonly exponent: number;
 }
 
@@ -70,7 +73,7 @@ function decimal(text: string): Decimal {
   const [mantissa = '', exponent = '0'] = text.slice(isNegative ? 1 : 0).split(/[eE]/);
   const [whole = '', fraction = ''] = mantissa.split('.');
   const all = whole + fraction;
-  // Loops: a regular expression that looks for zeros at the end is quadratic in rows of zeros.
+  // Loops, because a regular expression for trailing zeros takes quadratic time in rows of zeros.
   let first = 0;
   while (all[first] === '0') first += 1;
   let end = all.length;
@@ -81,24 +84,25 @@ function decimal(text: string): Decimal {
 }
 
 /**
- * Puts exact numbers into a parsed value: the text is parsed a second time with each such number as
- * a string, and where the two differ one belongs. So no string in the text can pass for a number.
+ * Inserts exact numbers into a parsed value. The text is parsed again with each such number quoted
+ * as a string; where the two results differ, an exact number belongs. So no string in the text can
+ * pass for a number.
  */
 function withExactNumbers(value: JsonValue, text: string): JsonValue {
   const quoted = withQuotedNumbers(text);
   if (quoted === undefined) return value;
   const texts = parseJson(quoted);
   const root: JsonValue[] = [value];
-  // A list of what is left to do in place of recursion: nobody bounds the depth of a reply.
-  const left: [JsonValue, JsonValue][] = [[root, [texts ?? null]]];
-  for (let pair = left.pop(); pair !== undefined; pair = left.pop()) {
+  // A work list instead of recursion, because the depth of a reply is unbounded.
+  const pending: [JsonValue, JsonValue][] = [[root, [texts ?? null]]];
+  for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [numbers, strings] = pair;
     for (const [name, string] of entriesOf(strings)) {
       const number = valueAt(numbers, name);
       if (typeof number === 'number' && typeof string === 'string') {
         Reflect.set(Object(numbers), name, { [sourceText]: string });
       } else if (typeof number === 'object' && number !== null && typeof string === 'object') {
-        left.push([number, string]);
+        pending.push([number, string]);
       }
     }
   }
@@ -114,7 +118,9 @@ function entriesOf(value: JsonValue): Iterable<[string | number, JsonValue]> {
   return isJsonObject(value) ? Object.entries<JsonValue>(value) : [];
 }
 
-/** The text with quotes around each number that a double would change; undefined for none. */
+/**
+ * The text with quotes around each number that a double would change; undefined if there is none.
+ */
 function withQuotedNumbers(text: string): string | undefined {
   const pieces: string[] = [];
   let done = 0;
@@ -126,7 +132,7 @@ function withQuotedNumbers(text: string): string | undefined {
     } else if (code === minus || isDigit(code)) {
       const end = numberEnd(text, at);
       const token = text.slice(at, end);
-      if (!survives(token)) {
+      if (!isExactAsDouble(token)) {
         pieces.push(text.slice(done, at), `"${token}"`);
         done = end;
       }
@@ -142,7 +148,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const minus = 0x2d;
 
-/** Past the closing quote of the string that begins at `start`. */
+/** The offset after the closing quote of the string that begins at `start`. */
 function stringEnd(text: string, start: number): number {
   let end = start;
   for (;;) {
@@ -154,7 +160,7 @@ function stringEnd(text: string, start: number): number {
   }
 }
 
-/** Past the last digit of the number that begins at `start`. */
+/** The offset after the number that begins at `start`. */
 function numberEnd(text: string, start: number): number {
   let end = start + 1;
   while (end < text.length && isInNumber(text.charCodeAt(end))) end += 1;
@@ -165,7 +171,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** A digit, a sign, the point or an `e`. */
+/** A digit, a sign, a decimal point or an `e`. */
 function isInNumber(code: number): boolean {
   return (
     isDigit(code) || code === 0x2e || code === 0x2b || code === minus || (code | 0x20) === 0x65

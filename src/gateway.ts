@@ -1,4 +1,4 @@
-/** The gateway: what its calls share, and how a host changes and ends it. */
+/** The gateway: the state that its calls share, and its public methods. */
 import { fairShares } from './bytes/body/fair-shares.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
 import { GatewayError } from './errors.ts';
@@ -37,63 +37,64 @@ import type { ChannelStatus } from './upstream/channel-status.ts';
 import { retryBudget } from './upstream/retry-budget.ts';
 import { undiciClient } from './upstream/undici-client.ts';
 
-/** A gateway. Adapters take it; the host keeps it to change and to close it. */
+/** A gateway. Adapters take it; the host keeps it to update and close it. */
 export interface Gateway extends GatewayHandler {
   /**
-   * Swaps options at once. Calls in flight finish on the snapshot they began with.
+   * Changes options immediately. Running calls keep the options with which they began.
    *
-   * @throws ConfigurationError as `createGateway` does; nothing has changed then
+   * @throws ConfigurationError as `createGateway` does; then nothing has changed
    */
   update(change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes'>>): void;
   /**
-   * How the upstream accounts stand that this gateway has called or switched, in the order of their
-   * first call.
+   * The health of all upstream accounts that this gateway has called, enabled or disabled, in the
+   * order of their first call.
    */
   channels(): readonly ChannelStatus[];
-  /** Takes a channel out of service, for all models. Calls that run through it run on. */
+  /** Disables a channel for all models. Its running calls continue. */
   disableChannel(channelId: string): void;
-  /** Puts a channel back, with everything forgotten that was recorded against it. */
+  /** Enables a channel, and clears everything recorded against it. */
   enableChannel(channelId: string): void;
   /**
-   * Ends the hold of a call whose outcome was `unknown`, once you know what became of it: the hold
-   * of an image stays for 15 minutes, and is charged late after that. Writes a second record of the
-   * request, with the charge.
+   * Ends the hold of a call whose outcome was `unknown`, once you know it. The hold of an image
+   * stays for 15 minutes; a later charge is still booked. Writes a second record of the request,
+   * with the charge.
    *
-   * @throws ConfigurationError where the record or the charge is not one
-   * @throws GatewayError `store_unavailable`; it can be tried again
+   * @throws ConfigurationError if the record or the charge is invalid
+   * @throws GatewayError `store_unavailable`; then it can be retried
    */
   resolveUnknown(record: UsageRecord, resolution: UnknownResolution): Promise<ResolveResult>;
   /**
-   * Refuses new calls with 503, lets running ones end, cuts those that still run after `drainMs`
-   * (10 s where left out), delivers what the stores are owed, flushes the usage sink and closes the
-   * upstream's sockets. Stores are the host's, and stay open. A second call waits for the first.
+   * Refuses new calls with 503, waits for running calls, ends those that still run after `drainMs`
+   * (default: 10 s), delivers pending writes to the stores, flushes the usage sink and closes
+   * upstream connections. Stores stay open: they belong to the host. A second call returns the same
+   * promise.
    */
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
 const tickMs = 1_000;
 /**
- * `maxConcurrentCalls` is the bound, and may be raised while the gateway runs: the pool has room
- * for as many sockets as one address has ports.
+ * The actual bound is `maxConcurrentCalls`, which may be raised at run time, so the pool allows as
+ * many sockets as one address has ports.
  */
-const mostConnections = 65_535;
+const maxConnections = 65_535;
 
 /**
- * Makes a gateway.
+ * Creates a gateway.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and the remedy
  */
 export function createGateway(options: GatewayOptions): Gateway {
   return gatewayOver({ dialects, protocols }, options);
 }
 
-/** What a gateway serves, and by which upstreams. */
+/** The protocols that a gateway serves and the dialects of its upstreams. */
 export interface Tables {
   readonly dialects: DialectTable;
   readonly protocols: ProtocolTable;
 }
 
-/** The same over other tables: what a dialect or a protocol of the future is tested with. */
+/** Creates a gateway with other tables, to test further dialects and protocols. */
 export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   let current: GatewayOptions = options;
   let settings = settingsOf(current);
@@ -102,14 +103,14 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   let closed: Promise<void> | undefined;
   const { clock } = settings;
   const emit = quietListener(() => settings.onEvent);
-  const ownGuard = portGuard(undefined, liveTimeout(), emit);
-  const client = options.upstream ?? undiciClient({ connections: mostConnections });
+  const backgroundGuard = portGuard(undefined, currentTimeout(), emit);
+  const client = options.upstream ?? undiciClient({ connections: maxConnections });
   const { maxBufferedBytes } = settings;
   const health = channelHealth(clock, () => settings.random(), emit);
-  const calls = runningCalls(() => settings, ownGuard, emit);
-  const unsettled = outbox(clock, emit);
+  const calls = runningCalls(() => settings, backgroundGuard, emit);
+  const pendingWrites = outbox(clock, emit);
   const breakers = storeBreakers(clock);
-  const care = storeMaintenance(() => settings, ownGuard, emit);
+  const care = storeMaintenance(() => settings, backgroundGuard, emit);
   const serve = serving({
     upstreams: {
       client,
@@ -122,7 +123,8 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     intake: {
       calls,
       bodies: fairShares(() => maxBufferedBytes),
-      // Apart from that of replies, which go through different code.
+      // A separate batch from that of replies: they run different code, and mixing them costs time
+      // (docs/performance.md).
       endOfRequestTurn: loopTurn(),
       isClosed: () => closed !== undefined,
     },
@@ -130,18 +132,18 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     plans: modelPlans(tables.dialects),
     idempotency: idempotency(emit),
     reserve: reserver(emit),
-    settle: settler(unsettled, emit),
+    settle: settler(pendingWrites, emit),
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
   });
   const stopTimer = clock.every(tickMs, () => {
     health.tick();
-    const ticks = Promise.all([calls.tick(), unsettled.retry(), care.tick()]);
+    const ticks = Promise.all([calls.tick(), pendingWrites.retry(), care.tick()]);
     ticks.catch((error: unknown) => reportBug(error, undefined, emit));
   });
   void care.check();
 
-  /** The deadline of the moment, for what outlives one call. */
-  function liveTimeout(): Pick<Settings, 'clock' | 'storeTimeoutMs'> {
+  /** The current timeout, for work that outlives a call. */
+  function currentTimeout(): Pick<Settings, 'clock' | 'storeTimeoutMs'> {
     return {
       clock,
       get storeTimeoutMs() {
@@ -192,8 +194,16 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       resolveUnknown(record, resolution, settings, portGuard(record?.requestId, settings, emit)),
     close: ({ drainMs } = {}) => {
       const { usage } = settings;
-      const ground = { calls, outbox: unsettled, usage, upstream: client, emit, clock, stopTimer };
-      closed ??= shutDown(drainMs, ground);
+      const deps = {
+        calls,
+        outbox: pendingWrites,
+        usage,
+        upstream: client,
+        emit,
+        clock,
+        stopTimer,
+      };
+      closed ??= shutDown(drainMs, deps);
       return closed;
     },
   };

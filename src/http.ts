@@ -1,38 +1,41 @@
 /**
- * The neutral record that adapters build and write: no framework's type and no Fetch object, which
- * cost a third more CPU. Everything above speaks only of these.
+ * Requests and responses in a framework-independent form, which adapters convert from and to. Not
+ * Fetch objects, which would take a third more CPU time.
  */
 import type { Readable, Writable } from 'node:stream';
 import type { ErrorCode } from './errors.ts';
 
-/** Headers as `node:http` gives them: lower-case names, repeated lines joined or listed. */
+/** Headers as in `node:http`: lower-case names, repeated lines joined or listed. */
 export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Headers to be written: lower-case names, each once. */
+/** Headers to write: lower-case names, each once. */
 export type HeaderMap = Readonly<Record<string, string>>;
 
-/** One request of a caller, as an adapter hands it over. */
+/** A caller's request, as an adapter passes it to the gateway. */
 export interface GatewayRequest {
   readonly method: string;
   /**
-   * The raw path, still percent-encoded, beginning with `/v1` or `/v1beta` wherever we are mounted.
+   * The raw path, still percent-encoded, beginning with `/v1` or `/v1beta` wherever the gateway is
+   * mounted.
    */
   readonly path: string;
-  /** What follows the `?`, raw; empty where there is none. */
+  /** The raw text after the `?`; empty if there is none. */
   readonly search: string;
   readonly headers: IncomingHeaders;
-  /** Name, value, name, value as received: the only place where a header sent twice still shows. */
+  /**
+   * Alternating names and values as received: only here a header that was sent twice can be seen.
+   */
   readonly rawHeaders: readonly string[];
   /**
-   * The unread stream, or the bytes where a parser of the host read them first; undefined where it
-   * read them and left nothing, which is answered at once with a 500 that tells the host the cure.
+   * The unread stream, or the bytes if a parser of the host has read them; undefined if it consumed
+   * them, which is answered with a 500 and an event that tells the host the remedy.
    */
   readonly body: Readable | Uint8Array | undefined;
-  /** Calls the listener once if the caller goes away before the response was ended. */
+  /** Calls the listener once if the caller disconnects before the response has ended. */
   onClose(listener: () => void): void;
 }
 
-/** What an adapter writes. */
+/** A response, for an adapter to write. */
 export interface GatewayResponse {
   readonly status: number;
   readonly headers: HeaderMap;
@@ -40,32 +43,29 @@ export interface GatewayResponse {
 }
 
 /**
- * A streamed reply. Exactly one of the two methods is called, exactly once: `sendTo` where the
- * host's response is at hand (the chunks of one tick become one write), `readable` where the host
- * wants a stream. Whoever destroys the stream early aborts the upstream.
+ * A streamed reply. Exactly one of the two methods is called, once: `sendTo` if the host's response
+ * is available (the chunks of one turn become one write), `readable` if the host needs a stream.
+ * Destroying the stream early aborts the upstream.
  */
 export interface ReplyBody {
-  /**
-   * Pushes the reply into `out`, keeps its back-pressure, and ends it; destroys it if the reply is
-   * cut.
-   */
+  /** Writes the reply to `out` with back-pressure, and ends it; destroys it if the reply is cut. */
   sendTo(out: Writable): void;
-  /** The same bytes as one `Readable`. */
+  /** The reply as a `Readable`. */
   readable(): Readable;
 }
 
-/** What an adapter needs of a gateway; `createGateway()` gives one. */
+/** The part of a gateway that adapters use; created by `createGateway()`. */
 export interface GatewayHandler {
   /**
-   * Whether a raw path (as in {@link GatewayRequest.path}) is ours; adapters hand every other path
-   * back to the host.
+   * Whether the gateway serves a raw path (as in {@link GatewayRequest.path}). Adapters pass all
+   * other paths to the host.
    */
   owns(path: string): boolean;
-  /** Answers a request. Never rejects: what goes wrong is an answer too. */
+  /** Answers a request. Never rejects: failures become error responses. */
   handle(request: GatewayRequest): Promise<GatewayResponse>;
   /**
-   * The answer to a request that the host's own middleware refused before we saw it, such as a body
-   * parser's 413, in the dialect of the path. Writes nothing and charges nothing.
+   * The response to a request that the host's middleware refused before the gateway saw it, such as
+   * a body parser's 413, in the error format of the path's API. Records and charges nothing.
    */
   refuse(
     request: Pick<GatewayRequest, 'method' | 'path' | 'headers'>,

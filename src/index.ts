@@ -1,4 +1,4 @@
-/** The public entry: the one file that re-exports. */
+/** The public entry point. */
 export {
   type CallEnding,
   type ChargePolicy,

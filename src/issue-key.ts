@@ -1,4 +1,4 @@
-/** Issues keys: a new secret for the caller, and the record of its key for the host's store. */
+/** Issues keys: a new secret for the caller, and the key's record for the host's store. */
 import { z } from 'zod';
 import { ConfigurationError } from './errors.ts';
 import type { Nanos } from './money.ts';
@@ -7,41 +7,44 @@ import { maxLines } from './ports/quota-input.ts';
 import { aName, checkSetUp, flag, nanos, positive, text } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
-/** What a new key is to be; `limitNanos`, `quota` or both say what it is charged to. */
+/** The options of a new key; `limitNanos`, `quota` or both say what it is charged to. */
 export interface IssueKeyOptions extends Partial<Omit<ApiKey, 'group' | 'quota'>> {
   readonly group: string;
-  /** Gives the key a quota of its own, under its own id. */
+  /** The limit of a quota for this key alone, under the key's id. */
   readonly limitNanos?: Nanos;
-  /** The span of `limitNanos`; `total` where left out. */
+  /** The period of `limitNanos`. Default: `total`. */
   readonly period?: QuotaSubject['period'];
-  /** Further subjects each call is charged to, such as its group's: up to 8, its own included. */
+  /**
+   * Further subjects that each call is charged to, such as the key's group: up to 8, including the
+   * key's own.
+   */
   readonly quota?: readonly QuotaSubject[];
 }
 
-/** A key as it leaves the mint. */
+/** A newly issued key. */
 export interface IssuedKey {
-  /** For the caller, shown once: no store keeps it. */
+  /** For the caller. Shown once: no store keeps it. */
   readonly secret: string;
   /** For the store. */
   readonly key: ApiKey;
 }
 
 /**
- * Issues a key; adding it to a store is the host's step.
+ * Issues a key. The host adds it to a store.
  *
  * ```ts
  * const { secret, key } = issueKey({ group: 'chat', limitNanos: 5_000_000_000n, period: 'month' });
  * keys.add(secret, key);
  * ```
  *
- * A key's id is `key_` and the public part of its secret where none is given.
+ * Without an `id`, the key's id is `key_` and the public part of its secret.
  *
- * @throws ConfigurationError where the key could never be charged
+ * @throws ConfigurationError if an option is invalid, or the key could never be charged
  */
 export function issueKey(options: IssueKeyOptions): IssuedKey {
   checkSetUp(optionsSchema, options, {
     root: 'issueKey: options',
-    remedyFor: (path) => cures.get(path.at(-1)),
+    remedyFor: (path) => remedies.get(path.at(-1)),
     names: 'the type IssueKeyOptions',
   });
   const { limitNanos, period = 'total', quota: further = [], ...rest } = options;
@@ -86,11 +89,11 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** How to mend what may be left out, by its name. */
-const cures: ReadonlyMap<unknown, string> = new Map([
-  ['disabled', 'Leave it out for a key that works'],
+/** The remedy for each optional member. */
+const remedies: ReadonlyMap<unknown, string> = new Map([
+  ['disabled', 'Leave it out for an enabled key'],
   ['expiresAtMs', 'Leave it out for a key that does not expire'],
-  ['limitNanos', 'Leave it out where the store has a limit'],
+  ['limitNanos', 'Leave it out if the store has a limit'],
   ['maxConcurrentCalls', 'Leave it out for no bound'],
   ['quotaPartition', 'Leave it out for the default'],
 ]);
@@ -103,19 +106,19 @@ function checkSubjects(key: ApiKey): void {
 function problemOf({ id, quota, maxConcurrentCalls }: ApiKey): string | undefined {
   const ids = new Set(quota.map((charged) => charged.id));
   if (ids.size === 0) {
-    return 'a key needs a limitNanos of its own, or a quota to share. Give it one.';
+    return 'a key needs a limitNanos of its own, or a shared quota. Set one of them.';
   }
   if (ids.size < quota.length) {
-    return "each subject may be named once; the key's own is named by limitNanos.";
+    return "each subject may be listed once; limitNanos already adds the key's own.";
   }
   if (ids.size > maxLines) {
-    return `a key may be charged to at most ${maxLines} subjects. Leave some of quota out.`;
+    return `a key may be charged to at most ${maxLines} subjects. Remove some from quota.`;
   }
-  // Calls are counted on a line of their own where the key has no subject of its own.
+  // A key without a subject of its own needs another line to count its calls.
   if (maxConcurrentCalls !== undefined && !ids.has(id) && ids.size === maxLines) {
     return (
-      `a key with maxConcurrentCalls may be charged to at most ${maxLines - 1} subjects beside ` +
-      'its own. Leave one of quota out, or give the maxConcurrentCalls to a subject.'
+      `a key with maxConcurrentCalls may be charged to at most ${maxLines - 1} subjects besides ` +
+      'its own. Remove one from quota, or set maxConcurrentCalls on a subject.'
     );
   }
   return undefined;

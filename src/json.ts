@@ -1,11 +1,11 @@
 /**
- * JSON types, and the only place where JSON becomes typed: guarded parsing and reading of members
- * that may be anything.
+ * JSON types, and the only place where JSON is given a type: safe parsing, and reading members of
+ * unknown values.
  */
 
 /**
- * Whatever `JSON.parse` can give, and numbers that it would change, which `parseExactly` gives.
- * `jsonText` of `canonical/raw-json.ts` prints it; `JSON.stringify` does not know such numbers.
+ * Any result of `JSON.parse`, and the exact numbers of `parseExactly`. Print it with `jsonText` of
+ * `canonical/raw-json.ts`, because `JSON.stringify` can't print exact numbers.
  */
 export type JsonValue =
   | string
@@ -16,20 +16,22 @@ export type JsonValue =
   | JsonObject
   | ExactNumber;
 
-/** The member under which a value carries the JSON text that is printed in its place. */
+/** The member with the JSON text that is printed for the value. */
 export const sourceText: unique symbol = Symbol('JSON source text');
 
-/** A number that a double would change, as the text it came as: `9007199254740993`, `1e400`. */
+/** A number that a double would change, as its source text: `9007199254740993`, `1e400`. */
 export interface ExactNumber {
   readonly [sourceText]: string;
 }
 
-/** Read with {@link member}, never by index: a model may be called `constructor`. */
+/**
+ * A JSON object. Read it with {@link member}, never by index, because a name may be `constructor`.
+ */
 export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
 
-/** The parsed value, or undefined where the text is not JSON. */
+/** The parsed value, or undefined if the text is not JSON. */
 export function parseJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
@@ -45,12 +47,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   );
 }
 
-/** Whether the value is a number that no double is. */
+/** Whether the value is a number that a double would change. */
 export function isExactNumber(value: unknown): value is ExactNumber {
   return typeof value === 'object' && value !== null && sourceText in value;
 }
 
-/** A number as it came, which can be printed but not calculated with. */
+/** A number as received, which can be printed but not calculated with. */
 export type JsonNumber = number | ExactNumber;
 
 /** Whether the value is a number of either kind. */
@@ -58,18 +60,18 @@ export function isJsonNumber(value: unknown): value is JsonNumber {
   return typeof value === 'number' || isExactNumber(value);
 }
 
-/** The nearest double of a value that is a number, undefined for anything else. */
+/** The nearest double of a number; undefined for other values. */
 export function numberOf(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   return isExactNumber(value) ? Number(value[sourceText]) : undefined;
 }
 
 /**
- * Own member of an object, or undefined: for what is no object, has no such member, or inherits it.
+ * An own member of an object, or undefined if the value is not an object or has no such own member.
  */
 export function member(value: unknown, name: string): JsonValue | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  // An exact number has no members with names, and so needs no test of its own.
+  // An exact number has only a symbol member, so it needs no check.
   return Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
 }
 

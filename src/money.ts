@@ -1,51 +1,53 @@
-/**
- * Money is whole nanos in a `bigint`, never a float: `Nanos`, the prices a model may have, and what
- * a reply consumed in the terms a price is in.
- */
+/** Types for money and usage. Money is whole nanos in a `bigint`, never a float. */
 
 /**
- * 1 nano is 1e-9 of the host's currency unit. 0 to 2^53 − 1, about nine million units a subject and
- * period: one bound for every store, because Redis counts in doubles.
+ * A nano is 1e-9 of the host's currency unit. Amounts are from 0 to 2^53 − 1, about nine million
+ * units per subject and period: the same limit for every store, because Redis counts in doubles.
  */
 export type Nanos = bigint;
 
-/** The largest amount any store holds: 2^53 − 1. */
+/** The largest amount in any store: 2^53 − 1. */
 export const maxNanos: Nanos = 9_007_199_254_740_991n;
 
-/** What a million tokens of each kind cost, in nanos. */
+/** The price of a million tokens of each kind, in nanos. */
 export interface TokenRates {
   readonly input: Nanos;
-  /** Left out where the model makes no tokens: as `input`. */
+  /** Default: as `input`; may be left out for models without token output. */
   readonly output?: Nanos;
-  /** Prompt tokens read from the provider's cache; as `input` where left out. */
+  /** Prompt tokens read from the provider's cache. Default: as `input`. */
   readonly cachedInput?: Nanos;
-  /** Prompt tokens written to the provider's cache for 5 minutes; as `input` where left out. */
+  /** Prompt tokens written to the provider's cache for 5 minutes. Default: as `input`. */
   readonly cacheWrite5m?: Nanos;
-  /** The same for an hour; as `cacheWrite5m` where left out. */
+  /** Prompt tokens written to the provider's cache for an hour. Default: as `cacheWrite5m`. */
   readonly cacheWrite1h?: Nanos;
-  /** Reasoning tokens; as `output` where left out. */
+  /** Reasoning tokens. Default: as `output`. */
   readonly reasoning?: Nanos;
-  /** Audio tokens of the prompt; as `input` where left out. */
+  /** Audio tokens of the prompt. Default: as `input`. */
   readonly audioInput?: Nanos;
-  /** Audio tokens of the reply; as `output` where left out. */
+  /** Audio tokens of the reply. Default: as `output`. */
   readonly audioOutput?: Nanos;
-  /** Image tokens of the prompt; as `input` where left out. */
+  /** Image tokens of the prompt. Default: as `input`. */
   readonly imageInput?: Nanos;
-  /** Image tokens of the reply; as `output` where left out. */
+  /** Image tokens of the reply. Default: as `output`. */
   readonly imageOutput?: Nanos;
-  /** Video tokens of the prompt; as `input` where left out. */
+  /** Video tokens of the prompt. Default: as `input`. */
   readonly videoInput?: Nanos;
 }
 
-/** Other rates for long prompts. */
+/** The rates for longer prompts. */
 export interface PriceTier {
-  /** Counts for calls whose whole prompt, cached tokens included, has more tokens than this. */
+  /**
+   * Applies to calls whose whole prompt, including cached tokens, exceeds this number of tokens.
+   */
   readonly aboveInputTokens: number;
-  /** For all tokens of such a call, of the reply too; nothing is taken from the base rates. */
+  /**
+   * The rates for all tokens of such a call, including the reply; missing rates are not taken from
+   * the base rates.
+   */
   readonly rates: TokenRates;
 }
 
-/** A price by the token. */
+/** A price per token. */
 export interface TokenPrice {
   readonly per: 'token';
   readonly rates: TokenRates;
@@ -54,12 +56,12 @@ export interface TokenPrice {
   readonly members?: MemberPrices;
 }
 
-/** What one image costs, by size and quality. */
+/** A price per image, by size and quality. */
 export interface ImagePrice {
   readonly per: 'image';
   /**
-   * A row without `size` or `quality` fits every value of it; of the rows that fit the most
-   * expensive counts.
+   * A row without `size` or `quality` applies to every value of it; of several matching rows the
+   * most expensive one counts.
    */
   readonly rows: readonly {
     readonly size?: string;
@@ -69,21 +71,24 @@ export interface ImagePrice {
   readonly members?: MemberPrices;
 }
 
-/** A model that costs its callers nothing, stated explicitly: one without a price is not served. */
+/**
+ * A model that is free for its callers. It must be stated explicitly: a model without a price is
+ * not served.
+ */
 export interface FreePrice {
   readonly per: 'free';
 }
 
-/** What a model costs its callers, or what a channel costs its operator. */
+/** The price of a model for its callers, or of a channel for its operator. */
 export type Price = TokenPrice | ImagePrice | FreePrice;
 
 /**
- * Members of a request that make a call cost more than the model's price says. They are refused on
- * models with a price unless {@link MemberPrices} lists them, and taken by free ones.
+ * Request members that make a call cost more than the model's price. On models with a price they
+ * are refused unless {@link MemberPrices} lists them; free models accept them.
  */
 export type CostMember = (typeof costMembers)[number];
 
-/** All of them. */
+/** All cost members. */
 export const costMembers = [
   'service_tier',
   'speed',
@@ -100,59 +105,59 @@ export const costMembers = [
   'reasoning_budget',
 ] as const;
 
-/** The members of a request that callers of a priced model may use, and what each of them costs. */
+/** The request members that callers of a priced model may use, with their prices. */
 export type MemberPrices = { readonly [Row in CostMember]?: MemberPrice };
 
-/** What a call costs that uses such a member. */
+/** The price of a call that uses such a member. */
 export interface MemberPrice {
-  /** Multiplies the cost of the call's tokens or images: `'6'`, `'1.1'`. 1 where left out. */
+  /** Multiplies the cost of the call's tokens or images: `'6'`, `'1.1'`. Default: 1. */
   readonly multiplier?: string;
-  /** Fee for each call of the tool, a web search for example; none where left out. */
+  /** The fee for each call of the tool, such as a web search. Default: none. */
   readonly perCallNanos?: Nanos;
-  /** How many calls of the tool the hold covers; 10 where left out. */
+  /** The number of tool calls that the hold covers. Default: 10. */
   readonly holdCalls?: number;
   /**
-   * How many input tokens the tool's results may add to a call, all together. Where left out,
+   * The number of input tokens that all results of the tool together may add to a call. Default:
    * `contextTokens` for each of `holdCalls` if the member is a tool, else 0.
    */
   readonly holdInputTokens?: number;
 }
 
 /**
- * What a reply consumed, in the terms a price is in. A count that is undefined was not reported; it
- * costs what the broader count costs.
+ * The usage of a reply, in the kinds of tokens that a price has. A count that is undefined was not
+ * reported, and is charged as part of the broader count.
  */
 export interface Usage {
   /** Prompt tokens of every kind. */
   readonly inputTokens: number;
   /** The part of `inputTokens` that the upstream read from its cache. */
   readonly cachedInputTokens: number;
-  /** Completion tokens of every kind, reasoning among them. */
+  /** Completion tokens of every kind, including reasoning. */
   readonly outputTokens: number;
-  /** Images made; 0 for text. */
+  /** The number of generated images; 0 for text. */
   readonly images: number;
   /** The part of `inputTokens` that the upstream wrote to its cache, for 5 minutes. */
   readonly cacheWrite5mTokens?: number | undefined;
-  /** The same, for an hour. */
+  /** The part of `inputTokens` that the upstream wrote to its cache, for an hour. */
   readonly cacheWrite1hTokens?: number | undefined;
   /** Parts of `outputTokens`. */
   readonly reasoningTokens?: number | undefined;
   readonly audioOutputTokens?: number | undefined;
   readonly imageOutputTokens?: number | undefined;
-  /** Parts of `inputTokens`, without those that the upstream says were read from its cache. */
+  /** Parts of `inputTokens`, excluding tokens that the upstream reported as read from its cache. */
   readonly audioInputTokens?: number | undefined;
   readonly imageInputTokens?: number | undefined;
   readonly videoInputTokens?: number | undefined;
   /**
-   * Prompt tokens of the largest pass, where the upstream ran the model several times for one
-   * reply: the tier of the price is chosen by them.
+   * The prompt tokens of the largest pass, if the upstream ran the model several times for one
+   * reply. They determine the price tier.
    */
   readonly largestPassInputTokens?: number | undefined;
-  /** Calls of the provider's tools that may have a fee. */
+  /** The calls of the provider's tools that may have a fee. */
   readonly toolCalls?: ToolCalls | undefined;
 }
 
-/** The usage of a prompt that its provider blocked, and of which it states nothing. */
+/** The usage of a blocked prompt for which the provider reports none. */
 export const noUsage: Usage = {
   inputTokens: 0,
   cachedInputTokens: 0,
@@ -160,5 +165,5 @@ export const noUsage: Usage = {
   images: 0,
 };
 
-/** How often each tool was called; a kind that is left out was not called. */
+/** How often each tool was called. A missing tool was not called. */
 export type ToolCalls = { readonly [Row in CostMember]?: number };

@@ -1,6 +1,6 @@
 /**
- * The options of a gateway: what a host may set, what holds where it does not, and the check at
- * start-up. A default has its home here; docs/options.md is tested against this file.
+ * The options of a gateway, their defaults, and their validation at start-up. docs/options.md is
+ * tested against this file.
  */
 import { z } from 'zod';
 import { type ChargePolicy, chargePolicy } from './charge-policy.ts';
@@ -29,33 +29,38 @@ import { randomIds } from './random-ids.ts';
 import { memoryIdempotencyStore } from './stores/memory/idempotency-store.ts';
 import { memoryResultStore } from './stores/memory/result-store.ts';
 
-/** What a host hands to `createGateway`. */
+/** The options of `createGateway`. */
 export interface GatewayOptions {
-  /** Where keys are found. */
+  /** Looks up keys. */
   readonly keys: KeyStore;
-  /** Where quota is held and charged. */
+  /** Holds and charges quota. */
   readonly quota: QuotaStore;
-  /** The live list of models. */
+  /** The current list of models. */
   readonly catalog: Catalog;
-  /** Limits how often a key may call, before its body is read; quota limits how much. */
+  /**
+   * Limits how often a key may call, before the body is read; quota limits how much it may spend.
+   */
   readonly rateLimiter?: RateLimiter;
-  /** Where usage records go. */
+  /** Receives usage records. */
   readonly usage?: UsageSink;
   /** Remembers which calls have run under an `Idempotency-Key`. */
   readonly idempotency?: IdempotencyStore;
-  /** Keeps replies for those who repeat a call. */
+  /** Keeps replies for repeated calls. */
   readonly results?: ResultStore;
   /**
-   * Takes a call for a repetition where OpenAI's SDK counts it as one: then it gets what became of
-   * the latest call of the same key, route and body.
+   * Treats a call as a retry if OpenAI's SDK marks it as one: it then gets the outcome of the
+   * latest call with the same key, route and body.
    */
   readonly dedupeSdkRetries?: boolean;
-  /** Speaks HTTP to upstreams; for tests and for hosts with a network of their own. */
+  /** The HTTP client for upstreams; for tests, and for hosts with special networks. */
   readonly upstream?: UpstreamClient;
-  /** Headers that may carry the key of the native protocol; the first that is present decides. */
+  /**
+   * The headers that may carry the key of the native (Gemini) API; the first one present is used.
+   */
   readonly nativeKeyHeaders?: readonly string[];
   /**
-   * Accepts the native key as `?key=` too. Addresses end up in logs: off unless a client needs it.
+   * Also accepts the native key as `?key=`. URLs end up in logs, so enable it only if a client
+   * needs it.
    */
   readonly allowQueryKey?: boolean;
   /** The largest chat or native request body, in bytes. */
@@ -63,36 +68,43 @@ export interface GatewayOptions {
   /** The largest image request body, in bytes. */
   readonly maxImageBodyBytes?: number;
   /**
-   * The request bodies of all running calls together, in bytes; beyond, 503. Once half of it is
-   * taken, a key that holds a quarter is refused; the last eighth is for bodies up to 64 KiB.
+   * The maximum size of the request bodies of all running calls together, in bytes; above it, 503.
+   * Once half is used, a key that holds a quarter is refused; the last eighth is reserved for
+   * bodies up to 64 KiB.
    */
   readonly maxBufferedBytes?: number;
-  /** Calls running at once in this gateway; beyond, 503. Shared among keys as the bodies are. */
+  /**
+   * The maximum number of concurrent calls in this gateway; above it, 503. Shared fairly among
+   * keys, as with request bodies.
+   */
   readonly maxConcurrentCalls?: number;
-  /** How long upstreams may take; a model's and a channel's own waits come first. */
+  /** The timeouts for upstreams; those of a model or channel take precedence. */
   readonly timeouts?: Partial<Timeouts>;
-  /** How long a caller may take nothing of a streamed reply, in ms; beyond, it counts as gone. */
+  /** Disconnects a caller that has not read from a streamed reply for this long, in ms. */
   readonly callerStallMs?: number;
   /**
-   * The lease of a hold, in ms, renewed at a third of it while the call runs. At least 5 s: the
-   * timer that renews it ticks once a second, and a renewal may have to be tried again.
+   * The lease of a hold, in ms, renewed after a third of it while the call runs. At least 5 s,
+   * because the renewal timer ticks once a second and a renewal may need a retry.
    */
   readonly leaseMs?: number;
-  /** How long a store may take to answer, in ms; beyond, 503. */
+  /** The timeout of store operations, in ms; after it, 503. */
   readonly storeTimeoutMs?: number;
-  /** What each ending of a call costs its caller. */
+  /** The charge for each ending of a call. */
   readonly chargePolicy?: ChargePolicy;
-  /** Hears what happens; see `GatewayEvent`. */
+  /** Receives events; see `GatewayEvent`. */
   readonly onEvent?: EventListener;
-  /** Time, for tests. */
+  /** The clock, for tests. */
   readonly clock?: Clock;
-  /** Makes request and reservation ids, 16 to 64 of `A-Za-z0-9_-`, unique for ever. */
+  /**
+   * Creates the ids of requests and reservations: 16 to 64 characters of `A-Za-z0-9_-`, never
+   * repeated.
+   */
   readonly ids?: () => string;
-  /** A number in [0, 1) that picks among channels, for tests. */
+  /** A number in [0, 1) for the choice of channels, for tests. */
   readonly random?: () => number;
 }
 
-/** The options with every default filled in: one frozen snapshot that a call keeps to its end. */
+/** The options with all defaults filled in: an immutable snapshot that a call keeps to its end. */
 export type Settings = Readonly<
   Required<Omit<GatewayOptions, 'rateLimiter' | 'usage' | 'upstream' | 'timeouts' | 'onEvent'>>
 > & {
@@ -102,7 +114,7 @@ export type Settings = Readonly<
   readonly onEvent: EventListener | undefined;
 };
 
-/** What holds where a host says nothing. */
+/** The default options. */
 export const defaultOptions: {
   readonly nativeKeyHeaders: readonly string[];
   readonly dedupeSdkRetries: boolean;
@@ -138,10 +150,10 @@ export const defaultOptions: {
 };
 
 /**
- * Checks the options and fills in the defaults. A gateway that changes them goes on with the
- * stores it has: what has run must not be forgotten.
+ * Validates the options and fills in the defaults. A gateway that updates its options keeps its
+ * default stores, so that it does not forget which calls have run.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and the remedy
  */
 export function settingsOf(options: GatewayOptions, before?: Settings): Settings {
   checkSetUp(optionsSchema, options, wording);
@@ -157,15 +169,15 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
     usage: undefined,
     onEvent: undefined,
     ...withoutUndefined(options),
-    random: chanceBy(options.random ?? Math.random),
+    random: safeRandom(options.random ?? Math.random),
     timeouts: { ...defaultOptions.timeouts, ...withoutUndefined(options.timeouts ?? {}) },
   };
-  checkRoom(settings);
+  checkBodyLimits(settings);
   return settings;
 }
 
-/** A host's source may throw or give anything, at a moment when nobody could answer for it. */
-function chanceBy(random: () => number): () => number {
+/** The host's `random()` is untrusted: if it throws or returns something else, 0 is used. */
+function safeRandom(random: () => number): () => number {
   return () => {
     try {
       const number = random();
@@ -176,7 +188,7 @@ function chanceBy(random: () => number): () => number {
   };
 }
 
-/** `{ a: undefined }` means what `{}` means: a host's JavaScript often has it so. */
+/** Treats `{ a: undefined }` as `{}`, as JavaScript hosts often write it. */
 function withoutUndefined<T extends object>(value: T): T {
   const kept = { ...value };
   for (const name of Object.keys(kept)) {
@@ -186,9 +198,9 @@ function withoutUndefined<T extends object>(value: T): T {
 }
 
 const lease =
-  'must be an integer from 5,000 to 900,000 ms, for leases are renewed once a second at most';
-const headerNames = 'must be a list of header names in lower case, one at least';
-/** Both have a meaning of their own: the key of the other protocols, and the host's sessions. */
+  'must be an integer from 5,000 to 900,000 ms, because leases are renewed once a second at most';
+const headerNames = 'must be a non-empty list of header names in lower case';
+/** These headers have other meanings: the key of the other APIs, and the host's sessions. */
 const otherHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const chargeRule: z.ZodType = z.enum(
   ['release', 'nothing', 'prompt', 'usage', 'observed', 'pend'],
@@ -200,7 +212,7 @@ const nativeKeyHeader: z.ZodType = z
   .regex(/^[a-z0-9-]+$/, headerNames)
   .refine(
     (name) => !otherHeaders.has(name),
-    'must not be authorization or cookie, which mean something else',
+    'must not be authorization or cookie, which have other meanings',
   );
 
 const optionsSchema = z.strictObject(
@@ -233,35 +245,37 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** An object with the members of `like`, and no other. */
+/** The schema of an object with exactly the members of `like`. */
 function each<T>(like: Readonly<Record<string, T>>, schemaOf: (value: T) => z.ZodType): z.ZodType {
   const members = Object.entries(like).map(([name, value]) => [name, schemaOf(value)] as const);
   return z.strictObject(Object.fromEntries(members), 'must be an object');
 }
 
-/** How to mend an option that has no default. */
-const cures: ReadonlyMap<unknown, string> = new Map([
-  ['keys', 'memoryKeyStore() makes one'],
-  ['quota', 'memoryQuotaStore() makes one'],
-  ['catalog', 'staticCatalog() makes one'],
-  ['chargePolicy', 'Spread the exported chargePolicy and change rows of it'],
+/** The remedy for options without a default. */
+const remedies: ReadonlyMap<unknown, string> = new Map([
+  ['keys', 'memoryKeyStore() creates one'],
+  ['quota', 'memoryQuotaStore() creates one'],
+  ['catalog', 'staticCatalog() creates one'],
+  ['chargePolicy', 'Spread the exported chargePolicy and override some rows'],
 ]);
 
 const wording: Wording = {
   root: 'options',
   remedyFor: ([name]) =>
-    name === undefined ? undefined : (cures.get(name) ?? 'Leave it out for the default'),
+    name === undefined ? undefined : (remedies.get(name) ?? 'Leave it out for the default'),
   names: 'docs/options.md',
 };
 
-/** A body that is as large as it may be must fit, or the limit of its own would say too much. */
-function checkRoom(settings: Settings): void {
+/**
+ * A body of the maximum size must fit into the memory budget; otherwise its limit would be wrong.
+ */
+function checkBodyLimits(settings: Settings): void {
   const { maxBufferedBytes } = settings;
   for (const name of ['maxBodyBytes', 'maxImageBodyBytes'] as const) {
     if (settings[name] <= maxBufferedBytes) continue;
     throw new ConfigurationError(
       `options.maxBufferedBytes must be at least ${name}: it is ${maxBufferedBytes}, and ${name} ` +
-        `is ${settings[name]}. Raise the one, or lower the other.`,
+        `is ${settings[name]}. Raise maxBufferedBytes or lower ${name}.`,
     );
   }
 }

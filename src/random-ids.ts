@@ -1,23 +1,26 @@
-/** The ids of requests and reservations where a host gives no source of its own. */
+/** Generates the default ids of requests and reservations. */
 import { randomFillSync } from 'node:crypto';
 
 const idBytes = 16;
-/** How many ids are drawn at once: asking the system for each would cost more than all the rest. */
-const drawnAtOnce = 512;
+/**
+ * The number of ids whose random bytes are fetched at once: a system call for each would take more
+ * time than everything else.
+ */
+const idsPerBatch = 512;
 
 /**
- * A source of ids, each of 128 random bits in 22 characters of base64url. Not `randomUUID`, which
- * joins its text of twenty pieces: more than twice the time, and 600 bytes each.
+ * Creates a source of ids, each of 128 random bits in 22 characters of base64url. `randomUUID`
+ * would take more than twice the time, and 600 bytes each, because it joins twenty strings.
  */
 export function randomIds(): () => string {
-  const drawn = Buffer.alloc(idBytes * drawnAtOnce);
-  let at = drawn.length;
+  const batch = Buffer.alloc(idBytes * idsPerBatch);
+  let at = batch.length;
   return () => {
-    if (at === drawn.length) {
-      randomFillSync(drawn);
+    if (at === batch.length) {
+      randomFillSync(batch);
       at = 0;
     }
     at += idBytes;
-    return drawn.toString('base64url', at - idBytes, at);
+    return batch.toString('base64url', at - idBytes, at);
   };
 }

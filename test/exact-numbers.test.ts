@@ -15,12 +15,12 @@ describe('a number that a double would change', () => {
     expect(isExactNumber(numberFrom(text))).toBe(true);
   });
 
-  it('is the nearest double for whoever calculates', () => {
+  it('is the nearest double in calculations', () => {
     expect(numberOf(parseExactly('0.1000000000000000055'))).toBe(0.1);
     expect(numberOf(parseExactly('1e400'))).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('stays where a name is __proto__, and where the same name comes twice', () => {
+  it('is kept under the name __proto__, and under a duplicate name', () => {
     expect(printed('{"__proto__":{"__proto__":1e400}}')).toBe('{"__proto__":{"__proto__":1e400}}');
     expect(printed('{"a":1e400,"a":2}')).toBe('{"a":2}');
     expect(printed('{"a":2,"a":1e400}')).toBe('{"a":1e400}');
@@ -48,11 +48,11 @@ describe('any other number', () => {
     '0.000000000000000000000',
     '100000000000000000000000000000000000000000000000000',
     '-0.317253053188324',
-  ])('is a number as JSON.parse gives it: %s', (text) => {
+  ])('is the number that JSON.parse returns: %s', (text) => {
     expect(parseExactly(text)).toBe(parseJson(text));
   });
 
-  it('stays one whatever strings look like it', () => {
+  it('is not confused with strings that look like numbers', () => {
     const text = '{"a":"1e400","b":"[9007199254740993,","c":"\\\\","d":"\\",-0","e":[1e400]}';
 
     expect(printed(text)).toBe(text);
@@ -60,7 +60,7 @@ describe('any other number', () => {
   });
 });
 
-it('reads any JSON without changing a number, and says the same else', () => {
+it('reads any JSON without changing a number, and otherwise as JSON.parse does', () => {
   const law = fc.property(jsonWithNumbers, (text) => {
     expect(sameNumbers(numbersIn(printed(text)), numbersIn(text))).toBe(true);
     expect(parseJson(printed(text))).toEqual(parseJson(text));
@@ -69,7 +69,7 @@ it('reads any JSON without changing a number, and says the same else', () => {
   fc.assert(law, { seed: 13, numRuns: 500 });
 });
 
-it('overlooks no number in the first look', () => {
+it('finds every such number in the quick check', () => {
   const law = fc.property(jsonWithNumbers, (text) => {
     const has = numbersIn(text).some((number) => isExactNumber(numberFrom(number)));
 
@@ -79,7 +79,7 @@ it('overlooks no number in the first look', () => {
   fc.assert(law, { seed: 14, numRuns: 500 });
 });
 
-it('takes no longer for many zeros than for as many digits', () => {
+it('takes no longer for many zeros than for other digits', () => {
   const zeros = `1${'0'.repeat(200_000)}1`;
 
   expect(printed(`[${zeros}.${zeros}]`)).toBe(`[${zeros}.${zeros}]`);
@@ -92,6 +92,6 @@ it.each([
   '01',
   '1e',
   '{"a":}',
-])('gives undefined for what is no JSON: %j', (text) => {
+])('returns undefined for invalid JSON: %j', (text) => {
   expect(parseExactly(text)).toBeUndefined();
 });

@@ -1,8 +1,8 @@
-/** The ids that the gateway makes by itself. */
+/** The default ids of the gateway. */
 import { expect, it } from 'vitest';
 import { randomIds } from '../src/random-ids.ts';
 
-it('are 22 characters that every store takes, and none comes twice', () => {
+it('are 22 characters that every store accepts, and never repeat', () => {
   const sources = [randomIds(), randomIds()];
   const ids = sources.flatMap((next) => Array.from({ length: 1_000 }, next));
 

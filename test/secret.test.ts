@@ -1,5 +1,6 @@
 /**
- * The secrets we mint: their shape, their checksum, their digests, and the keys issued with them.
+ * The secrets that the gateway issues: their form, checksum and digests, and the keys issued with
+ * them.
  */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../src/issue-key.ts';
@@ -7,12 +8,12 @@ import type { QuotaSubject } from '../src/ports/key-store.ts';
 import { digestSecret, isWeakSecret, mintSecret, publicPart, secretKind } from '../src/secret.ts';
 import { untyped } from './stages/failing.ts';
 
-describe('T01 a secret', () => {
+describe('a secret', () => {
   it('has a prefix, a public part, 256 random bits and a checksum', () => {
     expect(mintSecret()).toMatch(/^tg_[\w-]{8}_[\w-]{43}_[\w-]{6}$/);
   });
 
-  it('is known as ours, every time, whatever its random part holds', () => {
+  it('is always recognised, whatever its random part', () => {
     const secrets = Array.from({ length: 1_000 }, mintSecret);
 
     expect(new Set(secrets.map(secretKind))).toEqual(new Set(['ours']));
@@ -29,7 +30,7 @@ describe('T01 a secret', () => {
     }
   });
 
-  it('with our prefix and another shape is forged', () => {
+  it('with our prefix and another form is forged', () => {
     const secret = mintSecret();
 
     for (const text of ['tg_', `${secret}A`, secret.slice(0, -1), `${secret}\n`, 'tg_ü']) {
@@ -44,26 +45,26 @@ describe('T01 a secret', () => {
   });
 });
 
-describe('T03 a digest', () => {
+describe('a digest', () => {
   it('is SHA-256 without a pepper', () => {
     expect(digestSecret('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
   });
 
-  it('is another with each pepper', () => {
+  it('differs with each pepper', () => {
     const digests = [digestSecret('abc'), digestSecret('abc', 'p'), digestSecret('abc', 'q')];
 
     expect(new Set(digests).size).toBe(3);
   });
 });
 
-it('T03 a secret that could be guessed is told from one that could not', () => {
+it('a guessable secret is told from one that is not', () => {
   expect(['', 'password123', 'a'.repeat(20)].map(isWeakSecret)).toEqual([true, true, true]);
   expect(isWeakSecret(mintSecret())).toBe(false);
   expect(isWeakSecret('9f86d081884c7d659a2feaa0c55ad015')).toBe(false);
 });
 
 describe('an issued key', () => {
-  it('is named for its secret and charged to a subject of its own', () => {
+  it('has an id from its secret and is charged to its own subject', () => {
     const { secret, key } = issueKey({ group: 'chat', limitNanos: 5n, period: 'month' });
 
     const id = `key_${publicPart(secret)}`;
@@ -72,7 +73,7 @@ describe('an issued key', () => {
     expect(secretKind(secret)).toBe('ours');
   });
 
-  it('may share the quota of its group, beside its own', () => {
+  it('may share the quota of its group in addition to its own', () => {
     const pool = { id: 'group-chat', period: 'day' as const };
 
     const { key } = issueKey({ id: 'alice', group: 'chat', limitNanos: 5n, quota: [pool] });
@@ -83,8 +84,8 @@ describe('an issued key', () => {
   it('that could never be charged is refused', () => {
     const pool = { id: 'pool', period: 'total' as const };
 
-    expect(() => issueKey({ group: 'chat' })).toThrow(/needs a limitNanos.* Give it one\.$/);
-    expect(() => issueKey({ group: 'chat', quota: [pool, pool] })).toThrow(/named once/);
+    expect(() => issueKey({ group: 'chat' })).toThrow(/needs a limitNanos.* Set one of them\.$/);
+    expect(() => issueKey({ group: 'chat', quota: [pool, pool] })).toThrow(/listed once/);
   });
 
   const whole = { group: 'chat', limitNanos: 1n };
@@ -97,7 +98,7 @@ describe('an issued key', () => {
     [
       'options.limitNanos',
       [{ limitNanos: -1n }, { limitNanos: 5 }, { limitNanos: 2n ** 53n }],
-      'must be a bigint of nanos, 0n to 2^53 − 1. Leave it out where the store has a limit.',
+      'must be a bigint of nanos, 0n to 2^53 − 1. Leave it out if the store has a limit.',
     ],
     [
       'options.maxConcurrentCalls',
@@ -130,7 +131,7 @@ describe('an issued key', () => {
     ['options.limit', [{ limit: 5n }], 'does not exist. Take it out, or look for its name in'],
   ];
 
-  it.each(rows)('is refused for %s, with the cure', (place, wrong, says) => {
+  it.each(rows)('is refused for %s, with the remedy', (place, wrong, says) => {
     for (const change of wrong) {
       const refused = () => issueKey(untyped({ ...whole, ...change })());
 
@@ -144,7 +145,7 @@ describe('an issued key', () => {
     expect(() => issueKey(untyped(options)())).toThrow('issueKey: options must be an object.');
   });
 
-  it('fits the eight lines of a hold, the one that counts its calls among them', () => {
+  it('fits the eight lines of a hold, including the one that counts its calls', () => {
     const pools = (count: number): readonly QuotaSubject[] =>
       Array.from({ length: count }, (_, index) => ({ id: `pool-${index}`, period: 'total' }));
     const issue = (options: Partial<Parameters<typeof issueKey>[0]>) => () =>
@@ -154,10 +155,10 @@ describe('an issued key', () => {
     expect(issue({ quota: pools(7), maxConcurrentCalls: 1 })).not.toThrow();
     expect(issue({ quota: pools(7), limitNanos: 1n, maxConcurrentCalls: 1 })).not.toThrow();
     expect(issue({ quota: pools(8), maxConcurrentCalls: 1 })).toThrow(
-      'at most 7 subjects beside its own. Leave one of quota out, or give the maxConcurrent',
+      'at most 7 subjects besides its own. Remove one from quota, or set maxConcurrent',
     );
     expect(issue({ quota: pools(8), limitNanos: 1n })).toThrow(
-      'at most 8 subjects. Leave some of quota out.',
+      'at most 8 subjects. Remove some from quota.',
     );
   });
 });

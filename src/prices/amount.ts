@@ -1,19 +1,20 @@
-/** Amounts of money as people write them: decimal strings in the host's currency unit. */
+/** Converts amounts of money from and to decimal strings in the host's currency unit. */
 import { ConfigurationError } from '../errors.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 
-/** How many nanos one unit of the host's currency has. */
+/** The number of nanos in one unit of the host's currency. */
 export const nanosPerUnit = 1_000_000_000n;
 
-/** What an amount must look like, as the end of a sentence about it. */
+/** The required form of an amount, worded to follow its name in an error message. */
 export const amountForm =
   'must be a decimal string of at most 9 decimals, such as "0.15", from 0 to 9007199.254740991';
 
 /**
- * The nanos of a decimal string: `money('0.15')` is 150,000,000. No float is involved.
+ * Converts a decimal string to nanos: `money('0.15')` is 150,000,000. Exact, without floating
+ * point.
  *
- * @throws ConfigurationError where the text is no decimal number from 0 to 9007199.254740991 with
- *   at most 9 decimals
+ * @throws ConfigurationError unless the text is a decimal number from 0 to 9007199.254740991 with
+ * at most 9 decimals
  */
 export function money(units: string): Nanos {
   const nanos = nanosOf(units);
@@ -21,13 +22,13 @@ export function money(units: string): Nanos {
   return nanos;
 }
 
-/** The same as {@link money}; undefined where it is no amount. */
+/** As {@link money}, but returns undefined for an invalid amount. */
 export function nanosOf(units: unknown): Nanos | undefined {
-  const nanos = scaled(units);
+  const nanos = parseBillionths(units);
   return nanos === undefined || nanos > maxNanos ? undefined : nanos;
 }
 
-/** An amount as a decimal string without trailing zeros, the reverse of {@link money}. */
+/** Formats nanos as a decimal string without trailing zeros; the reverse of {@link money}. */
 export function formatMoney(nanos: bigint): string {
   if (nanos < 0n) return `-${formatMoney(-nanos)}`;
   const decimals = String(nanos % nanosPerUnit)
@@ -37,14 +38,14 @@ export function formatMoney(nanos: bigint): string {
   return decimals === '' ? whole : `${whole}.${decimals}`;
 }
 
-/** A factor of a price in billionths; undefined where it is no decimal number above 0. */
+/** A price multiplier in billionths; undefined unless the text is a decimal number above 0. */
 export function factorOf(text: unknown): bigint | undefined {
-  const billionths = scaled(text);
+  const billionths = parseBillionths(text);
   return billionths === undefined || billionths === 0n ? undefined : billionths;
 }
 
-/** A decimal string times a billion. */
-function scaled(text: unknown): bigint | undefined {
+/** Parses a decimal string, multiplied by a billion. */
+function parseBillionths(text: unknown): bigint | undefined {
   if (typeof text !== 'string') return undefined;
   const [, whole, decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
   if (whole === undefined) return undefined;

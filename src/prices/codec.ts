@@ -1,4 +1,7 @@
-/** Prices from the form that people write, and back: for files, tables and usage records. */
+/**
+ * Converts prices from and to the form that is written by hand, for files, tables and usage
+ * records.
+ */
 import {
   type CostMember,
   costMembers,
@@ -25,10 +28,10 @@ import type {
 import { priceJsonSchema } from './schema.ts';
 
 /**
- * A price by the token, in units per million tokens:
- * `tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' })`.
+ * Creates a price per token from units per million tokens: `tokenPrice({ input: '0.15', output:
+ * '0.60', cachedInput: '0.075' })`.
  *
- * @throws ConfigurationError that names the member and says what to write
+ * @throws ConfigurationError that names the invalid member and the expected form
  */
 export function tokenPrice(input: TokenPriceInput): TokenPrice {
   const json = { ...input, per: 'token' } as const;
@@ -37,10 +40,10 @@ export function tokenPrice(input: TokenPriceInput): TokenPrice {
 }
 
 /**
- * A price by the image, in units: `imagePrice([{ size: '1024x1024', price: '0.04' }])`. A row
- * without `size` or `quality` fits every value of it.
+ * Creates a price per image, in units: `imagePrice([{ size: '1024x1024', price: '0.04' }])`. A row
+ * without `size` or `quality` applies to every value of it.
  *
- * @throws ConfigurationError that names the member and says what to write
+ * @throws ConfigurationError that names the invalid member and the expected form
  */
 export function imagePrice(rows: readonly ImagePriceRow[], members?: MembersInput): ImagePrice {
   const json = { per: 'image', rows, members } as const;
@@ -49,17 +52,17 @@ export function imagePrice(rows: readonly ImagePriceRow[], members?: MembersInpu
 }
 
 /**
- * The price that a JSON value is.
+ * Parses a price from JSON.
  *
- * @param place what the value is called in a refusal: `models[0].price`
- * @throws ConfigurationError that names the member and says what to write
+ * @param place the name of the value in error messages: `models[0].price`
+ * @throws ConfigurationError that names the invalid member and the expected form
  */
 export function priceAt(value: unknown, place: string): Price {
   checkForm(value, place);
   return priceFromJson(value) ?? { per: 'free' };
 }
 
-/** The price that a JSON value is; undefined where it is none. */
+/** Parses a price from JSON; undefined if it is invalid. */
 export function priceFromJson(value: unknown): Price | undefined {
   const { data } = priceJsonSchema.safeParse(value);
   switch (data?.per) {
@@ -72,7 +75,7 @@ export function priceFromJson(value: unknown): Price | undefined {
   }
 }
 
-/** The same price as JSON has it; {@link priceFromJson} reads it back without a loss. */
+/** Converts a price to JSON, from which {@link priceFromJson} restores it exactly. */
 export function priceToJson(price: Price): PriceJson {
   switch (price.per) {
     case 'free':

@@ -1,4 +1,4 @@
-/** What a usage costs at a price, and what a call can cost at most. */
+/** The cost of a usage at a price, and the maximum cost of a call. */
 import {
   type CostMember,
   costMembers,
@@ -9,21 +9,21 @@ import {
 } from '../money.ts';
 import { factorOf, nanosPerUnit } from './amount.ts';
 import { imageNanos } from './images.ts';
-import { boundOfTokens, costOfTokens } from './tokens.ts';
+import { costOfTokens, maxCostOfTokens } from './tokens.ts';
 
-/** What of a request its cost depends on, beside what the reply consumes. */
+/** The properties of a request that its cost depends on, in addition to the usage. */
 export interface PricedRequest {
-  /** Size and quality of the images that were requested. */
+  /** The size and quality of the requested images. */
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
-  /** The members it uses that cost more, each once; see `MemberPrice`. */
+  /** The members in the request that cost extra, each once; see `MemberPrice`. */
   readonly members?: readonly CostMember[] | undefined;
 }
 
-/** A usage that a call will not exceed, with the prompt split by what its tokens may become. */
+/** An upper bound of a call's usage, with the prompt split by the rates that may apply. */
 export interface UsageBound {
   readonly textTokens: number;
-  /** Tokens of images, audio, video, documents and references of the prompt. */
+  /** Tokens of images, audio, video, documents and references in the prompt. */
   readonly mediaTokens: number;
   readonly outputTokens: number;
   readonly images: number;
@@ -31,18 +31,18 @@ export interface UsageBound {
   readonly mayCacheForAnHour: boolean;
 }
 
-/** Calls of a tool that a hold covers where its price states no number. */
+/** The tool calls that a hold covers if the price states no number. */
 export const defaultHoldCalls = 10;
-/** Costs are worked out in millionths of a nano: rates are by the million tokens. */
+/** Costs are computed in millionths of a nano, because rates are per million tokens. */
 const million = 1_000_000n;
-const plain: PricedRequest = {};
+const plainRequest: PricedRequest = {};
 
 /**
- * What a usage costs, rounded up once, never above `maxNanos`.
+ * The cost of a usage, rounded up once, at most `maxNanos`.
  *
- * @throws RangeError for an image of a size or quality that has no price
+ * @throws RangeError for an image whose size or quality has no price
  */
-export function costOf(usage: Usage, price: Price, request: PricedRequest = plain): Nanos {
+export function costOf(usage: Usage, price: Price, request: PricedRequest = plainRequest): Nanos {
   if (price.per === 'free') return 0n;
   const millionths =
     price.per === 'token'
@@ -55,34 +55,34 @@ export function costOf(usage: Usage, price: Price, request: PricedRequest = plai
     const fee = members[row]?.perCallNanos;
     if (fee !== undefined) fees += fee * BigInt(callsOf(row, usage, request));
   }
-  return nanosFrom(multiplied(millionths, price, request) + fees * million);
+  return nanosFrom(applyMultipliers(millionths, price, request) + fees * million);
 }
 
 /**
- * What a call costs at most: every token at the most expensive rate that it may have, and the fees
+ * The maximum cost of a call: every token at the most expensive rate that may apply, plus the fees
  * that the price holds for the members of the request.
  *
- * @throws RangeError for an image of a size or quality that has no price
+ * @throws RangeError for an image whose size or quality has no price
  */
-export function boundOfCost(bound: UsageBound, price: Price, request: PricedRequest): Nanos {
-  const nanos = boundWithoutFees(bound, price, request);
+export function maxCostOf(bound: UsageBound, price: Price, request: PricedRequest): Nanos {
+  const nanos = maxCostWithoutFees(bound, price, request);
   if (price.per === 'free' || request.members === undefined) return nanos;
   let fees = 0n;
   for (const row of request.members) {
     const { perCallNanos = 0n, holdCalls = defaultHoldCalls } = price.members?.[row] ?? {};
     fees += perCallNanos * BigInt(holdCalls);
   }
-  return atMost(nanos + fees);
+  return capped(nanos + fees);
 }
 
-/** The same without fees, which do not grow with the reply. */
-export function boundWithoutFees(bound: UsageBound, price: Price, request: PricedRequest): Nanos {
+/** As {@link maxCostOf} without fees, which do not grow with the reply. */
+export function maxCostWithoutFees(bound: UsageBound, price: Price, request: PricedRequest): Nanos {
   if (price.per === 'free') return 0n;
   const millionths =
     price.per === 'token'
-      ? boundOfTokens(bound, price)
+      ? maxCostOfTokens(bound, price)
       : millionthsOfImages(bound.images, price, request);
-  return nanosFrom(multiplied(millionths, price, request));
+  return nanosFrom(applyMultipliers(millionths, price, request));
 }
 
 function millionthsOfImages(
@@ -95,8 +95,8 @@ function millionthsOfImages(
   return BigInt(images) * unit * million;
 }
 
-/** Members that were requested, each with its factor. */
-function multiplied(
+/** Applies the multiplier of each requested member. */
+function applyMultipliers(
   millionths: bigint,
   price: Exclude<Price, { per: 'free' }>,
   { members }: PricedRequest,
@@ -110,17 +110,20 @@ function multiplied(
   return product;
 }
 
-/** As many as the reply states; one for a tool that was requested, where it states none at all. */
+/**
+ * The number of calls that the reply reports. If it reports none at all, one for a tool that was
+ * requested.
+ */
 function callsOf(row: CostMember, { toolCalls }: Usage, { members }: PricedRequest): number {
   if (toolCalls !== undefined) return toolCalls[row] ?? 0;
   return members?.includes(row) === true ? 1 : 0;
 }
 
 function nanosFrom(millionths: bigint): Nanos {
-  return atMost(roundedUp(millionths, million));
+  return capped(roundedUp(millionths, million));
 }
 
-function atMost(nanos: Nanos): Nanos {
+function capped(nanos: Nanos): Nanos {
   return nanos > maxNanos ? maxNanos : nanos;
 }
 

@@ -1,21 +1,21 @@
-/** What one image costs, by its size and quality. */
+/** The price of one image, by size and quality. */
 import type { ImagePrice, Nanos } from '../money.ts';
 
 /**
- * What one image of this size and quality costs, or undefined where no row fits: a price is never
- * guessed. A value that is left out or `auto` fits every row; the most expensive of them counts.
+ * The price of one image of this size and quality, or undefined if no row applies: a price is never
+ * guessed. A value that is missing or `auto` matches every row, and the most expensive one counts.
  */
 export function imageNanos(
   price: ImagePrice,
   size: string | undefined,
   quality: string | undefined,
 ): Nanos | undefined {
-  let most: Nanos | undefined;
+  let max: Nanos | undefined;
   for (const row of price.rows) {
     if (!fits(size, row.size) || !fits(quality, row.quality)) continue;
-    if (most === undefined || row.nanos > most) most = row.nanos;
+    if (max === undefined || row.nanos > max) max = row.nanos;
   }
-  return most;
+  return max;
 }
 
 function fits(requested: string | undefined, row: string | undefined): boolean {
@@ -23,7 +23,9 @@ function fits(requested: string | undefined, row: string | undefined): boolean {
   return row === undefined || value === undefined || value === 'auto' || value === normalised(row);
 }
 
-/** Servers are lenient with case and white space: ` 4K` must not pass for an unlisted size. */
+/**
+ * Compared without case and white space, as servers do: ` 4K` must not pass as an unlisted size.
+ */
 function normalised(text: string | undefined): string | undefined {
   return text?.trim().toLowerCase();
 }

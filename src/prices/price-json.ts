@@ -1,7 +1,7 @@
-/** Prices as people write them and as JSON has them: amounts are decimal strings in units. */
+/** Prices as written by hand and in JSON: amounts are decimal strings in currency units. */
 import type { CostMember } from '../money.ts';
 
-/** What a million tokens of each kind cost, in units; see `TokenRates`. */
+/** The price of a million tokens of each kind, in units; see `TokenRates`. */
 export interface RatesInput {
   readonly input: string;
   readonly output?: string | undefined;
@@ -16,15 +16,15 @@ export interface RatesInput {
   readonly videoInput?: string | undefined;
 }
 
-/** Other rates for long prompts; see `PriceTier`. */
+/** The rates for longer prompts; see `PriceTier`. */
 export interface TierInput extends RatesInput {
   readonly aboveInputTokens: number;
 }
 
-/** What a member of a request costs; see `MemberPrice`. */
+/** The price of a request member; see `MemberPrice`. */
 export interface MemberPriceInput {
   readonly multiplier?: string | undefined;
-  /** Fee for each call of the tool, in units. */
+  /** The fee for each call of the tool, in units. */
   readonly perCall?: string | undefined;
   readonly holdCalls?: number | undefined;
   readonly holdInputTokens?: number | undefined;
@@ -33,20 +33,20 @@ export interface MemberPriceInput {
 /** The members that callers may use; see `MemberPrices`. */
 export type MembersInput = { readonly [Row in CostMember]?: MemberPriceInput | undefined };
 
-/** A price by the token, in units per million tokens. */
+/** A price per token, in units per million tokens. */
 export interface TokenPriceInput extends RatesInput {
   readonly tiers?: readonly TierInput[] | undefined;
   readonly members?: MembersInput | undefined;
 }
 
-/** What one image of a size and quality costs, in units. */
+/** The price of one image of a size and quality, in units. */
 export interface ImagePriceRow {
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
   readonly price: string;
 }
 
-/** A price as JSON has it. */
+/** A price in JSON. */
 export type PriceJson =
   | (TokenPriceInput & { readonly per: 'token' })
   | {

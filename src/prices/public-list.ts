@@ -1,12 +1,14 @@
-/** Prices from the public list of `@pydantic/genai-prices`, so that nobody has to type them. */
+/**
+ * Reads prices from the public list of `@pydantic/genai-prices`, so that hosts need not type them.
+ */
 import { ConfigurationError } from '../errors.ts';
 import type { TokenPrice } from '../money.ts';
 import { tokenPrice } from './codec.ts';
 import type { RatesInput } from './price-json.ts';
 
-/** What is used of the package, or of anything of this form. */
+/** The part of the package that is used; any object of this form works. */
 export interface PublicPriceList {
-  /** The prices of a model at this moment; null where the list does not have it. */
+  /** The current prices of a model; null if the list does not have it. */
   calcPrice(
     usage: Readonly<Record<string, number>>,
     modelId: string,
@@ -14,12 +16,12 @@ export interface PublicPriceList {
   ): { readonly model_price: object } | null;
 }
 
-/** The price of a provider's model: `priceOf('anthropic', 'claude-sonnet-4-5')`. */
+/** Returns the price of a provider's model: `priceOf('anthropic', 'claude-sonnet-4-5')`. */
 export type PriceOf = (providerId: string, modelId: string) => TokenPrice;
 
 type RateName = keyof RatesInput;
 
-/** The rates of the list, per million tokens, and ours. */
+/** The list's names of rates per million tokens, and ours. */
 const rateNames: ReadonlyMap<string, RateName> = new Map([
   ['input_mtok', 'input'],
   ['output_mtok', 'output'],
@@ -35,10 +37,10 @@ const rateNames: ReadonlyMap<string, RateName> = new Map([
 ]);
 
 /**
- * Fees of tools, which are refused unless `members` of a price lists them; and rates of cached
- * audio and images, which have none of their own here.
+ * Prices that are ignored: fees for tools, which are refused unless the price lists them under
+ * `members`, and rates of cached audio and images, for which there is no separate rate here.
  */
-const passedOver: ReadonlySet<string> = new Set([
+const ignoredRates: ReadonlySet<string> = new Set([
   'web_searches_kcount',
   'storage_searches_kcount',
   'cache_audio_read_mtok',
@@ -46,11 +48,11 @@ const passedOver: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads prices out of the list: `pricesFrom({ calcPrice })`. They are those of the moment at which
- * they are asked for, with their tiers by prompt size and without fees for tools.
+ * Reads prices from the list: `pricesFrom({ calcPrice })`. The prices are those at the time of the
+ * call, with tiers by prompt size and without fees for tools.
  *
- * The function that is returned throws a ConfigurationError for a model that the list does not
- * have, and for one with a price by something else than tokens.
+ * The returned function throws a ConfigurationError for a model that the list does not have, and
+ * for one that is not priced by tokens.
  */
 export function pricesFrom(list: PublicPriceList): PriceOf {
   return (providerId, modelId) => {
@@ -58,7 +60,7 @@ export function pricesFrom(list: PublicPriceList): PriceOf {
     const name = `${providerId}/${modelId}`;
     if (found === null) {
       throw new ConfigurationError(
-        `pricesFrom: the list has no price of ${name}. Give it yourself.`,
+        `pricesFrom: the list has no price for ${name}. Set its price yourself.`,
       );
     }
     const rates = ratesIn(found.model_price, name);
@@ -83,21 +85,21 @@ interface ListedTier {
 function ratesIn(prices: object, name: string): ReadonlyMap<RateName, ListedRate> {
   const rates = new Map<RateName, ListedRate>();
   for (const [key, value] of Object.entries(prices)) {
-    if (value === undefined || passedOver.has(key)) continue;
+    if (value === undefined || ignoredRates.has(key)) continue;
     const rate = rateNames.get(key);
     const listed = rateFrom(value);
     if (rate === undefined || listed === undefined) {
       throw new ConfigurationError(
-        `pricesFrom: ${name} has a price that is not by the token, ${key}. Give it yourself.`,
+        `pricesFrom: ${name} has a price that is not per token, ${key}. Set its price yourself.`,
       );
     }
     rates.set(rate, listed);
   }
   if (rates.has('input')) return rates;
-  throw new ConfigurationError(`pricesFrom: ${name} has no price of input. Give it yourself.`);
+  throw new ConfigurationError(`pricesFrom: ${name} has no input price. Set its price yourself.`);
 }
 
-/** A number, or one with tiers, whose class is the package's own. */
+/** A number, or an object of the package with tiers. */
 function rateFrom(value: unknown): ListedRate | undefined {
   if (typeof value === 'number') return { base: value, tiers: [] };
   if (typeof value !== 'object' || value === null) return undefined;
@@ -137,7 +139,9 @@ function rateAt({ base, tiers }: ListedRate, start: number): number {
   return price;
 }
 
-/** Nine decimals are a nano: a third of a cent is rounded there. */
+/**
+ * Nine decimals, the precision of a nano, to which amounts such as a third of a cent are rounded.
+ */
 function unitsOf(price: number): string {
   return price.toFixed(9);
 }

@@ -1,6 +1,6 @@
 /**
- * What a price must be: the one definition for catalogs in code, in files and in tables, and for
- * usage records. Code has amounts as bigints, JSON as decimal strings.
+ * The schema of prices, shared by catalogs in code, files and tables, and by usage records. Amounts
+ * are bigints in code and decimal strings in JSON.
  */
 import { z } from 'zod';
 import { isJsonObject } from '../json.ts';
@@ -9,11 +9,11 @@ import { nanos, positive, text } from '../ports/set-up.ts';
 import { amountForm, factorOf, nanosOf } from './amount.ts';
 import type { PriceJson } from './price-json.ts';
 
-/** A schema for each member of a type, so that none is forgotten. */
+/** Requires a schema for each member of a type. */
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 const units = z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm);
-const word = text('must be text of one character at least, none of them a control character');
+const nonEmptyText = text('must be non-empty text without control characters');
 const factorForm = 'must be a decimal string above 0, such as "1.1"';
 const factor = z.string(factorForm).refine((value) => factorOf(value) !== undefined, factorForm);
 const countForm = 'must be an integer of 0 or above';
@@ -21,9 +21,9 @@ const count = z.int(countForm).nonnegative(countForm);
 
 const tiersForm = 'must be a list of tiers, each with aboveInputTokens and its rates';
 const tierForm = 'must be an object with aboveInputTokens and its rates';
-const rowForm = 'must be an object: { size, quality } and what an image of them costs';
-const rowsForm = 'must be a list of rows; one without a size fits all';
-const noRows = 'needs a row; one without a size fits all';
+const rowForm = 'must be an object: { size, quality } and the price of such an image';
+const rowsForm = 'must be a list of rows; one without a size applies to all sizes';
+const noRows = 'needs a row; one without a size applies to all sizes';
 
 function ratesOf<Amount extends z.ZodType>(amount: Amount) {
   const optional = amount.optional();
@@ -42,7 +42,7 @@ function ratesOf<Amount extends z.ZodType>(amount: Amount) {
   } satisfies Members<TokenRates>;
 }
 
-/** Each member of a request that may have a price. */
+/** The schema of the priced request members; `fee` has the name that the form uses for a fee. */
 function membersOf<Fee extends Partial<Record<'perCall' | 'perCallNanos', z.ZodType>>>(fee: Fee) {
   const member = z
     .strictObject(
@@ -52,7 +52,7 @@ function membersOf<Fee extends Partial<Record<'perCall' | 'perCallNanos', z.ZodT
         holdInputTokens: count.optional(),
         ...fee,
       },
-      'must be an object; {} for a member that costs no more than its tokens',
+      'must be an object; use {} for a member that costs nothing but its tokens',
     )
     .optional();
   return z
@@ -77,11 +77,11 @@ function membersOf<Fee extends Partial<Record<'perCall' | 'perCallNanos', z.ZodT
     .optional();
 }
 
-/** What is said of a price that has no known form. */
-function formOf({ input }: { readonly input?: unknown }): string {
+/** The error message for a price of unknown form. */
+function formError({ input }: { readonly input?: unknown }): string {
   return isJsonObject(input)
     ? "must be 'token', 'image' or 'free'"
-    : "must be an object per 'token' or 'image'; a free model says { per: 'free' }";
+    : "must be an object per 'token' or 'image'; for a free model use { per: 'free' }";
 }
 
 const free = z.strictObject({ per: z.literal('free') });
@@ -108,20 +108,23 @@ export const priceSchema: z.ZodType = z.discriminatedUnion(
       per: z.literal('image'),
       rows: z
         .array(
-          z.strictObject({ size: word.optional(), quality: word.optional(), nanos }, rowForm),
+          z.strictObject(
+            { size: nonEmptyText.optional(), quality: nonEmptyText.optional(), nanos },
+            rowForm,
+          ),
           rowsForm,
         )
         .min(1, noRows),
       members,
     } satisfies Members<ImagePrice>),
   ],
-  { error: formOf },
+  { error: formError },
 );
 
 const rateInputs = ratesOf(units);
 const memberInputs = membersOf({ perCall: units.optional() });
 
-/** A price as JSON has it. */
+/** A price in JSON. */
 export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
   'per',
   [
@@ -139,7 +142,7 @@ export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
       rows: z
         .array(
           z.strictObject(
-            { size: word.optional(), quality: word.optional(), price: units },
+            { size: nonEmptyText.optional(), quality: nonEmptyText.optional(), price: units },
             rowForm,
           ),
           rowsForm,
@@ -148,5 +151,5 @@ export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
       members: memberInputs,
     }),
   ],
-  { error: formOf },
+  { error: formError },
 );

@@ -1,8 +1,8 @@
-/** What tokens cost, by their kind and by the size of the prompt; in millionths of a nano. */
+/** The cost of tokens by kind and prompt size, in millionths of a nano. */
 import type { Nanos, Price, TokenPrice, TokenRates, Usage } from '../money.ts';
 import { imageNanos } from './images.ts';
 
-/** Tokens that a call will not exceed. */
+/** Upper bounds of the tokens of a call. */
 export interface TokenBound {
   readonly textTokens: number;
   readonly mediaTokens: number;
@@ -10,25 +10,29 @@ export interface TokenBound {
   readonly mayCacheForAnHour: boolean;
 }
 
-/** The cost of a usage: each token once, by its most specific kind that has a count and a rate. */
+/**
+ * The cost of a usage. Each token is charged once, at the rate of its most specific kind that has
+ * both a count and a rate.
+ */
 export function costOfTokens(usage: Usage, price: TokenPrice): bigint {
-  const rates = ratesFor(price, promptOf(usage));
+  const rates = ratesFor(price, tierPromptTokens(usage));
   return costOfInput(usage, rates) + costOfOutput(usage, rates);
 }
 
-/** The tokens by which a tier is chosen. */
-function promptOf({ inputTokens, largestPassInputTokens = inputTokens }: Usage): number {
+/** The prompt tokens that determine the tier. */
+function tierPromptTokens({ inputTokens, largestPassInputTokens = inputTokens }: Usage): number {
   return Math.min(largestPassInputTokens, inputTokens);
 }
 
 /**
- * Counts may overlap (a cached token may be audio), and most replies do not say by how much: cached
- * tokens count as text as far as there is text, so that none is charged twice.
+ * The counts may overlap (a cached token may be audio), and most replies don't report by how much.
+ * Cached tokens are taken as text as far as there is text, so that no token is charged twice.
  */
 function costOfInput(usage: Usage, rates: TokenRates): bigint {
   const { input, cachedInput = input, cacheWrite5m = input, cacheWrite1h = cacheWrite5m } = rates;
-  const charged = charging(usage.inputTokens, input);
-  // Most replies have none of these, and a call for each costs more than the sum.
+  const charged = tokenCharge(usage.inputTokens, input);
+  // Most replies have none of these kinds, and an unconditional call for each would cost more than
+  // the sum.
   if (usage.cachedInputTokens > 0) charged.part(usage.cachedInputTokens, cachedInput);
   if (usage.cacheWrite1hTokens) charged.part(usage.cacheWrite1hTokens, cacheWrite1h);
   if (usage.cacheWrite5mTokens) charged.part(usage.cacheWrite5mTokens, cacheWrite5m);
@@ -40,49 +44,49 @@ function costOfInput(usage: Usage, rates: TokenRates): bigint {
 
 function costOfOutput(usage: Usage, rates: TokenRates): bigint {
   const { input, output = input } = rates;
-  const charged = charging(usage.outputTokens, output);
+  const charged = tokenCharge(usage.outputTokens, output);
   if (usage.imageOutputTokens) charged.part(usage.imageOutputTokens, rates.imageOutput);
   if (usage.audioOutputTokens) charged.part(usage.audioOutputTokens, rates.audioOutput);
   if (usage.reasoningTokens) charged.part(usage.reasoningTokens, rates.reasoning);
   return charged.total();
 }
 
-/** Takes parts of a count at rates of their own; what is left costs the plain rate. */
-interface Charging {
+/** Charges parts of a token count at specific rates, and the remainder at the plain rate. */
+interface TokenCharge {
   part(tokens: number, rate: Nanos | undefined): void;
   total(): bigint;
 }
 
-function charging(tokens: number, plainRate: Nanos): Charging {
-  let left = tokens;
+function tokenCharge(tokens: number, plainRate: Nanos): TokenCharge {
+  let remaining = tokens;
   let cost = 0n;
   return {
     part: (count, rate = plainRate) => {
-      const charged = Math.min(count, left);
-      left -= charged;
+      const charged = Math.min(count, remaining);
+      remaining -= charged;
       cost += BigInt(charged) * rate;
     },
-    total: () => cost + BigInt(left) * plainRate,
+    total: () => cost + BigInt(remaining) * plainRate,
   };
 }
 
 /**
- * What tokens cost at most. Text may be cached or not; a part that is media may be counted as any
- * kind of input (a video has sound, a document pictures); output may be of any kind.
+ * The maximum cost of tokens. Text may be cached or not; media may be counted as any kind of input
+ * (a video has audio, a document has images); output may be of any kind.
  */
-export function boundOfTokens(bound: TokenBound, price: TokenPrice): bigint {
+export function maxCostOfTokens(bound: TokenBound, price: TokenPrice): bigint {
   const { textTokens, mediaTokens } = bound;
-  let most = boundAt(price.rates, bound);
+  let max = maxCostAt(price.rates, bound);
   for (const { aboveInputTokens, rates } of price.tiers ?? []) {
-    // A prompt may stay below its bound: every tier that it can reach counts.
+    // The prompt may be smaller than its bound, so every tier up to the bound counts.
     if (textTokens + mediaTokens <= aboveInputTokens) continue;
-    const cost = boundAt(rates, bound);
-    if (cost > most) most = cost;
+    const cost = maxCostAt(rates, bound);
+    if (cost > max) max = cost;
   }
-  return most;
+  return max;
 }
 
-function boundAt(rates: TokenRates, bound: TokenBound): bigint {
+function maxCostAt(rates: TokenRates, bound: TokenBound): bigint {
   const { input, cachedInput, cacheWrite5m, cacheWrite1h } = rates;
   const text = highest(
     input,
@@ -108,7 +112,7 @@ function highestOutput({
   return highest(output, reasoning, audioOutput, imageOutput);
 }
 
-/** The most expensive unit of a price, which a channel's `maxPriceNanos` is compared with. */
+/** The most expensive unit of a price, for comparison with a channel's `maxPriceNanos`. */
 export function mostExpensiveUnit(price: Price): Nanos {
   switch (price.per) {
     case 'free':
@@ -123,7 +127,7 @@ export function mostExpensiveUnit(price: Price): Nanos {
   }
 }
 
-/** Whether some rate of a price holds only for a cache entry that lives for an hour. */
+/** Whether the price has a rate for cache entries that live for an hour. */
 export function hasHourRate(price: TokenPrice): boolean {
   return (
     price.rates.cacheWrite1h !== undefined ||
@@ -144,9 +148,9 @@ function ratesFor({ rates, tiers }: TokenPrice, inputTokens: number): TokenRates
 }
 
 function highest(first: Nanos, ...others: readonly (Nanos | undefined)[]): Nanos {
-  let most = first;
+  let max = first;
   for (const rate of others) {
-    if (rate !== undefined && rate > most) most = rate;
+    if (rate !== undefined && rate > max) max = rate;
   }
-  return most;
+  return max;
 }

@@ -1,6 +1,6 @@
 /**
- * Some servers merge `extra_body` into the body, where it takes the place of members that the
- * gateway has read: what bounds, prices or routes the call must not differ there.
+ * Checks `extra_body`, which some servers merge over the body: values there must not differ from
+ * those by which the gateway bounds, prices or routes the call.
  */
 import { originalLength } from '../bytes/body/body.ts';
 import { findMember, kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
@@ -9,30 +9,33 @@ import { checkMerged } from '../canonical/complexity.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 
-/** What the gateway has read, by names; undefined where any value is within what is held. */
+/** The values that the gateway has read, by name; undefined if any value is covered by the hold. */
 export interface ReadMembers {
   readonly members: Readonly<Record<string, JsonValue | undefined>>;
-  /** The bound of the answer, under whatever name. */
+  /** The output bound, under any of its names. */
   readonly bound?: number | undefined;
 }
 
 /**
- * Other names of the answer's bound: `maxOutputTokens`, `max_length`, `n_predict`. Bounds of the
- * prompt and of parts of the answer are other settings.
+ * Whether a name is another name of the output bound: `maxOutputTokens`, `max_length`, `n_predict`.
+ * Limits of the prompt or of parts of the output are other settings.
  */
 export function isBoundName(name: string): boolean {
-  return name.length <= longestName && boundName.test(name) && !otherBound.test(name);
+  return name.length <= maxNameLength && boundName.test(name) && !otherLimit.test(name);
 }
 
-/** No server has a longer name; the patterns cost half a second where a body is all names. */
-const longestName = 100;
+/**
+ * No server has a longer name. Without this limit the patterns take half a second for a body that
+ * consists of names.
+ */
+const maxNameLength = 100;
 
 const boundName = /^(?:max|n_|num).*(?:tokens?|len|length|predict|output|sample)$/i;
-const otherBound = /input|prompt|context|model|seq|total|think|reason|image|prob|search/i;
-/** No number or model id is longer. */
-const longestValue = 1_024;
+const otherLimit = /input|prompt|context|model|seq|total|think|reason|image|prob|search/i;
+/** Longer values are neither numbers nor model ids. */
+const maxValueBytes = 1_024;
 
-/** @throws GatewayError `invalid_request` that names the member */
+/** Checks both spellings. @throws GatewayError `invalid_request` that names the member */
 export function checkExtraBody(scanned: ScannedBody, read: ReadMembers): void {
   for (const name of ['extra_body', 'extraBody']) {
     const extra = findMember(scanned.members, name);
@@ -42,7 +45,7 @@ export function checkExtraBody(scanned: ScannedBody, read: ReadMembers): void {
   }
 }
 
-/** Where an object stands that may be merged, and how many of them are around it. */
+/** The path of an object that may be merged, and its level of nesting. */
 interface Merged {
   readonly path: string;
   readonly level: number;
@@ -68,9 +71,9 @@ function checkInside(
     if (!isRead && !isBoundName(name)) continue;
     const expected = isRead ? read.members[name] : read.bound;
     if (expected === undefined) continue;
-    const isLong = originalLength(body, value.start, value.end) > longestValue;
+    const isLong = originalLength(body, value.start, value.end) > maxValueBytes;
     if (!isLong && valueAt(body.text, value) === expected) continue;
-    throw refused(`\`${at}\` differs from what the top of the body says. Leave it out.`, at);
+    throw refused(`\`${at}\` differs from the value at the top level of the body. Remove it.`, at);
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * Reads the few members of a caller's body that the gateway needs, and checks just those with zod.
+ * Reads the few members of a request body that the gateway needs, and validates only these with
+ * zod.
  */
 import type { z } from 'zod';
 import { type Body, originalLength } from '../bytes/body/body.ts';
@@ -10,9 +11,9 @@ import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 
 /**
- * What was read, checked. Nothing of this goes upstream: what goes there is the caller's bytes.
+ * Validates members that have been read. They are not sent upstream: the caller's bytes are.
  *
- * @param fields the same members for every body, undefined where it has none
+ * @param fields the same members for every body, undefined for those that are missing
  * @throws GatewayError `invalid_request` that names the member
  */
 export function checkedFields<T>(
@@ -29,10 +30,10 @@ export function checkedFields<T>(
 }
 
 /**
- * The value of one member, parsed; undefined where there is none.
+ * The parsed value of one member; undefined if it is missing.
  *
- * Names are found by the scan, in objects within objects too: `JSON.parse` of V8 as of Node 24.21
- * can take an escaped name for another one it has seen before, and then the gateway would price
+ * Names are looked up in the scan, also in nested objects: V8's `JSON.parse` in Node 24.21 can
+ * mistake an escaped name for another one it has seen before, and then the gateway would price
  * another call than the upstream runs.
  */
 export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue | undefined {
@@ -42,11 +43,11 @@ export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue
 
 function valueIn(body: Body, span: Span): JsonValue {
   const { start, end } = span;
-  const hasGaps = originalLength(body, start, end) !== end - start;
-  return hasGaps ? parsePart(body, start, end) : valueAt(body.text, span);
+  const hasElisions = originalLength(body, start, end) !== end - start;
+  return hasElisions ? parsePart(body, start, end) : valueAt(body.text, span);
 }
 
-/** The members of a member that is an object; its value, as {@link fieldOf}, where it is not. */
+/** Reads the members of a member that is an object; for other values as {@link fieldOf}. */
 export function insideField<T>(
   scanned: ScannedBody,
   name: string,
@@ -59,7 +60,10 @@ export function insideField<T>(
   return read({ body, members: membersOf(body.text, member.value) });
 }
 
-/** The member as a non-empty array, without parsing it. @throws GatewayError `invalid_request` */
+/**
+ * The member, checked to be a non-empty array without parsing it. @throws GatewayError
+ * `invalid_request`
+ */
 export function arrayMember({ body, members }: ScannedBody, name: string, hint: string): Member {
   const member = findMember(members, name);
   if (member === undefined) {

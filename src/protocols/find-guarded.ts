@@ -1,4 +1,4 @@
-/** Finds the members of a request that the table in `guarded-members.ts` knows. */
+/** Finds the members of a request that have a row in `guarded-members.ts`. */
 import { originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
 import { kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
@@ -19,38 +19,38 @@ import { eachElement, shortText } from '../dialects/prompt-size.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import { type GuardedRow, guardedRows } from './guarded-members.ts';
 
-/** A place of a body where guarded members may stand. */
-interface Place {
+/** A node in the tree of paths at which guarded members may occur. */
+interface GuardedNode {
   row: GuardedRow | undefined;
-  /** Members of the object at this place, in both spellings. */
-  readonly members: Map<string, Place>;
-  /** Every element of the list at this place. */
-  elements: Place | undefined;
+  /** The child nodes of an object's members, in both spellings. */
+  readonly members: Map<string, GuardedNode>;
+  /** The node for every element of a list. */
+  elements: GuardedNode | undefined;
 }
 
-const root: Place = placeTree();
+const root: GuardedNode = buildTree();
 const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = guardedRows.flatMap(
   (row) => (row.toolTypes ?? []).map((type) => [type, row] as const),
 );
-/** A larger value is not neutral, and names too much to be allowed. */
-const longestValue = 4096;
+/** Larger values are neither neutral nor parsed for model names. */
+const maxValueBytes = 4096;
 
 /**
- * What a request has of the table; mostly nothing. `media` are those of its prompt.
+ * The guarded members that a request uses; usually none. `media` are the media in its prompt.
  *
- * @throws GatewayError `too_complex` where objects to merge stand too deep in one another
+ * @throws GatewayError `too_complex` if objects to merge are nested too deep
  */
 export function guardedUses(
   { body, members }: ScannedBody,
   media: readonly MediaUse[],
 ): readonly GuardedUse[] {
   let found: GuardedUse[] | undefined;
-  const note = (use: GuardedUse): void => {
+  const addUse = (use: GuardedUse): void => {
     found ??= [];
     found.push(use);
   };
 
-  const visitMembers = (inside: readonly Member[], place: Place, at: string): void => {
+  const visitMembers = (inside: readonly Member[], place: GuardedNode, at: string): void => {
     for (const { name, value } of inside) {
       const known = place.members.get(name);
       if (known === root) {
@@ -58,19 +58,19 @@ export function guardedUses(
         checkMerged(level, value.end - value.start);
       }
       if (known !== undefined) visit(value, known, `${at}${name}`);
-      else if (place === toolPlace && name === 'type') visitToolType(inside, value, `${at}type`);
+      else if (place === toolNode && name === 'type') visitToolType(inside, value, `${at}type`);
     }
   };
 
-  const visit = (value: Span, place: Place, at: string): void => {
+  const visit = (value: Span, place: GuardedNode, at: string): void => {
     const { row, elements } = place;
-    if (row !== undefined) noteValue(row, value, at);
+    if (row !== undefined) checkValue(row, value, at);
     const kind = kindAt(body.text, value);
     if (kind === 'object' && place.members.size > 0) {
       visitMembers(membersOf(body.text, value), place, `${at}.`);
     }
     if (kind === 'array' && place.members.size > 0) {
-      // A list around the object: some servers take its first element.
+      // A list in place of the object: some servers take its first element.
       eachElement(body.text, value.start, (start, index) => {
         const end = skipValue(body.text, start);
         visitMembers(membersOf(body.text, { start, end }), place, `${at}[${index}].`);
@@ -79,7 +79,7 @@ export function guardedUses(
     }
     if (kind !== 'array' || elements === undefined) return;
     eachElement(body.text, value.start, (start, index) => {
-      const { end, isPlain } = passElement(body.text, start, elements);
+      const { end, isPlain } = scanElement(body.text, start, elements);
       if (isPlain) return end;
       visitMembers(membersOf(body.text, { start, end }), elements, `${at}[${index}].`);
       return end;
@@ -96,14 +96,14 @@ export function guardedUses(
     if (row === undefined) return;
     const model = tool.find(({ name }) => name === 'model');
     const named = model === undefined ? undefined : shortText(body.text, model.value);
-    note({ row: row.row, at, models: named === undefined ? [] : [named] });
+    addUse({ row: row.row, at, models: named === undefined ? [] : [named] });
   };
 
-  const noteValue = (row: GuardedRow, span: Span, at: string): void => {
-    const isLarge = originalLength(body, span.start, span.end) > longestValue;
+  const checkValue = (row: GuardedRow, span: Span, at: string): void => {
+    const isLarge = originalLength(body, span.start, span.end) > maxValueBytes;
     const value = isLarge ? undefined : valueAt(body.text, span);
     if (value !== undefined && isNeutral(value, row)) return;
-    note({
+    addUse({
       row: row.row,
       at,
       models: namesIn(value),
@@ -114,19 +114,19 @@ export function guardedUses(
 
   visitMembers(members, root, '');
   for (const { at, isFileId } of media) {
-    if (isFileId) note({ row: 'file_id', at, models: [] });
+    if (isFileId) addUse({ row: 'file_id', at, models: [] });
   }
   return found ?? [];
 }
 
 /**
- * Where an element ends, and whether nothing in it may be guarded: it has none of the names, and is
- * a function. Most tools are, and are passed over once.
+ * The end of an element, and whether it contains nothing guarded: it is a function and has none of
+ * the names. Most tools are, and need only this one pass.
  */
-function passElement(
+function scanElement(
   bytes: Buffer,
   start: number,
-  { members }: Place,
+  { members }: GuardedNode,
 ): { readonly end: number; readonly isPlain: boolean } {
   if (bytes[start] !== openBrace) return { end: skipValue(bytes, start), isPlain: true };
   let isPlain = true;
@@ -147,7 +147,7 @@ function isOfType(type: string, beginning: string): boolean {
   return type === beginning || type.startsWith(`${beginning}_`);
 }
 
-/** Whether a value leaves the call as it would be without it. */
+/** Whether a value has no effect on the call. */
 function isNeutral(value: JsonValue, { neutral = [], isList, isSwitch }: GuardedRow): boolean {
   if (value === null || value === '') return true;
   if (Array.isArray(value)) {
@@ -156,7 +156,7 @@ function isNeutral(value: JsonValue, { neutral = [], isList, isSwitch }: Guarded
     );
   }
   if (isJsonObject(value)) {
-    // xAI's search by its own switch.
+    // xAI's search is off with `mode: "off"`.
     return isSwitch === true ? member(value, 'mode') === 'off' : Object.keys(value).length === 0;
   }
   return isIn(neutral, value);
@@ -164,19 +164,19 @@ function isNeutral(value: JsonValue, { neutral = [], isList, isSwitch }: Guarded
 
 function isIn(neutral: readonly JsonValue[], value: JsonValue): boolean {
   if (typeof value !== 'string') return neutral.includes(value);
-  const plain = plainWord(value);
+  const plain = normalizedWord(value);
   return neutral.some((one) => typeof one === 'string' && one.toLowerCase() === plain);
 }
 
-/** Google writes `MODALITY_TEXT` too. */
-function plainWord(text: string): string {
+/** Lower case, and without Google's prefix `MODALITY_`. */
+function normalizedWord(text: string): string {
   return text
     .trim()
     .toLowerCase()
     .replace(/^modality_/, '');
 }
 
-/** Every model that a value names: as text, in a list, or as the `model` of an object. */
+/** The models that a value names: as text, in a list, or as the `model` of an object. */
 function namesIn(value: JsonValue | undefined): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return items(value).flatMap(namesIn);
@@ -184,24 +184,27 @@ function namesIn(value: JsonValue | undefined): readonly string[] {
   return typeof model === 'string' ? [model] : [];
 }
 
-/** Chat's `audio` is an object of settings; what is no list of words is not known. */
+/**
+ * The modalities in a value other than text. Chat's `audio` is an object of settings; anything else
+ * that is not a list is `unknown`.
+ */
 function modalitiesIn(value: JsonValue | undefined): readonly string[] {
   if (isJsonObject(value)) return 'voice' in value || 'format' in value ? ['audio'] : ['unknown'];
   if (!Array.isArray(value)) return ['unknown'];
   return items(value)
-    .map((one) => (typeof one === 'string' ? plainWord(one) : 'unknown'))
+    .map((one) => (typeof one === 'string' ? normalizedWord(one) : 'unknown'))
     .filter((one) => one !== 'text');
 }
 
-/** The table by places: a body is walked once, and only where a row may match. */
-function placeTree(): Place {
+/** Builds the tree of paths, so that a body is walked once, and only where a row may match. */
+function buildTree(): GuardedNode {
   const tree = newPlace();
   for (const row of guardedRows) {
     for (const path of row.places ?? []) {
       let place = tree;
       for (const segment of path.split('.')) {
         const name = segment.replace('[]', '');
-        place = inside(place, name);
+        place = childOf(place, name);
         if (name === segment) continue;
         place.elements ??= newPlace();
         place = place.elements;
@@ -213,9 +216,9 @@ function placeTree(): Place {
   return tree;
 }
 
-const toolPlace: Place | undefined = root.members.get('tools')?.elements;
+const toolNode: GuardedNode | undefined = root.members.get('tools')?.elements;
 
-function inside({ members }: Place, name: string): Place {
+function childOf({ members }: GuardedNode, name: string): GuardedNode {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const known = members.get(name) ?? newPlace();
   members.set(name, known);
@@ -223,6 +226,6 @@ function inside({ members }: Place, name: string): Place {
   return known;
 }
 
-function newPlace(): Place {
+function newPlace(): GuardedNode {
   return { row: undefined, members: new Map(), elements: undefined };
 }

@@ -1,11 +1,11 @@
 /**
- * Members of a request that raise its cost or reach beyond it, for all protocols. A member that no
- * row knows passes.
+ * The request members that raise a call's cost or reach beyond it, for all protocols. Members
+ * without a row pass.
  *
- * Places are written in snake_case and found in camelCase as well. `tools[]` is every element of
- * the list. `type` rows match the `type` of a tool by its beginning: `web_search` is
- * `web_search_20250305` too, and `openrouter:web_search`. What stands at the top may stand in
- * `extra_body` too, which some servers merge into the body.
+ * Paths are written in snake_case and also match camelCase. `tools[]` is every element of the list.
+ * `toolTypes` match the beginning of a tool's `type`: `web_search` also matches
+ * `web_search_20250305` and `openrouter:web_search`. Every top-level path is also checked inside
+ * `extra_body`, which some servers merge into the body.
  */
 import type { CostMember } from '../money.ts';
 import type { ReachMember } from '../ports/catalog.ts';
@@ -19,45 +19,45 @@ export type GuardedRow = GuardedPlaces &
 
 interface GuardedPlaces {
   readonly places?: readonly string[];
-  /** Beginnings of a tool's `type`. */
+  /** Prefixes of a tool's `type`. */
   readonly toolTypes?: readonly string[];
-  /** Values that change nothing, beside null, an empty list, object and string. */
+  /** Values without effect, in addition to null, an empty list, object or string. */
   readonly neutral?: readonly (string | number | boolean)[];
-  /** A list of neutral values only is neutral as well. */
+  /** A list that has only neutral values is neutral too. */
   readonly isList?: true;
-  /** A number of tokens, which is neutral up to the bound of the answer. */
+  /** A number of tokens, which is neutral up to the output bound of the call. */
   readonly isTokens?: true;
-  /** An object that is sent changes the call even if it is empty. */
+  /** An object has an effect even if it is empty. */
   readonly isSwitch?: true;
 }
 
-/** The table. `raises` ends the sentence "`service_tier` …". */
+/** The table. `raises` completes the error message "`service_tier` …". */
 export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'service_tier',
     class: 'cost',
-    raises: 'chooses another price',
+    raises: 'selects another price',
     places: ['service_tier'],
     neutral: ['auto', 'default', 'flex', 'standard', 'standard_only'],
   },
   {
     row: 'speed',
     class: 'cost',
-    raises: 'chooses another price',
+    raises: 'selects another price',
     places: ['speed'],
     neutral: ['standard', 1],
   },
   {
     row: 'inference_geo',
     class: 'cost',
-    raises: 'chooses another price',
+    raises: 'selects another price',
     places: ['inference_geo'],
     neutral: ['global'],
   },
   {
     row: 'best_of',
     class: 'cost',
-    raises: 'makes answers beside those of `n`',
+    raises: 'generates more completions than `n`',
     places: ['best_of', 'num_return_sequences', 'num_generations', 'candidate_count'],
     neutral: [1],
   },
@@ -82,7 +82,7 @@ export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'web_fetch',
     class: 'cost',
-    raises: 'reads pages that nobody bounds',
+    raises: 'fetches pages of unlimited size',
     places: ['tools[].url_context'],
     toolTypes: ['web_fetch', 'url_context'],
     isSwitch: true,
@@ -90,7 +90,7 @@ export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'maps',
     class: 'cost',
-    raises: 'asks Google Maps for a fee',
+    raises: 'queries Google Maps for a fee',
     places: ['tools[].google_maps', 'tools[].maps'],
     toolTypes: ['google_maps', 'maps'],
     isSwitch: true,
@@ -106,14 +106,14 @@ export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'image_generation',
     class: 'cost',
-    raises: 'makes images beside the answer',
+    raises: 'generates images in addition to the reply',
     toolTypes: ['image_generation'],
     isSwitch: true,
   },
   {
     row: 'num_images',
     class: 'cost',
-    raises: 'makes images beside those of `n`',
+    raises: 'generates more images than `n`',
     places: [
       'num_images',
       'number_of_images',
@@ -127,7 +127,7 @@ export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'image_size',
     class: 'cost',
-    raises: 'chooses another price of an image',
+    raises: 'chooses another image price',
     places: [
       'image_size',
       'resolution',
@@ -141,7 +141,7 @@ export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'output_modalities',
     class: 'cost',
-    raises: 'makes more than text',
+    raises: 'generates more than text',
     places: ['modalities', 'audio', 'response_modalities', 'generation_config.response_modalities'],
     neutral: ['text'],
     isList: true,
@@ -149,8 +149,8 @@ export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'reasoning_budget',
     class: 'cost',
-    raises: 'asks for more reasoning than the answer may have',
-    // Gemini's budget lies within `maxOutputTokens`, and costs nothing beyond it.
+    raises: 'requests more reasoning tokens than the output bound',
+    // Gemini's budget is part of `maxOutputTokens`, and costs nothing extra.
     places: ['reasoning.max_tokens', 'thinking.budget_tokens', 'thinking_budget'],
     isTokens: true,
   },
@@ -165,10 +165,10 @@ export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'provider',
     class: 'reach',
-    raises: 'chooses who serves the call',
+    raises: 'chooses the provider that serves the call',
     places: ['provider'],
   },
-  { row: 'plugins', class: 'reach', raises: 'runs tools of the provider', places: ['plugins'] },
+  { row: 'plugins', class: 'reach', raises: 'runs tools at the provider', places: ['plugins'] },
   {
     row: 'preset',
     class: 'reach',
@@ -241,7 +241,7 @@ export const guardedRows: readonly GuardedRow[] = [
   {
     row: 'billing_policy',
     class: 'reach',
-    raises: 'moves the bill',
+    raises: 'changes who is billed',
     places: ['billing_policy', 'fallback_credit_token'],
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * What the gateway needs to know of an API that it serves: one folder and one row in `table.ts` for
- * each. Stages take the row; none of them knows a protocol by its name.
+ * The description of an API that the gateway serves: one folder, and one row in `table.ts`. Stages
+ * read the row; none of them checks a protocol's name.
  */
 
 import type { MemberEdit } from '../bytes/body/splice.ts';
@@ -17,78 +17,85 @@ import type { Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
 import type { ClaimInput } from '../ports/idempotency-store.ts';
 
-/** The options that say where keys may stand. */
+/** The options for where keys may be sent. */
 export interface KeySettings {
   readonly nativeKeyHeaders: readonly string[];
   readonly allowQueryKey: boolean;
 }
 
-/** The options that bound bodies. */
+/** The options that limit the size of bodies. */
 export interface BodySettings {
   readonly maxBodyBytes: number;
   readonly maxImageBodyBytes: number;
 }
 
-/** The clients of one provider: where they put the key, and how errors and lists look to them. */
+/**
+ * The clients of one provider: where they send the key, and their format of errors and model lists.
+ */
 export interface Caller {
   readonly name: string;
   readonly errors: ErrorWriter;
   /** The headers that may carry a key, in lower case. */
   keyHeaders(settings: KeySettings): readonly string[];
   /**
-   * The key of a request, undefined where it has none or several.
+   * The key of a request; undefined if there is none, or more than one.
    *
-   * @throws GatewayError `invalid_request` where `Connection` names the header of the key
+   * @throws GatewayError `invalid_request` if `Connection` lists the key's header
    */
   secretOf(request: GatewayRequest, settings: KeySettings): string | undefined;
-  /** The header to send, as a 401 names it: `Authorization: Bearer <key>`. */
+  /** The header to send, for the message of a 401: `Authorization: Bearer <key>`. */
   keyExample(settings: KeySettings): string;
   readonly models: ModelLists;
 }
 
-/** How the models are listed. */
+/** The provider's format of model lists. */
 export interface ModelLists {
-  /** Where a caller finds the list: `GET /v1/models`. */
+  /** The request for the list: `GET /v1/models`. */
   readonly request: string;
-  /** @throws GatewayError `invalid_request` for a page that makes no sense */
+  /** Writes one page of the list. @throws GatewayError `invalid_request` for an invalid page */
   list(models: readonly Model[], search: string): JsonObject;
   one(model: Model): JsonObject;
 }
 
-/** An API of the gateway. */
+/** An API that the gateway serves. */
 export interface Protocol {
   readonly name: ProtocolName;
   readonly caller: Caller;
-  /** An upstream of this dialect is relayed to; for one of another the call is translated. */
+  /** Calls to upstreams of this dialect are relayed; calls to all others are translated. */
   readonly dialect: string;
-  /** What its calls ask an upstream to do, but for a path that says otherwise. */
+  /** The operation of its calls, unless the path selects another one. */
   readonly operation: Operation;
-  /** Where its calls are POSTed. */
+  /** The paths to which calls are POSTed. */
   readonly paths: readonly string[];
-  /** The methods that it has behind a model's name: `/v1beta/models/{model}:generateContent`. */
+  /** The methods that may follow a model's name: `/v1beta/models/{model}:generateContent`. */
   readonly methods: Readonly<Record<string, PathMethod>>;
-  /** How many bytes a body may have. */
+  /** The maximum size of a body. */
   maxBodyBytes(settings: BodySettings): number;
-  /** What an idempotency store knows its calls as; undefined where `Idempotency-Key` is ignored. */
+  /**
+   * The operation under which its calls are in an idempotency store; undefined if `Idempotency-Key`
+   * is ignored.
+   */
   readonly repeatableAs: ClaimInput['operation'] | undefined;
-  /** The member that says how many answers are wanted, and their maximum if the model has none. */
+  /** The member for the number of completions, and its maximum if the model states none. */
   readonly candidates: { readonly member: string; readonly maximum: number };
-  /** @throws GatewayError `invalid_request` that names the member */
+  /** Reads a body. @throws GatewayError `invalid_request` that names the member */
   read(scanned: ScannedBody, target: CallTarget): Call;
   readonly relay: RelayRules;
-  /** The caller's side of translations; undefined for what the protocol never asks. */
+  /**
+   * The caller's side of translations; undefined for operations that the protocol does not have.
+   */
   readonly codecs: {
     readonly content: ContentServerCodec | undefined;
-    /** Reads a request for images. */
+    /** Reads an image request. */
     readonly images: ((body: JsonObject) => ImageRequest) | undefined;
-    /** Writes how many tokens a request has. */
+    /** Writes a token count. */
     readonly countTokens: ((count: number) => string) | undefined;
   };
-  /** Counts the images in a reply; undefined where the reply states them itself. */
+  /** Counts the images in a reply; undefined if the reply reports their number. */
   readonly imageCounter: ((framing: Framing) => ImageCounter) | undefined;
   /**
-   * What keeps the connection of a quiet stream alive, undefined where its clients take nothing.
-   * `isFirst`: nothing of the reply has gone out.
+   * The bytes that keep the connection of a silent stream alive; undefined if its clients accept
+   * none. `isFirst`: nothing of the reply has been sent yet.
    */
   keepAlive(framing: Framing, isFirst: boolean): string | undefined;
 }
@@ -99,43 +106,46 @@ export interface PathMethod {
   framing(search: string): Framing;
 }
 
-/** What the path of a call says of it. */
+/** The properties of a call that its path determines. */
 export interface CallTarget {
   readonly operation: Operation;
-  /** Of paths that name the model; the others read it in the body. */
+  /** The model, if the path names it; otherwise it is in the body. */
   readonly modelId: string | undefined;
   readonly framing: Framing;
 }
 
-/** What a relay changes and checks. */
+/** The edits and checks of relayed calls. */
 export interface RelayRules {
-  /** Members of the caller's body that this channel needs otherwise. */
+  /** The edits of the caller's body that this channel needs. */
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
-  /** A fresh tap for a reply that streams past. */
+  /** Creates a tap for a reply. */
   tap(call: Call, channel: Pick<Channel, 'capabilities'>): StreamTap;
-  /** Why a whole document is no reply to this call; undefined where it is one. */
-  faultIn(reply: JsonValue, call: Pick<Call, 'operation'>): string | undefined;
+  /** Why a document is not a valid reply to this call; undefined if it is. */
+  invalidReplyReason(reply: JsonValue, call: Pick<Call, 'operation'>): string | undefined;
   /**
-   * The usage in a whole reply, or undefined where it is absent or absurd; `counted` is its content
-   * in tokens, for what the usage leaves open.
+   * The usage in a whole reply; undefined if it is missing or implausible. `counted` counts the
+   * tokens of the content, for what the usage leaves open.
    */
   readUsage(
     reply: JsonValue,
     channel: Pick<Channel, 'capabilities'>,
     counted: () => number,
   ): Usage | undefined;
-  /** What a whole reply has beside its text: media, and calls where those are no text. */
+  /**
+   * The estimated tokens of a whole reply's parts that are not text: media, and tool calls if they
+   * are not text.
+   */
   partTokens(reply: JsonValue): number;
 }
 
-/** A call's route: its protocol, and what its path says. */
+/** The route of a call: its protocol, and the properties from its path. */
 export interface CallRoute extends CallTarget {
   readonly kind: 'call';
   readonly caller: Caller;
   readonly protocol: Protocol;
 }
 
-/** What a request asks for, and whose clients read the answer. */
+/** What a request asks for, and the clients that read the reply. */
 export type Route =
   | CallRoute
   | {

@@ -1,6 +1,6 @@
 /**
- * The routes: which paths are ours, what each of them is, and whose clients call it. Paths are
- * matched raw and exactly, so that every mount agrees; only `{model}` is decoded, once.
+ * Maps paths to routes: which paths the gateway serves, as what, and for which clients. Paths are
+ * matched raw and exactly, so that all adapters agree; only `{model}` is decoded, once.
  */
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
@@ -10,42 +10,42 @@ import { openaiCaller } from './callers/openai.ts';
 import type { Caller, CallRoute, KeySettings, PathMethod, Protocol, Route } from './protocol.ts';
 import type { ProtocolTable } from './table.ts';
 
-/** What of a request says where it goes. */
+/** The parts of a request that determine its route. */
 export type RoutedRequest = Pick<GatewayRequest, 'method' | 'path' | 'search' | 'headers'>;
 
 /** The routes of one gateway. */
 export interface Routes {
-  /** The headers that carry keys, for `Vary`. */
+  /** The headers that may carry keys, for `Vary`. */
   keyHeaders(settings: KeySettings): readonly string[];
-  /** Whether the gateway answers for this raw path. Every other path is the host's. */
+  /** Whether the gateway serves this raw path. All other paths belong to the host. */
   owns(path: string): boolean;
   /**
-   * What a request asks for. A path that is not ours is refused too: on bare `node:http` nobody
-   * else is there.
+   * The route of a request. A path that the gateway does not serve is refused, because on bare
+   * `node:http` there is no other handler.
    */
   find(request: RoutedRequest, settings: KeySettings): Route;
 }
 
-/** A path of ours, before method and headers are looked at. */
+/** A path that the gateway serves, before method and headers are checked. */
 type Resource =
   | { readonly at: 'call'; readonly route: CallRoute }
   | { readonly at: 'models'; readonly modelId: string | undefined }
   | { readonly at: 'method'; readonly modelId: string; readonly method: string }
   | { readonly at: 'edits' | 'unreadable' };
 
-/** A method in a path, and whose it is. */
+/** A method in a path, and its protocol. */
 interface OwnedMethod extends PathMethod {
   readonly protocol: Protocol;
 }
 
-/** Everything by which a path is known. */
+/** The lookup tables for paths. */
 interface PathTable {
   readonly rows: readonly Protocol[];
   readonly calls: ReadonlyMap<string, CallRoute>;
   readonly methods: ReadonlyMap<string, OwnedMethod>;
 }
 
-/** The routes to these protocols. */
+/** Builds the routes of these protocols. */
 export function routesOf(protocols: ProtocolTable): Routes {
   const rows = Object.values(protocols);
   const table: PathTable = {
@@ -72,7 +72,7 @@ function routeTo(request: RoutedRequest, settings: KeySettings, table: PathTable
   const caller = callerOf(resource, request, settings);
   switch (resource?.at) {
     case undefined:
-      return refused(caller, notOurs(request));
+      return refused(caller, unknownRoute(request));
     case 'edits':
       return refused(caller, noEdits());
     case 'unreadable':
@@ -91,13 +91,15 @@ function routeTo(request: RoutedRequest, settings: KeySettings, table: PathTable
       if (known === undefined) return refused(caller, unknownMethod(resource.method));
       const { operation, framing, protocol } = known;
       const { modelId } = resource;
-      const says = { operation, framing: framing(search), modelId };
-      return ifAllowed('POST', method, { ...callRoute(protocol), ...says });
+      const target = { operation, framing: framing(search), modelId };
+      return ifAllowed('POST', method, { ...callRoute(protocol), ...target });
     }
   }
 }
 
-/** A model's name may end like a method, `m:free`: whoever GETs that asks for the model. */
+/**
+ * A model's name may look as if it ended in a method, such as `m:free`: a GET asks for the model.
+ */
 function readAsModel(
   resource: Resource | undefined,
   method: string,
@@ -118,8 +120,8 @@ function resourceAt(path: string, table: PathTable): Resource | undefined {
 }
 
 /**
- * What stands between the version and the last colon names a model; slashes and colons are legal in
- * it.
+ * The text between the version and the last colon is the model's name, which may contain slashes
+ * and colons.
  */
 function modelResource(raw: string, beta: boolean, table: PathTable): Resource | undefined {
   const rest = decodeOnce(raw);
@@ -138,18 +140,18 @@ function modelResource(raw: string, beta: boolean, table: PathTable): Resource |
   return { at: 'method', modelId: modelName(resource), method };
 }
 
-/** The text behind the last colon. */
+/** The text after the last colon. */
 function methodIn(rest: string): string | undefined {
   const colon = rest.lastIndexOf(':');
   return colon === -1 ? undefined : rest.slice(colon + 1);
 }
 
-/** Below `/v1beta` whatever looks like a method is one, and may be unknown. */
+/** Below `/v1beta` anything that looks like a method counts as one, even if unknown. */
 function isMethod(name: string | undefined, beta: boolean, { methods }: PathTable): boolean {
   return name !== undefined && (methods.has(name) || (beta && /^[a-zA-Z]+$/.test(name)));
 }
 
-/** A call that says everything in its body. */
+/** The route of a call whose model and framing are in the body. */
 function callRoute(protocol: Protocol): CallRoute {
   const { caller, operation } = protocol;
   return { kind: 'call', caller, protocol, operation, framing: 'json', modelId: undefined };
@@ -174,7 +176,7 @@ function ifAllowed(
   return refused(caller, wrongMethod(method, allow));
 }
 
-/** Google's clients send `models/x` for a bare name, and a resource of another kind as it is. */
+/** Removes the `models/` that Google's clients add to a plain name; other resources are kept. */
 function modelName(resource: string): string {
   return resource.startsWith('models/') ? resource.slice('models/'.length) : resource;
 }
@@ -188,7 +190,7 @@ function decodeOnce(raw: string): string | undefined {
   }
 }
 
-/** Neither a control character nor a segment that could climb: such a name is never a model's. */
+/** No control characters, and no empty, `.` or `..` segments: no model has such a name. */
 function isPlain(rest: string): boolean {
   return (
     !/[\p{Cc}\\]/u.test(rest) &&
@@ -196,7 +198,7 @@ function isPlain(rest: string): boolean {
   );
 }
 
-/** `/v1/models` is where both kinds of clients meet: the place of the key tells them apart. */
+/** The clients of both providers call `/v1/models`; the header of the key tells them apart. */
 function callerOf(
   resource: Resource | undefined,
   request: RoutedRequest,
@@ -222,7 +224,7 @@ function refused(caller: Caller, error: GatewayError): Route {
   return { kind: 'refused', caller, error };
 }
 
-function notOurs({ method, path }: Pick<GatewayRequest, 'method' | 'path'>): GatewayError {
+function unknownRoute({ method, path }: Pick<GatewayRequest, 'method' | 'path'>): GatewayError {
   const intended = ['/chat/completions', '/images/generations', '/models'].find(
     (end) => path === end,
   );
@@ -239,7 +241,7 @@ function notOurs({ method, path }: Pick<GatewayRequest, 'method' | 'path'>): Gat
 function noEdits(): GatewayError {
   return new GatewayError(
     'route_not_found',
-    'Image editing is not offered here. Use POST /v1/images/generations.',
+    'Image editing is not supported. Use POST /v1/images/generations.',
   );
 }
 
@@ -253,7 +255,7 @@ function unreadablePath(): GatewayError {
 function noSuffix(): GatewayError {
   return new GatewayError(
     'route_not_found',
-    'The path lacks its method. POST to /v1beta/models/{model}:generateContent.',
+    'The path has no method. POST to /v1beta/models/{model}:generateContent.',
   );
 }
 

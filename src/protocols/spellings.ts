@@ -1,6 +1,6 @@
 /**
- * Refuses bodies that say one thing twice and differently. The gateway would read one of the two,
- * and the upstream might obey the other.
+ * Refuses bodies that set one thing twice with different values: the gateway might read one and the
+ * upstream the other.
  */
 import { originalBytes } from '../bytes/body/body.ts';
 import { findMember, kindAt } from '../bytes/json/read/members.ts';
@@ -9,7 +9,7 @@ import type { Member } from '../bytes/json/scan/scan.ts';
 import { GatewayError } from '../errors.ts';
 
 /**
- * Names that mean one thing must not stand side by side with different values. Null says nothing.
+ * Refuses different values under names that mean the same. Null counts as missing.
  *
  * @throws GatewayError `invalid_request` that names both
  */
@@ -24,7 +24,8 @@ export function refuseDifferent(scanned: ScannedBody, names: readonly string[], 
 }
 
 /**
- * The same for each member that an object has in camelCase and in snake_case, as Google takes both.
+ * Refuses different values for a member that is present in camelCase and in snake_case, because
+ * Google accepts both.
  *
  * @throws GatewayError `invalid_request` that names both
  */

@@ -1,12 +1,12 @@
-/** Every API that the gateway serves, by its name: a new one is a folder and a row here. */
+/** The table of the APIs that the gateway serves. A new one is a folder and a row here. */
 import type { ProtocolName } from '../ports/catalog.ts';
 import { chat } from './chat/protocol.ts';
 import { images } from './images/protocol.ts';
 import { native } from './native/protocol.ts';
 import type { Protocol } from './protocol.ts';
 
-/** Protocols by their names; a test may add one of its own. */
+/** Protocols by name. Tests may add others. */
 export type ProtocolTable = Readonly<Record<string, Protocol>>;
 
-/** Complete by its type: no name without a row. */
+/** The type requires a row for every name. */
 export const protocols: Readonly<Record<ProtocolName, Protocol>> = { chat, images, native };

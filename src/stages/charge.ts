@@ -5,7 +5,7 @@ import { imageTokens } from '../dialects/content-count.ts';
 import type { Nanos, Usage } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ChargeBasis } from '../ports/quota-store.ts';
-import { boundWithoutFees, costOf } from '../prices/cost.ts';
+import { costOf, maxCostWithoutFees } from '../prices/cost.ts';
 import { imageNanos } from '../prices/images.ts';
 import { estimatedPrompt } from './estimated-prompt.ts';
 import { type Hold, predictedTokens } from './hold.ts';
@@ -48,7 +48,7 @@ export function maxCountedNanos({ admitted, heldNanos }: ChargedCall, outputToke
   const { call, model, hold } = admitted;
   const textTokens = estimatedPrompt(call, model, hold);
   const bound = { ...hold.bound, textTokens, mediaTokens: 0, outputTokens };
-  const nanos = boundWithoutFees(bound, model.price, hold.request);
+  const nanos = maxCostWithoutFees(bound, model.price, hold.request);
   return nanos < heldNanos ? nanos : heldNanos;
 }
 

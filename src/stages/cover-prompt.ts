@@ -3,7 +3,7 @@
  * caller's. A translation may be longer than its original.
  */
 import { GatewayError, isGatewayError } from '../errors.ts';
-import { boundOfCost } from '../prices/cost.ts';
+import { maxCostOf } from '../prices/cost.ts';
 import type { Held } from './call-record.ts';
 import { promptBound, usageBound } from './hold.ts';
 import { isExtendResults } from './port-answers.ts';
@@ -26,7 +26,7 @@ export async function coverPrompt(
     const tokens = promptBound(prompt, model);
     if (tokens.text <= hold.prompt.text && tokens.media <= hold.prompt.media) return undefined;
     const bound = usageBound(call, model, tokens, hold.members);
-    const needed = boundOfCost(bound, model.price, hold.request);
+    const needed = maxCostOf(bound, model.price, hold.request);
     const add = needed - settlement.heldNanos();
     return add <= 0n ? undefined : await grow(add, held);
   } catch (error) {

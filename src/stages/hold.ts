@@ -6,7 +6,7 @@ import type { Call, MediaUse, PromptSize } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { ImagePrice, Nanos } from '../money.ts';
 import type { MediaPartTokens, Model } from '../ports/catalog.ts';
-import { boundOfCost, type PricedRequest, type UsageBound } from '../prices/cost.ts';
+import { maxCostOf, type PricedRequest, type UsageBound } from '../prices/cost.ts';
 import { imageNanos } from '../prices/images.ts';
 import { hasHourRate } from '../prices/tokens.ts';
 import { type MemberBounds, memberBounds, noMembers } from './member-costs.ts';
@@ -69,7 +69,7 @@ export function holdFor(call: Call, model: Model): Hold {
   const request = { size, quality, members: members.members };
   const bound = usageBound(call, model, prompt, members);
   return {
-    nanos: boundOfCost(bound, price, request),
+    nanos: maxCostOf(bound, price, request),
     inputTokens: promptTokens(call.demand.prompt, model),
     prompt,
     bound,

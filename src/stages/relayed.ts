@@ -71,7 +71,7 @@ function judge(
   if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
   // A document that is not the expected kind of reply is refused, because it could contain
   // anything.
-  const reason = rules.faultIn(found.reply, call);
+  const reason = rules.invalidReplyReason(found.reply, call);
   if (reason !== undefined) return { kind: 'bad', reason };
   const counted = (): number => documentTokens(bytes) + rules.partTokens(found.reply);
   const usage = rules.readUsage(found.reply, channel, counted);

@@ -92,7 +92,7 @@ describe('the path of a native call', () => {
     expect(response.body).toEqual({
       error: {
         code: 404,
-        message: 'The path lacks its method. POST to /v1beta/models/{model}:generateContent.',
+        message: 'The path has no method. POST to /v1beta/models/{model}:generateContent.',
         status: 'NOT_FOUND',
       },
     });
@@ -186,7 +186,7 @@ describe('an invalid native call', () => {
       error: {
         code: 400,
         message:
-          'Unknown name "messages": this protocol takes `contents`. ' +
+          'Unknown name "messages": this API expects `contents`. ' +
           'Send `contents`, or POST the body to /v1/chat/completions.',
         status: 'INVALID_ARGUMENT',
       },

@@ -23,7 +23,7 @@ describe('a path that is not offered', () => {
 
     expect(response.body).toEqual({
       error: {
-        message: 'Image editing is not offered here. Use POST /v1/images/generations.',
+        message: 'Image editing is not supported. Use POST /v1/images/generations.',
         type: 'invalid_request_error',
         param: null,
         code: 'unknown_url',

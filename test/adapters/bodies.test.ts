@@ -1,4 +1,4 @@
-/** What a host's parsers leave of a body, seen from the caller's and the upstream's side. */
+/** Bodies after a host's parsers, as seen by the caller and the upstream. */
 
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -28,7 +28,7 @@ describe.each([
   ['Express 4', express4],
   ['Express 5', express5],
 ])('%s', (_name, express) => {
-  it('a body that is gone for good gets 500 at once, an event and one warning', async () => {
+  it('a consumed body gets an immediate 500, an event and one warning', async () => {
     const app = express();
     app.use((req, _res, next) => void req.resume().once('end', () => next()));
     app.use(expressAdapter(stage.gateway));
@@ -56,7 +56,7 @@ describe.each([
   it.each([
     ['too large a body', JSON.stringify({ ...chatBody, x: 'x'.repeat(200) }), 413],
     ['malformed JSON', '{"model":', 400],
-  ])('a parser’s refusal of %s is told in the caller’s dialect', async (_case, body, status) => {
+  ])('a parser’s refusal of %s has the caller’s error format', async (_case, body, status) => {
     const app = express();
     app.use(express.json({ limit: 100 }), expressAdapter(stage.gateway));
     app.use(expressErrorHandler(stage.gateway));
@@ -78,7 +78,7 @@ describe.each([
     [{}, '{"refused":"by verify"}', 400],
     [{ 'content-type': 'application/x-www-form-urlencoded' }, 'a=1&b=2', 413],
     [{ 'content-type': 'text/plain', 'content-encoding': 'zip' }, 'zipped', 415],
-  ])('a parser’s refusal of %o %s is told in fixed words', async (headers, body, status) => {
+  ])('a parser’s refusal of %o %s has a fixed message', async (headers, body, status) => {
     const app = express();
     const refuse = (_req: unknown, _res: unknown, bytes: Buffer) => {
       if (bytes.includes('refused')) throw new Error(`no ${bytes}`);
@@ -129,7 +129,7 @@ describe.each([
   ['Koa 2', Koa2],
   ['Koa 3', Koa3],
 ])('%s', (_name, Koa) => {
-  it('a body that is gone for good gets 500 at once, an event and one warning', async () => {
+  it('a consumed body gets an immediate 500, an event and one warning', async () => {
     const app = new Koa();
     app.use(async (ctx, next) => {
       ctx.req.resume();
@@ -162,7 +162,7 @@ describe.each<readonly [string, () => RequestListener]>([
 ])('behind %s', (_name, listener) => {
   it.each([
     100, 5_000, 200_000,
-  ])('a body nested %d levels deep is the caller’s 400, and no alarm', async (levels) => {
+  ])('a body nested %d levels deep is a 400 to the caller, without a warning', async (levels) => {
     const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
     const body = `{"model":"chat-1","messages":[{"role":"user","content":"hi"}],"x":${deep}}`;
 

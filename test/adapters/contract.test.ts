@@ -1,4 +1,6 @@
-/** Every mount keeps the contract of an adapter, and the contract finds faults, case by case. */
+/**
+ * Every mount passes the adapter contract, and the contract detects faulty adapters, case by case.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +16,7 @@ describe.each(mounts)('$name', ({ body, start }) => {
     const { origin, base, close } = await start(gateway);
     const cleanup = async (): Promise<void> => {
       await close();
-      // A parser before the adapter is warned of once; what it says has a test of its own.
+      // A parser before the adapter causes one warning, whose message has a separate test.
       if (body === 'json') await takeWarnings();
     };
     return { url: `${origin}${base}`, exactBytes: body === 'bytes', cleanup };
@@ -75,7 +77,7 @@ function twice({ onClose }: GatewayRequest): Partial<GatewayRequest> {
   };
 }
 
-/** Hands streams on in a way of its own. */
+/** Passes streams on in its own way. */
 function streaming(hand: (source: Readable, out: Writable) => void): Faulty {
   return answering((response) => {
     const { body } = response;

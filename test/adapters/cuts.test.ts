@@ -1,6 +1,6 @@
 /**
- * A reply that breaks off where nothing in its framing shows it: over HTTP/2, and to a caller of
- * HTTP/1.0, who takes the end of the connection for the end of the reply.
+ * Replies that are cut where their framing does not show it: over HTTP/2, and to HTTP/1.0 callers,
+ * for whom the end of the connection is the end of the reply.
  */
 import { once } from 'node:events';
 import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2';
@@ -88,8 +88,9 @@ describe.each(mounts)('to a caller of HTTP/1.0, $name', (mount: Mount) => {
 });
 
 /**
- * What came over a socket, and what it broke with; undefined where the other side ended it. The
- * reply is cut once all of it is here: Node reads a reset that comes with data as a plain end.
+ * The bytes received over a socket, and its error; undefined if the other side ended it normally.
+ * The reply is cut after all of it has arrived, because Node reports a reset that comes with data
+ * as a normal end.
  */
 async function received(
   origin: string,

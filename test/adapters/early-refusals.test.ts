@@ -1,6 +1,6 @@
 /**
- * A refusal that is sent before the body was read arrives, also at a caller that sends its body to
- * the end before it reads anything: the rest of the body is received and discarded.
+ * A refusal that is sent before the body has been read arrives, even if the caller sends its whole
+ * body before it reads: the rest of the body is received and discarded.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -27,7 +27,7 @@ afterEach(async () => {
   await takeWarnings();
 });
 
-/** Refusals before the body, each with what makes the gateway give it. */
+/** Refusals before the body, each with the set-up that causes it. */
 const refusals: readonly {
   readonly status: number;
   readonly headers: (stage: Stage) => Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ const refusals: readonly {
   { status: 404, headers: () => ({ connection: 'close' }), path: '/v1/nowhere' },
 ];
 
-/** One mount of each framework, and those whose middleware stands between us and the response. */
+/** One mount of each framework, and those with middleware between the gateway and the response. */
 const direct = mounts.filter(({ name }) => /^node:http$|at the root|behind/.test(name));
 
 describe.each(direct)('$name', (mount: Mount) => {
@@ -85,7 +85,7 @@ describe('over HTTP/1.1', () => {
     expect(draining.answer).toMatch(/^HTTP\/1\.1 503 /);
   });
 
-  it('the connection is usable again after a 401 whose body was discarded', async () => {
+  it('the connection is reusable after a 401 whose body was discarded', async () => {
     const stage = await staged();
     const wire = await dial(await served(stage.gateway));
     wire.write(
@@ -100,7 +100,7 @@ describe('over HTTP/1.1', () => {
     expect(answers.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
   });
 
-  it('a request behind the last reply of a connection does not run', async () => {
+  it('a request after the last reply of a connection does not run', async () => {
     const stage = await staged();
     const wire = await dial(await served(stage.gateway));
     wire.write(
@@ -119,7 +119,7 @@ describe('over HTTP/1.1', () => {
     expect(answers.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 413']);
   });
 
-  it('the write side is shut: a caller that waits for the end has it', async () => {
+  it('the write side is closed, so that a caller that waits for the end gets it', async () => {
     const stage = await staged();
     const { hostname, port } = new URL(await served(stage.gateway));
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -201,7 +201,7 @@ async function served(gateway: GatewayHandler): Promise<string> {
   return listening(server);
 }
 
-/** Sends the head and a whole body, and begins to read after the last byte has gone out. */
+/** Sends the head and the whole body, and starts reading after the last byte has been sent. */
 async function sendingFirst(
   origin: string,
   head: string,
@@ -220,7 +220,7 @@ async function sendingFirst(
   let answer = '';
   socket.setEncoding('latin1').on('data', (received: string) => {
     answer += received;
-    // A caller of a connection that stays open closes it itself, once it has its answer.
+    // On a connection that stays open, the caller closes it after the reply.
     if (answer.includes('"error"')) socket.end();
   });
   socket.resume();

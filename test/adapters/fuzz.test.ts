@@ -1,4 +1,7 @@
-/** A slice of the fuzz over raw sockets; `npm run test:fuzz` is all of it, on every Node line. */
+/**
+ * A sample of the fuzz test over raw sockets; `npm run test:fuzz` runs all of it, on every Node
+ * line.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildFuzzHost, fuzz, fuzzMounts } from '../fuzz/fuzzing.ts';
 
@@ -9,7 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 
 describe.each(fuzzMounts)('a process with the adapter for %s', (mount) => {
-  it('lives through hostile connections, and serves afterwards', async () => {
+  it('survives hostile connections, and serves afterwards', async () => {
     const { problems, inFlight, after } = await fuzz(script, mount, { connections: 80, seed: 7 });
 
     expect({ problems, inFlight, after }).toEqual({ problems: [], inFlight: 0, after: '200' });

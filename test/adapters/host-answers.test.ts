@@ -1,4 +1,4 @@
-/** A host that answers over the gateway's head, such as by a time limit of its own. */
+/** A host that answers in place of the gateway, for example on a time limit. */
 import { createServer, type RequestListener } from 'node:http';
 import express from 'express';
 import Koa from 'koa';
@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-/** What the host does with each response, before the gateway sees the request. */
+/** The host's handling of each response, before the gateway sees the request. */
 type Meddle = (response: Parameters<RequestListener>[1]) => void;
 
 const hosts: readonly (readonly [
@@ -61,8 +61,8 @@ const hosts: readonly (readonly [
   ],
 ];
 
-describe.each(hosts)('%s that answers by itself', (_name, listener) => {
-  it('while the call waits ends the call upstream', async () => {
+describe.each(hosts)('%s with a host that answers by itself', (_name, listener) => {
+  it('while the call waits, ends the upstream call', async () => {
     stage.upstream.enqueue(hang());
     const called = stage.upstream.nextCall();
 

@@ -1,4 +1,6 @@
-/** What hosts do to an adapter beside mounting it: HTTP/2, errors, timeouts, a body long gone. */
+/**
+ * What hosts do to an adapter apart from mounting it: HTTP/2, errors, timeouts, consumed bodies.
+ */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type ClientHttp2Session, connect, createServer as createServer2 } from 'node:http2';
@@ -27,7 +29,7 @@ describe('HTTP/2', () => {
     });
   });
 
-  it('answers HEAD with the head alone', async () => {
+  it('answers HEAD with the head only', async () => {
     const session = await http2(nodeAdapter(toyGateway()));
     const stream = session.request({ ':method': 'HEAD', ':path': '/v1/models' });
     const [head] = await once(stream, 'response');
@@ -36,7 +38,7 @@ describe('HTTP/2', () => {
     expect(await text(stream)).toBe('');
   });
 
-  it('tells the gateway that the caller left mid-stream', async () => {
+  it('tells the gateway that the caller disconnected mid-stream', async () => {
     const gateway = toyGateway();
     const session = await http2(nodeAdapter(gateway));
     const stream = session.request({ ':method': 'POST', ':path': '/v1/stream' });
@@ -51,7 +53,7 @@ describe('HTTP/2', () => {
     expect(gateway.reply.destroyed).toBe(true);
   });
 
-  it('drops the answer to a caller who left before it', async () => {
+  it('drops the reply to a caller that has disconnected', async () => {
     const gateway = toyGateway();
     const session = await http2(nodeAdapter(gateway));
     const stream = session.request({ ':method': 'POST', ':path': '/v1/silent' });
@@ -71,7 +73,7 @@ describe.each([
   { version: 'Express 4', express: express4 },
   { version: 'Express 5', express: express5 },
 ])('$version', ({ express }) => {
-  it('puts a parser that finds the body too large into the words of the dialect', async () => {
+  it('answers a parser’s 413 in the error format of the API', async () => {
     const gateway = toyGateway();
     const app = express();
     app.use(express.json({ limit: 10 }), expressAdapter(gateway), expressErrorHandler(gateway));
@@ -81,7 +83,7 @@ describe.each([
     expect(await response.json()).toMatchObject({ error: { code: 'body_too_large' } });
   });
 
-  it('puts a parser that finds no JSON into the words of the dialect, under a prefix', async () => {
+  it('answers a parser’s JSON error in the error format of the API, under a prefix', async () => {
     const gateway = toyGateway();
     const app = express();
     app.use('/api/v1', express.json(), expressAdapter(gateway), expressErrorHandler(gateway));
@@ -106,7 +108,7 @@ describe.each([
     expect([response.status, await response.text()]).toEqual([418, 'entity.too.large']);
   });
 
-  it('hands over no body, and warns once, where the host read it and left nothing', async () => {
+  it('passes no body, and warns once, if the host has consumed it', async () => {
     const app = express();
     app.use((req, _res, next) => void req.resume().once('end', () => next()));
     app.use(expressAdapter(toyGateway()));
@@ -120,7 +122,7 @@ describe.each([
     ]);
   });
 
-  it('drops the answer where a timeout of the host came first', async () => {
+  it('drops the reply after a timeout of the host', async () => {
     const gateway = toyGateway();
     const app = express();
     app.use((_req, res, next) => {
@@ -142,7 +144,7 @@ describe.each([
   { version: 'Koa 2', Koa: Koa2 },
   { version: 'Koa 3', Koa: Koa3 },
 ])('$version', ({ Koa }) => {
-  it('reports no error of the app for a caller who leaves', async () => {
+  it('reports no error of the app for a caller that disconnects', async () => {
     const gateway = toyGateway();
     const app = new Koa();
     const errors: unknown[] = [];
@@ -160,7 +162,7 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
-  it('still reports a reply that breaks off', async () => {
+  it('still reports a reply that fails', async () => {
     const gateway = toyGateway();
     const app = new Koa();
     const errors: unknown[] = [];
@@ -176,7 +178,7 @@ describe.each([
     expect(errors).toContain(broken);
   });
 
-  it('reports to whoever listens on the very context, with two apps on one adapter', async () => {
+  it('reports to the listener of the same context, with two apps on one adapter', async () => {
     const gateway = toyGateway();
     const middleware = koaAdapter(gateway);
     const errors: [string, unknown][] = [];
@@ -201,7 +203,7 @@ describe.each([
     await response.text().catch(() => undefined);
 
     expect(errors).toContainEqual(['/v1/stream', broken]);
-    // Koa reports `null` of a response that has ended well.
+    // Koa reports `null` for a response that has ended normally.
     expect(errors.filter(([, error]) => error !== null && error !== broken)).toEqual([]);
     expect(errors.filter(([name]) => name.startsWith('app'))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The real gateway behind the HTTP/2 compatibility API, by a client of its own. */
+/** The real gateway behind the HTTP/2 compatibility API, called by an HTTP/2 client. */
 import { once } from 'node:events';
 import {
   type ClientHttp2Session,
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => stage.close());
 
 describe('HTTP/2', () => {
-  it('answers whole and in events, and refuses without a header it does not know', async () => {
+  it('answers whole and streamed, and refuses without an invalid header', async () => {
     const session = await http2();
 
     const chat = await asked(session, '/v1/chat/completions', chatBody);
@@ -42,7 +42,7 @@ describe('HTTP/2', () => {
     expect(JSON.parse(large.text)).toMatchObject({ error: { code: 'body_too_large' } });
   });
 
-  it('ends the call upstream when its caller cancels mid-stream', async () => {
+  it('ends the upstream call when its caller cancels mid-stream', async () => {
     stage.upstream.enqueue({
       ...sse([{ choices: [{ index: 0, delta: { content: 'one' } }] }]),
       ending: 'hang',
@@ -67,7 +67,7 @@ it.each([
     (stream: ClientHttp2Stream) => setImmediate(() => stream.close(constants.NGHTTP2_CANCEL)),
   ],
   ['by an end of the connection', (stream: ClientHttp2Stream) => stream.session?.destroy()],
-])('HTTP/2 a call that is cancelled %s, before its body, is no alarm', async (_when, cancel) => {
+])('HTTP/2 a call cancelled %s, before its body, causes no warning', async (_when, cancel) => {
   for (let count = 0; count < 20; count += 1) {
     const session = await http2();
     session.on('error', () => {});

@@ -1,4 +1,4 @@
-/** A caller or an upstream that goes away, under every mount: the other side must notice. */
+/** A caller or an upstream that disconnects, under every mount: the other side must notice. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, hang, type Piece, sse } from '../../src/testing/fake-upstream/scripts.ts';
 import { chatBody, imageBody } from '../support/bodies.ts';
@@ -24,7 +24,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     await takeWarnings();
   });
 
-  it('a caller who leaves while it sends its body leaves nothing behind', async () => {
+  it('a caller that disconnects while it sends its body leaves no state', async () => {
     const wire = await dial(host.origin);
     wire.write(
       request(`POST ${host.base}/v1/chat/completions`, {
@@ -45,7 +45,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(stage.usage.records).toEqual([]);
   });
 
-  it('a caller who leaves before the answer ends the call upstream', async () => {
+  it('a caller that disconnects before the reply ends the upstream call', async () => {
     stage.upstream.enqueue(hang());
     const wire = await calling({ stream: true });
     const call = await stage.upstream.nextCall();
@@ -60,7 +60,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(host.reported).toEqual([]);
   });
 
-  it('a caller who leaves mid-stream ends the call upstream, and pays for it so far', async () => {
+  it('a caller that disconnects mid-stream ends the upstream call, and pays so far', async () => {
     const left = gate();
     stage.upstream.enqueue({ ...sse([]), chunks: endless(left.opened) });
     const wire = await calling({ stream: true });
@@ -78,7 +78,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(host.reported).toEqual([]);
   });
 
-  it('an upstream that breaks a large reply off breaks the caller’s connection', async () => {
+  it('an upstream that cuts a large reply cuts the caller’s connection', async () => {
     stage.upstream.enqueue({
       headers: { 'content-type': 'application/json' },
       chunks: ['{"data":[{"b64_json":"', 'A'.repeat(200_000)],
@@ -100,7 +100,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(await stage.nextRecord()).toMatchObject({ outcome: 'unknown' });
   });
 
-  it('an upstream that breaks a stream off leaves the connection usable', async () => {
+  it('an upstream that cuts a stream leaves the connection usable', async () => {
     const wire = await calling({ model: 'demo-cut', stream: true });
     await wire.until('\r\n0\r\n\r\n');
     wire.write(chatRequest({ model: 'chat-1' }, { connection: 'close' }));
@@ -127,7 +127,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
   }
 });
 
-/** Says one thing, and then more than is read for a caller who has left. */
+/** Sends one event, and then more than is read after a disconnect. */
 function* endless(left: Promise<unknown>): Generator<Piece> {
   yield 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
   yield left;

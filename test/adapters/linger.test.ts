@@ -1,4 +1,4 @@
-/** The bounds within which the rest of a refused body is discarded. */
+/** The limits for discarding the rest of a refused body. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
@@ -44,7 +44,7 @@ describe.each([
     expect(host.lingering.size()).toBe(0);
   });
 
-  it('is closed after so many bytes', async () => {
+  it('is closed after the maximum number of bytes', async () => {
     const host = await hosting({ maxBytes: 100_000 });
     const { wire, socket } = await host.refused(headers);
 
@@ -55,7 +55,7 @@ describe.each([
     expect(host.lingering.size()).toBe(0);
   });
 
-  it('is forgotten when its caller goes', async () => {
+  it('is removed when its caller disconnects', async () => {
     const host = await hosting();
     const { wire, socket } = await host.refused(headers);
 
@@ -66,7 +66,7 @@ describe.each([
   });
 });
 
-it('beyond so many connections a reply that says close closes at once', async () => {
+it('above the maximum number of connections, a reply with close closes immediately', async () => {
   const host = await hosting({ maxConnections: 2 });
   const first = await host.refused({});
   const second = await host.refused({ connection: 'close' });
@@ -78,7 +78,7 @@ it('beyond so many connections a reply that says close closes at once', async ()
   for (const { wire } of [first, second, third]) wire.destroy();
 });
 
-it('nothing lingers where the body had come', async () => {
+it('nothing is discarded if the body has been received', async () => {
   const host = await hosting();
   const wire = await dial(host.origin);
   wire.write(request('POST /', { connection: 'close' }, 'body'));
@@ -91,7 +91,7 @@ interface Hosting {
   readonly origin: string;
   readonly lingering: Lingering;
   readonly clock: FakeClock;
-  /** Sends a head without its body; resolves when the refusal has come and the reply is over. */
+  /** Sends a head without its body; resolves when the refusal has been received completely. */
   refused(
     headers: Readonly<Record<string, string>>,
   ): Promise<{ readonly wire: Wire; readonly socket: Socket }>;
@@ -128,7 +128,7 @@ async function hosting(limits: Partial<LingerLimits> = {}): Promise<Hosting> {
   };
 }
 
-/** A caller that sends on, although the other side has ended. */
+/** A caller that keeps sending although the other side has ended. */
 const half = { allowHalfOpen: true };
 
 async function until(isSo: () => boolean): Promise<void> {

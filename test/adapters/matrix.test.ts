@@ -1,4 +1,4 @@
-/** The real gateway under every way of mounting it: what callers get, and what is the host's. */
+/** The real gateway under every mount: what callers get, and which paths are the host's. */
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -62,7 +62,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(decodePng(base64)).toEqual({ width: 1024, height: 1024 });
   });
 
-  it('answers native calls: whole, as events, as an array, and a count', async () => {
+  it('answers native calls: whole, as events, as an array, and a token count', async () => {
     const whole = await native('native-1:generateContent');
     const events = await native('native-1:streamGenerateContent?alt=sse');
     const array = await native('native-1:streamGenerateContent');
@@ -85,7 +85,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(await gemini.text()).toMatch(/^\{"models":\[\{"name":"models\/both-1"/);
   });
 
-  it('refuses in the dialect of the path: no key, no suffix, no such model', async () => {
+  it('refuses in the error format of the path: no key, no method, no such model', async () => {
     const noKey = await post('/v1/chat/completions', chatBody, {});
     const noSuffix = await post('/v1beta/models/native-1', nativeBody, {});
     const noModel = await chat({ ...chatBody, model: 'nope' });
@@ -159,7 +159,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     ]);
   });
 
-  it('answers pipelined requests in their order', async () => {
+  it('answers pipelined requests in order', async () => {
     const ids = ['pipelined-1', 'pipelined-2', 'pipelined-3'];
     const lines = ids.map((id, index) =>
       request(
@@ -231,7 +231,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
 });
 
 describe.each(mounts.filter(({ name }) => name.includes('helmet')))('$name', (mount: Mount) => {
-  it('keeps the headers of the host beside its own', async () => {
+  it('keeps the headers of the host in addition to its own', async () => {
     const stage = await setStage();
     const host = await mount.start(stage.gateway);
 

@@ -1,4 +1,4 @@
-/** What depends on the mount: parsers of the host before it, and paths that are the host's. */
+/** Behaviour that depends on the mount: parsers before the gateway, and paths of the host. */
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { takeWarnings } from '../support/process-warnings.ts';
@@ -32,7 +32,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
       ...init,
     });
 
-  it('gives the gateway the body', async () => {
+  it('passes the body to the gateway', async () => {
     const seen = echoOf(await (await post('/v1/chat/completions', { body: exact })).text());
 
     if (mount.body === 'bytes') {
@@ -72,7 +72,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
   });
 });
 
-/** What comes back for `POST http://evil.example/…`, as no client of ours would send it. */
+/** The response to `POST http://evil.example/…`, which no proper client sends. */
 function absoluteForm({ origin, base }: RunningMount, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(origin);

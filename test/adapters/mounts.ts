@@ -1,6 +1,5 @@
 /**
- * Every way of mounting a gateway that we promise, as data: the adapter cases and the acceptance
- * suite run over this list.
+ * All supported ways of mounting a gateway, as data for the adapter tests and the acceptance suite.
  */
 import { createServer, type RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
@@ -20,21 +19,21 @@ import { nodeAdapter } from 'tollgate/node';
 import type { GatewayHandler } from '../../src/http.ts';
 import { closed, listening } from '../support/servers.ts';
 
-// The older majors come without types of their own; what we use of them is the same in both.
+// The older versions have no types; the parts used here are the same in both.
 const load = createRequire(import.meta.url);
 
-/** Express 4, beside the 5 that `express` is. */
+/** Express 4; `express` is version 5. */
 export const express4: typeof express5 = load('express4');
 
-/** Koa 2, beside the 3 that `koa` is. */
+/** Koa 2; `koa` is version 3. */
 export const Koa2: typeof Koa3 = load('koa2');
 
 /** One way of mounting a gateway. */
 export interface Mount {
   readonly name: string;
-  /** `bytes`: the caller's bytes arrive as sent. `json`: a parser of the host has read them. */
+  /** `bytes`: the gateway gets the caller's bytes. `json`: a parser of the host has read them. */
   readonly body: 'bytes' | 'json';
-  /** Whether the host answers what is not the gateway's: 404 with an `x-host` header. */
+  /** Whether the host answers all other paths: 404 with an `x-host` header. */
   readonly hostAnswers: boolean;
   start(gateway: GatewayHandler): Promise<RunningMount>;
 }
@@ -43,9 +42,9 @@ export interface Mount {
 export interface RunningMount {
   /** `http://127.0.0.1:49152` */
   readonly origin: string;
-  /** What stands before `/v1`; empty at the root. */
+  /** The prefix before `/v1`; empty at the root. */
   readonly base: string;
-  /** What reached the host's own error handling; a gateway that is a good guest lets nothing. */
+  /** The errors that reached the host's error handling; the gateway should cause none. */
   readonly reported: readonly unknown[];
   close(): Promise<void>;
 }

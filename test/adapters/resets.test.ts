@@ -1,6 +1,6 @@
 /**
- * A caller's connection that is reset, under Koa, which would report it as an error of the app and,
- * where the host listens for none, write it to stderr. A hang-up is neither.
+ * Resets of a caller's connection under Koa, which would report them as errors of the app and,
+ * without a listener, write them to stderr. A disconnect is not an error of the app.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -15,13 +15,13 @@ import { request } from '../support/wire.ts';
 import { Koa2 } from './mounts.ts';
 import { toyGateway } from './toy-gateway.ts';
 
-/** More than the buffers of two sockets hold. */
+/** More than fits into the buffers of two sockets. */
 const large = Buffer.alloc(32 * 1024 * 1024, 'a');
 
 describe.each([
   { version: 'Koa 2', Koa: Koa2 },
   { version: 'Koa 3', Koa: Koa3 },
-])('$version reports no error of the app for a caller who', ({ Koa }) => {
+])('$version reports no error of the app for a caller that', ({ Koa }) => {
   it('resets mid-stream', async () => {
     const gateway = toyGateway();
     const host = await calling(Koa, gateway, '/v1/stream');
@@ -58,7 +58,7 @@ describe.each([
     expect(host.errors).toEqual([]);
   });
 
-  it('resets before the answer', async () => {
+  it('resets before the reply', async () => {
     const gateway = toyGateway();
     const host = await calling(Koa, gateway, '/v1/silent');
     await gateway.asked;
@@ -70,7 +70,7 @@ describe.each([
     expect(host.errors).toEqual([]);
   });
 
-  it('leaves in the middle of a chunk of its body', async () => {
+  it('disconnects in the middle of a chunk of its body', async () => {
     const gateway = toyGateway();
     const host = await calling(Koa, gateway, '/v1/silent', { 'content-length': '1000' });
     await gateway.asked;
@@ -100,9 +100,9 @@ describe.each([
 });
 
 interface CalledHost {
-  /** Reads nothing until it is told to. */
+  /** Reads nothing until asked to. */
   readonly caller: Socket;
-  /** What the app emitted as errors: all that Koa would ever write to stderr. */
+  /** The errors that the app emitted, which are all that Koa writes to stderr. */
   readonly errors: readonly unknown[];
   /** Resolves when the host has noticed that the connection is closed. */
   readonly gone: Promise<unknown>;
@@ -127,17 +127,17 @@ async function calling(
   const { hostname, port } = new URL(await listening(server));
   const caller = connect(Number(port), hostname);
   caller.on('error', () => {
-    // The host closes too, and some tests break the connection off from its side.
+    // The host closes the connection too, and some tests reset it from its side.
   });
   const [served] = await once(server, 'connection');
-  // Not `once`, which would reject for the very error that these tests provoke.
+  // Not `once`, which would reject with the error that these tests provoke.
   const gone = new Promise((resolve) => served.once('close', resolve));
   caller.write(request(`POST ${path}`, headers, '{}'));
 
   const end = async (cut: () => void): Promise<void> => {
     cut();
     await gone;
-    // Koa hears of a stream that broke a turn later.
+    // Koa reports a failed stream one turn later.
     await takeWarnings();
   };
   return {

@@ -1,4 +1,4 @@
-/** Mounts that could not work: each adapter says so where it is made, not at the first call. */
+/** Invalid mounts are refused when the adapter is created, not at the first call. */
 import { expect, it } from 'vitest';
 import { expressAdapter, expressErrorHandler } from '../../adapters/express.ts';
 import { koaAdapter } from '../../adapters/koa.ts';
@@ -11,7 +11,7 @@ const adapters = Object.entries({ expressAdapter, expressErrorHandler, koaAdapte
 const noGateways = [undefined, null, 5, () => {}, {}, { owns: () => true, refuse: () => {} }];
 const noPaths = ['', '/', 'llm', '/llm/', 'https://a/llm', '//llm', '/llm?x', '/l m', null, 5];
 
-it.each(adapters)('%s without a gateway', (name, adapter) => {
+it.each(adapters)('%s refuses an invalid gateway', (name, adapter) => {
   for (const gateway of noGateways) {
     const refused = () => adapter(untyped(gateway)());
 
@@ -22,7 +22,7 @@ it.each(adapters)('%s without a gateway', (name, adapter) => {
   }
 });
 
-it.each(adapters)('%s with a basePath that is none', (name, adapter) => {
+it.each(adapters)('%s refuses an invalid basePath', (name, adapter) => {
   for (const basePath of noPaths) {
     const refused = () => adapter(toyGateway(), untyped({ basePath })());
 
@@ -30,22 +30,22 @@ it.each(adapters)('%s with a basePath that is none', (name, adapter) => {
     expect(refused).toThrow(
       `${name}: options.basePath must be a path such as '/llm': with a slash`,
     );
-    expect(refused).toThrow('Leave it out where nothing stands before /v1.');
+    expect(refused).toThrow('Leave it out if there is no prefix before /v1.');
   }
 });
 
-it.each(adapters)('%s with options that are none', (name, adapter) => {
+it.each(adapters)('%s refuses invalid options', (name, adapter) => {
   for (const options of [null, '/llm', 5]) {
     expect(() => adapter(toyGateway(), untyped(options)())).toThrow(
-      `${name}: options must be an object. Write { basePath: '/llm' }, or leave it out.`,
+      `${name}: options must be an object, such as { basePath: '/llm' }. Or leave it out.`,
     );
   }
   expect(() => adapter(toyGateway(), untyped({ basepath: '/llm' })())).toThrow(
-    `${name}: options.basepath does not exist. Take it out; basePath is the only option.`,
+    `${name}: options.basepath does not exist. Remove it; basePath is the only option.`,
   );
 });
 
-it.each(adapters)('%s with a basePath of several segments, or with none', (_name, adapter) => {
+it.each(adapters)('%s accepts a basePath of several segments, or none', (_name, adapter) => {
   for (const options of [{ basePath: '/api/llm' }, {}, untyped({ basePath: undefined })()]) {
     expect(() => adapter(toyGateway(), options)).not.toThrow();
   }

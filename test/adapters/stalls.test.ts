@@ -1,4 +1,4 @@
-/** T37, F60: a caller that never reads, at a real socket, under every mount. */
+/** A caller that never reads, over a real socket, under every mount. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
@@ -20,7 +20,9 @@ function* flood(): Generator<string> {
   while (true) yield `data: ${JSON.stringify(event)}\n\n`;
 }
 
-it.each(mounts)('$name: a caller that never reads is cut off, and pays so far', async (mount) => {
+it.each(
+  mounts,
+)('$name: a caller that never reads is disconnected, and pays so far', async (mount) => {
   const clock = fakeClock();
   const upstream = playedUpstream({ headers, chunks: flood() });
   const stage = await setStage({ clock, upstream });
@@ -36,7 +38,7 @@ it.each(mounts)('$name: a caller that never reads is cut off, and pays so far', 
     ),
   );
 
-  // Time goes on while the sockets between fill up, and then while nothing moves any more.
+  // The clock advances while the socket buffers fill up, and then while nothing moves any more.
   while (stage.usage.records.length === 0) {
     await setImmediate();
     if (upstream.requests.length > 0) clock.advance(100);

@@ -1,6 +1,6 @@
 /**
- * A gateway that shows what an adapter gave it: it echoes the request, streams what a test pushes,
- * and tells who left. What it answers is chosen by the path.
+ * A gateway that makes an adapter's behaviour visible: it echoes requests, streams what a test
+ * writes, and reports disconnects. The path selects the reply.
  */
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -8,20 +8,20 @@ import { pipeline } from 'node:stream/promises';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../../src/http.ts';
 
 export interface ToyGateway extends GatewayHandler {
-  /** What a streamed reply sends: a test writes, ends or destroys it. */
+  /** The source of a streamed reply: a test writes, ends or destroys it. */
   readonly reply: PassThrough;
-  /** Resolves when `/v1/silent` has been asked. */
+  /** Resolves when `/v1/silent` has been called. */
   readonly asked: Promise<void>;
   /** Resolves when the listener given to `onClose` was called. */
   readonly left: Promise<void>;
-  /** Lets `/v1/silent` answer after all, with the stream. */
+  /** Lets `/v1/silent` reply, with the stream. */
   answer(): void;
 }
 
 /** Answers everything below `/v1` and `/v1beta`. */
 export function toyGateway(): ToyGateway {
   const reply = new PassThrough();
-  // A destroyed reply is what some tests are about; who reads it must bear it, not the process.
+  // Some tests destroy the reply on purpose; that must not end the process.
   reply.on('error', () => {});
   const asked = signal();
   const left = signal();
@@ -50,7 +50,7 @@ export function toyGateway(): ToyGateway {
   };
 }
 
-/** What {@link toyGateway} saw of a request, as its answer to it. */
+/** A request as {@link toyGateway} received it, returned as its reply. */
 export interface Echo {
   readonly method: string;
   readonly path: string;

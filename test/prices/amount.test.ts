@@ -1,4 +1,4 @@
-/** Amounts as decimal strings: exact both ways, and nothing else than an amount is taken. */
+/** Amounts as decimal strings: exact in both directions, and nothing but amounts is accepted. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { maxNanos } from '../../src/money.ts';

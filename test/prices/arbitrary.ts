@@ -1,4 +1,4 @@
-/** Any price there may be, and any usage. */
+/** Generates any price and any usage. */
 import fc from 'fast-check';
 import { costMembers, maxNanos, type Price, type TokenRates, type Usage } from '../../src/money.ts';
 
@@ -52,7 +52,7 @@ export const anyPrice: fc.Arbitrary<Price> = fc.oneof(
 
 const count = fc.nat(1_000_000);
 
-/** Any usage, whose parts may contradict each other. */
+/** Any usage; its parts may contradict each other. */
 export const anyUsage: fc.Arbitrary<Usage> = fc.record(
   {
     inputTokens: count,

@@ -1,4 +1,4 @@
-/** One form for code and one for JSON, and nothing is lost between them. */
+/** Conversion between prices in code and in JSON, without loss. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { imagePrice, priceFromJson, priceToJson, tokenPrice } from '../../src/prices/codec.ts';
@@ -6,7 +6,7 @@ import { priceSchema } from '../../src/prices/schema.ts';
 import { untyped } from '../stages/failing.ts';
 import { anyPrice } from './arbitrary.ts';
 
-it('every price comes back from JSON as it was', () => {
+it('every price is the same after conversion to JSON and back', () => {
   fc.assert(
     fc.property(anyPrice, (price) => {
       const text = JSON.stringify(priceToJson(price));
@@ -17,7 +17,7 @@ it('every price comes back from JSON as it was', () => {
   );
 });
 
-it('the helpers make what the form in code says', () => {
+it('the helpers create the form in code', () => {
   expect(tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' })).toEqual({
     per: 'token',
     rates: { input: 150_000_000n, output: 600_000_000n, cachedInput: 75_000_000n },
@@ -44,7 +44,7 @@ it('the helpers make what the form in code says', () => {
   });
 });
 
-describe('a helper refuses by name', () => {
+describe('a helper names the invalid member', () => {
   it.each([
     [{}, 'tokenPrice: price.input must be a decimal string'],
     [{ input: 0.15 }, 'tokenPrice: price.input must be a decimal string'],
@@ -59,8 +59,8 @@ describe('a helper refuses by name', () => {
       'price.members.speed.multiplier must be',
     ],
     [{ input: '1', members: { fast: {} } }, 'tokenPrice: price.members.fast does not exist.'],
-  ])('%j', (input, says) => {
-    expect(() => tokenPrice(untyped(input)())).toThrow(says);
+  ])('%j', (input, message) => {
+    expect(() => tokenPrice(untyped(input)())).toThrow(message);
   });
 
   it.each([
@@ -68,12 +68,12 @@ describe('a helper refuses by name', () => {
     [[{}], 'imagePrice: price.rows[0].price must be'],
     [[{ price: 1 }], 'imagePrice: price.rows[0].price must be'],
     ['0.04', 'imagePrice: price.rows must be a list of rows'],
-  ])('%j', (rows, says) => {
-    expect(() => imagePrice(untyped(rows)())).toThrow(says);
+  ])('%j', (rows, message) => {
+    expect(() => imagePrice(untyped(rows)())).toThrow(message);
   });
 });
 
-it('what is no price is none', () => {
+it('an invalid price is undefined', () => {
   const none = [null, 5, 'free', [], {}, { per: 'call' }, { per: 'token' }, { per: 'nothing' }];
 
   expect(none.map(priceFromJson)).toEqual(none.map(() => undefined));

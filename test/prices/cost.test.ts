@@ -1,4 +1,4 @@
-/** What a usage costs, by the vendors' own price lists and usage objects. */
+/** The cost of usages, from the vendors' price lists and usage objects. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anthropicUsage } from '../../src/dialects/anthropic/reply-usage.ts';
@@ -16,7 +16,7 @@ const sonnet = tokenPrice({
   ...{ input: '3', output: '15', cachedInput: '0.30', cacheWrite5m: '3.75', cacheWrite1h: '6' },
   members: { web_search: { perCall: '0.01' } },
 });
-/** The same with its prices above 200,000 tokens. */
+/** The same, with the prices above 200,000 tokens. */
 const longSonnet = tokenPrice({
   ...{ input: '3', output: '15', cachedInput: '0.30', cacheWrite5m: '3.75' },
   tiers: [
@@ -50,7 +50,7 @@ function units(usage: Usage | undefined, price: Price, request?: PricedRequest):
 }
 
 describe('Anthropic', () => {
-  it('cache writes for 5 minutes and for an hour, and cache reads, each at its price', () => {
+  it('charges cache writes for 5 minutes and an hour, and cache reads, each at its rate', () => {
     const usage = anthropic({
       input_tokens: 2048,
       cache_read_input_tokens: 1800,
@@ -69,7 +69,7 @@ describe('Anthropic', () => {
     expect(units(usage, sonnet)).toBe('0.015384');
   });
 
-  it('cache writes whose life is not stated are for 5 minutes', () => {
+  it('charges cache writes of unknown lifetime as for 5 minutes', () => {
     const usage = anthropic({
       input_tokens: 0,
       cache_creation_input_tokens: 1000,
@@ -80,7 +80,7 @@ describe('Anthropic', () => {
     expect(units(usage, tokenPrice({ input: '3', output: '15' }))).toBe('0.003');
   });
 
-  it('a fee for each web search that the reply states, and none where it states none', () => {
+  it('charges a fee for each web search that the reply reports, if any', () => {
     const tokens = { input_tokens: 6039, output_tokens: 931 };
     const three = anthropic({ ...tokens, server_tool_use: { web_search_requests: 3 } });
     const none = anthropic({ ...tokens, server_tool_use: null });
@@ -92,7 +92,7 @@ describe('Anthropic', () => {
   it.each([
     [200_000, '0.60015'],
     [200_001, '1.200231'],
-  ])('a prompt of %i tokens, cached ones among them', (whole, cost) => {
+  ])('charges a prompt of %i tokens, including cached ones', (whole, cost) => {
     const usage = anthropic({ input_tokens: whole, output_tokens: 10 });
     const cached = anthropic({
       ...{ input_tokens: 1, cache_read_input_tokens: whole - 1, output_tokens: 0 },
@@ -102,7 +102,7 @@ describe('Anthropic', () => {
     expect(units(cached, longSonnet)).toBe(whole > 200_000 ? '0.120006' : '0.0600027');
   });
 
-  it('chooses the tier by the largest pass, where server tools made several', () => {
+  it('chooses the tier by the largest pass if server tools caused several', () => {
     const pass = { input_tokens: 150_000, output_tokens: 10 };
     const usage = anthropic({
       input_tokens: 300_000,
@@ -121,7 +121,7 @@ describe('Gemini', () => {
   it.each([
     [200_000, '0.26'],
     [200_001, '0.5150025'],
-  ])('2.5 Pro with a prompt of %i tokens', (promptTokenCount, cost) => {
+  ])('charges 2.5 Pro for a prompt of %i tokens', (promptTokenCount, cost) => {
     expect(
       units(
         gemini({ promptTokenCount, candidatesTokenCount: 400, thoughtsTokenCount: 600 }),
@@ -130,7 +130,7 @@ describe('Gemini', () => {
     ).toBe(cost);
   });
 
-  it('audio of a prompt at its price, text and video as input', () => {
+  it('charges audio of a prompt at its rate, text and video as input', () => {
     const usage = gemini({
       promptTokenCount: 1_000,
       candidatesTokenCount: 100,
@@ -145,7 +145,7 @@ describe('Gemini', () => {
     expect(units(usage, geminiFlash)).toBe('0.00076');
   });
 
-  it('images of a reply by their tokens', () => {
+  it('charges images of a reply by their tokens', () => {
     const usage = gemini({
       promptTokenCount: 10,
       candidatesTokenCount: 1300,
@@ -159,7 +159,7 @@ describe('Gemini', () => {
 });
 
 describe('OpenAI and compatible', () => {
-  it('gpt-image by its tokens', () => {
+  it('charges gpt-image by its tokens', () => {
     const usage = openai(
       {
         total_tokens: 100,
@@ -174,7 +174,7 @@ describe('OpenAI and compatible', () => {
     expect(units(usage, gptImage)).toBe('0.00245');
   });
 
-  it('gpt-image that states text tokens of its output', () => {
+  it('charges gpt-image with reported text tokens of its output', () => {
     const usage = openai(
       {
         input_tokens: 10,
@@ -187,7 +187,7 @@ describe('OpenAI and compatible', () => {
     expect(units(usage, gptImage)).toBe('0.00215');
   });
 
-  it('audio in and out', () => {
+  it('charges audio in and out', () => {
     const usage = openai({
       prompt_tokens: 120,
       completion_tokens: 80,
@@ -199,7 +199,7 @@ describe('OpenAI and compatible', () => {
     expect(units(usage, gptAudio)).toBe('0.00905');
   });
 
-  it('cache writes of GPT-5.6', () => {
+  it('charges cache writes of GPT-5.6', () => {
     const usage = openai({
       prompt_tokens: 2_000,
       completion_tokens: 10,
@@ -210,7 +210,7 @@ describe('OpenAI and compatible', () => {
     expect(units(usage, tokenPrice(price))).toBe('0.0098');
   });
 
-  it('reasoning at a price of its own, and searches that are counted', () => {
+  it('charges reasoning at a separate rate, and searches that are counted', () => {
     const usage = openai({
       prompt_tokens: 33,
       completion_tokens: 7_163 + 193_684,
@@ -243,21 +243,21 @@ describe('members of a request', () => {
     expect(units(usage, price, request)).toBe(cost);
   });
 
-  it('a fee counts as often as the reply says, requested or not', () => {
+  it('a fee is charged as often as the reply reports, requested or not', () => {
     const stated = { ...usage, toolCalls: { maps: 2 } };
 
     expect(units(stated, price)).toBe('0.052');
     expect(units({ ...usage, toolCalls: {} }, price, { members: ['maps'] })).toBe('0.002');
   });
 
-  it('images cost more too', () => {
+  it('image prices are multiplied too', () => {
     const images = imagePrice([{ price: '0.04' }], { image_size: { multiplier: '2' } });
 
     expect(units({ ...usage, images: 3 }, images, { members: ['image_size'] })).toBe('0.24');
   });
 });
 
-it('a token is charged once, whatever a reply says of its parts', () => {
+it('a token is charged once, whatever parts a reply reports', () => {
   fc.assert(
     fc.property(anyPrice, anyUsage, (price, usage) => {
       if (price.per !== 'token') return;
@@ -282,7 +282,7 @@ it('the most expensive unit of a price is that of its output, at any tier', () =
   expect(mostExpensiveUnit(imagePrice([{ price: '1' }, { price: '2' }]))).toBe(2_000_000_000n);
 });
 
-it('no size or quality is guessed', () => {
+it('the price of an unlisted size or quality is not guessed', () => {
   const price = imagePrice([{ size: '1024x1024', price: '0.04' }]);
   const usage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, images: 1 };
 

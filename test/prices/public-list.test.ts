@@ -1,9 +1,9 @@
-/** Prices of the public list, in the form in which `@pydantic/genai-prices` 0.1.8 answers them. */
+/** Prices of the public list, as `@pydantic/genai-prices` 0.1.8 returns them. */
 import { describe, expect, it } from 'vitest';
 import { tokenPrice } from '../../src/prices/codec.ts';
 import { type PublicPriceList, pricesFrom } from '../../src/prices/public-list.ts';
 
-/** The package has a class for a price with tiers. */
+/** The package has a class for prices with tiers. */
 class TieredPrices {
   readonly base: number;
   readonly tiers: readonly { readonly start: number; readonly price: number }[];
@@ -69,7 +69,7 @@ describe('pricesFrom', () => {
     );
   });
 
-  it('gives a tier of one rate the others of the base, to the nano', () => {
+  it('fills the other rates of a tier from the base, exact to the nano', () => {
     expect(priceOf('google', 'some-tier-of-output-alone')).toEqual(
       tokenPrice({
         ...{ input: '0.083333333', output: '1' },
@@ -79,12 +79,12 @@ describe('pricesFrom', () => {
   });
 
   it.each([
-    ['openai', 'gpt-99', 'the list has no price of openai/gpt-99. Give it yourself.'],
+    ['openai', 'gpt-99', 'the list has no price for openai/gpt-99. Set its price yourself.'],
     ['perplexity', 'sonar', 'a price that is not by the token, requests_kcount.'],
     ['openai', 'whisper-1', 'a price that is not by the token, input_audio_hours.'],
     ['openai', 'no-input', 'has no price of input.'],
     ['openai', 'odd', 'a price that is not by the token, input_mtok.'],
-  ])('refuses %s/%s', (provider, model, says) => {
-    expect(() => priceOf(provider, model)).toThrow(says);
+  ])('refuses %s/%s', (provider, model, message) => {
+    expect(() => priceOf(provider, model)).toThrow(message);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Every usage object of the recordings, charged at a price in which no two kinds of tokens cost the
- * same, against sums that are written out here once more from the providers' documents.
+ * Charges every usage object of the recordings at a price in which no two kinds of tokens cost the
+ * same, and compares with sums that are computed here independently from the providers' documents.
  */
 import { expect, it } from 'vitest';
 import { anthropicUsage } from '../../src/dialects/anthropic/reply-usage.ts';
@@ -11,7 +11,7 @@ import { costOf } from '../../src/prices/cost.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { type FixtureCategory, fixtures } from '../support/fixtures.ts';
 
-/** Nanos a token; primes, so that no sum is another's by chance. */
+/** Nanos per token; primes, so that no two sums are equal by chance. */
 const nanos = {
   ...{ input: 1_009, cachedInput: 101, cacheWrite5m: 1_259, cacheWrite1h: 2_017 },
   ...{ output: 5_003, reasoning: 3_001, audioInput: 7_001, audioOutput: 20_011 },
@@ -28,7 +28,10 @@ function ratesOf(rates: Readonly<Record<string, number>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, units(rate)]));
 }
 
-/** Nanos a token are thousandths of a unit for a million. */
+/**
+ * Nanos per token, as units per million tokens: a nano per token is a thousandth of a unit per
+ * million.
+ */
 function units(nanosOfToken: number): string {
   return (nanosOfToken / 1_000).toFixed(3);
 }
@@ -38,7 +41,7 @@ function count(holder: JsonValue | undefined, name: string): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** Tokens of the prompt that were not read from the cache. */
+/** Prompt tokens that were not read from the cache. */
 function fresh(usage: JsonValue, modality: string): number {
   const cached = ofModality(usage, 'cacheTokensDetails', modality);
   return ofModality(usage, 'promptTokensDetails', modality) - cached;
@@ -121,7 +124,7 @@ interface Recorded {
   readonly expected: number;
 }
 
-/** Replies whose usage says how long both the prompt and the answer are. */
+/** Replies whose usage reports the tokens of both prompt and reply. */
 function recorded(category: FixtureCategory): readonly Recorded[] {
   return fixtures(category).flatMap(({ name, response, streamed, status }) => {
     const reply =

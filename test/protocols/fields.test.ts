@@ -1,4 +1,4 @@
-/** What is read of a body is found by the scan, name by name, at every depth it is read at. */
+/** The fields of a body are found by the scan, by name, at every depth. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { wholeBody } from '../../src/bytes/body/body.ts';
@@ -8,8 +8,8 @@ import { checkedFields, fieldOf, insideField } from '../../src/protocols/fields.
 const anything = z.record(z.string(), z.unknown());
 
 describe('the fields of a body', () => {
-  it('are read though their names are escaped, whatever was read before', () => {
-    // V8 as of Node 24.21 reads the second as the first, if both are parsed whole.
+  it('are read even if their names are escaped, whatever was read before', () => {
+    // V8 in Node 24.21 reads the second as the first if both are parsed as a whole.
     read('{"generationConfig":{"topK":1,"candidate\\\\":1}}');
 
     expect(read('{"generationConfig":{"topK":1,"candidate\\u0043ount":8}}')).toEqual({
@@ -17,13 +17,13 @@ describe('the fields of a body', () => {
     });
   });
 
-  it('are only those that were asked for', () => {
+  it('are only the requested ones', () => {
     expect(read('{"n":1,"generationConfig":{"responseSchema":{"type":"OBJECT"}}}')).toEqual({
       generationConfig: {},
     });
   });
 
-  it('are read as they are where they should have been an object', () => {
+  it('are returned unchanged if they should have been an object', () => {
     expect(read('{"generationConfig":[1]}')).toEqual({ generationConfig: [1] });
   });
 });

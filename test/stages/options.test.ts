@@ -21,13 +21,13 @@ function written(options: unknown): GatewayOptions {
 const unfit = [undefined, null, 'x', 5, {}];
 const noCount = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null, 5n, []];
 const rows: readonly (readonly [option: string, values: readonly unknown[], says: RegExp])[] = [
-  ['keys', unfit, /must be an object with find\(\)\. memoryKeyStore\(\) makes one\.$/],
+  ['keys', unfit, /must be an object with find\(\)\. memoryKeyStore\(\) creates one\.$/],
   [
     'quota',
     [...unfit, { reserve: find }],
-    /with reserve\(\), .*check\(\)\. memoryQuotaStore\(\) makes one\.$/,
+    /with reserve\(\), .*check\(\)\. memoryQuotaStore\(\) creates one\.$/,
   ],
-  ['catalog', [...unfit, { find }], /with find\(\), list\(\)\. staticCatalog\(\) makes one\.$/],
+  ['catalog', [...unfit, { find }], /with find\(\), list\(\)\. staticCatalog\(\) creates one\.$/],
   ['rateLimiter', [null, {}, find], /with consume\(\)\. Leave it out for the default\.$/],
   ['usage', [null, { record: find }], /with record\(\), close\(\)\. Leave it out/],
   ['idempotency', [null, {}, { claim: find }], /with claim\(\), finish\(\), abandon\(\)\./],
@@ -40,7 +40,7 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   [
     'nativeKeyHeaders[1]',
     ['authorization', 'cookie'].map((name) => ['x-key', name]),
-    /must not be authorization or cookie, which mean something else\. Leave it out/,
+    /must not be authorization or cookie, which have other meanings\. Leave it out/,
   ],
   ['allowQueryKey', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['maxBodyBytes', noCount, /must be a positive integer\. Leave it out/],
@@ -100,7 +100,7 @@ it.each([
   ],
 ])('a body limit above the size of the buffer: %o', (limits, says) => {
   expect(() => settingsOf(written({ ...ports, ...limits }))).toThrow(
-    `options.maxBufferedBytes must be at least ${says} Raise the one, or lower the other.`,
+    `options.maxBufferedBytes must be at least ${says} Raise maxBufferedBytes or lower`,
   );
 });
 

@@ -85,7 +85,11 @@ const members: readonly Row[] = [
     nanos,
   ],
   ['price.rows', [{ per: 'image' }, { per: 'image', rows: {} }], 'must be a list of rows; one'],
-  ['price.rows', [{ per: 'image', rows: [] }], 'needs a row; one without a size fits all.'],
+  [
+    'price.rows',
+    [{ per: 'image', rows: [] }],
+    'needs a row; one without a size applies to all sizes.',
+  ],
   ['price.rows[0]', [{ per: 'image', rows: [null] }], 'must be an object: { size, quality'],
   ['price.rows[0].nanos', notNanos.map((wrong) => image({ nanos: wrong })), nanos],
   ['price.rows[0].size', [image({ nanos: 1n, size: 1024 })], 'must be text'],

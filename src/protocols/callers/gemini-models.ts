@@ -1,18 +1,18 @@
-/** Writes Google's lists of models. Every listed name works verbatim in a path. */
+/** Writes model lists in Google's format. Every listed name can be used verbatim in a path. */
 import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 
-/** Google's page sizes. */
+/** The page sizes of Google's API. */
 const defaultPageSize = 50;
-const largestPageSize = 1_000;
+const maxPageSize = 1_000;
 
 /**
- * `GET /v1beta/models`, in Google's pages. The token of a page is the name it follows on, so that a
- * model that comes or goes between two pages shifts nothing. The last page has no `nextPageToken`
- * at all: an empty one makes Google's own SDK ask for ever.
+ * `GET /v1beta/models`, in pages. A page token encodes the name of the last model on the page, so
+ * that models added or removed in between don't shift the next page. The last page has no
+ * `nextPageToken`: an empty one makes Google's SDK ask forever.
  *
- * @throws GatewayError `invalid_request` for a page size or token that makes no sense
+ * @throws GatewayError `invalid_request` for an invalid page size or token
  */
 export function geminiModelList(models: readonly Model[], search: string): JsonObject {
   const query = new URLSearchParams(search);
@@ -48,7 +48,7 @@ function pageSize(text: string | null): number {
       param: 'pageSize',
     });
   }
-  return Math.min(Number(text), largestPageSize);
+  return Math.min(Number(text), maxPageSize);
 }
 
 function pageStart(models: readonly Model[], token: string | null): number {
@@ -57,7 +57,7 @@ function pageStart(models: readonly Model[], token: string | null): number {
   if (previous === -1) {
     throw new GatewayError(
       'invalid_request',
-      '`pageToken` is not one that this list gave. Start again without it.',
+      '`pageToken` is not a token of this list. Start again without it.',
       { param: 'pageToken' },
     );
   }

@@ -1,11 +1,11 @@
-/** Google's clients: a key in a header of its own, Google's errors and list of models. */
+/** Google's clients: their key headers, error format and model list. */
 import { geminiErrorText } from '../../dialects/gemini/errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { Caller, KeySettings } from '../protocol.ts';
 import { geminiModel, geminiModelList } from './gemini-models.ts';
 import { headerOnce } from './key-header.ts';
 
-/** Those who call below `/v1beta`. */
+/** The clients that call paths below `/v1beta`. */
 export const geminiCaller: Caller = {
   name: 'gemini',
   errors: { body: (error) => Buffer.from(geminiErrorText(error)) },
@@ -16,7 +16,8 @@ export const geminiCaller: Caller = {
 };
 
 /**
- * The first native header that is present decides: Google's SDKs put a placeholder into their own.
+ * The key is in the first native header that is present: Google's SDKs put a placeholder into
+ * theirs if another one is used.
  */
 function nativeSecret(request: GatewayRequest, settings: KeySettings): string | undefined {
   const name = settings.nativeKeyHeaders.find((header) => request.headers[header] !== undefined);

@@ -1,20 +1,20 @@
-/** Reads the one header that carries a key. */
+/** Reads the header that carries the key. */
 import { GatewayError } from '../../errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 
 /**
- * The value of a header that was sent exactly once and that `Connection` does not claim for the hop
- * before. Node keeps the first of two `Authorization` lines and joins two of another name, so that
- * only the raw list tells.
+ * The value of a header that was sent exactly once and is not listed in `Connection` as hop-by-hop.
+ * Read from the raw list, because Node keeps the first of two `Authorization` lines and joins the
+ * values of other duplicates.
  *
- * @throws GatewayError `invalid_request` where `Connection` names the header
+ * @throws GatewayError `invalid_request` if `Connection` lists the header
  */
 export function headerOnce(request: GatewayRequest, name: string): string | undefined {
   const connection = String(request.headers.connection ?? '').toLowerCase();
   if (connection.includes(name) && isListed(name, connection)) {
     throw new GatewayError(
       'invalid_request',
-      `The Connection header may not name ${name}. Leave it out of Connection.`,
+      `The Connection header must not list ${name}. Remove it from Connection.`,
     );
   }
   const { rawHeaders } = request;

@@ -1,4 +1,4 @@
-/** OpenAI's clients: a bearer key, OpenAI's errors and list of models. */
+/** OpenAI's clients: bearer keys, OpenAI's error format and model list. */
 import { openaiErrorText } from '../../dialects/openai/errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
@@ -7,7 +7,7 @@ import { vendorOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../protocol.ts';
 import { headerOnce } from './key-header.ts';
 
-/** Those who call `/v1/chat/completions` and `/v1/images/generations`. */
+/** The clients that call `/v1/chat/completions` and `/v1/images/generations`. */
 export const openaiCaller: Caller = {
   name: 'openai',
   errors: { body: (error) => Buffer.from(openaiErrorText(error)) },
@@ -16,8 +16,8 @@ export const openaiCaller: Caller = {
   keyExample: () => 'Authorization: Bearer <key>',
   models: {
     request: 'GET /v1/models',
-    list: (models) => ({ object: 'list', data: models.map(listed) }),
-    one: listed,
+    list: (models) => ({ object: 'list', data: models.map(openaiModel) }),
+    one: openaiModel,
   },
 };
 
@@ -34,7 +34,7 @@ function isBearer(value: string): boolean {
   return value.slice(0, bearer.length).toLowerCase() === bearer.toLowerCase();
 }
 
-function listed(model: Model): JsonObject {
+function openaiModel(model: Model): JsonObject {
   return {
     id: model.id,
     object: 'model',

@@ -22,6 +22,6 @@ export const chat: Protocol = {
   relay: chatRelay,
   codecs: { content: openaiServer, images: undefined, countTokens: undefined },
   imageCounter: openaiImageCounter,
-  // Every client of OpenAI's reads over comments.
+  // All OpenAI clients ignore SSE comments.
   keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),
 };

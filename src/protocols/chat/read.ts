@@ -1,6 +1,6 @@
 /**
- * Reads a chat completion request : what must be right, and what prices the
- * call.
+ * Reads a chat completion request: validates what the gateway relies on, and extracts what prices
+ * the call.
  */
 import { z } from 'zod';
 import { originalLength } from '../../bytes/body/body.ts';
@@ -34,11 +34,15 @@ const chatFields: z.ZodType<ChatFields> = z.object({
   max_tokens: positiveField,
   max_completion_tokens: positiveField,
   n: positiveField,
-  // A hint, and the upstream's to judge.
+  // A hint, which only the upstream validates.
   prompt_cache_key: z.unknown().optional(),
 });
 
-/** @throws GatewayError `invalid_request` that names the member */
+/**
+ * Reads the request.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
 export function readChat(scanned: ScannedBody): Call {
   const fields = checkedFields(chatFields, fieldsOf(scanned));
   const { max_tokens: old, max_completion_tokens: current } = fields;
@@ -100,7 +104,10 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ChatFields]-?
   };
 }
 
-/** A server that knows another name of the bound must not get a larger one by it. */
+/**
+ * Refuses different output bounds under several names: a server that reads another name must not
+ * get a larger one.
+ */
 function refuseOtherBounds(scanned: ScannedBody): void {
   const names = scanned.members.filter(({ name }) => isBoundName(name)).map(({ name }) => name);
   if (names.length > 1) refuseDifferent(scanned, names);

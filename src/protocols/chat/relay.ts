@@ -1,4 +1,6 @@
-/** What a relayed chat changes: the model's name, and what its upstream needs to state usage. */
+/**
+ * The edits of a relayed chat call: the model's name, the output bound, and the request for usage.
+ */
 
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
@@ -14,7 +16,7 @@ import type { Channel } from '../../ports/catalog.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { RelayRules } from '../protocol.ts';
 
-/** Chats to upstreams of OpenAI's dialect. */
+/** The rules for chat calls to upstreams of the OpenAI dialect. */
 export const chatRelay: RelayRules = {
   edits: (call, upstreamModel, channel) => [
     ...modelEdit(call, upstreamModel),
@@ -35,15 +37,15 @@ export const chatRelay: RelayRules = {
           inBandFailure: openaiInBandFailure,
           isImageReply: false,
         }),
-  faultIn: (reply) =>
+  invalidReplyReason: (reply) =>
     Array.isArray(member(reply, 'choices')) ? undefined : 'upstream_protocol_error',
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
   partTokens: mediaTokens,
 };
 
 /**
- * A server that knows only the other name of the answer's bound would ignore it, and answer at a
- * length that nobody held for (DeepSeek: earendil-works/pi#8018).
+ * Writes the output bound under the name that the server reads: otherwise it would ignore the bound
+ * and exceed the hold (DeepSeek: earendil-works/pi#8018).
  */
 function boundEdits(
   { members, demand: { maxOutputTokens } }: Call,
@@ -59,7 +61,7 @@ function boundEdits(
   ];
 }
 
-/** Billing never depends on whether the caller asked for usage. */
+/** Usage is always requested: charging must not depend on whether the caller asked for it. */
 function usageEdit(call: Call, channel: Channel): readonly MemberEdit[] {
   if (call.framing !== 'sse' || call.wantsUsage) return [];
   if (channel.capabilities?.includeUsage === false) return [];

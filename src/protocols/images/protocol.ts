@@ -20,7 +20,7 @@ export const images: Protocol = {
   read: readImages,
   relay: imagesRelay,
   codecs: { content: undefined, images: readImageRequest, countTokens: undefined },
-  // The reply says itself how many it has.
+  // The reply reports the number of its images.
   imageCounter: undefined,
   keepAlive: () => undefined,
 };

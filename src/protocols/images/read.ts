@@ -20,8 +20,8 @@ interface ImageFields {
 }
 
 /**
- * `n`, `size` and `quality` are checked for type only: their bounds are the model's and its
- * price's.
+ * `n`, `size` and `quality` are checked only for their type; their limits depend on the model and
+ * its price.
  */
 const imageFields: z.ZodType<ImageFields> = z.object({
   model: modelField,
@@ -30,11 +30,16 @@ const imageFields: z.ZodType<ImageFields> = z.object({
   size: z.string('must be a string, like 1024x1024').nullish(),
   quality: z.string('must be a string, like low').nullish(),
   response_format: z
-    .literal('b64_json', 'may only be b64_json: images are always returned as Base64')
+    .literal('b64_json', 'must be b64_json: images are always returned as Base64')
     .nullish(),
   stream: z.literal(false, 'is not offered for images. Leave it out').nullish(),
 });
-/** @throws GatewayError `invalid_request` that names the member */
+
+/**
+ * Reads the request.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
 export function readImages(scanned: ScannedBody): Call {
   const fields = checkedFields(imageFields, fieldsOf(scanned));
   checkExtraBody(scanned, {

@@ -1,4 +1,4 @@
-/** What a relayed image call changes, and what its reply must be: images in Base64 only. */
+/** The edits of a relayed image call, and the check of its reply: images must be Base64. */
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import type { Call } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
@@ -9,7 +9,7 @@ import type { Channel } from '../../ports/catalog.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { RelayRules } from '../protocol.ts';
 
-/** Image calls to upstreams of OpenAI's dialect. */
+/** The rules for image calls to upstreams of the OpenAI dialect. */
 export const imagesRelay: RelayRules = {
   edits: (call, upstreamModel, channel) => [
     ...modelEdit(call, upstreamModel),
@@ -22,21 +22,24 @@ export const imagesRelay: RelayRules = {
       inBandFailure: openaiInBandFailure,
       isImageReply: true,
     }),
-  faultIn,
+  invalidReplyReason,
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
-  // A settlement counts images by their number.
+  // Images are charged by number, not by tokens.
   partTokens: () => 0,
 };
 
 /** Every image must be Base64: a URL is never fetched and never passed on. */
-function faultIn(reply: JsonValue): string | undefined {
+function invalidReplyReason(reply: JsonValue): string | undefined {
   const images = items(member(reply, 'data'));
   if (images.length === 0) return 'upstream_empty';
   const isBase64 = images.every((image) => typeof member(image, 'b64_json') === 'string');
   return isBase64 ? undefined : 'upstream_image_not_base64';
 }
 
-/** Base64 always: requested where a server must be told, left out where it refuses the member. */
+/**
+ * Requests Base64 from servers that need to be told, and removes the member for servers that refuse
+ * it.
+ */
 function formatEdits({ members }: Call, { capabilities }: Channel): readonly MemberEdit[] {
   if (capabilities?.imageBase64 === 'response_format') {
     return [{ name: 'response_format', value: '"b64_json"' }];

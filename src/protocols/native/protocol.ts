@@ -24,7 +24,7 @@ export const native: Protocol = {
     countTokens: { operation: operations.count_tokens, framing: () => 'json' },
   },
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  // Google's clients have no such header, and the streams of others have no use for it.
+  // Google's clients don't send this header, and other clients of its streams have no use for it.
   repeatableAs: undefined,
   candidates: {
     member: 'generationConfig.candidateCount',
@@ -34,6 +34,6 @@ export const native: Protocol = {
   relay: nativeRelay,
   codecs: { content: geminiServer, images: undefined, countTokens: geminiTokenCountText },
   imageCounter: geminiImageCounter,
-  // A comment ends the stream of Google's older clients; all of them read over leading line ends.
+  // A comment would end the stream for Google's older clients; all of them skip leading line ends.
   keepAlive: (framing, isFirst) => (isFirst && framing !== 'json' ? '\r\n' : undefined),
 };

@@ -1,7 +1,4 @@
-/**
- * Reads a native content-generation request. The path names model and
- * method.
- */
+/** Reads a native (Gemini) content request. Model and method are in the path. */
 import { z } from 'zod';
 import { findMember, membersOf } from '../../bytes/json/read/members.ts';
 import type { ScannedBody } from '../../bytes/json/scan/body.ts';
@@ -41,7 +38,12 @@ const nativeFields: z.ZodType<NativeFields> = z.object({
   generationConfig: generationConfig.nullish(),
   generation_config: generationConfig.nullish(),
 });
-/** @throws GatewayError `invalid_request` that names the member */
+
+/**
+ * Reads the request.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
 export function readNative(scanned: ScannedBody, target: CallTarget): Call {
   const { modelId = '' } = target;
   refuseMessages(scanned);
@@ -81,7 +83,7 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof NativeFields]
   };
 }
 
-/** The path is the authority: a body may only repeat it. */
+/** The path decides: a body may only repeat its model. */
 function refuseOtherModel(model: string | undefined, inPath: string, at = 'model'): void {
   if (model === undefined || model.replace(/^models\//, '') === inPath) return;
   throw new GatewayError(
@@ -94,7 +96,7 @@ function refuseOtherModel(model: string | undefined, inPath: string, at = 'model
 function configOf(inside: ScannedBody): { readonly [Name in keyof GenerationConfig]-?: unknown } {
   refuseTwoSpellings(inside, 'generationConfig.');
   for (const { name, value } of inside.members) {
-    // Objects within it price and bound the call as well: `imageConfig`, `thinkingConfig`.
+    // Nested objects also price and bound the call: `imageConfig`, `thinkingConfig`.
     const members = membersOf(inside.body.text, value);
     if (members.length > 1) refuseTwoSpellings({ ...inside, members }, `generationConfig.${name}.`);
   }
@@ -106,19 +108,21 @@ function configOf(inside: ScannedBody): { readonly [Name in keyof GenerationConf
   };
 }
 
-/** The commonest mistake here is a chat body (spec §7). */
+/** The most common mistake is to send a chat body. */
 function refuseMessages({ members }: ScannedBody): void {
   if (findMember(members, 'messages') === undefined) return;
   if (findMember(members, 'contents') !== undefined) return;
   throw new GatewayError(
     'invalid_request',
-    'Unknown name "messages": this protocol takes `contents`. ' +
+    'Unknown name "messages": this API expects `contents`. ' +
       'Send `contents`, or POST the body to /v1/chat/completions.',
     { param: 'contents' },
   );
 }
 
-/** What is counted may be wrapped, with a name of the model of its own. */
+/**
+ * The size of the prompt. A token count may wrap its request, which then has a model member too.
+ */
 function promptSize(scanned: ScannedBody, isCount: boolean, modelId: string): PromptSize {
   const wrapped = isCount && findMember(scanned.members, 'generateContentRequest');
   if (wrapped) {

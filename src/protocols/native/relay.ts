@@ -1,4 +1,4 @@
-/** What a relayed native call changes: the model's name, and signatures that Google never made. */
+/** The edits of a relayed native call: the model's name, and signatures of other providers. */
 import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
@@ -17,7 +17,7 @@ import { geminiUsage, usageOfMetadata } from '../../dialects/gemini/usage.ts';
 import { member } from '../../json.ts';
 import type { RelayRules } from '../protocol.ts';
 
-/** Native calls to Gemini upstreams. */
+/** The rules for native calls to Gemini upstreams. */
 export const nativeRelay: RelayRules = {
   edits: (call, upstreamModel) => [
     ...(call.modelId === upstreamModel ? [] : modelEdits(call, resourceName(upstreamModel))),
@@ -33,7 +33,7 @@ export const nativeRelay: RelayRules = {
       isImageReply: false,
     });
   },
-  faultIn: (reply, { operation }) => {
+  invalidReplyReason: (reply, { operation }) => {
     const isCount = operation === operations.count_tokens;
     const isReply = isCount
       ? typeof member(reply, 'totalTokens') === 'number'
@@ -44,18 +44,18 @@ export const nativeRelay: RelayRules = {
   partTokens,
 };
 
-/** The path decides; a body that names the model must name the same one upstream. */
+/** The path decides; if the body names the model too, it must be the same name upstream. */
 function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
   const edit = { name: 'model', value: quoted(resource) };
   const named = findMember(call.members, 'model') !== undefined;
-  // `countTokens` may wrap the request that is to be counted, its model included.
+  // `countTokens` may wrap the request, with its model.
   const wrapped = editInside(call, 'generateContentRequest', edit);
   return [...(named ? [edit] : []), ...(wrapped === undefined ? [] : [wrapped])];
 }
 
 /**
- * An earlier answer may have come from another provider: its signatures travelled in our envelope,
- * which Google would refuse. It gets what it takes in place of a signature it never made.
+ * Replaces the signatures of other providers, which travel in an envelope that Google would refuse,
+ * by a placeholder that Google accepts.
  */
 function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[] {
   const contents = findMember(members, 'contents');

@@ -1,8 +1,8 @@
 /**
- * An API that nobody calls, as small as one can be: it proves that a further one is a folder and a
- * row. `POST /toy/ask` with the key in `x-toy-key` takes `{"model":"m","ask":["hi"],"most":9}`; the
- * reply is `{"says":"…","spent":[in,out]}`, the reply of the toy dialect, which it is relayed to.
- * An error is `{"oops":"…"}`.
+ * A minimal API that proves that a further one is only a folder and a row. `POST /toy/ask` with the
+ * key in `x-toy-key` takes `{"model":"m","ask":["hi"],"most":9}`; the reply is
+ * `{"says":"…","spent":[in,out]}`, that of the toy dialect, to which it is relayed. An error is
+ * `{"oops":"…"}`.
  */
 import { operations } from '../../../src/call.ts';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
@@ -16,7 +16,7 @@ import { headerOnce } from '../../../src/protocols/callers/key-header.ts';
 import { arrayMember, fieldOf } from '../../../src/protocols/fields.ts';
 import type { Caller, Protocol } from '../../../src/protocols/protocol.ts';
 
-/** A real protocol adds its name to `ProtocolName`, which the toy must not: so it comes as text. */
+/** A real protocol adds its name to `ProtocolName`, which the toy must not, so its name is cast. */
 export const toyName: ProtocolName = JSON.parse('"toy"');
 
 const toyCaller: Caller = {
@@ -32,7 +32,7 @@ const toyCaller: Caller = {
   },
 };
 
-/** The row that the test puts into the table. */
+/** The row that the test adds to the table. */
 export const toyProtocol: Protocol = {
   name: toyName,
   caller: toyCaller,
@@ -74,7 +74,7 @@ export const toyProtocol: Protocol = {
         inBandFailure: () => undefined,
         isImageReply: false,
       }),
-    faultIn: (reply) =>
+    invalidReplyReason: (reply) =>
       typeof member(reply, 'says') === 'string' ? undefined : 'upstream_protocol_error',
     readUsage: (reply) => usageOf(member(reply, 'spent')),
     partTokens: () => 0,

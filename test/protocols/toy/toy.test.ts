@@ -1,4 +1,6 @@
-/** A further API is a folder and a row: the toy is relayed, translated, refused and charged. */
+/**
+ * A further API is only a folder and a row: the toy is relayed, translated, refused and charged.
+ */
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
@@ -43,7 +45,7 @@ function ask(body = '{"model":"m", "ask":["hi"]}', secret = 'caller-secret'): As
 }
 
 describe('a toy protocol', () => {
-  it('is relayed to an upstream of its own dialect, byte for byte but for the model', async () => {
+  it('is relayed to an upstream of its own dialect, byte for byte except the model', async () => {
     const gateway = toyGateway({ chunks: [toyReply] }, toyChannel);
 
     const { status, text } = await gateway.call(ask());
@@ -85,7 +87,7 @@ describe('a toy protocol', () => {
     ['a body that is too large', 413, ask(`{"model":"m","ask":["${'x'.repeat(2_000)}"]}`), '1024'],
     ['a missing member', 400, ask('{"model":"m"}'), '`ask` is missing'],
     ['more answers than it offers', 400, ask('{"model":"m","ask":[""],"times":2}'), '`times`'],
-  ])('refuses %s in its own form', async (_, expected, asked, says) => {
+  ])('refuses %s in its own error format', async (_, expected, asked, says) => {
     const { status, text } = await toyGateway({}, toyChannel).call(asked);
 
     expect(status).toBe(expected);
@@ -98,7 +100,7 @@ describe('a toy protocol', () => {
     expect(headers.vary?.split(', ')).toContain('x-toy-key');
   });
 
-  it('changes nothing for the others', async () => {
+  it('changes nothing for other APIs', async () => {
     const gateway = toyGateway({ chunks: [openaiReply] }, { dialect: 'openai' });
 
     expect((await gateway.call(chat(wholeChat))).text).toBe(openaiReply);
