@@ -17,7 +17,7 @@ it.each(adapters)('%s refuses an invalid gateway', (name, adapter) => {
 
     expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
     expect(refused).toThrow(
-      `${name}: gateway must be an object with owns(), handle(), refuse(). createGateway() makes`,
+      `${name}: gateway must be an object with owns(), handle(), refuse(). createGateway() creates`,
     );
   }
 });
@@ -28,7 +28,7 @@ it.each(adapters)('%s refuses an invalid basePath', (name, adapter) => {
 
     expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
     expect(refused).toThrow(
-      `${name}: options.basePath must be a path such as '/llm': with a slash`,
+      `${name}: options.basePath must be a path such as '/llm': with a leading slash`,
     );
     expect(refused).toThrow('Leave it out if there is no prefix before /v1.');
   }

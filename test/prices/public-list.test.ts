@@ -80,10 +80,10 @@ describe('pricesFrom', () => {
 
   it.each([
     ['openai', 'gpt-99', 'the list has no price for openai/gpt-99. Set its price yourself.'],
-    ['perplexity', 'sonar', 'a price that is not by the token, requests_kcount.'],
-    ['openai', 'whisper-1', 'a price that is not by the token, input_audio_hours.'],
-    ['openai', 'no-input', 'has no price of input.'],
-    ['openai', 'odd', 'a price that is not by the token, input_mtok.'],
+    ['perplexity', 'sonar', 'a price that is not per token, requests_kcount.'],
+    ['openai', 'whisper-1', 'a price that is not per token, input_audio_hours.'],
+    ['openai', 'no-input', 'has no input price.'],
+    ['openai', 'odd', 'a price that is not per token, input_mtok.'],
   ])('refuses %s/%s', (provider, model, message) => {
     expect(() => priceOf(provider, model)).toThrow(message);
   });

@@ -35,8 +35,16 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   ['dedupeSdkRetries', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['upstream', [null, { send: find }], /with send\(\), close\(\)\. Leave it out/],
   ['clock', [null, Date, { now: find }], /with now\(\), monotonicMs\(\), every\(\)\. Leave it out/],
-  ['nativeKeyHeaders', [[], 'x-key', null, {}], /must be a list of header names in lower case/],
-  ['nativeKeyHeaders[0]', [['X-Key'], ['x key'], [5], ['']], /must be a list of header names/],
+  [
+    'nativeKeyHeaders',
+    [[], 'x-key', null, {}],
+    /must be a non-empty list of header names in lower case/,
+  ],
+  [
+    'nativeKeyHeaders[0]',
+    [['X-Key'], ['x key'], [5], ['']],
+    /must be a non-empty list of header names/,
+  ],
   [
     'nativeKeyHeaders[1]',
     ['authorization', 'cookie'].map((name) => ['x-key', name]),
@@ -52,7 +60,7 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   [
     'leaseMs',
     [...noCount, 4_999, 900_001],
-    /from 5,000 to 900,000 ms, for leases are renewed once a second at most\. Leave it out/,
+    /from 5,000 to 900,000 ms, because leases are renewed once a second at most\. Leave it out/,
   ],
   ['storeTimeoutMs', noCount, /must be a positive integer of ms\. Leave it out/],
   ['storeTimeoutMs', [2 ** 31], /must be at most 2147483647 ms\. Leave it out/],

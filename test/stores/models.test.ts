@@ -46,7 +46,7 @@ const members: readonly Row[] = [
   [
     'price',
     [undefined, null, 5, []],
-    "must be an object per 'token' or 'image'; a free model says",
+    "must be an object per 'token' or 'image'; for a free model use",
   ],
   ['price.per', [{}, { per: 'call' }], "must be 'token', 'image' or 'free'."],
   [
@@ -91,8 +91,8 @@ const members: readonly Row[] = [
     'needs a row; one without a size applies to all sizes.',
   ],
   ['price.rows[0]', [{ per: 'image', rows: [null] }], 'must be an object: { size, quality'],
-  ['price.rows[0].nanos', notNanos.map((wrong) => image({ nanos: wrong })), nanos],
-  ['price.rows[0].size', [image({ nanos: 1n, size: 1024 })], 'must be text'],
+  ['price.rows[0].nanos', noNanos.map((wrong) => image({ nanos: wrong })), nanos],
+  ['price.rows[0].size', [image({ nanos: 1n, size: 1024 })], 'must be non-empty text'],
   ['channels', [undefined, null, {}], 'must be a list of channels; an empty one serves nobody.'],
   [
     'channels[0]',
