@@ -10,7 +10,7 @@ import { goodHealth, type HealthState } from './health-state.ts';
 export interface Account {
   isOff: boolean;
   inFlight: number;
-  /** The credential that was rejected, so that a new one can be told from it. */
+  /** The rejected credential, by which a new one is recognised. */
   refused: { readonly credential: Channel['credential']; readonly reason: string } | undefined;
   /** The last model that was answered with 403, if nothing has been served since. */
   forbiddenModel: string | undefined;

@@ -289,7 +289,7 @@ export function channelHealth(
         if (signal.kind === 'refused') recordRefusal(call, signal.reason);
         else if (signal.kind === 'forbidden') recordForbidden(call, signal.reason);
         else if (signal.kind !== 'neutral') recordFailure(call, signal);
-        // A trial in the scope that the signal is not about has not been decided.
+        // A trial in the other scope, to which the signal does not apply, is still undecided.
         updateHealth(call, afterNeutral);
       },
     };

@@ -20,13 +20,13 @@ export type Availability =
       readonly reason: string;
       /** The end, on the monotonic clock; undefined if it is not known. */
       readonly untilMs: number | undefined;
-      /** It still takes one call at a time when no other channel is untried. */
+      /** It still takes one call at a time when no other channel is left. */
       readonly lastResort: boolean;
       /** Such a call is running. */
       readonly isInUse?: boolean;
       /** The upstream replied 429. */
       readonly isRateLimit?: boolean;
-      /** Its circuit is open. At maxOpen half of a large pool is kept out for this reason. */
+      /** Its circuit is open. At most half of a large pool is kept out for this reason. */
       readonly isCircuitOpen?: boolean;
     };
 
@@ -235,8 +235,8 @@ function chooseFromAll(
   const deprioritized = untried.filter(({ availability }) => availability.kind === 'deprioritized');
   if (deprioritized.length > 0)
     return { kind: 'channel', channel: chooseByWeight(deprioritized, asked, random) };
-  // No other channel is untried: the upstream's own refusal is better than ours for the next hour.
-  // A call that has failed elsewhere already has an error to return.
+  // All channels have been tried or are unavailable: the upstream's own refusal is better than ours
+  // for the next hour. A call that has failed elsewhere already has an error to return.
   const last = soonest(
     untried.filter(isUnavailable).filter(({ availability }) => availability.lastResort),
   );
@@ -248,7 +248,7 @@ function chooseFromAll(
 }
 
 /**
- * In a pool of four or more, at maxOpen half are kept out by an open circuit; the others are
+ * In a pool of four or more, at most half are kept out by an open circuit; the others are
  * readmitted, those first that would return first. Channels that are unreachable or time out are
  * not readmitted, because they would take no load off the rest.
  */

@@ -79,7 +79,7 @@ export interface WaitingCalls {
   comparedWith(call: WaitingCall): ServedModel | undefined;
   /** Discards everything recorded about a channel. */
   forget(channelId: string, nowMs: number): void;
-  /** The channels that are slow now. Requests a comparison at maxSize every ten seconds. */
+  /** The channels that are slow now. Requests a comparison at most every ten seconds. */
   slowChannels(nowMs: number): readonly SlowChannel[];
 }
 

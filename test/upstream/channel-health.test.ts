@@ -24,13 +24,13 @@ describe('a cooldown', () => {
     ['lasts at most an hour', 1e12, 3_600_000],
     ['lasts ten seconds if the upstream names no length', undefined, 10_000],
   ])('%s', (_what, forMs, cooldownMs) => {
-    const { call, clock, stateOf: out } = healthHarness();
+    const { call, clock, stateOf } = healthHarness();
     call(limited(forMs));
 
     clock.advance(cooldownMs - 1);
-    expect(out()).toBe('upstream_rate_limited');
+    expect(stateOf()).toBe('upstream_rate_limited');
     clock.advance(1);
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('doubles up to five minutes if the upstream names no length, until a call is served', () => {
@@ -66,83 +66,83 @@ describe('a cooldown', () => {
   });
 
   it('applies to one model, or to the account with all its models', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
     call(limited(5_000));
-    expect([out('m'), out('other')]).toEqual(['upstream_rate_limited', 'available']);
+    expect([stateOf('m'), stateOf('other')]).toEqual(['upstream_rate_limited', 'available']);
 
     call({ kind: 'cooldown', reason: 'unpaid', where: 'account', forMs: 9_000, lastResort: false });
-    expect(out('other')).toBe('unpaid');
+    expect(stateOf('other')).toBe('unpaid');
   });
 
   it('is not ended by the success of a call that began before it', () => {
-    const { health, call, stateOf: out } = healthHarness();
+    const { health, call, stateOf } = healthHarness();
     const early = health.begin(channel, 'm', asked);
     call(limited(60_000));
 
     early.end(served);
 
-    expect(out()).toBe('upstream_rate_limited');
+    expect(stateOf()).toBe('upstream_rate_limited');
   });
 
   it('ends when a last-resort call is served', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
     call(limited(60_000));
 
     call(served);
 
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 });
 
 describe('an open circuit', () => {
   it('follows the fifth failure in a row', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
     times(4, () => call(fails));
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
 
     call(fails);
 
-    expect(out()).toBe('upstream_error');
+    expect(stateOf()).toBe('upstream_error');
   });
 
   it('does not follow if a call was served in between', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
     times(4, () => call(fails));
 
     call(served);
     call(fails);
 
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('follows however much time lies between the failures', () => {
-    const { call, clock, stateOf: out } = healthHarness();
+    const { call, clock, stateOf } = healthHarness();
 
     times(5, () => {
       clock.advance(3_600_000);
       call(fails);
     });
 
-    expect(out()).toBe('upstream_error');
+    expect(stateOf()).toBe('upstream_error');
   });
 
   it('is not hastened by mistakes of callers', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
     times(4, () => call(fails));
     times(9, () => call(neutral));
 
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('counts connection failures for the account, other failures for the model', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
     times(3, () => call(unreachable, 'm'));
     times(3, () => call(fails, 'm'));
-    expect(out('m')).toBe('available');
+    expect(stateOf('m')).toBe('available');
 
     times(2, () => call(unreachable, 'other'));
 
-    expect(out('m')).toBe('connect_refused');
+    expect(stateOf('m')).toBe('connect_refused');
   });
 
   it.each([
@@ -150,25 +150,25 @@ describe('an open circuit', () => {
     [0.5, 30_000],
     [1, 36_000],
   ])('lasts half a minute, plus or minus a fifth (%d)', (random, lastsMs) => {
-    const { call, clock, stateOf: out } = healthHarness(() => random);
+    const { call, clock, stateOf } = healthHarness(() => random);
     times(5, () => call(fails));
 
     clock.advance(lastsMs - 1);
-    expect(out()).toBe('upstream_error');
+    expect(stateOf()).toBe('upstream_error');
     clock.advance(1);
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('is tested by one half-open trial call, while others wait', () => {
-    const { call, clock, health, stateOf: out } = healthHarness();
+    const { call, clock, health, stateOf } = healthHarness();
     times(5, () => call(fails));
     clock.advance(30_000);
 
     const trial = health.begin(channel, 'm', asked);
-    expect(out()).toBe('upstream_error');
+    expect(stateOf()).toBe('upstream_error');
     trial.answered();
 
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('lasts longer each time the trial fails, five minutes at most', () => {
@@ -187,58 +187,58 @@ describe('an open circuit', () => {
   });
 
   it('is tested again after a trial that proved nothing', () => {
-    const { call, clock, stateOf: out } = healthHarness();
+    const { call, clock, stateOf } = healthHarness();
     times(5, () => call(fails));
     clock.advance(30_000);
 
     call(neutral);
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
     call(fails);
 
-    expect(out()).toBe('upstream_error');
+    expect(stateOf()).toBe('upstream_error');
   });
 
   it('is not doubled by calls that were running when it opened', () => {
-    const { call, clock, health, stateOf: out } = healthHarness();
+    const { call, clock, health, stateOf } = healthHarness();
     const running = Array.from({ length: 50 }, () => health.begin(channel, 'm', asked));
 
     for (const lease of running) lease.end(fails);
     clock.advance(30_000);
 
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
     call(served);
     times(4, () => call(fails));
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('takes an image as its trial only after twice the time, if others can serve it', () => {
-    const { call, clock, stateOf: out } = healthHarness();
+    const { call, clock, stateOf } = healthHarness();
     times(5, () => call(fails));
 
     clock.advance(30_000);
-    expect([out('m', text), out('m', image)]).toEqual(['available', 'deprioritized']);
+    expect([stateOf('m', text), stateOf('m', image)]).toEqual(['available', 'deprioritized']);
     clock.advance(30_000);
-    expect(out('m', image)).toBe('available');
+    expect(stateOf('m', image)).toBe('available');
   });
 
   it('takes an image call as its trial only after an hour if it opened for timeouts', () => {
-    const { call, clock, stateOf: out } = healthHarness();
+    const { call, clock, stateOf } = healthHarness();
     times(2, () => call(timesOut));
 
     clock.advance(3_600_000);
-    expect([out('m', text), out('m', image)]).toEqual(['available', 'deprioritized']);
+    expect([stateOf('m', text), stateOf('m', image)]).toEqual(['available', 'deprioritized']);
     clock.advance(30_000);
-    expect(out('m', image)).toBe('available');
+    expect(stateOf('m', image)).toBe('available');
   });
 });
 
 describe('a rejected credential', () => {
   it('makes the account unavailable until there is another credential', () => {
-    const { call, clock, stateOf: out, health } = healthHarness();
+    const { call, clock, stateOf, health } = healthHarness();
     call(refused);
     clock.advance(1e9);
     const rotated = { ...channel, credential: 'another' };
-    expect([out('m'), out('other'), out('m', text, rotated)]).toEqual([
+    expect([stateOf('m'), stateOf('other'), stateOf('m', text, rotated)]).toEqual([
       'upstream_auth_error',
       'upstream_auth_error',
       'available',
@@ -250,14 +250,14 @@ describe('a rejected credential', () => {
   });
 
   it('makes it unavailable until the host reloads the catalog or enables the channel', () => {
-    const { call, stateOf: out, health } = healthHarness();
+    const { call, stateOf, health } = healthHarness();
     call(refused);
     health.reloaded();
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
 
     call(refused);
     health.enable('a');
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('makes it unavailable for a minute if it comes from a function', () => {
@@ -282,28 +282,28 @@ describe('a rejected credential', () => {
 
 describe('a channel', () => {
   it('takes no more concurrent calls than allowed', () => {
-    const { health, stateOf: out } = healthHarness();
+    const { health, stateOf } = healthHarness();
     const bounded = { ...channel, maxConcurrentCalls: 2 };
     const first = health.begin(bounded, 'm', asked);
     health.begin(bounded, 'other', asked);
-    expect(out('m', text, bounded)).toBe('busy');
+    expect(stateOf('m', text, bounded)).toBe('busy');
 
     first.end(served);
     first.end(served);
 
-    expect(out('m', text, bounded)).toBe('available');
+    expect(stateOf('m', text, bounded)).toBe('available');
     expect(health.inFlight(bounded)).toBe(1);
   });
 
   it('is unavailable while the host has disabled it, and starts clean when enabled', () => {
-    const { call, health, stateOf: out } = healthHarness();
+    const { call, health, stateOf } = healthHarness();
     call({ kind: 'cooldown', reason: 'unpaid', where: 'account', forMs: 9_000, lastResort: false });
     health.disable('a');
-    expect(out()).toBe('switched_off');
+    expect(stateOf()).toBe('switched_off');
 
     health.enable('a');
 
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('emits each change once, with the reason and the end of the cooldown', () => {

@@ -333,7 +333,7 @@ describe('when all channels are unavailable', () => {
     expect(chosenId(inUse)).toBe('none: cooling_down');
   });
 
-  it('the choice says if the busy channel of deprioritized resort replied 429', () => {
+  it('the choice says if the busy channel of last resort replied 429', () => {
     const limited = { ...pausedUntil(30, true), isInUse: true, isRateLimit: true };
 
     const none = choiceOf(all(limited, pausedUntil(20, false)));

@@ -14,40 +14,40 @@ import {
 
 describe('a timeout', () => {
   it('deprioritizes the model on the account, and the second one opens its circuit', () => {
-    const { call, clock, stateOf: out } = healthHarness();
+    const { call, clock, stateOf } = healthHarness();
 
     call(timesOut);
-    expect([out('m'), out('other')]).toEqual(['deprioritized', 'available']);
+    expect([stateOf('m'), stateOf('other')]).toEqual(['deprioritized', 'available']);
     clock.advance(3_600_000);
     call(timesOut);
 
-    expect([out('m'), out('other')]).toEqual(['headers_timeout', 'available']);
+    expect([stateOf('m'), stateOf('other')]).toEqual(['headers_timeout', 'available']);
   });
 
   it('is forgotten after the first call that is served', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
     call(timesOut);
 
     call(served);
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
     call(timesOut);
 
-    expect(out()).toBe('deprioritized');
+    expect(stateOf()).toBe('deprioritized');
   });
 
   it('is followed by one trial call after half a minute, while others go elsewhere', () => {
-    const { call, clock, health, stateOf: out } = healthHarness();
+    const { call, clock, health, stateOf } = healthHarness();
     call(timesOut);
     clock.advance(29_999);
-    expect(out()).toBe('deprioritized');
+    expect(stateOf()).toBe('deprioritized');
     clock.advance(1);
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
 
     const trial = health.begin(channel, 'm', asked);
-    expect(out()).toBe('deprioritized');
+    expect(stateOf()).toBe('deprioritized');
     trial.answered();
 
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 
   it('gives its trial call five times the median time to a first byte', () => {
@@ -69,7 +69,7 @@ describe('a timeout', () => {
   });
 
   it('of a call that a later one has overtaken does not count', () => {
-    const { clock, health, stateOf: out } = healthHarness();
+    const { clock, health, stateOf } = healthHarness();
     const stuck = health.begin(channel, 'm', asked);
     clock.advance(1);
     const later = health.begin(channel, 'm', asked);
@@ -79,7 +79,7 @@ describe('a timeout', () => {
 
     stuck.end(timesOut);
 
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
   });
 });
 
@@ -91,29 +91,29 @@ describe('a caller that disconnects from a silent call', () => {
   });
 
   it('counts as half a timeout, each key once', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
 
     times(20, () => call(disconnects('one')));
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
     call(disconnects('two'));
-    expect(out()).toBe('deprioritized');
+    expect(stateOf()).toBe('deprioritized');
     call(disconnects('three'));
-    expect(out()).toBe('deprioritized');
+    expect(stateOf()).toBe('deprioritized');
     call(disconnects('four'));
 
-    expect(out()).toBe('caller_left');
+    expect(stateOf()).toBe('caller_left');
   });
 
   it('counts again after a call was served', () => {
-    const { call, stateOf: out } = healthHarness();
+    const { call, stateOf } = healthHarness();
     call(disconnects('one'));
     call(served);
     call(disconnects('one'));
-    expect(out()).toBe('available');
+    expect(stateOf()).toBe('available');
 
     call(disconnects('two'));
 
-    expect(out()).toBe('deprioritized');
+    expect(stateOf()).toBe('deprioritized');
   });
 });
 
