@@ -91,7 +91,7 @@ const members: readonly Row[] = [
     'needs a row; one without a size applies to all sizes.',
   ],
   ['price.rows[0]', [{ per: 'image', rows: [null] }], 'must be an object: { size, quality'],
-  ['price.rows[0].nanos', noNanos.map((wrong) => image({ nanos: wrong })), nanos],
+  ['price.rows[0].nanos', notNanos.map((wrong) => image({ nanos: wrong })), nanos],
   ['price.rows[0].size', [image({ nanos: 1n, size: 1024 })], 'must be non-empty text'],
   ['channels', [undefined, null, {}], 'must be a list of channels; an empty one serves nobody.'],
   [
