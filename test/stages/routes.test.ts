@@ -251,7 +251,7 @@ describe('/v1/models, which both dialects use', () => {
 describe('an error text helps its reader', () => {
   it.each([
     ['POST', '/chat/completions', /Did you mean \/v1\/chat\/completions\?/],
-    ['POST', '/v1/images/edits', /not offered here. Use POST \/v1\/images\/generations/],
+    ['POST', '/v1/images/edits', /not supported. Use POST \/v1\/images\/generations/],
     ['POST', '/v1beta/models/g', /POST to \/v1beta\/models\/\{model\}:generateContent/],
     ['POST', '/v1beta/models/g:embedContent', /no method embedContent here/],
     ['GET', '/v1/models/%2e%2e', /not readable/],
