@@ -52,8 +52,8 @@ export async function readUsage({
     after = page.next;
   } while (after !== undefined);
   const beyond = new Map<string, bigint>();
-  for (const { subject, beyondLogNanos } of await reconcile({ quota: store, usage })) {
-    beyond.set(subject, beyondLogNanos);
+  for (const { subject, unloggedNanos } of await reconcile({ quota: store, usage })) {
+    beyond.set(subject, unloggedNanos);
   }
   return { records, beyond, beyondNanos: beyond.get(poolSubject) ?? 0n };
 }

@@ -124,9 +124,8 @@ describe('system messages and roles', () => {
   });
 
   it('a trailing assistant turn is refused for a model without prefill', () => {
-    const request = contentRequest({
-      turns: [user(text('a')), assistant(text('b', 'contents[1]'))],
-    });
+    const turns = [user(text('a')), assistant(text('b', 'contents[1]'))];
+    const request = contentRequest({ turns });
 
     expect(() => bodyOf(request, { prefill: false })).toThrowError(
       expect.objectContaining({ code: 'not_portable', param: 'contents[1]' }),

@@ -20,7 +20,7 @@ export interface Reconciliation extends UsageCharges {
    * killed before it wrote their records, or before it received the store's reply. Never below
    * zero, unless rows of the quota store were deleted or changed by hand.
    */
-  readonly beyondLogNanos: bigint;
+  readonly unloggedNanos: bigint;
 }
 
 /**
@@ -40,9 +40,9 @@ export async function reconcile(
   for (const charges of withNamed(logged, filter)) {
     const { subject, period, partition, bookedNanos, unbookedNanos } = charges;
     const usedNanos = await usedOf(quota.read(subject, period, partition));
-    const beyondLogNanos = usedNanos - bookedNanos;
-    if (beyondLogNanos === 0n && unbookedNanos === 0n) continue;
-    differing.push({ ...charges, usedNanos, beyondLogNanos });
+    const unloggedNanos = usedNanos - bookedNanos;
+    if (unloggedNanos === 0n && unbookedNanos === 0n) continue;
+    differing.push({ ...charges, usedNanos, unloggedNanos });
   }
   return differing;
 }

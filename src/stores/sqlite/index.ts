@@ -6,6 +6,7 @@ export type { KeyTable } from '../sql/key-row.ts';
 export type {
   CredentialReference,
   PublishedCatalog,
+  PublishedCatalogOptions,
   PublishedChannel,
   PublishedModel,
 } from '../sql/published-catalog.ts';

@@ -41,7 +41,7 @@ describe.skipIf(!hasPostgres())('reconcile over PostgreSQL', () => {
 
     const difference = {
       ...{ partition: 'default', subject: 'alice', period: '2026-11' },
-      ...{ bookedNanos: 8n, unbookedNanos: 3n, usedNanos: 13n, beyondLogNanos: 5n },
+      ...{ bookedNanos: 8n, unbookedNanos: 3n, usedNanos: 13n, unloggedNanos: 5n },
     };
     expect(await reconcile({ quota, usage: sink })).toEqual([difference]);
     expect(await reconcile({ quota, usage: sink }, { subject: 'alice' })).toEqual([difference]);

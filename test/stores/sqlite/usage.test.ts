@@ -168,7 +168,7 @@ describe.each(kinds)('over $name', (kind) => {
     const quota = { read: () => undefined };
     expect(await reconcile({ quota, usage: sink }, { subject: 'bob', period: '' })).toEqual([]);
     expect(await reconcile({ quota, usage: sink }, { subject: 'ann', period: '2026-11' })).toEqual([
-      expect.objectContaining({ usedNanos: 0n, bookedNanos: 11n, beyondLogNanos: -11n }),
+      expect.objectContaining({ usedNanos: 0n, bookedNanos: 11n, unloggedNanos: -11n }),
     ]);
   });
 
