@@ -59,13 +59,14 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   const unframed = unframedText();
   let done = false;
   let ended = false;
+  /** What the reader held back was counted as content. */
+  let released = false;
   /** Nothing more comes from the upstream. */
   let upstreamEnded = false;
   let wholeReplyCame = false;
   let contentChunks = 0;
 
-  /** After the end, what the reader held back has been counted as content. */
-  const heldChars = (): number => (ended ? 0 : (reader.heldChars?.() ?? 0));
+  const heldChars = (): number => (released ? 0 : (reader.heldChars?.() ?? 0));
 
   const counted = (): number => mediaTokens + contentTokens(contentBytes + heldChars());
 
@@ -161,7 +162,10 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     ended = true;
     let text = takeAll(done ? [] : frames.rest()) + takeUnframed();
     upstreamEnded = true;
-    if (failure === undefined && complete() && !wholeReplyCame) text += writeEvents(reader.end());
+    if (failure === undefined && complete() && !wholeReplyCame) {
+      text += writeEvents(reader.end());
+      released = true;
+    }
     return failure === undefined && complete() ? text + writer.end() : text;
   };
 

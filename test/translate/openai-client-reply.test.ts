@@ -273,12 +273,28 @@ describe('malformed replies', () => {
     ['length', 'length'],
     ['content_filter', 'content_filter'],
   ] as const)('%s after a call is the finish %s', (reported, reason) => {
-    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{"a":' } };
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
 
     const events = read({ choices: [choice({ tool_calls: [call] }, reported)] });
 
     expect(finishesOf(events)).toMatchObject([{ reason }]);
-    expect(callsOf(events)).toMatchObject([{ name: 'f', arguments: '{"a":' }]);
+    expect(callsOf(events)).toMatchObject([{ name: 'f', arguments: '{"a":1}' }]);
+  });
+
+  it.each([
+    ['stop', '{"a":'],
+    ['tool_calls', '{"a":'],
+    [null, '{"a":'],
+    [null, ''],
+    [null, 'Paris'],
+  ] as const)('%s after the cut call %j makes all choices unusable', (reported, args) => {
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: args } };
+    const choices = [choice({ content: 'Hi' }, 'stop'), choice({ tool_calls: [call] }, reported)];
+
+    const events = read({ choices: choices.map((one, index) => ({ ...one, index })) });
+
+    expect(finishesOf(events)).toEqual([]);
+    expect(events.at(-1)).toEqual({ type: 'unusable', reason: 'upstream_unusable_output' });
   });
 
   it('may have one empty choice among several', () => {

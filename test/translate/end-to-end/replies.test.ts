@@ -58,13 +58,13 @@ describe('calls', () => {
   });
 
   it('with arguments that are not an object reach native callers', async () => {
-    const call = { id: 'a', type: 'function', function: { name: 'now', arguments: '{"a":' } };
+    const call = { id: 'a', type: 'function', function: { name: 'now', arguments: '{a:1}' } };
 
     const heard = await bothHeard('native over openai', openaiReply({ tool_calls: [call] }));
 
     expect(heard.map(({ calls }) => calls[0]?.args)).toEqual([
-      { _raw: '{"a":' },
-      { _raw: '{"a":' },
+      { _raw: '{a:1}' },
+      { _raw: '{a:1}' },
     ]);
   });
 

@@ -4,6 +4,7 @@
  */
 
 import { newCallId } from '../../../canonical/call-ids.ts';
+import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
@@ -16,6 +17,7 @@ import {
   member,
   parseJson,
 } from '../../../json.ts';
+import { finishEvent, type Stop } from './finish.ts';
 
 /** What the reader needs to know about the request. */
 export interface ReadContext {
@@ -40,6 +42,8 @@ export interface BlockReader {
   rest(): readonly ContentEvent[];
   /** The number of tool calls so far. */
   calls(): number;
+  /** Whether the input of a block that ended is the beginning of JSON text only. */
+  hasCutInput(): boolean;
 }
 
 type OpenBlock =
@@ -62,6 +66,7 @@ export function blockReader(context: ReadContext): BlockReader {
   const usedIds = new Set<string>();
   let visible = 0;
   let calls = 0;
+  let hasCutInput = false;
 
   const text = (piece: string): readonly ContentEvent[] => {
     visible += piece.length;
@@ -167,6 +172,7 @@ export function blockReader(context: ReadContext): BlockReader {
   const close = (index: number): readonly ContentEvent[] => {
     const block = blocks.get(index);
     blocks.delete(index);
+    if (block !== undefined && isCutInput(block)) hasCutInput = true;
     switch (block?.kind) {
       case undefined:
         return noEvents;
@@ -212,6 +218,7 @@ export function blockReader(context: ReadContext): BlockReader {
       ];
     },
     calls: () => calls,
+    hasCutInput: () => hasCutInput,
   };
 }
 
@@ -253,10 +260,21 @@ function readCitation(citation: JsonValue | undefined): Citation | undefined {
 
 const truncatedCall: ContentEvent = { type: 'unusable', reason: 'upstream_unusable_output' };
 
+/** The last event: the finish, or an error if only part of a call came without a reason for that. */
+export function endEvent(stop: Stop, blocks: BlockReader): ContentEvent {
+  const finish = finishEvent(stop, blocks.calls());
+  const mayCut = finish.reason === 'length' || finish.reason === 'content_filter';
+  return blocks.hasCutInput() && !mayCut ? truncatedCall : finish;
+}
+
 /** Whether a call's input has begun but isn't valid JSON yet. */
 function isUnfinishedCall(block: OpenBlock): boolean {
   if (block.kind !== 'call' && block.kind !== 'reply') return false;
   return block.json !== '' && parseJson(block.json) === undefined;
+}
+
+function isCutInput(block: OpenBlock): boolean {
+  return (block.kind === 'call' || block.kind === 'reply') && isCutJson(block.json);
 }
 
 function providerEvents(name: string, value: readonly JsonObject[]): readonly ContentEvent[] {

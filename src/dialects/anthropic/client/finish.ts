@@ -8,6 +8,9 @@ export interface Stop {
   readonly explanation: string | undefined;
 }
 
+/** The finish of the reply. */
+export type Finish = Extract<ContentEvent, { readonly type: 'finish' }>;
+
 /** Reads a whole reply, or the `delta` of a `message_delta`. */
 export function readStop(holder: JsonValue | undefined): Stop {
   return {
@@ -20,7 +23,7 @@ export function readStop(holder: JsonValue | undefined): Stop {
  * The finish event. If there were tool calls, the reason is `tool_calls`, since the caller has to
  * act on them.
  */
-export function finishEvent({ reason, explanation }: Stop, calls: number): ContentEvent {
+export function finishEvent({ reason, explanation }: Stop, calls: number): Finish {
   const named = reason === undefined ? 'stop' : (reasons.get(reason) ?? 'other');
   const finishReason = named === 'stop' || named === 'tool_calls' ? stopOrToolCalls(calls) : named;
   return {

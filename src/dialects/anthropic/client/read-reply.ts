@@ -2,8 +2,8 @@
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import { anthropicReplyUsage } from '../reply-usage.ts';
-import { blockReader, type ReadContext } from './blocks.ts';
-import { finishEvent, readStop } from './finish.ts';
+import { blockReader, endEvent, type ReadContext } from './blocks.ts';
+import { readStop } from './finish.ts';
 
 /** The events of the reply. */
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
@@ -15,13 +15,7 @@ export function readReply(reply: JsonValue, context: ReadContext): readonly Cont
   }
   const blocks = blockReader(context);
   const contentEvents = items(content).flatMap((block) => blocks.whole(block));
-  return [
-    startEvent(reply),
-    ...contentEvents,
-    ...blocks.rest(),
-    finishEvent(stop, blocks.calls()),
-    ...usage,
-  ];
+  return [startEvent(reply), ...contentEvents, ...blocks.rest(), endEvent(stop, blocks), ...usage];
 }
 
 /** The id and model, from a whole reply or from the `message` of a `message_start`. */

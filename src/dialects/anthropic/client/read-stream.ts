@@ -4,8 +4,8 @@ import { type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
 import { usageMerger } from '../../stream-usage.ts';
 import { anthropicUsageReader } from '../reply-usage.ts';
-import { blockReader, noEvents, type ReadContext } from './blocks.ts';
-import { finishEvent, readStop, type Stop } from './finish.ts';
+import { blockReader, endEvent, noEvents, type ReadContext } from './blocks.ts';
+import { readStop, type Stop } from './finish.ts';
 import { startEvent } from './read-reply.ts';
 
 /** Creates the reader of one reply. Unknown events are ignored. */
@@ -68,7 +68,7 @@ export function readStream(context: ReadContext): ContentStreamReader {
           return noEvents;
       }
     },
-    end: () => [...blocks.rest(), finishEvent(stop, blocks.calls())],
+    end: () => [...blocks.rest(), endEvent(stop, blocks)],
     complete: () => stopped || stop.reason !== undefined,
     finished: () => stopped,
   };

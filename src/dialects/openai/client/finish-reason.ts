@@ -6,6 +6,8 @@ export interface ChoiceEnd {
   /** The upstream's finish reason, empty if it sent none. */
   readonly finishReason: string;
   readonly hasCalls: boolean;
+  /** A call was cut, as far as its arguments and the lack of a finish reason show. */
+  readonly hasCutCall: boolean;
   readonly hasOutput: boolean;
   /** The model's refusal, empty if there is none. */
   readonly refusal: string;
@@ -18,7 +20,11 @@ export type Ending =
       readonly native: string | undefined;
       readonly message: string | undefined;
     }
-  | { readonly unusable: string };
+  | {
+      readonly unusable: string;
+      /** Makes the whole reply unusable, even with other choices next to this one. */
+      readonly endsReply: boolean;
+    };
 
 /** OpenAI's finish reasons first, then those of other vendors. */
 const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
@@ -47,18 +53,24 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
 ]);
 
 /** Determines the finish of a choice. Precedence: content_filter, length, tool_calls, stop. */
-export function endingOf({ finishReason, hasCalls, hasOutput, refusal }: ChoiceEnd): Ending {
+export function endingOf(end: ChoiceEnd): Ending {
+  const { finishReason, hasCalls, hasOutput, refusal } = end;
   const reason = reasons.get(finishReason.toLowerCase());
   // OpenRouter and similar vendors send this after an error of the provider behind them; the reply
   // is incomplete.
-  if (finishReason.toLowerCase() === 'error') return { unusable: 'upstream_unusable_output' };
+  if (finishReason.toLowerCase() === 'error') return unusable('upstream_unusable_output');
   if (refusal !== '') return ending('content_filter', finishReason || undefined, refusal);
   if (reason === 'content_filter' || reason === 'length') return ending(reason);
+  if (end.hasCutCall) return unusable('upstream_unusable_output', true);
   if (hasCalls) return ending('tool_calls');
-  if (reason === 'tool_calls' && !hasOutput) return { unusable: 'upstream_unusable_output' };
+  if (reason === 'tool_calls' && !hasOutput) return unusable('upstream_unusable_output');
   if (reason !== undefined) return ending('stop');
-  if (!hasOutput) return { unusable: 'upstream_empty_response' };
+  if (!hasOutput) return unusable('upstream_empty_response');
   return finishReason === '' ? ending('stop') : ending('other', finishReason);
+}
+
+function unusable(reason: string, endsReply = false): Ending {
+  return { unusable: reason, endsReply };
 }
 
 function ending(reason: FinishReason, native?: string, message?: string): Ending {

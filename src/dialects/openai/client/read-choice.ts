@@ -1,10 +1,11 @@
 /** Reads one choice of a reply, streamed or whole, by the same rules. */
 
 import { newCallId } from '../../../canonical/call-ids.ts';
+import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../../json.ts';
 import { type Ending, endingOf } from './finish-reason.ts';
 import { citationEvents, logprobEvents } from './read-extras.ts';
 import { messageReader } from './read-message.ts';
@@ -31,6 +32,8 @@ export interface ChoiceReader {
   heldChars(): number;
   /** True once the upstream has sent a finish reason. */
   finished(): boolean;
+  /** True if the upstream has sent neither a finish reason nor the whole of every tool call. */
+  hasOpenCall(): boolean;
   /**
    * Returns how the choice ended, and the events held back until then: the tool calls, because
    * vendors interleave and repeat their pieces, and a signature that belongs to them.
@@ -79,11 +82,14 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
     whole,
     heldChars: () => slots.heldChars(),
     finished: () => finishReason !== '',
+    hasOpenCall: () => finishReason === '' && slots.calls().some(isOpen),
     end: () => {
       const calls = withSignature(slots.calls(), signature);
       const hasCalls = calls.length > 0;
       const refusal = messages.refusal();
-      const ended = { finishReason, refusal, hasCalls, hasOutput: hasOutput || hasCalls };
+      const hasCutCall = calls.some(finishReason === '' ? isOpen : isCut);
+      const hasAny = hasOutput || hasCalls;
+      const ended = { finishReason, refusal, hasCalls, hasCutCall, hasOutput: hasAny };
       const events = callEvents(calls, choice, context);
       if (signature === undefined || calls[0]?.providerData === signature) {
         return { events, ending: endingOf(ended) };
@@ -92,6 +98,18 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
       return { events: [signatureEvent, ...events], ending: endingOf(ended) };
     },
   };
+}
+
+function isCut(call: HeldCall): boolean {
+  return isCutJson(call.arguments);
+}
+
+/**
+ * Without a finish reason, which some vendors leave out, only the last brace of the arguments ends
+ * a call: more of any other text may have been to come.
+ */
+function isOpen(call: HeldCall): boolean {
+  return !isJsonObject(parseJson(call.arguments));
 }
 
 /**

@@ -55,8 +55,12 @@ function documentReader(context: ReadContext): DocumentReader {
     },
     heldChars: () => [...choices.values()].reduce((sum, choice) => sum + choice.heldChars(), 0),
     end: () => endEvents([...choices].toSorted(([one], [other]) => one - other)),
-    complete: () =>
-      isDone || (choices.size > 0 && [...choices.values()].every((choice) => choice.finished())),
+    complete: () => {
+      const all = [...choices.values()];
+      // Some vendors end text and whole calls without a finish reason.
+      if (isDone) return !all.some((choice) => choice.hasOpenCall());
+      return all.length > 0 && all.every((choice) => choice.finished());
+    },
   };
 }
 
@@ -79,9 +83,14 @@ function indexOf(node: JsonValue, position: number): number {
   return isSane && index < maxChoices ? index : position;
 }
 
-/** Ends all choices. The reply is unusable only if every choice is. */
+/** Ends all choices. The reply is unusable if every choice is, or if a call of any was cut. */
 function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): readonly ContentEvent[] {
   const ends = choices.map(([choice, reader]) => ({ choice, ...reader.end() }));
+  if (ends.some(({ ending }) => 'unusable' in ending && ending.endsReply)) {
+    // The content is counted, because it was billed.
+    const content = ends.flatMap(({ events }) => events);
+    return [...content, { type: 'unusable', reason: 'upstream_unusable_output' }];
+  }
   if (ends.every(({ ending }) => 'unusable' in ending)) {
     const reason = ends.map(({ ending }) => unusableReason(ending))[0];
     return [{ type: 'unusable', reason: reason ?? 'upstream_empty_response' }];

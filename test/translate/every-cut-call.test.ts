@@ -1,0 +1,178 @@
+/** Arguments that were cut at any character are never passed on as a complete call. */
+import { describe, expect, it } from 'vitest';
+import type { DialectName } from '../../src/ports/catalog.ts';
+import type { Played } from '../support/played-upstream.ts';
+import type { Protocol } from './laws/caller-side.ts';
+import {
+  asking,
+  document,
+  eventStream,
+  exchanged,
+  type Layout,
+  type Outcome,
+  protocolsOf,
+  streamLayouts,
+} from './laws/exchange.ts';
+
+const whole = '{"p":"\\n","n":[-1.5,true]}';
+
+/** Every beginning of the arguments but the empty one, which is a call without arguments. */
+const beginnings = Array.from({ length: whole.length - 1 }, (_, end) => whole.slice(0, end + 1));
+
+/** What a finish reason of the upstream says about a call that is not whole. */
+type Meaning = 'limit' | 'filter' | 'error';
+
+const finishes: Readonly<Record<'openai' | 'anthropic', readonly [string | null, Meaning][]>> = {
+  openai: [
+    ['length', 'limit'],
+    ['content_filter', 'filter'],
+    ['tool_calls', 'error'],
+    ['stop', 'error'],
+    ['error', 'error'],
+    [null, 'error'],
+  ],
+  anthropic: [
+    ['max_tokens', 'limit'],
+    ['model_context_window_exceeded', 'limit'],
+    ['refusal', 'filter'],
+    ['tool_use', 'error'],
+    ['end_turn', 'error'],
+    ['stop_sequence', 'error'],
+    ['pause_turn', 'error'],
+    [null, 'error'],
+  ],
+};
+
+const usage = { prompt_tokens: 9, completion_tokens: 9, total_tokens: 18 };
+
+function openaiCalls(args: string): readonly object[] {
+  return [
+    { index: 0, id: 'c1', type: 'function', function: { name: 'look', arguments: '{"a":1}' } },
+    { index: 1, id: 'c2', type: 'function', function: { name: 'paint', arguments: args } },
+  ];
+}
+
+function openaiReply(args: string, finish_reason: string | null): Played {
+  const message = { role: 'assistant', content: null, tool_calls: openaiCalls(args) };
+  return document(JSON.stringify({ choices: [{ index: 0, message, finish_reason }], usage }));
+}
+
+function openaiStream(args: string, finish_reason: string | null): Played {
+  const choice = (delta: object, reason: string | null = null): object => ({
+    choices: [{ index: 0, delta, finish_reason: reason }],
+  });
+  const pieces = openaiCalls(args).map((call) => choice({ tool_calls: [call] }));
+  const end = finish_reason === null ? [] : [choice({}, finish_reason)];
+  return eventStream(...framed(...pieces, ...end, { choices: [], usage }), 'data: [DONE]\n\n');
+}
+
+function anthropicStream(args: string, stop_reason: string | null): Played {
+  return eventStream(
+    ...framed(
+      { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 9 } } },
+      ...anthropicCall(0, 'look', '{"a":1}'),
+      ...anthropicCall(1, 'paint', args),
+      { type: 'message_delta', delta: { stop_reason }, usage: { output_tokens: 9 } },
+      { type: 'message_stop' },
+    ),
+  );
+}
+
+function anthropicCall(index: number, name: string, partial_json: string): readonly object[] {
+  return [
+    {
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'tool_use', id: `toolu_${index}`, name, input: {} },
+    },
+    { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json } },
+    { type: 'content_block_stop', index },
+  ];
+}
+
+function framed(...documents: readonly object[]): readonly string[] {
+  return documents.map((one) => `data: ${JSON.stringify(one)}\n\n`);
+}
+
+interface Row {
+  readonly dialect: DialectName;
+  readonly protocol: Protocol;
+  readonly layout: Layout;
+  readonly finish: string | null;
+  readonly meaning: Meaning;
+  readonly played: (args: string) => Played;
+}
+
+const rows: readonly Row[] = [
+  ...rowsOf('openai', 'json', openaiReply),
+  ...rowsOf('openai', 'stream', openaiStream),
+  // A server that answers a stream with one document.
+  ...rowsOf('openai', 'stream', openaiReply),
+  ...rowsOf('anthropic', 'stream', anthropicStream),
+];
+
+function rowsOf(
+  dialect: 'openai' | 'anthropic',
+  form: 'json' | 'stream',
+  played: (args: string, finish: string | null) => Played,
+): readonly Row[] {
+  return protocolsOf(dialect).flatMap((protocol) =>
+    (form === 'json' ? (['json'] as const) : streamLayouts[protocol]).flatMap((layout) =>
+      finishes[dialect].map(([finish, meaning]) => ({
+        ...{ dialect, protocol, layout, finish, meaning },
+        played: (args: string) => played(args, finish),
+      })),
+    ),
+  );
+}
+
+const said = {
+  native: { limit: '"finishReason":"MAX_TOKENS"', filter: '"finishReason":"SAFETY"' },
+  chat: { limit: '"finish_reason":"length"', filter: '"finish_reason":"content_filter"' },
+} as const;
+
+function expectCut({ protocol, meaning }: Row, { answer, gateway }: Outcome): void {
+  expect(answer.text).not.toMatch(/_raw|"finish_reason":"(tool_calls|stop)"|"STOP"|"OTHER"/);
+  if (protocol === 'native') expect(answer.text).not.toContain('paint');
+  if (meaning === 'error') {
+    expect(answer.text).toContain('"error":{');
+    expect(answer.text).not.toMatch(/"finish_reason":"|"finishReason"|\[DONE\]/);
+    expect(gateway.records[0]?.outcome).not.toBe('complete');
+    return;
+  }
+  expect(answer.status).toBe(200);
+  expect(answer.text).toContain(said[protocol][meaning]);
+  expect(answer.text).not.toContain('"error"');
+}
+
+describe.each(rows)('$protocol over $dialect, $layout, finish $finish', (row) => {
+  it('a call that was cut is left out, stays incomplete or is an error', async () => {
+    for (const args of beginnings) {
+      const { dialect, protocol, layout } = row;
+      const outcome = await exchanged(dialect, asking(protocol, layout), row.played(args));
+
+      expectCut(row, outcome);
+    }
+  });
+});
+
+const endedRows = rows.filter(({ finish }) => finish === 'tool_calls' || finish === 'tool_use');
+
+describe.each(endedRows)('$protocol over $dialect, $layout', (row) => {
+  it.each([
+    whole,
+    '',
+    '{a:1}',
+    '{"a":1}}',
+    '[1]',
+    'Paris',
+  ])('a call is complete with the arguments %j', async (args) => {
+    const { dialect, protocol, layout } = row;
+    const played = row.played(args);
+    const { answer, gateway } = await exchanged(dialect, asking(protocol, layout), played);
+
+    expect(answer.text).toContain('paint');
+    expect(answer.text).not.toContain('"error"');
+    expect(gateway.records[0]?.outcome).toBe('complete');
+  });
+});
