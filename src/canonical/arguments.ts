@@ -1,6 +1,7 @@
 /** Turns the arguments of a tool call into the JSON object that Gemini and Anthropic require. */
 
-import { isJsonObject, parseJson } from '../json.ts';
+import { parseBounded } from '../bounded-json.ts';
+import { isJsonObject } from '../json.ts';
 import { jsonText } from './raw-json.ts';
 
 /** Tool-call arguments as the JSON text of an object. */
@@ -17,7 +18,7 @@ export interface ArgumentsObject {
  */
 export function argumentsObject(text: string): ArgumentsObject {
   if (text.trim() === '') return { json: '{}', isWrapped: false };
-  if (isJsonObject(parseJson(text))) return { json: onOneLine(text), isWrapped: false };
+  if (isJsonObject(parseBounded(text))) return { json: onOneLine(text), isWrapped: false };
   return { json: jsonText({ _raw: text }), isWrapped: true };
 }
 

@@ -3,10 +3,11 @@
  * without buffering it.
  */
 
+import { parseBounded } from '../bounded-json.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import { jsonWatch } from '../bytes/json/stream/watch.ts';
 import { emptyBytes } from '../bytes/sse.ts';
-import { type JsonValue, parseJson } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import { contentTokens } from './content-count.ts';
 import { brokenReply, byteBounds, type FailureReport, type StreamTap } from './tap.ts';
@@ -46,7 +47,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
 
   const failureIn = (chunk: Uint8Array): FailureReport | undefined => {
     const { captured, elements, counted } = watch.end();
-    const error = captured.error === undefined ? undefined : parseJson(captured.error);
+    const error = captured.error === undefined ? undefined : parseBounded(captured.error);
     const report = error === undefined ? undefined : options.inBandFailure({ error });
     if (report !== undefined) return report;
     if (options.isImageReply && elements > counted) return brokenReply('upstream_image_not_base64');
@@ -74,7 +75,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
     usage: () => {
       const report = watch.end();
       const text = report.captured[options.usageMember];
-      return options.readUsage(text === undefined ? undefined : parseJson(text), report.counted);
+      return options.readUsage(text === undefined ? undefined : parseBounded(text), report.counted);
     },
     countedTokens: () => contentTokens(bytes),
     progress: () => 0,

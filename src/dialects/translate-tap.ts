@@ -4,11 +4,11 @@
  * passes unnoticed.
  */
 
+import { parseBoundedExactly } from '../bounded-json.ts';
 import { emptyBytes } from '../bytes/sse.ts';
 import { mediaKindOf } from '../canonical/media.ts';
 import { type ContentEvent, chargeableUsage, type ReplyUsage } from '../canonical/reply.ts';
 import { UpstreamError } from '../errors.ts';
-import { parseExactly } from '../exact-numbers.ts';
 import { items, type JsonValue } from '../json.ts';
 import { noUsage, type Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
@@ -106,7 +106,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
       // added does not complete a reply.
       return writeEvents(reader.read('[DONE]'));
     }
-    const document = parseExactly(data);
+    const document = parseBoundedExactly(data);
     failure = failureIn(upstream, name, data, document);
     if (document === undefined) return '';
     // Even an error may report the usage that the upstream billed.
@@ -131,7 +131,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     if (done || failure !== undefined) return '';
     const text = unframed.take();
     if (text.trim() === '') return '';
-    const document = parseExactly(text);
+    const document = parseBoundedExactly(text);
     const elements = Array.isArray(document) ? items(document) : [document];
     let translated = '';
     for (const element of elements) {

@@ -13,7 +13,7 @@ export interface Shape {
 }
 
 /** Which part of a member is read: all of it, or certain members. */
-export type ReadMembers = typeof read | Shape | ((holder: JsonObject) => Shape);
+export type ReadMembers = typeof read | Shape | ((holder: JsonObject) => typeof read | Shape);
 
 /** The current object of a walk. */
 export interface UnreadScope {
@@ -37,7 +37,7 @@ export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadS
     for (const one of isList(value) ? value : [value]) {
       if (!isJsonObject(one)) continue;
       const inner = typeof known === 'function' ? known(one) : known;
-      collectUnread(one, { shape: inner, at: `${path}.`, unread });
+      if (inner !== read) collectUnread(one, { shape: inner, at: `${path}.`, unread });
     }
   }
 }
@@ -47,11 +47,6 @@ export function unreadOfReply(reply: JsonValue, shape: Shape): readonly string[]
   const unread = new Set<string>();
   if (isJsonObject(reply)) collectUnread(reply, { shape, at: 'reply.', unread });
   return [...unread];
-}
-
-/** Returns a shape with every member, for an object that is passed on unchanged. */
-export function allRead(holder: JsonObject): Shape {
-  return Object.fromEntries(Object.keys(holder).map((name) => [name, read]));
 }
 
 function isNullOrEmpty(value: JsonValue): boolean {

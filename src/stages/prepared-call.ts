@@ -2,13 +2,14 @@
  * A call prepared for one channel, whether relayed or translated: what is sent upstream, and how
  * the upstream's reply is turned into the caller's.
  */
+import { parseBounded } from '../bounded-json.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import type { Framing, PromptSize } from '../call.ts';
 import { documentTokens } from '../dialects/content-count.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { FailureReport, StreamTap } from '../dialects/tap.ts';
 import type { HeaderMap } from '../http.ts';
-import { type JsonValue, parseJson } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 
 /** A call prepared for one channel. */
@@ -97,12 +98,12 @@ export function startsLikeJson(bytes: Uint8Array): boolean {
 /**
  * Parses a buffered reply, or says what is wrong with it.
  *
- * @param parse `parseExactly` if numbers of the document are passed on to the caller
+ * @param parse `parseBoundedExactly` if numbers of the document are passed on to the caller
  */
 export function documentIn(
   bytes: Uint8Array,
   { inBandFailure }: Pick<Dialect, 'inBandFailure'>,
-  parse: (text: string) => JsonValue | undefined = parseJson,
+  parse: (text: string) => JsonValue | undefined = parseBounded,
 ): { readonly kind: 'document'; readonly reply: JsonValue } | FailedReply | BadReply {
   const reply = parse(asBuffer(bytes).toString('utf8'));
   if (reply === undefined) return unreadableReply(bytes);

@@ -2,6 +2,7 @@
  * Translates a call for an upstream of another dialect. The request is read into the common form
  * once and written for the channel; the reply is written back in the caller's dialect.
  */
+import { parseBoundedExactly } from '../bounded-json.ts';
 import { wholeBody } from '../bytes/body/body.ts';
 import { membersOf } from '../bytes/json/read/members.ts';
 import type { Call, PromptSize } from '../call.ts';
@@ -17,7 +18,6 @@ import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import { isFilterCode } from '../dialects/failure-meaning.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { countTokensIn, translateTap } from '../dialects/translate-tap.ts';
-import { parseExactly } from '../exact-numbers.ts';
 import { noUsage, type Usage } from '../money.ts';
 import { droppedNote } from './notes.ts';
 import {
@@ -94,7 +94,7 @@ function judge(
   exchange: ContentExchange,
   { writer, dialect, head }: Translation,
 ): Judgement {
-  const found = documentIn(bytes, dialect, parseExactly);
+  const found = documentIn(bytes, dialect, parseBoundedExactly);
   if (found.kind !== 'document') return found;
   const events = exchange.readReply(found.reply);
   const usage = usageIn(events);

@@ -5,9 +5,10 @@
  */
 import { availableParallelism, cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { chat, native, testGateway } from '../support/call-gateway.ts';
+import { type Asked, chat, native, type TestSetup, testGateway } from '../support/call-gateway.ts';
 import { playedUpstream } from '../support/played-upstream.ts';
 import { searchedBodies, type WorstBody, worstBodies } from './bodies.ts';
+import { type WorstReply, worstReplies } from './replies.ts';
 
 /** The goal. Nothing fails if it is missed, because the result depends on the machine. */
 const goalMs = 100;
@@ -21,19 +22,37 @@ interface Measured {
   readonly longestMs: number;
 }
 
+/** Measures one reply of an upstream, which arrives in one turn. */
+async function measuredReply(reply: WorstReply): Promise<Measured> {
+  const { name, dialect, asked, contentType, body } = reply;
+  const upstream = playedUpstream({ headers: { 'content-type': contentType }, chunks: [body] });
+  const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, asked);
+  return { name, megabytes: (body.length / 1e6).toFixed(1), status, longestMs };
+}
+
+/** Measures one body of a request. */
+async function measured({ name, dialect, protocol, body }: WorstBody): Promise<Measured> {
+  const upstream = playedUpstream({ status: 400, chunks: ['{}'] });
+  const bytes = Buffer.from(body);
+  const asked = protocol === 'chat' ? chat(bytes) : native('json', bytes);
+  const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, asked);
+  return { name, megabytes: (bytes.length / 1e6).toFixed(1), status, longestMs };
+}
+
 /**
  * The longest time between two turns of the event loop while the gateway handles the call, by the
  * clock or by processor time, whichever is less: on a busy machine a turn also waits for other
  * processes.
  */
-async function measured({ name, dialect, protocol, body }: WorstBody): Promise<Measured> {
-  const upstream = playedUpstream({ status: 400, chunks: ['{}'] });
+async function longestTurn(
+  { upstream, channel }: Pick<TestSetup, 'upstream' | 'channel'>,
+  asked: Asked,
+): Promise<Pick<Measured, 'status' | 'longestMs'>> {
   const gateway = testGateway({
-    upstream,
-    channel: { dialect, upstreamModel: 'm' },
+    ...(upstream === undefined ? {} : { upstream }),
+    channel: { ...channel, upstreamModel: 'm' },
     model: { price: { per: 'token', rates: { input: 0n, output: 0n } } },
   });
-  const bytes = Buffer.from(body);
   let longestMs = 0;
   let last = performance.now();
   let lastCpu = process.cpuUsage();
@@ -49,11 +68,10 @@ async function measured({ name, dialect, protocol, body }: WorstBody): Promise<M
     next = setImmediate(turn);
   };
   let next = setImmediate(turn);
-  const asked = protocol === 'chat' ? chat(bytes) : native('json', bytes);
   const { status } = await gateway.call(asked);
   look();
   clearImmediate(next);
-  return { name, megabytes: (bytes.length / 1e6).toFixed(1), status, longestMs };
+  return { status, longestMs };
 }
 
 /**
@@ -87,4 +105,12 @@ for (const body of searchedBodies()) {
 }
 const worst = found.toSorted((one, other) => other.longestMs - one.longestMs).slice(0, 15);
 say(`\nThe worst of ${found.length} that the search made\n${worst.map(line).join('')}\n`);
-say(`${known.length + found.length} bodies were measured\n`);
+
+say('Replies of upstreams\n');
+let replies = 0;
+for (const reply of worstReplies()) {
+  if (!reply.name.includes(chosen)) continue;
+  say(line(await measuredReply(reply)));
+  replies += 1;
+}
+say(`\n${known.length + found.length + replies} bodies were measured\n`);

@@ -10,7 +10,7 @@ const config: ViteUserConfig = defineConfig({
     passWithNoTests: false,
     allowOnly: false,
     pool: 'forks',
-    testTimeout: 600_000,
+    testTimeout: 1_200_000,
     reporters: ['default'],
   },
 });

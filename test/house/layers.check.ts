@@ -15,6 +15,7 @@ const layers: readonly (readonly string[])[] = [
     'src/charge-policy.ts',
   ],
   ['src/exact-numbers.ts'],
+  ['src/bounded-json.ts'],
   ['src/ports/'],
   ['src/bytes/', 'src/canonical/', 'src/prices/'],
   ['src/call.ts', 'src/events.ts', 'src/issue-key.ts'],

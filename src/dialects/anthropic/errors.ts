@@ -2,7 +2,8 @@
  * Reads the errors of Anthropic upstreams, `{"type":"error","error":{"type","message"}}`, from the
  * body of an error response or from an event in a stream.
  */
-import { isJsonObject, type JsonValue, member, parseJson } from '../../json.ts';
+import { parseBounded } from '../../bounded-json.ts';
+import { isJsonObject, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import type { FailureReport } from '../tap.ts';
 
@@ -32,7 +33,7 @@ const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organizati
 
 /** Reads the body of an error response. */
 export function anthropicFailure(status: number, body: Uint8Array): FailureReport {
-  return failureIn(parseJson(Buffer.from(body).toString('utf8')), status);
+  return failureIn(parseBounded(Buffer.from(body).toString('utf8')), status);
 }
 
 /** The error inside a 2xx document or event, or undefined if it has none. */

@@ -1,9 +1,10 @@
 /** Watches a relayed native stream without `alt=sse`: a JSON array, sent element by element. */
+import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 import { elementCutter } from '../../bytes/json/stream/elements.ts';
 import { closeBracket } from '../../bytes/json/text.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage } from '../../money.ts';
 import { geminiContentCount } from '../content-count.ts';
 import { streamUsage } from '../stream-usage.ts';
@@ -109,7 +110,7 @@ function hasFinishReason(element: JsonValue): boolean {
 
 /** Parses the element of a piece, without the bracket or comma in front of it. */
 function elementIn(piece: Uint8Array): JsonValue | undefined {
-  return parseJson(
+  return parseBounded(
     asBuffer(piece)
       .toString('utf8')
       .replace(/^\s*[[,]/, ''),

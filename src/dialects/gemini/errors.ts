@@ -2,16 +2,10 @@
  * Errors in Google's format, `google.rpc.Status` as JSON: writes those of the gateway and reads
  * those of Gemini upstreams.
  */
+import { parseBounded } from '../../bounded-json.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
-import {
-  isJsonObject,
-  items,
-  type JsonObject,
-  type JsonValue,
-  member,
-  parseJson,
-} from '../../json.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf, namesCallerResource } from '../failure-meaning.ts';
 import { failureStatus } from '../failure-status.ts';
 import { durationMs } from '../retry-after.ts';
@@ -84,7 +78,7 @@ function namedMessage({ message, param }: GatewayError): string {
  * Reads `{error:{…}}`, and the `[{error:{…}}]` of array streams and the OpenAI-compatible endpoint.
  */
 export function geminiFailure(status: number, body: Uint8Array): FailureReport {
-  const parsed = parseJson(Buffer.from(body).toString('utf8'));
+  const parsed = parseBounded(Buffer.from(body).toString('utf8'));
   return failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
 }
 

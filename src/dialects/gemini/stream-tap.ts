@@ -2,7 +2,9 @@
  * Watches a relayed native stream. Google's parsers are far stricter than the SSE standard, so that
  * an event they can't read is reframed. An error inside the stream is rebuilt.
  */
+
 import { isAscii, isUtf8 } from 'node:buffer';
+import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 import {
   concatBytes,
@@ -12,7 +14,7 @@ import {
   type SseEvent,
 } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage } from '../../money.ts';
 import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
 import { geminiContentCount } from '../content-count.ts';
@@ -99,7 +101,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     const kept: Uint8Array[] = [];
     for (const event of parseEvents(block)) {
       const text = event.data ?? event.unframedText;
-      const document = parseJson(text);
+      const document = parseBounded(text);
       failure = eventFailure(event, document) ?? faultOf(event, document);
       if (failure !== undefined) {
         noteUsage(document);
@@ -166,7 +168,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
   const last = (rest: Uint8Array): Uint8Array => {
     const [event] = parseEvents(rest);
     const isWholeEvent =
-      event !== undefined && parseJson(event.data ?? event.unframedText) !== undefined;
+      event !== undefined && parseBounded(event.data ?? event.unframedText) !== undefined;
     if (isWholeEvent) return pass(rest);
     if (event?.data === undefined) unframed.add(event?.unframedText ?? '');
     interpretUnframed();
@@ -177,7 +179,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
   const interpretUnframed = (): void => {
     const text = unframed.take();
     if (begun || failure !== undefined || text.trim() === '') return;
-    const document = parseJson(text) ?? null;
+    const document = parseBounded(text) ?? null;
     failure = geminiInBandFailure(document) ?? brokenReply('upstream_bad_stream');
   };
 
@@ -217,7 +219,7 @@ function noteEnds(block: Uint8Array, ends: CandidateEnds): void {
 
 function documentsIn(block: Uint8Array): readonly JsonValue[] {
   return parseEvents(block).map(
-    ({ data, unframedText }) => parseJson(data ?? unframedText) ?? null,
+    ({ data, unframedText }) => parseBounded(data ?? unframedText) ?? null,
   );
 }
 
@@ -229,7 +231,8 @@ function eventFailure(
   { name, data, unframedText }: SseEvent,
   document: JsonValue | undefined,
 ): FailureReport | undefined {
-  const unframed = data === undefined || unframedText === '' ? undefined : parseJson(unframedText);
+  const unframed =
+    data === undefined || unframedText === '' ? undefined : parseBounded(unframedText);
   const failure = geminiInBandFailure(document ?? null) ?? geminiInBandFailure(unframed ?? null);
   return failure ?? (name === 'error' ? geminiFailure(502, Buffer.from(data ?? '')) : undefined);
 }

@@ -2,8 +2,9 @@
  * Tracks the usage of a native stream. Nearly every event repeats it, so that it is parsed only on
  * demand, or when its members change.
  */
+import { parseBounded } from '../../bounded-json.ts';
 import { splitUsage, type UsageGap } from '../../canonical/reply.ts';
-import { type JsonObject, parseJson } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { mergedUsage } from '../usage-counts.ts';
 import {
@@ -55,7 +56,7 @@ export function newUsageTracker(): UsageTracker {
 
   const mergeLast = (): void => {
     if (last === undefined) return;
-    const parsed = parseJson(last.slice(0, objectEnd(last)));
+    const parsed = parseBounded(last.slice(0, objectEnd(last)));
     const stated = withImpliedOutput(merged, parsed);
     const after = mergedUsage(merged, stated, geminiUsageMembers);
     gap = geminiGap(stated);

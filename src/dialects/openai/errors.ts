@@ -1,10 +1,11 @@
 /** Writes errors in the format of OpenAI's SDKs, and reads those of OpenAI-compatible upstreams. */
 
+import { parseBounded } from '../../bounded-json.ts';
 import type { SseEvent } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { failureStatus } from '../failure-status.ts';
 import { billedReply, type FailureReport } from '../tap.ts';
@@ -57,7 +58,7 @@ const accountCodes = /^(?:insufficient_quota|billing_\w+|account_\w+|unsupported
  * `[{error:{…}}]`, `{error:"…"}`, `{message}`, `{detail}`.
  */
 export function openaiFailure(status: number, body: Uint8Array): FailureReport {
-  const parsed = parseJson(Buffer.from(body).toString('utf8'));
+  const parsed = parseBounded(Buffer.from(body).toString('utf8'));
   return failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
 }
 
@@ -88,7 +89,7 @@ export function openaiEventFailure(
   document: JsonValue | undefined,
 ): FailureReport | undefined {
   if (name === 'error') return failureIn(document, undefined);
-  const unframed = unframedText === '' ? undefined : parseJson(unframedText);
+  const unframed = unframedText === '' ? undefined : parseBounded(unframedText);
   return openaiInBandFailure(document ?? null) ?? openaiInBandFailure(unframed ?? null);
 }
 

@@ -2,7 +2,8 @@
  * Recognises events of a chat stream that differ from an earlier one only in their content, as
  * nearly all do. The earlier event was parsed, so a few comparisons are enough for the others.
  */
-import { isJsonObject, parseJson } from '../../json.ts';
+import { parseBounded } from '../../bounded-json.ts';
+import { isJsonObject } from '../../json.ts';
 import { singleContent, stringEnd } from '../content-count.ts';
 
 /** A template that is learnt from one event. */
@@ -69,7 +70,7 @@ export function eventTemplate(): EventTemplate {
     const before = events.lastIndexOf('\n\n', events.length - 3);
     const event = before === -1 ? events : events.slice(before + 2);
     const content = event.startsWith('data:') ? singleContent(event) : undefined;
-    if (content === undefined || !isJsonObject(parseJson(event.slice('data:'.length)))) return;
+    if (content === undefined || !isJsonObject(parseBounded(event.slice('data:'.length)))) return;
     const { at, start } = content;
     const contentEnd = stringEnd(event, start);
     const paddingAt = event.indexOf(padding, contentEnd);

@@ -3,6 +3,7 @@
  * in-band errors, reads the usage, and knows whether the stream was complete. Only chunks are
  * passed on: anything else from an upstream does not reach a caller.
  */
+import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 import {
   concatBytes,
@@ -13,14 +14,7 @@ import {
   type SseEvent,
 } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
-import {
-  isJsonObject,
-  items,
-  type JsonObject,
-  type JsonValue,
-  member,
-  parseJson,
-} from '../../json.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { candidateEnds } from '../candidate-ends.ts';
 import { openaiContentCount } from '../content-count.ts';
 import { streamUsage } from '../stream-usage.ts';
@@ -269,7 +263,7 @@ function badDataFailure(
 function areObjects(events: string): boolean {
   return events
     .split('\n')
-    .every((line) => line.length <= 1 || isJsonObject(parseJson(line.slice('data:'.length))));
+    .every((line) => line.length <= 1 || isJsonObject(parseBounded(line.slice('data:'.length))));
 }
 
 /** Returns the start of the first match in the text, -1 if there is none. */
@@ -287,7 +281,7 @@ function firstInspected(text: string): number {
  */
 function documentOf(event: SseEvent): JsonValue | undefined {
   const text = event.data ?? event.unframedText;
-  return text === '' || isDone(event) ? undefined : parseJson(text);
+  return text === '' || isDone(event) ? undefined : parseBounded(text);
 }
 
 function isDone({ data }: SseEvent): boolean {

@@ -3,20 +3,13 @@
  * replies.
  */
 
+import { parseBounded, parseBoundedExactly } from '../../../bounded-json.ts';
 import { newCallId } from '../../../canonical/call-ids.ts';
 import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
-import { parseExactly } from '../../../exact-numbers.ts';
-import {
-  isJsonObject,
-  items,
-  type JsonObject,
-  type JsonValue,
-  member,
-  parseJson,
-} from '../../../json.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { finishEvent, type Stop } from './finish.ts';
 
 /** What the reader needs to know about the request. */
@@ -53,6 +46,10 @@ type OpenBlock =
   | { readonly kind: 'reply'; readonly input: string; json: string }
   | { readonly kind: 'other'; readonly value: Map<string, JsonValue>; json: string };
 
+/** Far above real replies. Unknown blocks and citations are held in memory until the end. */
+const maxOthers = 1_000;
+const maxCitations = 10_000;
+
 /** The result for most stream events, shared to avoid allocations. */
 export const noEvents: readonly ContentEvent[] = Object.freeze([]);
 const choice = 0;
@@ -67,6 +64,7 @@ export function blockReader(context: ReadContext): BlockReader {
   let visible = 0;
   let calls = 0;
   let hasCutInput = false;
+  let citationCount = 0;
 
   const text = (piece: string): readonly ContentEvent[] => {
     visible += piece.length;
@@ -157,6 +155,8 @@ export function blockReader(context: ReadContext): BlockReader {
     { citations, start }: Extract<OpenBlock, { kind: 'text' }>,
     citation: JsonValue | undefined,
   ): void => {
+    citationCount += 1;
+    if (citationCount > maxCitations) return;
     const source = readCitation(citation);
     if (source !== undefined) citations.push(source);
     else if (isJsonObject(citation)) documentCitations.push({ ...citation, text_start: start });
@@ -167,6 +167,12 @@ export function blockReader(context: ReadContext): BlockReader {
     block.json += piece;
     if (block.kind === 'reply') return text(piece);
     return [{ type: 'tool_arguments', choice, call: block.call, text: piece }];
+  };
+
+  const keepOther = (block: JsonValue): readonly ContentEvent[] => {
+    const isKept = isJsonObject(block) && otherBlocks.length < maxOthers && !isEmpty(block);
+    if (isKept) otherBlocks.push(block);
+    return noEvents;
   };
 
   const close = (index: number): readonly ContentEvent[] => {
@@ -187,13 +193,14 @@ export function blockReader(context: ReadContext): BlockReader {
         return [...events, { type: 'tool_end', choice, call: block.call }];
       }
       case 'other':
-        otherBlocks.push(withInput(block.value, block.json));
-        return noEvents;
+        return keepOther(withInput(block.value, block.json));
     }
   };
 
   const whole = (block: JsonValue): readonly ContentEvent[] => {
-    if (member(block, 'type') === 'tool_use' && !isReplyTool(block)) {
+    const type = member(block, 'type');
+    if (!knownTypes.has(type)) return keepOther(block);
+    if (type === 'tool_use' && !isReplyTool(block)) {
       const event = begin(block, inputText(block));
       return [event, { type: 'tool_end', choice, call: calls - 1 }];
     }
@@ -220,6 +227,18 @@ export function blockReader(context: ReadContext): BlockReader {
     calls: () => calls,
     hasCutInput: () => hasCutInput,
   };
+}
+
+const knownTypes: ReadonlySet<JsonValue | undefined> = new Set<JsonValue | undefined>([
+  'text',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+]);
+
+function isEmpty(block: JsonObject): boolean {
+  for (const name in block) if (Object.hasOwn(block, name)) return false;
+  return true;
 }
 
 /** An index that no stream uses. A whole block is opened and closed immediately. */
@@ -270,7 +289,7 @@ export function endEvent(stop: Stop, blocks: BlockReader): ContentEvent {
 /** Whether a call's input has begun but isn't valid JSON yet. */
 function isUnfinishedCall(block: OpenBlock): boolean {
   if (block.kind !== 'call' && block.kind !== 'reply') return false;
-  return block.json !== '' && parseJson(block.json) === undefined;
+  return block.json !== '' && parseBounded(block.json) === undefined;
 }
 
 function isCutInput(block: OpenBlock): boolean {
@@ -308,7 +327,7 @@ function addDelta(value: Map<string, JsonValue>, change: JsonValue | undefined):
 
 function withInput(value: ReadonlyMap<string, JsonValue>, json: string): JsonObject {
   const members = Object.fromEntries(value);
-  const input = json === '' ? undefined : parseExactly(json);
+  const input = json === '' ? undefined : parseBoundedExactly(json);
   return input === undefined ? members : { ...members, input };
 }
 

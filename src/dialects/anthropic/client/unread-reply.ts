@@ -1,6 +1,6 @@
 /** Finds the members of a whole Anthropic reply that the common form loses. */
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { allRead, read, type Shape, unreadOfReply } from '../../unread.ts';
+import { read, type Shape, unreadOfReply } from '../../unread.ts';
 
 /** The paths of the lost members, beginning with `reply.`. */
 export function unreadMembers(reply: JsonValue): readonly string[] {
@@ -15,13 +15,13 @@ const blocks: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | un
 ]);
 
 /** Blocks of other types and citations of the caller's documents are passed on unchanged. */
-function blockShape(block: JsonObject): Shape {
-  return blocks.get(member(block, 'type')) ?? allRead(block);
+function blockShape(block: JsonObject): Shape | typeof read {
+  return blocks.get(member(block, 'type')) ?? read;
 }
 
-function citationShape(citation: JsonObject): Shape {
+function citationShape(citation: JsonObject): Shape | typeof read {
   const url = member(citation, 'url');
-  if (typeof url !== 'string' || url === '') return allRead(citation);
+  if (typeof url !== 'string' || url === '') return read;
   return { type: read, url: read, title: read };
 }
 

@@ -1,6 +1,6 @@
 /** Finds the members of a whole Gemini reply that the common form loses. */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { allRead, read, type Shape, unreadOfReply } from '../../unread.ts';
+import { read, type Shape, unreadOfReply } from '../../unread.ts';
 
 /**
  * The paths of the lost members, beginning with `reply.`. A reply may consist of several documents.
@@ -17,7 +17,7 @@ const media: Shape = { mimeType: read, data: read };
  * Checks the kinds in the same order as the part reader. A part of an unknown kind is passed on
  * unchanged.
  */
-function partShape(part: JsonObject): Shape {
+function partShape(part: JsonObject): Shape | typeof read {
   const has = (name: string): boolean => isJsonObject(member(part, name));
   const isThought = member(part, 'thought') === true;
   const marks: Shape = { thought: read, thoughtSignature: read };
@@ -32,7 +32,7 @@ function partShape(part: JsonObject): Shape {
     return { codeExecutionResult: { outcome: read, output: read } };
   }
   const isText = typeof member(part, 'text') === 'string' || isThought;
-  return isText ? { ...marks, text: read } : allRead(part);
+  return isText ? { ...marks, text: read } : read;
 }
 
 const token: Shape = { token: read, logProbability: read };

@@ -1,11 +1,11 @@
 /** Extracts the images and the few other relevant members from Google's streamed reply. */
+import { parseBounded } from '../../../bounded-json.ts';
 import {
   type ExtractionRule,
   type StringExtractor,
   type StringSink,
   stringExtractor,
 } from '../../../bytes/json/stream/string-extractor.ts';
-import { parseJson } from '../../../json.ts';
 
 /** Receives the contents of a reply in the order in which they are sent. */
 export interface ImageReplyListener {
@@ -92,6 +92,6 @@ function blobPlace(listener: ImageReplyListener, isWanted: () => boolean): Extra
 }
 
 function stringIn(json: string | undefined): string | undefined {
-  const value = json === undefined ? undefined : parseJson(json);
+  const value = json === undefined ? undefined : parseBounded(json);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -2,8 +2,8 @@
  * Converts a reply of Google's image models to the images protocol as it streams: the Base64 is
  * copied from one JSON string to the other without being buffered or parsed.
  */
+import { parseBounded } from '../../../bounded-json.ts';
 import { concatBytes, emptyBytes } from '../../../bytes/sse.ts';
-import { parseJson } from '../../../json.ts';
 import type { Usage } from '../../../money.ts';
 import { imageReply } from '../../openai/image-reply.ts';
 import type { FailureReport, StreamTap } from '../../tap.ts';
@@ -51,7 +51,7 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
   });
 
   const usage = (): Usage | undefined => {
-    const read = usageJson === undefined ? undefined : usageOfMetadata(parseJson(usageJson));
+    const read = usageJson === undefined ? undefined : usageOfMetadata(parseBounded(usageJson));
     return read && { ...read, images };
   };
   const complete = (): boolean => reader.isWhole() && images > 0 && fault === undefined;
@@ -83,6 +83,6 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
 }
 
 function errorIn(json: string | undefined): FailureReport | undefined {
-  const error = json === undefined ? undefined : parseJson(json);
+  const error = json === undefined ? undefined : parseBounded(json);
   return error === undefined ? unreadableError : geminiInBandFailure({ error });
 }

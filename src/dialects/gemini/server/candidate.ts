@@ -3,10 +3,10 @@
  * complete for a whole reply.
  */
 
+import { parseBounded } from '../../../bounded-json.ts';
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import { type JsonNode, jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent, ToolCallBegin } from '../../../canonical/reply.ts';
-import { parseJson } from '../../../json.ts';
 import { type Ending, finishMembers } from './finish.ts';
 import { type LogprobList, logprobList } from './logprobs.ts';
 import { fileData, functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
@@ -147,7 +147,7 @@ function endCall(number: number, state: State): void {
   if (call === undefined) return;
   state.calls.delete(number);
   const { json, isWrapped: isReplaced } = argumentsObject(call.text);
-  if (isReplaced && parseJson(call.text) === undefined) {
+  if (isReplaced && parseBounded(call.text) === undefined) {
     state.brokenCalls.push(call);
     return;
   }

@@ -1,6 +1,6 @@
 /** Lists the members of a whole chat completion that its events do not carry. */
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { allRead, read, type Shape, unreadOfReply } from '../../unread.ts';
+import { read, type Shape, unreadOfReply } from '../../unread.ts';
 import { reasoningDetail } from '../reasoning-details.ts';
 
 /** Lists the lost members, as `reply.` and their path. */
@@ -12,9 +12,9 @@ const partMembers = ['text', 'thinking', 'image_url'];
 const urlShape: Shape = { url: read };
 
 /** A part without any of these members is kept as a whole. */
-function partShape(part: JsonObject): Shape {
+function partShape(part: JsonObject): Shape | typeof read {
   const isKnown = partMembers.some((name) => member(part, name) !== undefined);
-  if (!isKnown) return allRead(part);
+  if (!isKnown) return read;
   return { type: read, text: read, thinking: { type: read, text: read }, image_url: urlShape };
 }
 

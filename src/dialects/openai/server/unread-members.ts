@@ -3,7 +3,7 @@
  * sends is dropped silently.
  */
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { allRead, collectUnread, read, type Shape } from '../../unread.ts';
+import { collectUnread, read, type Shape } from '../../unread.ts';
 import { reasoningDetail } from '../reasoning-details.ts';
 import { unreadProviderParts } from './provider-parts.ts';
 
@@ -92,9 +92,9 @@ const declaration: Shape = {
 };
 
 /** Tools of other types are refused or dropped as a whole. */
-function toolShape(tool: JsonObject): Shape {
+function toolShape(tool: JsonObject): Shape | typeof read {
   if (member(tool, 'type') === 'function') return { ...cacheable, function: declaration };
-  return allRead(tool);
+  return read;
 }
 
 const named: Shape = { name: read };

@@ -1,0 +1,78 @@
+/**
+ * Parses JSON that an upstream sent, within limits. A document is parsed and translated without
+ * yielding to the event loop, and 30 MB of `{}` become gigabytes of objects: without limits one
+ * reply blocks every other call, or ends the process.
+ */
+import { parseExactly } from './exact-numbers.ts';
+import { type JsonValue, parseJson } from './json.ts';
+
+/**
+ * Limits of one document. The largest real replies have 20 logprobs for each of 16,384 tokens: 2.8
+ * million values, of which 700,000 are objects and arrays.
+ */
+export const maxReplyValues = 3_000_000;
+/** Objects and arrays cost several times as much as other values. */
+export const maxReplyContainers = 750_000;
+/** Levels of objects and arrays in each other. */
+export const maxReplyLevels = 1_000;
+
+/** Smaller documents can only exceed the limit of levels, and are cheap to refuse or to print. */
+const minScannedLength = 64 * 1024;
+
+/** As `parseJson`; undefined also for a document that exceeds the limits. */
+export function parseBounded(text: string): JsonValue | undefined {
+  return exceedsLimits(text) ? undefined : parseJson(text);
+}
+
+/** As `parseExactly`; undefined also for a document that exceeds the limits. */
+export function parseBoundedExactly(text: string): JsonValue | undefined {
+  return exceedsLimits(text) ? undefined : parseExactly(text);
+}
+
+/**
+ * Counts before anything is created. A comma and an opening bracket stand for one value each, so
+ * that an empty object in a list counts as two. Whether the text is valid is left to the parser.
+ */
+function exceedsLimits(text: string): boolean {
+  if (text.length < minScannedLength) return false;
+  let values = 1;
+  let containers = 0;
+  let level = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = stringEnd(text, at);
+    } else if (code === comma) {
+      values += 1;
+    } else if (code === openBrace || code === openBracket) {
+      values += 1;
+      containers += 1;
+      level += 1;
+      if (level > maxReplyLevels || containers > maxReplyContainers) return true;
+    } else if (code === closeBrace || code === closeBracket) {
+      level -= 1;
+    }
+    if (values > maxReplyValues) return true;
+  }
+  return false;
+}
+
+/** The offset of the closing quote; the end of the text if there is none. */
+function stringEnd(text: string, start: number): number {
+  let end = start;
+  for (;;) {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+    let first = end;
+    while (text.charCodeAt(first - 1) === backslash) first -= 1;
+    if ((end - first) % 2 === 0) return end;
+  }
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;

@@ -1,0 +1,99 @@
+/** Replies of upstreams made to keep the event loop busy, at the limits and far above them. */
+
+import type { DialectName } from '../../src/ports/catalog.ts';
+import type { Asked } from '../support/call-gateway.ts';
+import { chat, native, wholeChat } from '../support/call-gateway.ts';
+
+/** A reply, and the call that it answers. */
+export interface WorstReply {
+  readonly name: string;
+  readonly dialect: DialectName;
+  readonly asked: Asked;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+const mebibyte = 1_048_576;
+
+/** Elements by name, and how many of them the limits allow in one list. */
+const units: readonly (readonly [string, number])[] = [
+  ['{}', 749_000],
+  ['[]', 749_000],
+  ['0', 2_990_000],
+  ['"a"', 2_990_000],
+  ['{"type":"text","text":"a"}', 749_000],
+  ['{"text":"a"}', 749_000],
+  ['{"type":"thing","id":1}', 749_000],
+];
+
+type Around = (list: string) => string;
+
+const places: readonly (readonly [string, DialectName, 'chat' | 'native', Around])[] = [
+  [
+    'blocks',
+    'anthropic',
+    'chat',
+    (list) => `{"type":"message","content":[${list}],"stop_reason":"end_turn"}`,
+  ],
+  [
+    'citations',
+    'anthropic',
+    'chat',
+    (list) =>
+      `{"type":"message","content":[{"type":"text","text":"a","citations":[${list}]}],
+      "stop_reason":"end_turn"}`.replace(/\n\s*/g, ''),
+  ],
+  ['candidates', 'gemini', 'chat', (list) => `{"candidates":[${list}]}`],
+  [
+    'parts',
+    'gemini',
+    'chat',
+    (list) => `{"candidates":[{"content":{"parts":[${list}]},"finishReason":"STOP"}]}`,
+  ],
+  [
+    'tool calls',
+    'openai',
+    'native',
+    (list) => `{"choices":[{"index":0,"finish_reason":"stop","message":{"tool_calls":[${list}]}}]}`,
+  ],
+  ['choices', 'openai', 'native', (list) => `{"choices":[${list}]}`],
+];
+
+const logprob = '{"token":"abcd","logprob":-12.345678,"bytes":[97,98,99,100]}';
+const token = `{"token":"abcd","logprob":-1.25,"bytes":[97,98,99,100],
+"top_logprobs":[${Array.from({ length: 20 }, () => logprob).join(',')}]}`;
+
+/** The largest real reply that we know of. */
+const logprobs = `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"a"},
+"logprobs":{"content":[${Array.from({ length: 16_384 }, () => token).join(',')}]}}]}`;
+
+function both(name: string, dialect: DialectName, protocol: 'chat' | 'native', text: string) {
+  return (['whole', 'one event'] as const).map((framing): WorstReply => {
+    const isWhole = framing === 'whole';
+    const asked =
+      protocol === 'chat'
+        ? chat(isWhole ? wholeChat : undefined)
+        : native(isWhole ? 'json' : 'sse');
+    return {
+      name: `a reply of ${name}, ${framing}, ${protocol} from ${dialect}`,
+      dialect,
+      asked,
+      contentType: isWhole ? 'application/json' : 'text/event-stream',
+      body: Buffer.from(isWhole ? text : `data: ${text.replaceAll('\n', ' ')}\n\n`),
+    };
+  });
+}
+
+/** Made one at a time, because together they would take more than a gigabyte. */
+export function* worstReplies(): Generator<WorstReply> {
+  for (const [place, dialect, protocol, around] of places) {
+    for (const [unit, count] of units) {
+      const list = Array.from({ length: count }, () => unit).join(',');
+      yield* both(`${count} × ${unit} as ${place}`, dialect, protocol, around(list));
+    }
+    const far = '{},'.repeat((31 * mebibyte) / 3);
+    yield* both(`31 MiB of {} as ${place}`, dialect, protocol, around(`${far}{}`));
+    yield* both('31 MiB of [', dialect, protocol, '['.repeat(31 * mebibyte));
+  }
+  yield* both('16,384 × 20 logprobs', 'openai', 'native', logprobs);
+}

@@ -1,0 +1,150 @@
+/** The limits on the values in what an upstream sends, counted exactly. */
+import { describe, expect, it } from 'vitest';
+import {
+  maxReplyContainers,
+  maxReplyLevels,
+  maxReplyValues,
+  parseBounded,
+  parseBoundedExactly,
+} from '../../src/bounded-json.ts';
+import type { DialectName } from '../../src/ports/catalog.ts';
+import { type Asked, chat, native, testGateway, wholeChat } from '../support/call-gateway.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+
+/** An array of this many elements counts one value for each, and one for the array. */
+const list = (unit: string, count: number): string => `[${`${unit},`.repeat(count - 1)}${unit}]`;
+const nested = (levels: number, open: string, close: string): string =>
+  `${open.repeat(levels)}0${close.repeat(levels)}`;
+/** Makes a nested document long enough to be counted, without another value. */
+const long = (text: string): string => text + ' '.repeat(64 * 1024);
+
+describe.each([
+  ['parseBounded', parseBounded],
+  ['parseBoundedExactly', parseBoundedExactly],
+])('%s', (_name, parse) => {
+  // An array of n elements has n - 1 commas.
+  it.each([
+    ['numbers', '0', maxReplyValues - 1],
+    ['strings', '"[{,"', maxReplyValues - 1],
+    ['strings of escapes', String.raw`"\"[,\\"`, maxReplyValues - 1],
+    ['objects', '{}', maxReplyContainers - 1],
+    ['arrays', '[]', maxReplyContainers - 1],
+    ['objects with a member', '{"a":0}', maxReplyContainers - 1],
+  ])('counts %s', (_kind, unit, most) => {
+    expect(parse(list(unit, most))).toHaveLength(most);
+    expect(parse(list(unit, most + 1))).toBeUndefined();
+  });
+
+  it.each([
+    ['arrays', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('counts levels of %s', (_kind, open, close) => {
+    expect(parse(long(nested(maxReplyLevels, open, close)))).toBeDefined();
+    expect(parse(long(nested(maxReplyLevels + 1, open, close)))).toBeUndefined();
+  });
+
+  it('does not count the contents of a long string', () => {
+    const text = '[{,"\\'.repeat(maxReplyContainers);
+
+    expect(parse(JSON.stringify(text))).toBe(text);
+  });
+});
+
+const units: readonly (readonly [string, string])[] = [
+  ['empty objects', list('{}', maxReplyContainers)],
+  ['empty arrays', list('[]', maxReplyContainers)],
+  ['objects of an unknown type', list('{"type":"thing","x":0}', maxReplyContainers)],
+  ['numbers', list('0', maxReplyValues)],
+  ['strings', list('""', maxReplyValues)],
+  ['nested arrays', long(nested(maxReplyLevels + 1, '[', ']'))],
+  ['nested objects', long(nested(maxReplyLevels + 1, '{"a":', '}'))],
+  ['brackets that are never closed', '['.repeat(maxReplyContainers)],
+];
+
+/** Good replies of each dialect, but for what takes the place of `@`. */
+const replies: Readonly<Record<DialectName, readonly string[]>> = {
+  openai: [
+    '{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"a"}}],"x":@}',
+    '{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"a","tool_calls":@}}]}',
+    '{"choices":@}',
+  ],
+  gemini: [
+    '{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],"x":@}',
+    '{"candidates":[{"content":{"parts":@},"finishReason":"STOP"}]}',
+    '{"candidates":@}',
+  ],
+  anthropic: [
+    '{"type":"message","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","x":@}',
+    '{"type":"message","content":@,"stop_reason":"end_turn"}',
+  ],
+};
+
+const callers: readonly (readonly [string, DialectName, 'whole' | 'events' | 'array', Asked])[] = [
+  ['a whole chat', 'gemini', 'whole', chat(wholeChat)],
+  ['a whole chat', 'anthropic', 'whole', chat(wholeChat)],
+  ['a whole native call', 'openai', 'whole', native('json')],
+  ['a whole native call', 'anthropic', 'whole', native('json')],
+  ['a streamed chat', 'gemini', 'events', chat()],
+  ['a streamed chat', 'anthropic', 'events', chat()],
+  ['a streamed native call', 'openai', 'events', native()],
+  ['a streamed native call', 'anthropic', 'events', native()],
+  ['a relayed array', 'gemini', 'array', native('json_array')],
+  ['a document in place of a stream', 'gemini', 'whole', chat()],
+  ['a document in place of a stream', 'openai', 'whole', native()],
+];
+
+const framed = {
+  whole: (text: string) => text,
+  events: (text: string) => `data: ${text}\n\n`,
+  array: (text: string) => `[${text}]`,
+};
+const contentTypes = {
+  whole: 'application/json',
+  events: 'text/event-stream',
+  array: 'application/json',
+};
+
+const cases = callers.flatMap(([caller, dialect, framing, asked]) =>
+  replies[dialect].flatMap((reply) =>
+    units.map(([unit, text]) => ({ caller, dialect, framing, asked, reply, unit, text })),
+  ),
+);
+
+type Case = (typeof cases)[number];
+
+/** What the caller gets and what is charged for the case's reply with this value in it. */
+async function outcome({ dialect, framing, asked, reply }: Case, value: string) {
+  const body = framed[framing](reply.replace('@', () => value));
+  const headers = { 'content-type': contentTypes[framing] };
+  const upstream = playedUpstream({ headers, chunks: [body] });
+  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+  const { status } = await gateway.call(asked);
+  const [record] = gateway.records;
+  return { status, outcome: record?.outcome, charge: record?.chargeNanos, basis: record?.basis };
+}
+
+describe('a reply above the limits', () => {
+  it.each(cases)('counts as invalid JSON: $unit in $reply to $caller', async (one) => {
+    const invalid = await outcome(one, 'tru'.padEnd(one.text.length));
+
+    expect(invalid.status).toBe(502);
+    expect(await outcome(one, one.text)).toEqual(invalid);
+  });
+});
+
+describe('a reply at the limits', () => {
+  it.each([
+    ['gemini', '{"candidates":[{"content":{"parts":@},"finishReason":"STOP"}]}', '"parts"'],
+    ['anthropic', '{"content":@,"stop_reason":"end_turn"}', '"blocks"'],
+  ] as const)('of %s keeps a thousand unknown parts and no empty ones', async (dialect, reply) => {
+    const part = '{"type":"thing","mark":0}';
+    const text = reply.replace('@', `[{},{"type":"text","text":"a"},${list(part, 3_000).slice(1)}`);
+    const upstream = playedUpstream({ chunks: [text] });
+    const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+
+    const answer = await gateway.call(chat(wholeChat));
+
+    expect(answer.status).toBe(200);
+    expect(answer.text.split('"mark"').length - 1).toBeLessThanOrEqual(1_000);
+  });
+});
