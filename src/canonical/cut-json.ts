@@ -1,5 +1,4 @@
 /** Tells JSON text that was cut from JSON text that is wrong. */
-import { isSpace } from '../bytes/json/text.ts';
 import { parseJson } from '../json.ts';
 
 const words: readonly string[] = ['true', 'false', 'null'];
@@ -114,5 +113,5 @@ function afterValue({ closers }: Position): Expected {
 
 function skipSpace(position: Position): void {
   const { text } = position;
-  while (isSpace(text.charCodeAt(position.at))) position.at += 1;
+  while (' \t\r\n'.includes(text[position.at] ?? 'end')) position.at += 1;
 }
