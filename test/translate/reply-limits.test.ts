@@ -148,3 +148,28 @@ describe('a reply at the limits', () => {
     expect(answer.text.split('"mark"').length - 1).toBe(1_000);
   });
 });
+
+describe('tool calls of a reply', () => {
+  const call = '{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}';
+  const replyOf = (member: string, unit: string, count: number): string =>
+    `{"choices":[{"index":0,"finish_reason":"stop","${member}":
+    {"content":"a","tool_calls":${list(unit, count)}}}]}`.replace(/\n */g, '');
+
+  it.each([
+    ['0', 'whole'],
+    ['{}', 'whole'],
+    [call, 'whole'],
+    ['{"id":"c"}', 'events'],
+  ] as const)('may be 10,000: %s, %s', async (unit, framing) => {
+    const asked = framing === 'whole' ? native('json') : native();
+    const statuses = [10_000, 10_001].map(async (count) => {
+      const body = replyOf(framing === 'whole' ? 'message' : 'delta', unit, count);
+      const headers = { 'content-type': contentTypes[framing] };
+      const upstream = playedUpstream({ headers, chunks: [framed[framing](body)] });
+      const gateway = testGateway({ upstream, channel: { dialect: 'openai', upstreamModel: 'm' } });
+      return (await gateway.call(asked)).status;
+    });
+
+    expect(await Promise.all(statuses)).toEqual([200, 502]);
+  });
+});

@@ -1,11 +1,12 @@
 /** Reads one choice of a reply, streamed or whole, by the same rules. */
 
+import { parseBounded } from '../../../bounded-json.ts';
 import { newCallId } from '../../../canonical/call-ids.ts';
 import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import { type Ending, endingOf } from './finish-reason.ts';
 import { citationEvents, logprobEvents } from './read-extras.ts';
 import { messageReader } from './read-message.ts';
@@ -109,7 +110,7 @@ function isCut(call: HeldCall): boolean {
  * a call: more of any other text may have been to come.
  */
 function isOpen(call: HeldCall): boolean {
-  return !isJsonObject(parseJson(call.arguments));
+  return !isJsonObject(parseBounded(call.arguments));
 }
 
 /**

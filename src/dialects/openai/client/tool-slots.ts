@@ -52,6 +52,9 @@ interface Piece {
 /** A key that no upstream uses as an index. */
 const functionCallKey = -1;
 
+/** Far above real replies. An entry that is no object also opens a slot. */
+const maxSlots = 10_000;
+
 /** Starts without calls. */
 export function toolSlots(): ToolSlots {
   const slots: Slot[] = [];
@@ -61,6 +64,7 @@ export function toolSlots(): ToolSlots {
   let argumentChars = 0;
   let hasNames = false;
   const open = (key: number | undefined): Slot => {
+    if (slots.length >= maxSlots) throw new UpstreamError('body', 'event_too_large');
     const slot: Slot = { id: '', name: '', arguments: '', end: jsonEnd(), providerData: undefined };
     slots.push(slot);
     if (key !== undefined) byKey.set(key, slot);
