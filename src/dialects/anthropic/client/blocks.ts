@@ -279,7 +279,7 @@ function readCitation(citation: JsonValue | undefined): Citation | undefined {
 
 const truncatedCall: ContentEvent = { type: 'unusable', reason: 'upstream_unusable_output' };
 
-/** The last event: the finish, or an error if a call was cut and the stop reason doesn't say why. */
+/** The last event: the finish, or an error if a call was cut without a stop reason for that. */
 export function endEvent(stop: Stop, blocks: BlockReader): ContentEvent {
   const finish = finishEvent(stop, blocks.calls());
   const mayCut = finish.reason === 'length' || finish.reason === 'content_filter';
