@@ -53,30 +53,32 @@ export function measureNative(
 
 /**
  * Returns the end of the content that begins at `start`. Google accepts a single part in place of a
- * list.
+ * list; other servers may take a list in place of an object.
  */
 function addContent(tally: PromptTally, start: number, at: string): number {
   const { text } = tally.body;
+  if (text[start] === openBracket) {
+    return eachElement(text, start, (one, index) => addContent(tally, one, `${at}[${index}]`));
+  }
   if (text[start] !== openBrace) return skipValue(text, start);
   let next = firstInside(text, start);
   while (text[next] !== closeBrace) {
     const nameEnd = skipString(text, next);
     const value = afterName(text, nameEnd);
     const end = isString(text, next, nameEnd, 'parts')
-      ? addParts(tally, value, at)
+      ? addParts(tally, value, () => `${at}.parts`)
       : skipValue(text, value);
     next = nextInside(text, end);
   }
   return next + 1;
 }
 
-/** Returns the end of the list of parts, or of the single part. */
-function addParts(tally: PromptTally, start: number, at: string): number {
+/** Returns the end of the list of parts, or of the single part. A list may contain lists. */
+function addParts(tally: PromptTally, start: number, at: () => string): number {
   const { text } = tally.body;
-  if (text[start] === openBrace) return addPart(tally, start, () => `${at}.parts`);
-  if (text[start] !== openBracket) return skipValue(text, start);
+  if (text[start] !== openBracket) return addPart(tally, start, at);
   return eachElement(text, start, (part, index) =>
-    addPart(tally, part, () => `${at}.parts[${index}]`),
+    addParts(tally, part, () => `${at()}[${index}]`),
   );
 }
 
@@ -159,5 +161,7 @@ function addFile(tally: PromptTally, span: Span, at: string): void {
 function addResult(tally: PromptTally, span: Span, at: string): void {
   const { text } = tally.body;
   const parts = presentValue(text, membersOf(text, span), 'parts');
-  if (parts !== undefined) addParts(tally, parts.start, `${at}.functionResponse`);
+  if (parts !== undefined) {
+    addParts(tally, parts.start, () => `${at}.functionResponse.parts`);
+  }
 }

@@ -100,18 +100,23 @@ function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageM
   const span = { start: name, end: nameEnd };
   const isMedia = isMediaName(text, name, nameEnd);
   const isContent = isMedia || isString(text, name, nameEnd, 'content');
-  if (text[value] === openBracket) {
-    // Media are in `content` and in a reply's `images`, reasoning is in `reasoning_details`.
-    return eachElement(text, value, (start, element) => {
-      const part = { start, at: () => `${at()}[${element}]` };
-      if (isMedia && text[start] === quote) return addReferences(tally, { ...part, name: span });
-      return addPart(tally, part, isContent ? 'content' : 'other');
-    });
+  if (isMedia && text[value] !== openBracket) {
+    // An earlier audio reply is only referenced, as `audio.id`.
+    return addReferences(tally, { start: value, name: span, at, hasIdOnly: true });
   }
-  if (isContent && !isMedia) return addPart(tally, { start: value, at }, 'content');
-  // An earlier audio reply is only referenced, as `audio.id`.
-  if (!isMedia) return skipValue(text, value);
-  return addReferences(tally, { start: value, name: span, at, hasIdOnly: true });
+  // Media are in `content` and in a reply's `images`, reasoning is in `reasoning_details`. Some
+  // servers accept one object in place of a list, and lists inside lists.
+  const addInside = (start: number, inside: () => string): number => {
+    if (text[start] === openBracket) {
+      return eachElement(text, start, (element, nth) =>
+        addInside(element, () => `${inside()}[${nth}]`),
+      );
+    }
+    const part = { start, at: inside };
+    if (isMedia && text[start] === quote) return addReferences(tally, { ...part, name: span });
+    return addPart(tally, part, isContent ? 'content' : 'other');
+  };
+  return addInside(value, at);
 }
 
 /** Returns whether a member of a message may hold media. The first letter rules out most names. */
@@ -208,6 +213,15 @@ function addMediaMember(
   at: string,
 ): readonly number[] {
   const { text } = tally.body;
+  if (text[value.start] === openBracket) {
+    const inside: number[] = [];
+    eachElement(text, value.start, (start) => {
+      const end = skipValue(text, start);
+      inside.push(...addMediaMember(tally, { name, value: { start, end }, matchesType }, at));
+      return end;
+    });
+    return inside;
+  }
   const members = membersOf(text, value);
   const fileId = presentValue(text, members, 'file_id');
   if (fileId !== undefined) addFileId(tally, fileId, `${at}.${name}`);
@@ -242,6 +256,8 @@ function addMediaMember(
 }
 
 function addFileId({ body, media }: PromptTally, { start, end }: Span, at: string): void {
-  const isEmpty = body.text[start] === quote ? end - start === 2 : body.text[start] !== openBrace;
+  const first = body.text[start];
+  const isEmpty =
+    first === quote || first === openBracket ? end - start === 2 : first !== openBrace;
   if (!isEmpty) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
 }
