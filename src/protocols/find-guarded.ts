@@ -1,7 +1,7 @@
 /** Finds the members of a request that have a row in `guarded-members.ts`. */
 import { originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
-import { kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
+import { membersOf, valueAt } from '../bytes/json/read/members.ts';
 import {
   afterName,
   firstInside,
@@ -12,7 +12,7 @@ import {
 } from '../bytes/json/read/skip.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
 import type { Member, Span } from '../bytes/json/scan/scan.ts';
-import { closeBrace, openBrace } from '../bytes/json/text.ts';
+import { closeBrace, openBrace, openBracket } from '../bytes/json/text.ts';
 import type { GuardedUse, MediaUse } from '../call.ts';
 import { checkMerged } from '../canonical/complexity.ts';
 import { eachElement, shortText } from '../dialects/prompt-size.ts';
@@ -24,13 +24,11 @@ interface GuardedNode {
   row: GuardedRow | undefined;
   /** The child nodes of an object's members, in both spellings. */
   readonly members: Map<string, GuardedNode>;
-  /** The node for every element of a list. */
-  elements: GuardedNode | undefined;
 }
 
 const root: GuardedNode = buildTree();
 const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = guardedRows.flatMap(
-  (row) => (row.toolTypes ?? []).map((type) => [type, row] as const),
+  (row) => (row.toolTypes ?? []).map((type) => [lettersOf(type), row] as const),
 );
 /** Larger values are neither neutral nor parsed for model names. */
 const maxValueBytes = 4096;
@@ -63,36 +61,32 @@ export function guardedUses(
   };
 
   const visit = (value: Span, place: GuardedNode, at: string): void => {
-    const { row, elements } = place;
-    if (row !== undefined) checkValue(row, value, at);
-    const kind = kindAt(body.text, value);
-    if (kind === 'object' && place.members.size > 0) {
-      visitMembers(membersOf(body.text, value), place, `${at}.`);
+    if (place.row !== undefined) checkValue(place.row, value, at);
+    if (place.members.size > 0) visitInside(value.start, place, at);
+  };
+
+  /**
+   * Visits an object, or every object in a list, and returns the end of the value. Some servers
+   * accept one object in place of a list, a list in place of an object, and lists inside lists.
+   */
+  const visitInside = (start: number, place: GuardedNode, at: string): number => {
+    if (body.text[start] === openBracket) {
+      return eachElement(body.text, start, (element, index) =>
+        visitInside(element, place, `${at}[${index}]`),
+      );
     }
-    if (kind === 'array' && place.members.size > 0) {
-      // A list in place of the object: some servers take its first element.
-      eachElement(body.text, value.start, (start, index) => {
-        const end = skipValue(body.text, start);
-        visitMembers(membersOf(body.text, { start, end }), place, `${at}[${index}].`);
-        return end;
-      });
-    }
-    if (kind !== 'array' || elements === undefined) return;
-    eachElement(body.text, value.start, (start, index) => {
-      const { end, isPlain } = scanElement(body.text, start, elements);
-      if (isPlain) return end;
-      visitMembers(membersOf(body.text, { start, end }), elements, `${at}[${index}].`);
-      return end;
-    });
+    const { end, isPlain } =
+      place === toolNode
+        ? scanTool(body.text, start, place)
+        : { end: skipValue(body.text, start), isPlain: false };
+    if (!isPlain) visitMembers(membersOf(body.text, { start, end }), place, `${at}.`);
+    return end;
   };
 
   const visitToolType = (tool: readonly Member[], value: Span, at: string): void => {
-    const type = shortText(body.text, value)
-      ?.replace(/^\w+:/, '')
-      .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-      .toLowerCase();
+    const type = shortText(body.text, value);
     if (type === undefined || type === 'function') return;
-    const [, row] = toolTypes.find(([beginning]) => isOfType(type, beginning)) ?? [];
+    const row = rowOfType(type) ?? (isBuiltin(type) ? builtinRow(body.text, tool) : undefined);
     if (row === undefined) return;
     const model = tool.find(({ name }) => name === 'model');
     const named = model === undefined ? undefined : shortText(body.text, model.value);
@@ -120,10 +114,10 @@ export function guardedUses(
 }
 
 /**
- * The end of an element, and whether it contains nothing guarded: it is a function and has none of
- * the names. Most tools are, and need only this one pass.
+ * The end of a tool, and whether it contains nothing guarded: it is a function and has none of the
+ * names. Most tools are, and need only this one pass.
  */
-function scanElement(
+function scanTool(
   bytes: Buffer,
   start: number,
   { members }: GuardedNode,
@@ -143,12 +137,36 @@ function scanElement(
   return { end: at + 1, isPlain };
 }
 
-function isOfType(type: string, beginning: string): boolean {
-  return type === beginning || type.startsWith(`${beginning}_`);
+/**
+ * The row of a tool's type or name. Case, separators and the prefix of a provider make no
+ * difference.
+ */
+function rowOfType(type: string): GuardedRow | undefined {
+  const parts = type.split(/[:/.]/).map(lettersOf);
+  return toolTypes.find(([beginning]) => parts.some((part) => part.startsWith(beginning)))?.[1];
+}
+
+/** The type of a tool that runs at the provider; its function's name says which. */
+function isBuiltin(type: string): boolean {
+  return lettersOf(type).startsWith('builtin');
+}
+
+/** The row of a tool that its name identifies: `$web_search`. Others count as a search. */
+function builtinRow(text: Buffer, tool: readonly Member[]): GuardedRow | undefined {
+  const inside = tool.find(({ name }) => name === 'function');
+  const members = inside === undefined ? [] : membersOf(text, inside.value);
+  const named = members.find(({ name }) => name === 'name');
+  return rowOfType(shortText(text, named?.value) ?? '') ?? rowOfType('web_search');
+}
+
+/** The letters and digits of a name, in lower case. */
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
 /** Whether a value has no effect on the call. */
-function isNeutral(value: JsonValue, { neutral = [], isList, isSwitch }: GuardedRow): boolean {
+function isNeutral(value: JsonValue, row: GuardedRow): boolean {
+  const { neutral = [], isList, isSwitch, hasOffMode } = row;
   if (value === null || value === '') return true;
   if (Array.isArray(value)) {
     return (
@@ -156,8 +174,8 @@ function isNeutral(value: JsonValue, { neutral = [], isList, isSwitch }: Guarded
     );
   }
   if (isJsonObject(value)) {
-    // xAI's search is off with `mode: "off"`.
-    return isSwitch === true ? member(value, 'mode') === 'off' : Object.keys(value).length === 0;
+    if (isSwitch !== true) return Object.keys(value).length === 0;
+    return hasOffMode === true && member(value, 'mode') === 'off';
   }
   return isIn(neutral, value);
 }
@@ -176,12 +194,20 @@ function normalizedWord(text: string): string {
     .replace(/^modality_/, '');
 }
 
-/** The models that a value names: as text, in a list, or as the `model` of an object. */
+/**
+ * The models that a value names: as text, in a list, or in an object. Empty if any part of it names
+ * none, because that part may choose any model.
+ */
 function namesIn(value: JsonValue | undefined): readonly string[] {
   if (typeof value === 'string') return [value];
-  if (Array.isArray(value)) return items(value).flatMap(namesIn);
-  const model = member(value, 'model');
-  return typeof model === 'string' ? [model] : [];
+  if (Array.isArray(value)) {
+    const names = items(value).map(namesIn);
+    return names.every((one) => one.length > 0) ? names.flat() : [];
+  }
+  if (!isJsonObject(value)) return [];
+  return ['model', 'modelName', 'model_name']
+    .map((name) => member(value, name))
+    .filter((model) => typeof model === 'string');
 }
 
 /**
@@ -203,11 +229,7 @@ function buildTree(): GuardedNode {
     for (const path of row.places ?? []) {
       let place = tree;
       for (const segment of path.split('.')) {
-        const name = segment.replace('[]', '');
-        place = childOf(place, name);
-        if (name === segment) continue;
-        place.elements ??= newPlace();
-        place = place.elements;
+        place = childOf(place, segment.replace('[]', ''));
       }
       place.row = row;
     }
@@ -216,7 +238,7 @@ function buildTree(): GuardedNode {
   return tree;
 }
 
-const toolNode: GuardedNode | undefined = root.members.get('tools')?.elements;
+const toolNode: GuardedNode | undefined = root.members.get('tools');
 
 function childOf({ members }: GuardedNode, name: string): GuardedNode {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -227,5 +249,5 @@ function childOf({ members }: GuardedNode, name: string): GuardedNode {
 }
 
 function newPlace(): GuardedNode {
-  return { row: undefined, members: new Map(), elements: undefined };
+  return { row: undefined, members: new Map() };
 }

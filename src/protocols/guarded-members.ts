@@ -2,9 +2,10 @@
  * The request members that raise a call's cost or reach beyond it, for all protocols. Members
  * without a row pass.
  *
- * Paths are written in snake_case and also match camelCase. `tools[]` is every element of the list.
- * `toolTypes` match the beginning of a tool's `type`: `web_search` also matches
- * `web_search_20250305` and `openrouter:web_search`. Every top-level path is also checked inside
+ * Paths are written in snake_case and also match camelCase. `tools[]` is every element of the list;
+ * wherever a path has an object, one object, a list of them and lists of lists are all visited.
+ * `toolTypes` match the beginning of a tool's `type`, whatever its case and separators: `web_search`
+ * also matches `webSearch`, `web-search_20250305` and `openrouter:web_search`. Every top-level path is also checked inside
  * `extra_body`, which some servers merge into the body.
  */
 import type { CostMember } from '../money.ts';
@@ -29,6 +30,8 @@ interface GuardedPlaces {
   readonly isTokens?: true;
   /** An object has an effect even if it is empty. */
   readonly isSwitch?: true;
+  /** An object with `mode: "off"` has no effect. */
+  readonly hasOffMode?: true;
 }
 
 /** The table. `raises` completes the error message "`service_tier` …". */
@@ -68,16 +71,37 @@ export const guardedRows: readonly GuardedRow[] = [
     places: [
       'web_search_options',
       'web_search',
-      'search_parameters',
       'enable_search',
       'tools[].google_search',
       'tools[].google_search_retrieval',
       'tools[].enterprise_web_search',
       'tools[].web_search',
+      'tools[].exa_ai_search',
+      'tools[].parallel_ai_search',
     ],
-    toolTypes: ['web_search', 'google_search', 'x_search'],
+    toolTypes: [
+      'web_search',
+      'google_search',
+      'enterprise_web_search',
+      'exa_ai_search',
+      'parallel_ai_search',
+      'x_search',
+      'live_search',
+      'browser_search',
+      'web_browser',
+    ],
     neutral: [false],
     isSwitch: true,
+  },
+  {
+    row: 'web_search',
+    class: 'cost',
+    raises: 'searches the web for a fee',
+    places: ['search_parameters'],
+    neutral: [false],
+    isSwitch: true,
+    // For xAI, whose search has no other way to be off.
+    hasOffMode: true,
   },
   {
     row: 'web_fetch',
@@ -161,6 +185,16 @@ export const guardedRows: readonly GuardedRow[] = [
     places: ['fallbacks', 'fallback_models', 'context_window_fallbacks'],
   },
   { row: 'models', class: 'reach', raises: 'names other models', places: ['models'] },
+  {
+    row: 'models',
+    class: 'reach',
+    raises: 'names other models',
+    places: [
+      'generation_config.routing_config.manual_mode',
+      'generation_config.routing_config.auto_mode',
+    ],
+    isSwitch: true,
+  },
   { row: 'route', class: 'reach', raises: 'chooses other models', places: ['route'] },
   {
     row: 'provider',
@@ -214,7 +248,13 @@ export const guardedRows: readonly GuardedRow[] = [
     class: 'reach',
     raises: 'searches property of the upstream account',
     places: ['data_sources', 'tools[].file_search', 'tools[].retrieval'],
-    toolTypes: ['file_search', 'retrieval'],
+    toolTypes: [
+      'file_search',
+      'retrieval',
+      'collections_search',
+      'document_library',
+      'attachment_search',
+    ],
     isSwitch: true,
   },
   {

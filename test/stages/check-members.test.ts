@@ -18,6 +18,11 @@ function native(members: object): Asked {
   return { path: '/v1beta/models/native:generateContent', body: { contents, ...members } };
 }
 
+/** A tool that runs at Moonshot. */
+function builtin(name: string): object {
+  return { type: 'builtin_function', function: { name } };
+}
+
 const cost: readonly Case[] = [
   ['service_tier', chat({ service_tier: 'priority' })],
   ['serviceTier', native({ serviceTier: 'PRIORITY' })],
@@ -33,12 +38,24 @@ const cost: readonly Case[] = [
   ['tools[0].googleSearchRetrieval', native({ tools: [{ googleSearchRetrieval: {} }] })],
   ['tools[0].urlContext', native({ tools: [{ urlContext: {} }] })],
   ['tools[0].googleMaps', native({ tools: [{ googleMaps: {} }] })],
+  ['tools.googleSearch', native({ tools: { googleSearch: {} } })],
+  ['tools.google_search', native({ tools: { google_search: {} } })],
+  ['tools.urlContext', native({ tools: { urlContext: {} } })],
+  ['tools[0][0].googleSearch', native({ tools: [[{ googleSearch: {} }]] })],
+  ['tools[0].exaAiSearch', native({ tools: [{ exaAiSearch: {} }] })],
+  ['tools[0].parallel_ai_search', native({ tools: [{ parallel_ai_search: {} }] })],
   ['tools[0].codeExecution', native({ tools: [{ codeExecution: {} }] })],
   ['tools[0].type', chat({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] })],
   ['tools[0].type', chat({ tools: [{ type: 'openrouter:web_search' }] })],
   ['tools[1].type', chat({ tools: [{ type: 'function' }, { type: 'image_generation' }] })],
   ['tools[0].type', chat({ tools: [{ type: 'maps' }] })],
   ['tools[0].type', chat({ tools: [{ type: 'webSearch' }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'web-search' }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'browser_search' }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'live_search' }] })],
+  ['tools[0].type', chat({ tools: [builtin('$web_search')] })],
+  ['tools[0].type', chat({ tools: [builtin('$other')] })],
+  ['tools[0][0].type', chat({ tools: [[{ type: 'web_search' }]] })],
   ['reasoning[0].max_tokens', chat({ reasoning: [{ max_tokens: 101 }] })],
   ['thinking[0].budget_tokens', chat({ thinking: [{ budget_tokens: 50_000 }] })],
   ['image_config[0].image_size', chat({ image_config: [{ image_size: '4K' }] })],
@@ -83,6 +100,11 @@ const reach: readonly Case[] = [
   ['mcp_servers', chat({ mcp_servers: [{ url: 'https://evil.example' }] })],
   ['tools[0].type', chat({ tools: [{ type: 'mcp', server_url: 'https://evil.example' }] })],
   ['tools[0].mcpServers', native({ tools: [{ mcpServers: [{ name: 'a' }] }] })],
+  ['tools.mcpServers', native({ tools: { mcpServers: [{ name: 'a' }] } })],
+  ['tools.retrieval', native({ tools: { retrieval: { vertexAiSearch: {} } } })],
+  ['messages[0].content[0][0].file.file_id', part([{ type: 'file', file: { file_id: 'file-1' } }])],
+  ['generationConfig.routingConfig.manualMode', routed({ manualMode: { modelName: 'a' } })],
+  ['generationConfig.routingConfig.auto_mode', routed({ auto_mode: {} })],
   ['tools[0].fileSearch', native({ tools: [{ fileSearch: {} }] })],
   ['tools[0].type', chat({ tools: [{ type: 'file_search', vector_store_ids: ['v'] }] })],
   ['data_sources', chat({ data_sources: [{ type: 'azure_search' }] })],
@@ -93,6 +115,10 @@ const reach: readonly Case[] = [
   ['extra_body.models', chat({ extra_body: { models: ['other-model'] } })],
   ['models', { ...chat(), body: escaped() }],
 ];
+
+function routed(routingConfig: object): Asked {
+  return native({ generationConfig: { routingConfig } });
+}
 
 function part(one: object): Asked {
   return chat({ messages: [{ role: 'user', content: [one] }] });
@@ -191,12 +217,22 @@ describe('a member that reaches beyond the call', () => {
     ['models', chat({ models: ['a', 'b'] })],
     ['fallbacks', chat({ fallbacks: [{ model: 'a' }] })],
     ['advisor', chat({ tools: [{ type: 'advisor_20260301', model: 'a' }] })],
+    ['models', routed({ manualMode: { modelName: 'a' } })],
   ])('%s is accepted for the models that the record lists, and no others', async (row, asked) => {
     expect(await statusOf(asked, { allow: { [row]: { models: ['a', 'b'] } } })).toBe(200);
     expect(await refusalOf(asked, { allow: { [row]: { models: ['b'] } } })).toMatchObject({
       status: 400,
     });
   });
+});
+
+it('a list of models with an element that names none is not among the models listed', async () => {
+  const allow = { fallbacks: { models: ['a'] } };
+
+  for (const other of [{}, { models: ['b'] }, null, 7]) {
+    const asked = chat({ fallbacks: [{ model: 'a' }, other] });
+    expect(await refusalOf(asked, { allow })).toMatchObject({ status: 400 });
+  }
 });
 
 it.each(
