@@ -12,8 +12,9 @@ import { UpstreamError } from '../errors.ts';
 import { items, type JsonValue } from '../json.ts';
 import { noUsage, type Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
-import { charsPerAudioToken, contentTokens, imageTokens } from './content-count.ts';
+import { contentTokens } from './content-count.ts';
 import type { Dialect } from './dialect.ts';
+import { charsPerAudioToken, imageTokens, labelBytes } from './reply-content.ts';
 import type { Frame } from './stream-format.ts';
 import { usageFloor } from './stream-usage.ts';
 import {
@@ -216,7 +217,7 @@ function bytesOf(event: ContentEvent): number {
     case 'tool_arguments':
       return Buffer.byteLength(event.text);
     case 'tool_begin':
-      return Buffer.byteLength(event.arguments);
+      return labelBytes(event.name) + Buffer.byteLength(event.arguments);
     default:
       return 0;
   }

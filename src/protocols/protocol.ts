@@ -131,11 +131,6 @@ export interface RelayRules {
     channel: Pick<Channel, 'capabilities'>,
     counted: () => number,
   ): Usage | undefined;
-  /**
-   * The estimated tokens of a whole reply's parts that are not text: media, and tool calls if they
-   * are not text.
-   */
-  partTokens(reply: JsonValue): number;
 }
 
 /** The route of a call: its protocol, and the properties from its path. */

@@ -1,7 +1,7 @@
 /** Computes what a call is charged, and what it cost the operator. */
 import type { Call } from '../call.ts';
 import type { ChargeRule } from '../charge-policy.ts';
-import { imageTokens } from '../dialects/content-count.ts';
+import { imageTokens } from '../dialects/reply-content.ts';
 import type { Nanos, Usage } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ChargeBasis } from '../ports/quota-store.ts';

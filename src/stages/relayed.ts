@@ -5,7 +5,7 @@
  */
 import { spliceMembers } from '../bytes/body/splice.ts';
 import type { Call, PromptSize } from '../call.ts';
-import { documentTokens } from '../dialects/content-count.ts';
+import { replyTokens } from '../dialects/content-count.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { RelayRules } from '../protocols/protocol.ts';
@@ -73,7 +73,7 @@ function judge(
   // anything.
   const reason = rules.invalidReplyReason(found.reply, call);
   if (reason !== undefined) return { kind: 'bad', reason };
-  const counted = (): number => documentTokens(bytes) + rules.partTokens(found.reply);
+  const counted = (): number => replyTokens(found.reply);
   const usage = rules.readUsage(found.reply, channel, counted);
   return usage?.outputTokens
     ? { kind: 'whole', bytes, usage }

@@ -2,9 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   type ContentCount,
+  contentCount,
   documentTokens,
-  geminiContentCount,
-  openaiContentCount,
 } from '../../src/dialects/content-count.ts';
 import { lastValueOf } from '../../src/dialects/last-value.ts';
 import type { JsonValue } from '../../src/json.ts';
@@ -165,12 +164,12 @@ describe('Gemini’s usage', () => {
 });
 
 describe('the content of a reply without usage is counted', () => {
-  const counts = (add: (count: ContentCount) => void, make = openaiContentCount): number => {
-    const count = make();
+  const counts = (add: (count: ContentCount) => void): number => {
+    const count = contentCount();
     add(count);
     return count.tokens();
   };
-  const chunk = (delta: JsonValue) => `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`;
+  const chunk = (delta: JsonValue) => ({ choices: [{ delta }] });
   const x = (bytes: number) => 'x'.repeat(bytes);
 
   it.each<[string, JsonValue, number]>([
@@ -195,15 +194,19 @@ describe('the content of a reply without usage is counted', () => {
     ['an escape as the character it encodes', { content: '"\\\n'.repeat(10) }, 12],
     ['member names inside a text as text', { content: `"content":"${x(88)}"` }, 40],
   ])('%s', (_, delta, tokens) => {
-    const wire = Buffer.from(chunk(delta)).toString('latin1');
-    expect(counts((count) => count.add(wire))).toBe(tokens);
+    expect(counts((count) => count.add(chunk(delta)))).toBe(tokens);
   });
 
   it('equally with and without escapes of non-ASCII characters', () => {
-    const plain = JSON.stringify({ content: 'é漢😀' });
-    const escaped = '{"content":"\\u00e9\\u6f22\\ud83d\\ude00"}';
-    const texts = [plain, escaped].map((text) => Buffer.from(text).toString('latin1'));
-    expect(texts.map((text) => counts((count) => count.add(text)))).toEqual([4, 4]);
+    const texts = ['é漢😀', '\\u00e9\\u6f22\\ud83d\\ude00'].map((text) =>
+      Buffer.from(text).toString('latin1'),
+    );
+    expect(
+      texts.map((text) => counts((count) => count.addString(text, 0, text.length, ''))),
+    ).toEqual([4, 4]);
+    expect(counts((count) => count.add(chunk({ content: 'é漢😀' })))).toBe(4);
+    const halves = ['é漢\ud83d', '\ude00'].map((content) => chunk({ content }));
+    expect(counts((count) => count.add(halves))).toBe(4);
   });
 
   it('equally in many events and in one', () => {
@@ -216,8 +219,7 @@ describe('the content of a reply without usage is counted', () => {
 
   it('in Gemini’s text and thoughts', () => {
     const parts = [{ text: x(50), thought: true }, { text: x(50) }];
-    const event = JSON.stringify({ candidates: [{ content: { parts } }] });
-    expect(counts((count) => count.add(event), geminiContentCount)).toBe(40);
+    expect(counts((count) => count.add({ candidates: [{ content: { parts } }] }))).toBe(40);
   });
 
   it('up to the point where a document was cut off', () => {

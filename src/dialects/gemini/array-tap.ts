@@ -6,7 +6,7 @@ import { closeBracket } from '../../bytes/json/text.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage } from '../../money.ts';
-import { geminiContentCount } from '../content-count.ts';
+import { contentCount } from '../content-count.ts';
 import { streamUsage } from '../stream-usage.ts';
 import {
   brokenReply,
@@ -16,13 +16,13 @@ import {
   type StreamTap,
 } from '../tap.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
-import { hasContentOrFinish, isBlockedPrompt, isReplyEvent, partTokens } from './event.ts';
+import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './event.ts';
 import { geminiUsageReader } from './reply-usage.ts';
 
 /** Creates the tap of one reply. */
 export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
-  const counted = geminiContentCount();
+  const counted = contentCount();
   const bounds = byteBounds();
   const known = streamUsage(geminiUsageReader);
   let failure: FailureReport | undefined;
@@ -42,8 +42,7 @@ export function geminiArrayTap(): StreamTap {
     const element = elementIn(piece);
     failure = geminiInBandFailure(element ?? null) ?? faultOf(element);
     if (failure !== undefined || element === undefined) return false;
-    counted.add(asBuffer(piece).toString('latin1'));
-    counted.addTokens(partTokens(element));
+    counted.add(element);
     const isContent = hasContentOrFinish(element);
     begun ||= isContent;
     if (isContent) contentEvents += 1;

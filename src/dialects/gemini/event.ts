@@ -1,7 +1,5 @@
 /** Inspects single parsed events of a native stream. */
-import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { charsPerAudioToken, contentTokens, imageTokens } from '../content-count.ts';
 import { isFilled } from '../is-filled.ts';
 
 const replyMembers = [
@@ -42,29 +40,4 @@ export function isBlockedPrompt(event: JsonValue): boolean {
 
 function isNonEmptyString(value: JsonValue | undefined): boolean {
   return typeof value === 'string' && value !== '';
-}
-
-/**
- * Estimates the tokens of tool calls and media, which the text search of the content count misses.
- */
-export function partTokens(reply: JsonValue): number {
-  let tokens = 0;
-  const events = Array.isArray(reply) ? items(reply) : [reply];
-  for (const candidate of events.flatMap((event) => items(member(event, 'candidates')))) {
-    for (const part of items(member(member(candidate, 'content'), 'parts'))) {
-      const args = member(member(part, 'functionCall'), 'args');
-      if (args !== undefined) tokens += contentTokens(Buffer.byteLength(jsonText(args)));
-      const media = member(part, 'inlineData');
-      if (media !== undefined) tokens += mediaTokens(media);
-    }
-  }
-  return tokens;
-}
-
-function mediaTokens(media: JsonValue): number {
-  const [mimeType, data] = [member(media, 'mimeType'), member(media, 'data')];
-  const isAudio = typeof mimeType === 'string' && mimeType.startsWith('audio/');
-  return isAudio && typeof data === 'string'
-    ? Math.ceil(data.length / charsPerAudioToken)
-    : imageTokens;
 }

@@ -17,7 +17,7 @@ import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage } from '../../money.ts';
 import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
-import { geminiContentCount } from '../content-count.ts';
+import { contentCount } from '../content-count.ts';
 import { lastValueOf } from '../last-value.ts';
 import {
   brokenReply,
@@ -28,7 +28,8 @@ import {
 } from '../tap.ts';
 import { unframedText } from '../unframed-text.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
-import { isReplyEvent, partTokens, hasContentOrFinish as saysSomethingIn } from './event.ts';
+import { isReplyEvent, hasContentOrFinish as saysSomethingIn } from './event.ts';
+import { plainTexts } from './plain-events.ts';
 import { isLastUsageComplete, newUsageTracker } from './usage-tracker.ts';
 
 // Marks of rare events. Names quoted in the text of a reply are escaped and don't match.
@@ -53,7 +54,7 @@ const closeBrace = 0x7d;
  */
 export function geminiStreamTap(candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
-  const counted = geminiContentCount();
+  const counted = contentCount();
   const bounds = byteBounds();
   const usageTracker = newUsageTracker();
   const ends = candidates > 1 ? candidateEnds() : undefined;
@@ -77,18 +78,24 @@ export function geminiStreamTap(candidates: number): StreamTap {
 
   const isComplete = (): boolean => isOver || ends?.allEnded() === true;
 
+  /** Counts events that have nothing but text; returns false if there are others. */
+  const addPlain = (text: string): boolean => {
+    const strings = plainTexts(text);
+    if (strings === undefined) return false;
+    for (const { start, end } of strings) counted.addString(text, start, end, '');
+    return true;
+  };
+
   /** Processes an event that is passed on as `bytes`, a single line of data. */
   const take = (bytes: Buffer, document: JsonValue | undefined): void => {
     const text = bytes.toString('latin1');
-    let isContent = counted.add(text);
+    const isPlain = addPlain(text);
+    const parsed = isPlain ? undefined : (document ?? documentsIn(bytes)[0] ?? null);
+    let isContent = isPlain || (parsed !== undefined && counted.add(parsed));
     isOver ||= lastMark.test(text);
     isBlocked ||= isOver && !begun && !isContent && blockMark.test(text);
     if (ends !== undefined) noteEnds(bytes, ends);
-    if (!isContent || hasOtherParts(text)) {
-      const parsed = document ?? documentsIn(bytes)[0] ?? null;
-      isContent ||= saysSomethingIn(parsed);
-      counted.addTokens(partTokens(parsed));
-    }
+    isContent ||= saysSomethingIn(parsed ?? null);
     if (isContent) begin();
     bounds.add(bytes.length, isContent);
     const usageAt = lastValueOf(bytes, usageName);
@@ -133,7 +140,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     const text = bytes.toString('latin1');
     const isPlain = isGoogleFramed(bytes, text) && !errorMark.test(text);
     if (!isPlain) return reframe(block);
-    if (ends === undefined && !hasOtherParts(text) && takeAll(bytes, text)) return block;
+    if (ends === undefined && takeAll(bytes, text)) return block;
     for (let at = 0; at < bytes.length; ) {
       const lineEnd = bytes.indexOf(lineFeed, at);
       const end = lineEnd + (bytes[lineEnd + 1] === carriageReturn ? 3 : 2);
@@ -153,7 +160,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     const usage = text.slice(text.indexOf('{', usageAt));
     // Content after the last usage has to be counted separately.
     if (usage.includes(dataMark) || !isLastUsageComplete(text, usage)) return false;
-    if (!counted.add(text)) return false;
+    if (!addPlain(text)) return false;
     isOver ||= text.includes(endName) && lastMark.test(text);
     begin();
     bounds.add(bytes.length, true);
@@ -235,14 +242,6 @@ function eventFailure(
     data === undefined || unframedText === '' ? undefined : parseBounded(unframedText);
   const failure = geminiInBandFailure(document ?? null) ?? geminiInBandFailure(unframed ?? null);
   return failure ?? (name === 'error' ? geminiFailure(502, Buffer.from(data ?? '')) : undefined);
-}
-
-/**
- * Whether the events may have tool calls or media. The searched endings begin with rare letters,
- * because a text search skips from one first letter to the next.
- */
-function hasOtherParts(text: string): boolean {
-  return text.includes('Call"') || text.includes('Data"');
 }
 
 /**

@@ -2,20 +2,24 @@
  * Recognises events of a chat stream that differ from an earlier one only in their content, as
  * nearly all do. The earlier event was parsed, so a few comparisons are enough for the others.
  */
-import { parseBounded } from '../../bounded-json.ts';
-import { isJsonObject } from '../../json.ts';
-import { singleContent, stringEnd } from '../content-count.ts';
+import type { JsonObject } from '../../json.ts';
+import { singleContent } from '../content-count.ts';
+import { stringEnd } from '../json-strings.ts';
 
 /** A template that is learnt from one event. */
 export interface EventTemplate {
   /** Returns the end of the event that starts at `at`, or -1 if it does not match. */
   match(text: string, at: number): number;
-  /** Position of the content member in the event matched last, and the start of its content. */
-  readonly memberAt: number;
+  /** Where the content of the event matched last starts and ends. */
   readonly start: number;
   readonly contentEnd: number;
-  /** Learns from the last of these whole events, given as latin1, if it is suitable. */
-  learn(events: string): void;
+  /** The member that holds the content if it is reasoning, else ''. */
+  readonly reasoning: string;
+  /**
+   * Learns from the last of these whole events, given as latin1 with its document, if it has one
+   * content string and nothing else that a model wrote.
+   */
+  learn(events: string, last: JsonObject | undefined): void;
 }
 
 /** The constant parts of an event. */
@@ -26,8 +30,8 @@ interface Pattern {
   readonly middle: string;
   /** The text after the padding; empty if there is no padding. */
   readonly end: string;
-  /** The distance from the content member to its content. */
-  readonly distance: number;
+  /** The member that holds the content if it is reasoning, else ''. */
+  readonly reasoning: string;
 }
 
 /** OpenAI pads its events with random text, so that their length does not reveal their content. */
@@ -45,7 +49,7 @@ export function eventTemplate(): EventTemplate {
 
   const match = (text: string, at: number): number => {
     if (pattern === undefined) return -1;
-    const { head, middle, end, distance } = pattern;
+    const { head, middle, end, reasoning } = pattern;
     const start = at + head.length;
     // Comparing with `===` is four times as fast as `startsWith`, which compares each character.
     if (text.slice(at, start) !== head) return -1;
@@ -58,20 +62,21 @@ export function eventTemplate(): EventTemplate {
     // A line break inside a string would end the event early.
     if (text.indexOf('\n', start) !== eventEnd - 2) return -1;
     misses = 0;
-    template.memberAt = start - distance;
+    template.reasoning = reasoning;
     template.start = start;
     template.contentEnd = contentEnd;
     return eventEnd;
   };
 
-  const learn = (events: string): void => {
+  const learn = (events: string, last: JsonObject | undefined): void => {
     if (misses >= maxMisses || !events.endsWith('}\n\n')) return;
     misses += 1;
     const before = events.lastIndexOf('\n\n', events.length - 3);
     const event = before === -1 ? events : events.slice(before + 2);
-    const content = event.startsWith('data:') ? singleContent(event) : undefined;
-    if (content === undefined || !isJsonObject(parseBounded(event.slice('data:'.length)))) return;
-    const { at, start } = content;
+    const isData = event.startsWith('data:') && last !== undefined;
+    const content = isData ? singleContent(event, last) : undefined;
+    if (content === undefined) return;
+    const { start, reasoning } = content;
     const contentEnd = stringEnd(event, start);
     const paddingAt = event.indexOf(padding, contentEnd);
     const paddingStart = paddingAt === -1 ? event.length : paddingAt + padding.length;
@@ -80,10 +85,10 @@ export function eventTemplate(): EventTemplate {
       head: event.slice(0, start),
       middle: event.slice(contentEnd, paddingStart),
       end: event.slice(paddingEnd),
-      distance: start - at,
+      reasoning,
     };
   };
 
-  const template = { match, learn, memberAt: 0, start: 0, contentEnd: 0 };
+  const template = { match, learn, start: 0, contentEnd: 0, reasoning: '' };
   return template;
 }

@@ -16,7 +16,7 @@ import {
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { candidateEnds } from '../candidate-ends.ts';
-import { openaiContentCount } from '../content-count.ts';
+import { contentCount } from '../content-count.ts';
 import { streamUsage } from '../stream-usage.ts';
 import {
   brokenReply,
@@ -26,7 +26,7 @@ import {
   type StreamTap,
 } from '../tap.ts';
 import { unframedText } from '../unframed-text.ts';
-import { hasContentOrFinish, hasFinished, mediaTokens } from './chunk.ts';
+import { hasContentOrFinish, hasFinished } from './chunk.ts';
 import { openaiErrorText, openaiEventFailure } from './errors.ts';
 import { eventTemplate } from './event-template.ts';
 import { plainEnd } from './plain-events.ts';
@@ -64,7 +64,7 @@ export interface OpenaiStreamOptions {
 export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const { stripUsage, candidates, reasoningOutside } = options;
   const cutter = eventCutter(maxEventBytes);
-  const counted = openaiContentCount();
+  const counted = contentCount();
   const bounds = byteBounds();
   const ends = candidates > 1 ? candidateEnds() : undefined;
   const usageSoFar = streamUsage(openaiUsageReader(reasoningOutside));
@@ -114,8 +114,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
 
   const acceptChunk = (event: SseEvent, document: JsonObject): Uint8Array | undefined => {
     const choices = items(member(document, 'choices'));
-    const hasContent = counted.add(asBuffer(event.raw).toString('latin1'));
-    counted.addTokens(hasContent ? 0 : mediaTokens(document));
+    const hasContent = counted.add(document);
     recordFinish(choices);
     const hasContentOrEnd = hasContent || hasContentOrFinish(document);
     if (hasContentOrEnd) begin();
@@ -164,10 +163,10 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     const start = firstMatch === -1 ? plain : eventStart(block, matched + firstMatch);
     if (start > matched) {
       const plainEvents = unmatched.slice(0, start - matched);
-      const areAllObjects = areObjects(plainEvents);
+      const documents = objectsIn(asBuffer(block).toString('utf8', matched, start));
       // A role chunk looks like a plain event, too.
-      if (!areAllObjects || !counted.add(plainEvents)) return inspect(block, matched);
-      template.learn(plainEvents);
+      if (documents === undefined || !counted.add(documents)) return inspect(block, matched);
+      template.learn(plainEvents, documents.at(-1));
       begin();
       bounds.add(start - matched, true);
     }
@@ -178,7 +177,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const passMatching = (text: string): number => {
     let at = 0;
     for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
-      counted.addString(text, template.memberAt, template.start, template.contentEnd);
+      counted.addString(text, template.start, template.contentEnd, template.reasoning);
       at = end;
     }
     if (at > 0) {
@@ -259,11 +258,16 @@ function badDataFailure(
   return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
 }
 
-/** Returns whether the data of each of these plain events is an object. */
-function areObjects(events: string): boolean {
-  return events
-    .split('\n')
-    .every((line) => line.length <= 1 || isJsonObject(parseBounded(line.slice('data:'.length))));
+/** Returns the documents of these plain events; undefined if one is not an object. */
+function objectsIn(events: string): readonly JsonObject[] | undefined {
+  const objects: JsonObject[] = [];
+  for (const line of events.split('\n')) {
+    if (line.length <= 1) continue;
+    const document = parseBounded(line.slice('data:'.length));
+    if (!isJsonObject(document)) return undefined;
+    objects.push(document);
+  }
+  return objects;
 }
 
 /** Returns the start of the first match in the text, -1 if there is none. */

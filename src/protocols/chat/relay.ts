@@ -7,7 +7,6 @@ import { findMember } from '../../bytes/json/read/members.ts';
 import type { Call } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
-import { mediaTokens } from '../../dialects/openai/chunk.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { openaiStreamTap } from '../../dialects/openai/stream-tap.ts';
 import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
@@ -40,7 +39,6 @@ export const chatRelay: RelayRules = {
   invalidReplyReason: (reply) =>
     Array.isArray(member(reply, 'choices')) ? undefined : 'upstream_protocol_error',
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
-  partTokens: mediaTokens,
 };
 
 /**

@@ -25,7 +25,6 @@ export const imagesRelay: RelayRules = {
   invalidReplyReason,
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
   // Images are charged by number, not by tokens.
-  partTokens: () => 0,
 };
 
 /** Every image must be Base64: a URL is never fetched and never passed on. */

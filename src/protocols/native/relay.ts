@@ -9,7 +9,6 @@ import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
 import { geminiArrayTap } from '../../dialects/gemini/array-tap.ts';
 import { geminiInBandFailure, isGeminiReply } from '../../dialects/gemini/errors.ts';
-import { partTokens } from '../../dialects/gemini/event.ts';
 import { placeholderSignature } from '../../dialects/gemini/placeholder-signature.ts';
 import { resourceName } from '../../dialects/gemini/resource.ts';
 import { geminiStreamTap } from '../../dialects/gemini/stream-tap.ts';
@@ -41,7 +40,6 @@ export const nativeRelay: RelayRules = {
     return isReply ? undefined : 'upstream_protocol_error';
   },
   readUsage: (reply, _channel, counted) => geminiUsage(reply, counted),
-  partTokens,
 };
 
 /** The path decides; if the body names the model too, it must be the same name upstream. */

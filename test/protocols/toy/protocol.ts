@@ -77,7 +77,6 @@ export const toyProtocol: Protocol = {
     invalidReplyReason: (reply) =>
       typeof member(reply, 'says') === 'string' ? undefined : 'upstream_protocol_error',
     readUsage: (reply) => usageOf(member(reply, 'spent')),
-    partTokens: () => 0,
   },
   codecs: {
     content: {
