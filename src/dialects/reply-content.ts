@@ -12,6 +12,7 @@ import {
   type JsonValue,
   member,
 } from '../json.ts';
+import { isFilled } from './is-filled.ts';
 
 /** Tokens that Google counts for one generated image. */
 export const imageTokens = 1_290;
@@ -67,6 +68,7 @@ export function labelBytes(text: string): number {
 
 /** The tokens of an image or of audio in Base64. */
 export function mediaTokens(mimeType: string, data: string): number {
+  if (data === '') return 0;
   return mimeType.startsWith('audio/') ? Math.ceil(data.length / charsPerAudioToken) : imageTokens;
 }
 
@@ -76,12 +78,17 @@ function addMessage(message: JsonValue | undefined, sink: ContentSink): void {
     if (message !== undefined) addValue(message, '', sink);
     return;
   }
-  for (const [name, value] of Object.entries(message))
-    addMember(name, value, {
-      reasoning: reasoningName.test(name) ? name : '',
-      sink,
-      add: (inner, reasoning) => addValue(inner, reasoning, sink),
-    });
+  for (const [name, value] of Object.entries(message)) {
+    // These are all that nearly every event has.
+    if (value === null || name === 'role') continue;
+    if (name === 'content' && typeof value === 'string') addText(value, '', sink);
+    else
+      addMember(name, value, {
+        reasoning: reasoningName.test(name) ? name : '',
+        sink,
+        add: (inner, reasoning) => addValue(inner, reasoning, sink),
+      });
+  }
 }
 
 interface Walk {
@@ -95,7 +102,7 @@ function addValue(start: JsonValue, reasoning: string, sink: ContentSink): void 
   const pending: JsonValue[] = [start];
   const walk: Walk = { reasoning, sink, add: (inner) => pending.push(inner) };
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
-    if (typeof value === 'string') addText(value, walk);
+    if (typeof value === 'string') addText(value, reasoning, sink);
     else if (isJsonNumber(value)) sink.addBytes(jsonText(value).length, reasoning);
     else if (Array.isArray(value)) for (const inner of items(value)) pending.push(inner);
     else if (isJsonObject(value)) addObject(value, walk);
@@ -122,9 +129,14 @@ function addMember(name: string, value: JsonValue, walk: Walk): void {
   else if (jsonMembers.has(name) && typeof value === 'object' && value !== null)
     sink.addBytes(utf8Bytes(jsonText(value)), reasoning);
   else if (name === 'audio' && isJsonObject(value)) addAudio(value, walk);
-  else if (name === 'image_url' || name === 'b64_json') sink.addTokens(imageTokens);
-  else if (name === 'images' && Array.isArray(value)) sink.addTokens(value.length * imageTokens);
+  else if (name === 'image_url' || name === 'b64_json') sink.addTokens(imagesIn([value]));
+  else if (name === 'images' && Array.isArray(value)) sink.addTokens(imagesIn(items(value)));
   else walk.add(value, reasoning);
+}
+
+/** Each value is one image, unless it is an empty placeholder. */
+function imagesIn(images: readonly JsonValue[]): number {
+  return images.filter(isFilled).length * imageTokens;
 }
 
 /** Audio of a chat message has no media type. */
@@ -134,7 +146,7 @@ function addAudio(audio: JsonObject, { reasoning, add, sink }: Walk): void {
   add(rest, reasoning);
 }
 
-function addText(text: string, { reasoning, sink }: Walk): void {
+function addText(text: string, reasoning: string, sink: ContentSink): void {
   const mimeType = text.startsWith('data:') ? dataUrl.exec(text)?.[1] : undefined;
   if (mimeType === undefined) sink.addBytes(utf8Bytes(text), reasoning);
   else sink.addTokens(mediaTokens(mimeType, text));

@@ -55,6 +55,7 @@ const closeBrace = 0x7d;
 export function geminiStreamTap(candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const counted = contentCount();
+  const textsOf = plainTexts();
   const bounds = byteBounds();
   const usageTracker = newUsageTracker();
   const ends = candidates > 1 ? candidateEnds() : undefined;
@@ -80,7 +81,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
 
   /** Counts events that have nothing but text; returns false if there are others. */
   const addPlain = (text: string): boolean => {
-    const strings = plainTexts(text);
+    const strings = textsOf(text);
     if (strings === undefined) return false;
     for (const { start, end } of strings) counted.addString(text, start, end, '');
     return true;
