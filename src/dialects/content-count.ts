@@ -2,9 +2,10 @@
  * Counts the content of a reply for which the upstream reports no usage: the bytes of what the
  * model generated, without the JSON and the framing around them.
  */
+import { parseBounded } from '../bounded-json.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import { parseEvents } from '../bytes/sse.ts';
-import { type JsonValue, parseJson } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import { closedJson } from './closed-json.ts';
 import { stringEnd, unescapedBytes } from './json-strings.ts';
 import { addReplyContent } from './reply-content.ts';
@@ -106,13 +107,13 @@ export function documentTokens(bytes: Uint8Array): number {
   // Neither an image reply of 48 MB nor a page of HTML has to be parsed.
   if (!contentMarks.some((mark) => buffer.includes(mark))) return 0;
   const text = buffer.toString('utf8');
-  const document = parseJson(text) ?? parseJson(closedJson(text));
+  const document = parseBounded(text) ?? parseBounded(closedJson(text));
   const count = contentCount();
   if (document !== undefined) count.add(document);
   else
     for (const { data } of parseEvents(bytes))
       count.add(
-        data === undefined ? null : (parseJson(data) ?? parseJson(closedJson(data)) ?? null),
+        data === undefined ? null : (parseBounded(data) ?? parseBounded(closedJson(data)) ?? null),
       );
   return count.tokens();
 }
