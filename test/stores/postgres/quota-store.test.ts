@@ -268,7 +268,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
 
     expect(found).toMatchObject({
       ok: false,
-      problems: [expect.stringContaining('only reads'), expect.stringContaining('synchronous')],
+      problems: [expect.stringContaining('read-only'), expect.stringContaining('synchronous')],
     });
   });
 });
