@@ -1,12 +1,11 @@
 /**
  * The request members that raise a call's cost or reach beyond it, for all protocols. Members
- * without a row pass.
- *
- * Paths are written in snake_case and also match camelCase. `tools[]` is every element of the list;
- * wherever a path has an object, one object, a list of them and lists of lists are all visited.
- * `toolTypes` match the beginning of a tool's `type`, whatever its case and separators: `web_search`
- * also matches `webSearch`, `web-search_20250305` and `openrouter:web_search`. Every top-level path is also checked inside
- * `extra_body`, which some servers merge into the body.
+ * without a row pass. Paths are written in snake_case and also match camelCase. `tools[]` is
+ * every element of the list; wherever a path has an object, one object, a list of them and lists
+ * of lists are all visited. `toolTypes` match the beginning of a tool's `type`, whatever its case
+ * and separators: `web_search` also matches `webSearch`, `web-search_20250305` and
+ * `openrouter:web_search`. Every top-level path is also checked inside `extra_body`, which some
+ * servers merge into the body.
  */
 import type { CostMember } from '../money.ts';
 import type { ReachMember } from '../ports/catalog.ts';
