@@ -67,7 +67,7 @@ export function labelBytes(text: string): number {
 }
 
 /** The tokens of an image or of audio in Base64. */
-export function mediaTokens(mimeType: string, data: string): number {
+function mediaTokens(mimeType: string, data: string): number {
   if (data === '') return 0;
   return mimeType.startsWith('audio/') ? Math.ceil(data.length / charsPerAudioToken) : imageTokens;
 }
@@ -153,7 +153,7 @@ function addText(text: string, reasoning: string, sink: ContentSink): void {
 }
 
 /** Half a surrogate pair, which an event may end with, is two bytes. */
-export function utf8Bytes(text: string): number {
+function utf8Bytes(text: string): number {
   const bytes = Buffer.byteLength(text);
   if (bytes === text.length) return bytes;
   return bytes - (text.match(/\p{Surrogate}/gu)?.length ?? 0);
