@@ -12,10 +12,12 @@ export function closedJson(text: string): string {
     const sign = mark[0];
     if (sign === '"') {
       const end = stringEnd(text, at + 1);
+      const isText = isValue(text, at, open.at(-1));
       if (end === text.length) {
-        const isCutValue = isValue(text, at, open.at(-1));
-        return (isCutValue ? closedString(text) : text.slice(0, whole)) + closing(open);
+        return (isText ? closedString(text) : text.slice(0, whole)) + closing(open);
       }
+      // The text may end right behind the value, before the comma or bracket that follows it.
+      if (isText) whole = end + 1;
       marks.lastIndex = end + 1;
       continue;
     }
