@@ -5,6 +5,7 @@
  */
 import { parseExactly } from './exact-numbers.ts';
 import { type JsonValue, parseJson } from './json.ts';
+import { stringEnd } from './json-strings.ts';
 
 /**
  * Limits of one document. The largest real replies have 20 logprobs for each of 16,384 tokens: 2.8
@@ -41,7 +42,7 @@ function exceedsLimits(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === quote) {
-      at = stringEnd(text, at);
+      at = stringEnd(text, at + 1);
     } else if (code === comma) {
       values += 1;
     } else if (code === openBrace || code === openBracket) {
@@ -57,22 +58,9 @@ function exceedsLimits(text: string): boolean {
   return false;
 }
 
-/** The offset of the closing quote; the end of the text if there is none. */
-function stringEnd(text: string, start: number): number {
-  let end = start;
-  for (;;) {
-    end = text.indexOf('"', end + 1);
-    if (end === -1) return text.length;
-    let first = end;
-    while (text.charCodeAt(first - 1) === backslash) first -= 1;
-    if ((end - first) % 2 === 0) return end;
-  }
-}
-
 const quote = 0x22;
 const comma = 0x2c;
 const openBracket = 0x5b;
-const backslash = 0x5c;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;

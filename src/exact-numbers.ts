@@ -12,6 +12,7 @@ import {
   parseJson,
   sourceText,
 } from './json.ts';
+import { stringEnd } from './json-strings.ts';
 
 /**
  * As {@link parseJson}, but a number that a double would change becomes an {@link ExactNumber}.
@@ -128,7 +129,7 @@ function withQuotedNumbers(text: string): string | undefined {
   while (at < text.length) {
     const code = text.charCodeAt(at);
     if (code === quote) {
-      at = stringEnd(text, at);
+      at = stringEnd(text, at + 1) + 1;
     } else if (code === minus || isDigit(code)) {
       const end = numberEnd(text, at);
       const token = text.slice(at, end);
@@ -145,20 +146,7 @@ function withQuotedNumbers(text: string): string | undefined {
 }
 
 const quote = 0x22;
-const backslash = 0x5c;
 const minus = 0x2d;
-
-/** The offset after the closing quote of the string that begins at `start`. */
-function stringEnd(text: string, start: number): number {
-  let end = start;
-  for (;;) {
-    end = text.indexOf('"', end + 1);
-    if (end === -1) return text.length;
-    let first = end;
-    while (text.charCodeAt(first - 1) === backslash) first -= 1;
-    if ((end - first) % 2 === 0) return end + 1;
-  }
-}
 
 /** The offset after the number that begins at `start`. */
 function numberEnd(text: string, start: number): number {

@@ -1,5 +1,5 @@
 /** Completes JSON that was cut off, so that what arrived of it can be read. */
-import { stringEnd } from './json-strings.ts';
+import { stringEnd } from '../json-strings.ts';
 
 /** Returns the text without its last unfinished member or number, with all brackets closed. */
 export function closedJson(text: string): string {

@@ -6,8 +6,8 @@ import { parseBounded } from '../bounded-json.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import { parseEvents } from '../bytes/sse.ts';
 import type { JsonValue } from '../json.ts';
+import { stringEnd, unescapedBytes } from '../json-strings.ts';
 import { closedJson } from './closed-json.ts';
-import { stringEnd, unescapedBytes } from './json-strings.ts';
 import { addReplyContent } from './reply-content.ts';
 
 /** Tokens per byte of content. Text written by people is hardly ever denser than that. */

@@ -8,6 +8,7 @@ const layers: readonly (readonly string[])[] = [
     'src/errors.ts',
     'src/http.ts',
     'src/json.ts',
+    'src/json-strings.ts',
     'src/money.ts',
     'src/clock.ts',
     'src/random-ids.ts',

@@ -2,7 +2,7 @@
  * Recognises, without parsing them, events of a native stream in which a model wrote one text and
  * nothing else, as nearly all are.
  */
-import { stringEnd } from '../json-strings.ts';
+import { stringEnd } from '../../json-strings.ts';
 
 /** From the start of the data to the text, in each order in which Google writes the members. */
 const head = new RegExp(

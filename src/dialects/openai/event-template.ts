@@ -3,8 +3,8 @@
  * nearly all do. The earlier event was parsed, so a few comparisons are enough for the others.
  */
 import type { JsonObject } from '../../json.ts';
+import { stringEnd } from '../../json-strings.ts';
 import { singleContent } from '../content-count.ts';
-import { stringEnd } from '../json-strings.ts';
 
 /** A template that is learnt from one event. */
 export interface EventTemplate {

@@ -15,7 +15,7 @@ import {
   scriptedGateway,
 } from './adapter/scripted-gateway.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SetupCase } from './over-setups.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A running server with the adapter to test. `cleanup` must close it. */
 export interface AdapterSetup extends Cleanable {
@@ -32,10 +32,11 @@ export interface AdapterSetup extends Cleanable {
 export function adapterContract(
   start: (gateway: GatewayHandler) => MaybePromise<AdapterSetup>,
 ): readonly ContractCase[] {
-  return overSetups(cases, async () => {
+  const make = async () => {
     const gateway = scriptedGateway();
     return { gateway, ...(await start(gateway)) };
-  });
+  };
+  return overSetups(cases, make, (mounted) => mounted);
 }
 
 interface Mounted extends AdapterSetup {
@@ -111,7 +112,7 @@ async function settled(read: () => number): Promise<number> {
 // A number that a parser rounds, an escape that it removes, and unusual spacing.
 const exact = '{ "model":"m",  "n": 12345678901234567890, "t": 1.0, "u": "a\\/b" }';
 
-const cases: readonly SetupCase<Mounted>[] = [
+const cases: readonly SubjectCase<Mounted>[] = [
   {
     name: 'AC-01 passes the path from the API version on, still encoded, and the query',
     run: async (mounted) => {

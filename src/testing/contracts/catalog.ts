@@ -3,34 +3,22 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Catalog, Model } from '../../ports/catalog.ts';
 import type { ContractCase } from './contract-case.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A catalog to test, with the models that were passed to `make`. */
-export interface CatalogSetup {
+export interface CatalogSetup extends Cleanable {
   readonly catalog: Catalog;
-  /** Called after the case, whether it passed or failed. */
-  cleanup?(): MaybePromise<void>;
 }
 
 /** The cases of the catalog contract. `make` is called once per case, with the models to serve. */
 export function catalogContract(
   make: (models: readonly Model[]) => MaybePromise<CatalogSetup>,
 ): readonly ContractCase[] {
-  return cases.map(({ name, run }) => ({
-    name,
-    run: async () => {
-      const setup = await make(models);
-      try {
-        await run(setup.catalog);
-      } finally {
-        await setup.cleanup?.();
-      }
-    },
-  }));
-}
-
-interface CatalogCase {
-  readonly name: string;
-  readonly run: (catalog: Catalog) => Promise<void>;
+  return overSetups(
+    cases,
+    () => make(models),
+    ({ catalog }) => catalog,
+  );
 }
 
 const chatModel: Model = {
@@ -63,7 +51,7 @@ const secretModel: Model = {
 
 const models: readonly Model[] = [chatModel, imageModel, secretModel];
 
-const cases: readonly CatalogCase[] = [
+const cases: readonly SubjectCase<Catalog>[] = [
   {
     name: 'a model is found by its id, with every member',
     run: async (catalog) => {

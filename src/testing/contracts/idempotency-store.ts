@@ -10,14 +10,13 @@ import type {
   IdempotencyStore,
 } from '../../ports/idempotency-store.ts';
 import type { ContractCase } from './contract-case.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, with its clock. */
-export interface IdempotencyStoreSetup {
+export interface IdempotencyStoreSetup extends Cleanable {
   readonly store: IdempotencyStore;
   /** Advances the store's clock; leases and records must end by this clock only. */
   readonly clock: { advance(ms: number): MaybePromise<void> };
-  /** Called after the case, whether it passed or failed. */
-  cleanup?(): MaybePromise<void>;
 }
 
 /**
@@ -27,17 +26,7 @@ export interface IdempotencyStoreSetup {
 export function idempotencyStoreContract(
   make: () => MaybePromise<IdempotencyStoreSetup>,
 ): readonly ContractCase[] {
-  return cases.map(({ name, run }) => ({
-    name,
-    run: async () => {
-      const setup = await make();
-      try {
-        await run(openScene(setup));
-      } finally {
-        await setup.cleanup?.();
-      }
-    },
-  }));
+  return overSetups(cases, make, openScene);
 }
 
 interface Scene {
@@ -48,11 +37,6 @@ interface Scene {
   abandon(input: ClaimInput): Promise<string>;
   /** The record of a name; fails where there is none. */
   recordOf(input: ClaimInput): Promise<ClaimRecord>;
-}
-
-interface IdempotencyCase {
-  readonly name: string;
-  readonly run: (scene: Scene) => Promise<void>;
 }
 
 const leaseMs = 60_000;
@@ -96,7 +80,7 @@ function openScene({ store, clock }: IdempotencyStoreSetup): Scene {
   };
 }
 
-const cases: readonly IdempotencyCase[] = [
+const cases: readonly SubjectCase<Scene>[] = [
   {
     name: 'IS-01 the first claim owns the name, and the next one gets its record',
     run: async ({ claim, recordOf }) => {

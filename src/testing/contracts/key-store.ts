@@ -6,36 +6,20 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { mintSecret } from '../../secret.ts';
 import type { ContractCase } from './contract-case.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, and a function that adds keys to it. */
-export interface KeyStoreSetup {
+export interface KeyStoreSetup extends Cleanable {
   readonly store: KeyStore;
   put(secret: string, key: ApiKey): MaybePromise<void>;
-  /** Called after the case, whether it passed or failed. */
-  cleanup?(): MaybePromise<void>;
 }
 
 /** The cases of the key contract, for your own store. `make` is called once per case. */
 export function keyStoreContract(make: () => MaybePromise<KeyStoreSetup>): readonly ContractCase[] {
-  return cases.map(({ name, run }) => ({
-    name,
-    run: async () => {
-      const setup = await make();
-      try {
-        await run(setup);
-      } finally {
-        await setup.cleanup?.();
-      }
-    },
-  }));
+  return overSetups(cases, make, (setup) => setup);
 }
 
-interface KeyCase {
-  readonly name: string;
-  readonly run: (setup: KeyStoreSetup) => Promise<void>;
-}
-
-const cases: readonly KeyCase[] = [
+const cases: readonly SubjectCase<KeyStoreSetup>[] = [
   {
     name: 'a key is found by its secret, with every member',
     run: async ({ store, put }) => {

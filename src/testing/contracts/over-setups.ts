@@ -1,30 +1,31 @@
-/** Runs each case of a contract with a new setup. */
+/** Runs the cases of a contract, each over a new setup. */
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ContractCase } from './contract-case.ts';
 
-/** A setup that can be cleaned up. */
+/** A setup that may hold resources, such as a connection. */
 export interface Cleanable {
-  /** Called when the case is over, whether it passed or failed. */
+  /** Called after the case, whether it passed or failed. */
   cleanup?(): MaybePromise<void>;
 }
 
-/** A case that takes its setup as a parameter. */
-export interface SetupCase<Setup> {
+/** A case before it is bound to a setup. */
+export interface SubjectCase<Subject> {
   readonly name: string;
-  readonly run: (setup: Setup) => Promise<void>;
+  readonly run: (subject: Subject) => Promise<void>;
 }
 
-/** Calls `make` once for each case, and cleans up however the case ends. */
-export function overSetups<Setup extends Cleanable>(
-  cases: readonly SetupCase<Setup>[],
+/** Binds the cases: each calls `make`, runs on what `subjectOf` takes from the setup, and cleans up. */
+export function overSetups<Setup extends Cleanable, Subject>(
+  cases: readonly SubjectCase<Subject>[],
   make: () => MaybePromise<Setup>,
+  subjectOf: (setup: Setup) => Subject,
 ): readonly ContractCase[] {
   return cases.map(({ name, run }) => ({
     name,
     run: async () => {
       const setup = await make();
       try {
-        await run(setup);
+        await run(subjectOf(setup));
       } finally {
         await setup.cleanup?.();
       }

@@ -3,6 +3,7 @@
  * failures.
  */
 import type { ContractCase } from './contract-case.ts';
+import { overSetups } from './over-setups.ts';
 import { admissionCases } from './quota/admission.ts';
 import { basicCases } from './quota/basics.ts';
 import { idempotenceCases } from './quota/idempotence.ts';
@@ -29,15 +30,5 @@ export function quotaStoreContract(make: MakeQuotaStore): readonly ContractCase[
     ...limitCases,
     ...idleCases,
   ];
-  return cases.map(({ name, run }) => ({
-    name,
-    run: async () => {
-      const setup = await make();
-      try {
-        await run(openScene(setup));
-      } finally {
-        await setup.cleanup?.();
-      }
-    },
-  }));
+  return overSetups(cases, make, openScene);
 }

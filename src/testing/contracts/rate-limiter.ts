@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SetupCase } from './over-setups.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A limiter to test. It must allow each subject 4 points in 4,000 ms. */
 export interface RateLimiterSetup extends Cleanable {
@@ -20,7 +20,7 @@ export interface RateLimiterSetup extends Cleanable {
 export function rateLimiterContract(
   make: () => MaybePromise<RateLimiterSetup>,
 ): readonly ContractCase[] {
-  return overSetups(cases, make);
+  return overSetups(cases, make, (setup) => setup);
 }
 
 const allowance = 4;
@@ -50,7 +50,7 @@ function waitOf(decision: RateDecision): number {
   return decision.retryAfterMs;
 }
 
-const cases: readonly SetupCase<RateLimiterSetup>[] = [
+const cases: readonly SubjectCase<RateLimiterSetup>[] = [
   {
     name: 'RL-01 grants the whole allowance and nothing above it',
     run: async (setup) => {

@@ -4,12 +4,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import type { ContractCase } from './contract-case.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, with a capacity of at least 4 MiB. */
-export interface ResultStoreSetup {
+export interface ResultStoreSetup extends Cleanable {
   readonly store: ResultStore;
-  /** Called after the case, whether it passed or failed. */
-  cleanup?(): MaybePromise<void>;
 }
 
 /**
@@ -19,22 +18,7 @@ export interface ResultStoreSetup {
 export function resultStoreContract(
   make: () => MaybePromise<ResultStoreSetup>,
 ): readonly ContractCase[] {
-  return cases.map(({ name, run }) => ({
-    name,
-    run: async () => {
-      const setup = await make();
-      try {
-        await run(setup.store);
-      } finally {
-        await setup.cleanup?.();
-      }
-    },
-  }));
-}
-
-interface ResultCase {
-  readonly name: string;
-  readonly run: (store: ResultStore) => Promise<void>;
+  return overSetups(cases, make, ({ store }) => store);
 }
 
 const headers = { 'content-type': 'application/json', 'x-tollgate-dropped': 'seed,top_p' };
@@ -50,7 +34,7 @@ function assertSame(found: StoredResult | undefined, expected: StoredResult): vo
   assert(Buffer.from(expected.body).equals(found.body), 'other bytes were returned');
 }
 
-const cases: readonly ResultCase[] = [
+const cases: readonly SubjectCase<ResultStore>[] = [
   {
     name: 'RS-01 a reply is returned byte for byte, with its headers',
     run: async (store) => {

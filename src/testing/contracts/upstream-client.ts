@@ -15,7 +15,7 @@ import type {
   UpstreamResponse,
 } from '../../ports/upstream-client.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SetupCase } from './over-setups.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A client to test. It is closed after each case. */
 export interface UpstreamClientSetup extends Cleanable {
@@ -26,7 +26,7 @@ export interface UpstreamClientSetup extends Cleanable {
 export function upstreamClientContract(
   make: () => MaybePromise<UpstreamClientSetup>,
 ): readonly ContractCase[] {
-  return overSetups(cases, async () => {
+  const makeClosing = async () => {
     const { client, cleanup } = await make();
     return {
       client,
@@ -35,7 +35,8 @@ export function upstreamClientContract(
         await cleanup?.();
       },
     };
-  });
+  };
+  return overSetups(cases, makeClosing, (setup) => setup);
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -140,7 +141,7 @@ function replyWith(body: Buffer | string, headers: Record<string, string> = {}):
   };
 }
 
-const cases: readonly SetupCase<UpstreamClientSetup>[] = [
+const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
   {
     name: 'UC-01 sends the method, path, headers and body pieces in order',
     run: async ({ client }) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type { ContractCase } from './contract-case.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** The members of a record that the cases read back. */
 export type StoredUsage = Pick<
@@ -11,12 +12,10 @@ export type StoredUsage = Pick<
 >;
 
 /** A sink to test, and a function that reads what it wrote. */
-export interface UsageSinkSetup {
+export interface UsageSinkSetup extends Cleanable {
   readonly sink: UsageSink;
   /** The written records, oldest first; called only after `close`. */
   stored(): MaybePromise<readonly StoredUsage[]>;
-  /** Called after the case, whether it passed or failed. */
-  cleanup?(): MaybePromise<void>;
 }
 
 /**
@@ -25,25 +24,10 @@ export interface UsageSinkSetup {
 export function usageSinkContract(
   make: () => MaybePromise<UsageSinkSetup>,
 ): readonly ContractCase[] {
-  return cases.map(({ name, run }) => ({
-    name,
-    run: async () => {
-      const setup = await make();
-      try {
-        await run(setup);
-      } finally {
-        await setup.cleanup?.();
-      }
-    },
-  }));
+  return overSetups(cases, make, (setup) => setup);
 }
 
-interface UsageCase {
-  readonly name: string;
-  readonly run: (setup: UsageSinkSetup) => Promise<void>;
-}
-
-const cases: readonly UsageCase[] = [
+const cases: readonly SubjectCase<UsageSinkSetup>[] = [
   {
     name: 'all records are written in order by the time the sink is closed',
     run: async ({ sink, stored }) => {

@@ -16,14 +16,13 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../../ports/quota-store.ts';
+import type { Cleanable } from '../over-setups.ts';
 
 /** A store to test, with its clock. */
-export interface QuotaStoreSetup {
+export interface QuotaStoreSetup extends Cleanable {
   readonly store: QuotaStore;
   /** Advances the store's clock; leases must end by this clock only. */
   readonly clock: { advance(ms: number): MaybePromise<void> };
-  /** Called after the case, whether it passed or failed. */
-  cleanup?(): MaybePromise<void>;
 }
 
 /** Makes a new store with a clock, once per case. */
