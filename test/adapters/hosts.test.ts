@@ -11,26 +11,25 @@ import { expressAdapter, expressErrorHandler } from 'tollgate/express';
 import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
+import { echoedBody, echoOf } from './echo.ts';
 import { express4, Koa2 } from './mounts.ts';
-import { echoOf, toyGateway } from './toy-gateway.ts';
 
 describe('HTTP/2', () => {
   it('answers a call', async () => {
-    const session = await http2(nodeAdapter(toyGateway()));
+    const session = await http2(nodeAdapter(scriptedGateway()));
     const stream = session.request({ ':method': 'POST', ':path': '/v1/chat/completions?a=b' });
     stream.end('{}');
 
-    expect(echoOf(await text(stream))).toMatchObject({
-      path: '/v1/chat/completions',
-      search: 'a=b',
-      body: '{}',
-    });
+    const echo = echoOf(await text(stream));
+    expect(echo).toMatchObject({ path: '/v1/chat/completions', search: 'a=b' });
+    expect(echoedBody(echo)).toBe('{}');
   });
 
   it('answers HEAD with the head only', async () => {
-    const session = await http2(nodeAdapter(toyGateway()));
+    const session = await http2(nodeAdapter(scriptedGateway()));
     const stream = session.request({ ':method': 'HEAD', ':path': '/v1/models' });
     const [head] = await once(stream, 'response');
 
@@ -39,7 +38,7 @@ describe('HTTP/2', () => {
   });
 
   it('tells the gateway that the caller disconnected mid-stream', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const session = await http2(nodeAdapter(gateway));
     const stream = session.request({ ':method': 'POST', ':path': '/v1/stream' });
     stream.end('{}');
@@ -47,21 +46,21 @@ describe('HTTP/2', () => {
     await once(stream, 'data');
 
     stream.close();
-    await gateway.left;
+    await gateway.disconnected;
 
     if (!gateway.reply.closed) await once(gateway.reply, 'close');
     expect(gateway.reply.destroyed).toBe(true);
   });
 
   it('drops the reply to a caller that has disconnected', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const session = await http2(nodeAdapter(gateway));
     const stream = session.request({ ':method': 'POST', ':path': '/v1/silent' });
     stream.end('{}');
-    await gateway.asked;
+    await gateway.received;
 
     stream.close();
-    await gateway.left;
+    await gateway.disconnected;
     gateway.answer();
 
     if (!gateway.reply.closed) await once(gateway.reply, 'close');
@@ -74,7 +73,7 @@ describe.each([
   { version: 'Express 5', express: express5 },
 ])('$version', ({ express }) => {
   it('answers a parser’s 413 in the error format of the API', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const app = express();
     app.use(express.json({ limit: 10 }), expressAdapter(gateway), expressErrorHandler(gateway));
     const response = await post(await serving(app), '/v1/chat/completions', '{"model":"abcdef"}');
@@ -84,7 +83,7 @@ describe.each([
   });
 
   it('answers a parser’s JSON error in the error format of the API, under a prefix', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const app = express();
     app.use('/api/v1', express.json(), expressAdapter(gateway), expressErrorHandler(gateway));
     const response = await post(await serving(app), '/api/v1/chat/completions', '{"model"');
@@ -96,7 +95,7 @@ describe.each([
   });
 
   it('leaves the errors of other paths to the host', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const app = express();
     app.use(express.json({ limit: 10 }), expressErrorHandler(gateway));
     const host: express5.ErrorRequestHandler = (error, _req, res, _next) => {
@@ -111,7 +110,7 @@ describe.each([
   it('passes no body, and warns once, if the host has consumed it', async () => {
     const app = express();
     app.use((req, _res, next) => void req.resume().once('end', () => next()));
-    app.use(expressAdapter(toyGateway()));
+    app.use(expressAdapter(scriptedGateway()));
     const origin = await serving(app);
     const first = await post(origin, '/v1/chat/completions', '{"a":1}');
     await post(origin, '/v1/chat/completions', '{"a":1}');
@@ -123,10 +122,10 @@ describe.each([
   });
 
   it('drops the reply after a timeout of the host', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const app = express();
     app.use((_req, res, next) => {
-      void gateway.asked.then(() => res.status(503).send('host'));
+      void gateway.received.then(() => res.status(503).send('host'));
       next();
     });
     app.use(expressAdapter(gateway));
@@ -145,7 +144,7 @@ describe.each([
   { version: 'Koa 3', Koa: Koa3 },
 ])('$version', ({ Koa }) => {
   it('reports no error of the app for a caller that disconnects', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const app = new Koa();
     const errors: unknown[] = [];
     app.on('error', (error) => errors.push(error));
@@ -156,14 +155,14 @@ describe.each([
 
     await response.body?.getReader().read();
     controller.abort();
-    await gateway.left;
+    await gateway.disconnected;
     await takeWarnings();
 
     expect(errors).toEqual([]);
   });
 
   it('still reports a reply that fails', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const app = new Koa();
     const errors: unknown[] = [];
     app.on('error', (error) => errors.push(error));
@@ -179,7 +178,7 @@ describe.each([
   });
 
   it('reports to the listener of the same context, with two apps on one adapter', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const middleware = koaAdapter(gateway);
     const errors: [string, unknown][] = [];
     const appCalled = async (name: string): Promise<string> => {
@@ -215,7 +214,7 @@ describe.each([
       await next();
       ctx.set('x-after', '1');
     });
-    app.use(koaAdapter(toyGateway()));
+    app.use(koaAdapter(scriptedGateway()));
     const response = await post(await serving(app.callback()), '/v1/chat/completions', '{}');
 
     expect(response.headers.get('x-before')).toBe('1');

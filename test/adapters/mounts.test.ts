@@ -1,19 +1,23 @@
 /** Behaviour that depends on the mount: parsers before the gateway, and paths of the host. */
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type ScriptedGateway,
+  scriptedGateway,
+} from '../../src/testing/contracts/adapter/scripted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
+import { echoedBody, echoOf } from './echo.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
-import { echoOf, type ToyGateway, toyGateway } from './toy-gateway.ts';
 
 // Precision that a parser loses, an escape it would undo, and odd spacing.
 const exact = '{ "model":"m",  "n": 12345678901234567890, "t": 1.0, "u": "a\\/b" }';
 
 describe.each(mounts)('$name', (mount: Mount) => {
-  let gateway: ToyGateway;
+  let gateway: ScriptedGateway;
   let host: RunningMount;
 
   beforeEach(async () => {
-    gateway = toyGateway();
+    gateway = scriptedGateway();
     host = await mount.start(gateway);
   });
 
@@ -33,12 +37,13 @@ describe.each(mounts)('$name', (mount: Mount) => {
     });
 
   it('passes the body to the gateway', async () => {
-    const seen = echoOf(await (await post('/v1/chat/completions', { body: exact })).text());
+    const response = await post('/v1/chat/completions', { body: exact });
+    const body = echoedBody(echoOf(await response.text()));
 
     if (mount.body === 'bytes') {
-      expect(seen.body).toBe(exact);
+      expect(body).toBe(exact);
     } else {
-      expect(JSON.parse(seen.body ?? '')).toEqual(JSON.parse(exact));
+      expect(JSON.parse(body)).toEqual(JSON.parse(exact));
       expect(await takeWarnings()).toHaveLength(1);
     }
   });

@@ -9,11 +9,11 @@ import Koa3 from 'koa';
 import { koaAdapter } from 'tollgate/koa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { request } from '../support/wire.ts';
 import { Koa2 } from './mounts.ts';
-import { toyGateway } from './toy-gateway.ts';
 
 /** More than fits into the buffers of two sockets. */
 const large = Buffer.alloc(32 * 1024 * 1024, 'a');
@@ -23,7 +23,7 @@ describe.each([
   { version: 'Koa 3', Koa: Koa3 },
 ])('$version reports no error of the app for a caller that', ({ Koa }) => {
   it('resets mid-stream', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const host = await calling(Koa, gateway, '/v1/stream');
     gateway.reply.write('data: 1\n\n');
     host.caller.resume();
@@ -31,13 +31,13 @@ describe.each([
 
     await host.reset();
 
-    await gateway.left;
+    await gateway.disconnected;
     expect(gateway.reply.destroyed).toBe(true);
     expect(host.errors).toEqual([]);
   });
 
   it('resets with most of a stream unread', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const host = await calling(Koa, gateway, '/v1/stream');
     gateway.reply.write(large);
     await once(host.caller, 'readable');
@@ -49,7 +49,7 @@ describe.each([
 
   it('resets with most of a whole reply unread', async () => {
     const whole = { status: 200, headers: {}, body: large };
-    const gateway = { ...toyGateway(), handle: async () => whole };
+    const gateway = { ...scriptedGateway(), handle: async () => whole };
     const host = await calling(Koa, gateway, '/v1/chat/completions');
     await once(host.caller, 'readable');
 
@@ -59,9 +59,9 @@ describe.each([
   });
 
   it('resets before the reply', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const host = await calling(Koa, gateway, '/v1/silent');
-    await gateway.asked;
+    await gateway.received;
 
     await host.reset();
     gateway.answer();
@@ -71,9 +71,9 @@ describe.each([
   });
 
   it('disconnects in the middle of a chunk of its body', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const host = await calling(Koa, gateway, '/v1/silent', { 'content-length': '1000' });
-    await gateway.asked;
+    await gateway.received;
 
     await host.leave();
 
@@ -86,7 +86,7 @@ describe.each([
   { version: 'Koa 3', Koa: Koa3 },
 ])('$version still reports', ({ Koa }) => {
   it('a reset that is not the caller’s', async () => {
-    const gateway = toyGateway();
+    const gateway = scriptedGateway();
     const host = await calling(Koa, gateway, '/v1/stream');
     const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
     gateway.reply.write('data: 1\n\n');

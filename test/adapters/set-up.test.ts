@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { expressAdapter, expressErrorHandler } from '../../adapters/express.ts';
 import { koaAdapter } from '../../adapters/koa.ts';
 import { nodeAdapter } from '../../adapters/node.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
 import { untyped } from '../stages/failing.ts';
-import { toyGateway } from './toy-gateway.ts';
 
 const adapters = Object.entries({ expressAdapter, expressErrorHandler, koaAdapter, nodeAdapter });
 
@@ -24,7 +24,7 @@ it.each(adapters)('%s refuses an invalid gateway', (name, adapter) => {
 
 it.each(adapters)('%s refuses an invalid basePath', (name, adapter) => {
   for (const basePath of noPaths) {
-    const refused = () => adapter(toyGateway(), untyped({ basePath })());
+    const refused = () => adapter(scriptedGateway(), untyped({ basePath })());
 
     expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
     expect(refused).toThrow(
@@ -36,17 +36,17 @@ it.each(adapters)('%s refuses an invalid basePath', (name, adapter) => {
 
 it.each(adapters)('%s refuses invalid options', (name, adapter) => {
   for (const options of [null, '/llm', 5]) {
-    expect(() => adapter(toyGateway(), untyped(options)())).toThrow(
+    expect(() => adapter(scriptedGateway(), untyped(options)())).toThrow(
       `${name}: options must be an object, such as { basePath: '/llm' }. Or leave it out.`,
     );
   }
-  expect(() => adapter(toyGateway(), untyped({ basepath: '/llm' })())).toThrow(
+  expect(() => adapter(scriptedGateway(), untyped({ basepath: '/llm' })())).toThrow(
     `${name}: options.basepath does not exist. Remove it; basePath is the only option.`,
   );
 });
 
 it.each(adapters)('%s accepts a basePath of several segments, or none', (_name, adapter) => {
   for (const options of [{ basePath: '/api/llm' }, {}, untyped({ basePath: undefined })()]) {
-    expect(() => adapter(toyGateway(), options)).not.toThrow();
+    expect(() => adapter(scriptedGateway(), options)).not.toThrow();
   }
 });

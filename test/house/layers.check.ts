@@ -25,7 +25,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/upstream/', 'src/stores/'],
   ['src/options.ts'],
   ['src/stages/'],
-  ['src/gateway.ts', 'src/telemetry/', 'src/testing/'],
+  ['src/gateway.ts', 'src/testing/'],
   ['src/index.ts'],
   ['adapters/'],
 ];

@@ -83,7 +83,8 @@ export function scriptedGateway(): ScriptedGateway {
       if (request.path === '/v1/refused') return json(413, { error: 'too large' });
       return echo(request);
     },
-    refuse: ({ path }, code, message) => json(400, { error: { code, message, path } }),
+    refuse: ({ path }, code, message) =>
+      json(code === 'body_too_large' ? 413 : 400, { error: { code, message, path } }),
   };
 }
 
