@@ -10,7 +10,7 @@ export {
   idempotencyStoreContract,
 } from './contracts/idempotency-store.ts';
 export { type KeyStoreSetup, keyStoreContract } from './contracts/key-store.ts';
-export type { QuotaStoreSetup } from './contracts/quota/scene.ts';
+export type { QuotaStoreSetup } from './contracts/quota/case-context.ts';
 export { quotaStoreContract } from './contracts/quota-store.ts';
 export { type RateLimiterSetup, rateLimiterContract } from './contracts/rate-limiter.ts';
 export { type ResultStoreSetup, resultStoreContract } from './contracts/result-store.ts';
@@ -22,8 +22,8 @@ export {
   usageSinkContract,
 } from './contracts/usage-sink.ts';
 export { type FakeClock, fakeClock } from './fake-clock.ts';
-export type { RecordedCall } from './fake-upstream/exchange.ts';
-export { faultNames } from './fake-upstream/faults.ts';
+export type { RecordedCall } from './providers/exchange.ts';
+export { faultNames } from './providers/faults.ts';
 export {
   type Break,
   type Gate,
@@ -32,9 +32,9 @@ export {
   type Script,
   type ScriptHeaders,
   script,
-} from './fake-upstream/scripts.ts';
+} from './providers/scripts.ts';
 export {
   type FakeUpstream,
   type FakeUpstreamOptions,
   startFakeUpstream,
-} from './fake-upstream/server.ts';
+} from './providers/server.ts';

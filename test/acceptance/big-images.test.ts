@@ -9,7 +9,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { childScript } from '../support/child-script.ts';
 import { upstreamSecret } from '../support/stage.ts';
 

@@ -1,7 +1,7 @@
 /** Chat completions, whole and streamed. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { json, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { json, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage, upstreamSecret } from '../support/stage.ts';
 

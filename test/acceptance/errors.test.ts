@@ -1,7 +1,7 @@
 /** The caller's error for each failure of an upstream, in both APIs. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hang, json, raw, type Script } from '../../src/testing/fake-upstream/scripts.ts';
+import { hang, json, raw, type Script } from '../../src/testing/providers/scripts.ts';
 import { chatBody, nativeBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
 

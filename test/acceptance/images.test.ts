@@ -1,7 +1,7 @@
 /** Image generation, its quota, and its failures. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gate, hang, json } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, hang, json } from '../../src/testing/providers/scripts.ts';
 import { imageBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage } from '../support/stage.ts';
 import { imagePrices } from '../support/stage-models.ts';

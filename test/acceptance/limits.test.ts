@@ -6,7 +6,7 @@ import supertest from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
 import { dial, exchange, request } from '../support/wire.ts';

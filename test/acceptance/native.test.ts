@@ -1,7 +1,7 @@
 /** Native content generation, whole and streamed, and its errors. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { json } from '../../src/testing/fake-upstream/scripts.ts';
+import { json } from '../../src/testing/providers/scripts.ts';
 import { chatBody, nativeBody } from '../support/bodies.ts';
 import { type NodeStage, nodeStage, upstreamSecret, vendorKey } from '../support/stage.ts';
 

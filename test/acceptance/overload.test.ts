@@ -1,7 +1,7 @@
 /** The caller's errors under overload, during shutdown and when a store is down. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
 

@@ -1,7 +1,7 @@
 /** A stream is complete at its last event, and the upstream's connection is reused. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage } from '../support/stage.ts';
 

@@ -1,7 +1,7 @@
 /** The real `@google/genai` package as the caller, including its placeholder key. */
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
 import { collect } from '../testing/helpers.ts';
 

@@ -1,7 +1,7 @@
 /** The real `openai` package as the caller, with only the base URL changed. */
 import OpenAI, { APIError } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { imageBody } from '../support/bodies.ts';
 import { type NodeStage, nodeStage } from '../support/stage.ts';
 import { collect, decodePng, hello, weatherTool } from '../testing/helpers.ts';

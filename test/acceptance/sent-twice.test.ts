@@ -1,7 +1,7 @@
 /** A call that is sent twice runs once, with the real `openai` package and its retries. */
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
-import { gate, json } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, json } from '../../src/testing/providers/scripts.ts';
 import { type NodeStage, nodeStage } from '../support/stage.ts';
 import { hello } from '../testing/helpers.ts';
 

@@ -17,7 +17,7 @@ import {
 } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, member } from '../../src/json.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { type NodeStage, vendorKey } from '../support/stage.ts';
 import { beginning } from '../support/translated-replies.ts';
 import { translatedStage } from '../support/translated-stage.ts';

@@ -5,7 +5,7 @@
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import type { NodeStage } from '../support/stage.ts';
 import { beginning } from '../support/translated-replies.ts';
 import { translatedStage } from '../support/translated-stage.ts';

@@ -11,7 +11,7 @@ import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
-import { type Gate, gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { type Gate, gate } from '../../src/testing/providers/scripts.ts';
 import { chatBody } from '../support/bodies.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { listening } from '../support/servers.ts';

@@ -7,7 +7,7 @@ import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
-import { gate, hang, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, hang, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody } from '../support/bodies.ts';
 import { closed, listening } from '../support/servers.ts';
 import { bearer, type Stage, stage as setStage } from '../support/stage.ts';

@@ -10,7 +10,7 @@ import {
 import { text } from 'node:stream/consumers';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
 import { listening } from '../support/servers.ts';
 import { type Stage, stage as setStage } from '../support/stage.ts';

@@ -1,6 +1,6 @@
 /** A caller or an upstream that disconnects, under every mount: the other side must notice. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gate, hang, type Piece, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, hang, type Piece, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody } from '../support/bodies.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { bearer, type Stage, stage as setStage } from '../support/stage.ts';

@@ -2,7 +2,7 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { bearer, type Stage, stage as setStage, vendorKey } from '../support/stage.ts';

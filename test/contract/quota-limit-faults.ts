@@ -1,6 +1,6 @@
 /** Faulty handling of limits, adjustments and calls in doubt, with the case that detects each. */
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
-import { newId } from '../../src/testing/contracts/quota/scene.ts';
+import { newId } from '../../src/testing/contracts/quota/case-context.ts';
 
 /** A fault: the methods that differ from the correct store. */
 export type Fault = (correct: QuotaStore) => Partial<QuotaStore>;

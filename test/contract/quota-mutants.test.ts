@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import type { QuotaLine, QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { newId } from '../../src/testing/contracts/quota/scene.ts';
+import { newId } from '../../src/testing/contracts/quota/case-context.ts';
 import { quotaStoreContract } from '../../src/testing/contracts/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Fault, limitFaults } from './quota-limit-faults.ts';

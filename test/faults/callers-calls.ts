@@ -3,8 +3,8 @@
  * the middle, or never ending.
  */
 import type { Model } from '../../src/ports/catalog.ts';
-import type { Gate, Script } from '../../src/testing/fake-upstream/scripts.ts';
-import type { FakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import type { Gate, Script } from '../../src/testing/providers/scripts.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { request } from '../support/wire.ts';
 import { canaries } from './canaries.ts';
 import {

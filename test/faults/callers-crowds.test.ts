@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { hang } from '../../src/testing/fake-upstream/scripts.ts';
+import { hang } from '../../src/testing/providers/scripts.ts';
 import { type Stage, stage as setStage } from '../support/stage.ts';
 import { answering, bigImage, bytesOf, modelsFor, neverEnding } from './callers-calls.ts';
 import { mountNamed } from './callers-scene.ts';

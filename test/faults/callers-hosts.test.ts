@@ -7,7 +7,7 @@ import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { express4, mounts } from '../adapters/mounts.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';

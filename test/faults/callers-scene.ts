@@ -12,7 +12,7 @@ import type { QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { type Gate, gate, type Script } from '../../src/testing/fake-upstream/scripts.ts';
+import { type Gate, gate, type Script } from '../../src/testing/providers/scripts.ts';
 import { mounts, type RunningMount } from '../adapters/mounts.ts';
 import { type Stage, stage as setStage } from '../support/stage.ts';
 import { answering, bytesOf, flooding, halting, modelsFor, waiting } from './callers-calls.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import type { ContractCase } from '../../src/testing/contracts/contract-case.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import type { CutProxy } from './cut-proxy.ts';
 import { ask, type Operation } from './operations.ts';
 

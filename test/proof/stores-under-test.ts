@@ -2,7 +2,7 @@
 import type { MaybePromise } from '../../src/ports/call-options.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import type { QuotaStoreSetup } from '../../src/testing/contracts/quota/scene.ts';
+import type { QuotaStoreSetup } from '../../src/testing/contracts/quota/case-context.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { distant } from './wrong-stores.ts';
 

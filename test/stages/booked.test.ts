@@ -1,6 +1,6 @@
 /** A usage record says `booked` only for a charge that the quota store has taken. */
 import { describe, expect, it } from 'vitest';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import type { DrivenCall } from './driven-upstream.ts';
 import { pass, turns } from './failing.ts';
 import { scene } from './scene.ts';

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { childScript } from '../support/child-script.ts';
 import { inTime, pass, turns } from './failing.ts';
 import { scene } from './scene.ts';

@@ -7,8 +7,8 @@ import { issueKey } from '../../src/issue-key.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
-import { startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { gate, sse } from '../../src/testing/providers/scripts.ts';
+import { startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { channel, model } from './scene-models.ts';
 
 const upstream = await startFakeUpstream();

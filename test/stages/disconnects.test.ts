@@ -2,7 +2,7 @@
  * Callers that disconnect, at every stage and on every protocol: the call is ended exactly once.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import type { Play } from './driven-upstream.ts';
 import { requestOf, scene, untouched } from './scene.ts';
 import { ask, begun, headersOf, heldNanos, kinds, replies } from './scene-models.ts';

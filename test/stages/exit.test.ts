@@ -5,8 +5,8 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { gate, type Script, sse } from '../../src/testing/fake-upstream/scripts.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { gate, type Script, sse } from '../../src/testing/providers/scripts.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { childScript } from '../support/child-script.ts';
 
 const streamCount = 50;

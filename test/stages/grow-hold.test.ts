@@ -1,7 +1,7 @@
 /** The hold of a stream without a stated maximum grows as fast as the stream. */
 import { expect, it } from 'vitest';
 import type { ExtendResult } from '../../src/ports/quota-store.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { pass, turns } from './failing.ts';
 import { type Scene, scene } from './scene.ts';
 import { begun, chat, events, headersOf } from './scene-models.ts';

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { pass, turns } from './failing.ts';
 import { scene, untouched } from './scene.ts';
 import { ask, begun, headersOf, heldNanos, model, sceneModels } from './scene-models.ts';

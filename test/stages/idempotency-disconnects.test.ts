@@ -9,7 +9,7 @@ import type { Gateway } from '../../src/gateway.ts';
 import type { ReplyBody } from '../../src/http.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import type { DrivenUpstream } from './driven-upstream.ts';
 import { turns } from './failing.ts';
 import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';

@@ -3,7 +3,7 @@
  * knows that before their caller gets the error.
  */
 import { describe, expect, it } from 'vitest';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import type { Play } from './driven-upstream.ts';
 import { inTime, pass, turns } from './failing.ts';
 import { codeOf, keyed, keyedKinds, shared } from './idempotency-scene.ts';

@@ -1,6 +1,6 @@
 /** The leases of holds while their calls run and end: in order, and never lost silently. */
 import { expect, it } from 'vitest';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { pass, turns } from './failing.ts';
 import { scene } from './scene.ts';
 import { ask, whole } from './scene-models.ts';

@@ -12,7 +12,7 @@ import {
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { keyStoreContract } from '../../src/testing/contracts/key-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { failures, inTime, untyped } from '../stages/failing.ts';
 import { scene } from '../stages/scene.ts';
 import { ask } from '../stages/scene-models.ts';

@@ -3,7 +3,7 @@ import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { inTime, turns } from '../stages/failing.ts';
 import { scene } from '../stages/scene.ts';
 import { ask } from '../stages/scene-models.ts';

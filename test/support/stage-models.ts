@@ -1,8 +1,8 @@
 /** The catalog of the stage: one model of each kind. */
 import type { Price } from '../../src/money.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
-import { faultNames } from '../../src/testing/fake-upstream/faults.ts';
-import type { FakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { faultNames } from '../../src/testing/providers/faults.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 
 /** A tenth and four tenths of a unit for a million tokens. */
 const tokenPrice: Price = {

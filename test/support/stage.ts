@@ -15,7 +15,7 @@ import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type MemoryUsageSink, memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { countedIds } from './counted-ids.ts';
 import { closed, listening } from './servers.ts';
 import { stageModels } from './stage-models.ts';

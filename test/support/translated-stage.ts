@@ -9,8 +9,8 @@ import {
   dialectNames,
   type Model,
 } from '../../src/ports/catalog.ts';
-import { faultNames } from '../../src/testing/fake-upstream/faults.ts';
-import type { FakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { faultNames } from '../../src/testing/providers/faults.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { type NodeStage, nodeStage } from './stage.ts';
 
 /** The upstreams' names of the models, by dialect. */

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseEvents } from '../../src/bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { fixture } from '../support/fixtures.ts';
 import { post } from './helpers.ts';
 

@@ -2,7 +2,7 @@
 import { ApiError, GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { collect, hello, post } from './helpers.ts';
 
 let upstream: FakeUpstream;

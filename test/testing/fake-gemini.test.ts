@@ -1,7 +1,7 @@
 /** The fake Google, tested with the real SDK. */
 import { FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { collect, decodePng, post } from './helpers.ts';
 
 let upstream: FakeUpstream;

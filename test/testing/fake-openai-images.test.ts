@@ -1,7 +1,7 @@
 /** The images of the fake OpenAI, which are decoded here. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { decodePng, post } from './helpers.ts';
 
 let upstream: FakeUpstream;

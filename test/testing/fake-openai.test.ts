@@ -2,7 +2,7 @@
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { member } from '../../src/json.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { collect, hello, post, weatherTool } from './helpers.ts';
 
 let upstream: FakeUpstream;

@@ -1,6 +1,6 @@
 /** The fake providers refuse the same conversations as the real ones, in the same format. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { post } from './helpers.ts';
 
 let upstream: FakeUpstream;

@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gate, hang, json, raw, reset, sse } from '../../src/testing/fake-upstream/scripts.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { gate, hang, json, raw, reset, sse } from '../../src/testing/providers/scripts.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { collect, hello, post, weatherTool } from './helpers.ts';
 
 let upstream: FakeUpstream;

@@ -2,7 +2,7 @@
 import { inflateSync } from 'node:zlib';
 import type OpenAI from 'openai';
 import { expect } from 'vitest';
-import type { FakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 
 /** The least a chat says. */
 export const hello: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Hello!' }];

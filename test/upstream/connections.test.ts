@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
 import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
 import { type Conversation, rawServer } from './raw-server.ts';
 import { exchange, failure, post, read } from './send-request.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate } from '../../src/testing/providers/scripts.ts';
 import { ask, channel, model, replies } from '../stages/scene-models.ts';
 import { rawServer } from './raw-server.ts';
 

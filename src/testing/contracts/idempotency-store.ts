@@ -26,10 +26,10 @@ export interface IdempotencyStoreSetup extends Cleanable {
 export function idempotencyStoreContract(
   make: () => MaybePromise<IdempotencyStoreSetup>,
 ): readonly ContractCase[] {
-  return overSetups(cases, make, openScene);
+  return overSetups(cases, make, caseContext);
 }
 
-interface Scene {
+interface CaseContext {
   readonly store: IdempotencyStore;
   advance(ms: number): Promise<void>;
   claim(input: ClaimInput): Promise<ClaimResult>;
@@ -63,7 +63,7 @@ function rival({ name, fingerprint }: ClaimInput, change: Partial<ClaimInput> = 
   return fresh({ name, fingerprint, ...change });
 }
 
-function openScene({ store, clock }: IdempotencyStoreSetup): Scene {
+function caseContext({ store, clock }: IdempotencyStoreSetup): CaseContext {
   const claim = async (input: ClaimInput): Promise<ClaimResult> => store.claim(input);
   return {
     store,
@@ -80,7 +80,7 @@ function openScene({ store, clock }: IdempotencyStoreSetup): Scene {
   };
 }
 
-const cases: readonly SubjectCase<Scene>[] = [
+const cases: readonly SubjectCase<CaseContext>[] = [
   {
     name: 'IS-01 the first claim owns the name, and the next one gets its record',
     run: async ({ claim, recordOf }) => {

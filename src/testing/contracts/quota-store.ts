@@ -6,14 +6,14 @@ import type { ContractCase } from './contract-case.ts';
 import { overSetups } from './over-setups.ts';
 import { admissionCases } from './quota/admission.ts';
 import { basicCases } from './quota/basics.ts';
+import type { MakeQuotaStore } from './quota/case-context.ts';
+import { caseContext } from './quota/case-context.ts';
 import { idempotenceCases } from './quota/idempotence.ts';
 import { idleCases } from './quota/idle.ts';
 import { leaseCases } from './quota/lease.ts';
 import { limitCases } from './quota/limits.ts';
 import { numberCases } from './quota/numbers.ts';
 import { observationCases } from './quota/observation.ts';
-import type { MakeQuotaStore } from './quota/scene.ts';
-import { openScene } from './quota/scene.ts';
 
 /**
  * The cases of the quota contract, for your own store. `make` is called once per case; stores may
@@ -30,5 +30,5 @@ export function quotaStoreContract(make: MakeQuotaStore): readonly ContractCase[
     ...limitCases,
     ...idleCases,
   ];
-  return overSetups(cases, make, openScene);
+  return overSetups(cases, make, caseContext);
 }

@@ -1,7 +1,7 @@
 /** Admission: exact under races, all lines or none, and with the true rest. */
 import assert from 'node:assert/strict';
-import type { QuotaCase } from './scene.ts';
-import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
+import type { QuotaCase } from './case-context.ts';
+import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
 
 /** QS-10 to QS-16, and QS-33 and QS-47: admission. */
 export const admissionCases: readonly QuotaCase[] = [

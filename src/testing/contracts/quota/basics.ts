@@ -1,7 +1,7 @@
 /** The basic operations: hold, settle, release, and an operator's adjustments. */
 import assert from 'node:assert/strict';
-import type { QuotaCase } from './scene.ts';
-import { countOf, expectRefused, line, newId, newIds } from './scene.ts';
+import type { QuotaCase } from './case-context.ts';
+import { countOf, expectRefused, line, newId, newIds } from './case-context.ts';
 
 /** QS-01 to QS-09, and QS-41: hold, settle, release, adjust, and refusals. */
 export const basicCases: readonly QuotaCase[] = [

@@ -1,7 +1,7 @@
 /** Repeated, late or reordered operations get the same result and change nothing. */
 import assert from 'node:assert/strict';
-import type { QuotaCase, Scene } from './scene.ts';
-import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
+import type { CaseContext, QuotaCase } from './case-context.ts';
+import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
 
 /** QS-17 to QS-24: repeated, late and reordered operations. */
 export const idempotenceCases: readonly QuotaCase[] = [
@@ -187,17 +187,17 @@ export const idempotenceCases: readonly QuotaCase[] = [
   },
   {
     name: 'QS-24 duplicates in any order result in the same state',
-    run: async (scene) => {
-      await scene.give('alice', 1_000n);
-      for (let round = 0; round < 100; round += 1) await deliver(scene, round);
+    run: async (context) => {
+      await context.give('alice', 1_000n);
+      for (let round = 0; round < 100; round += 1) await deliver(context, round);
 
-      await scene.expectState('alice', { used: 500n, held: 0n, inFlight: 0 });
+      await context.expectState('alice', { used: 500n, held: 0n, inFlight: 0 });
     },
   },
 ];
 
 /** Delivers a reserve twice and its settle three times, in a different order each round. */
-async function deliver({ reserve, settle, release }: Scene, round: number): Promise<void> {
+async function deliver({ reserve, settle, release }: CaseContext, round: number): Promise<void> {
   const id = newId();
   const steps = [
     () => settle(id, [line('alice', 5n)]),

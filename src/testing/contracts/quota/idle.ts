@@ -1,14 +1,14 @@
 /** Holds of calls in doubt keep their money but no longer count as running. */
 import assert from 'node:assert/strict';
-import type { QuotaCase, Scene } from './scene.ts';
-import { expectRefused, line, newId, ttlMs } from './scene.ts';
+import type { CaseContext, QuotaCase } from './case-context.ts';
+import { expectRefused, line, newId, ttlMs } from './case-context.ts';
 
 /** QS-60 to QS-62: idle holds. */
 export const idleCases: readonly QuotaCase[] = [
   {
     name: 'QS-60 an idle hold keeps its money but does not count as running, also if repeated',
-    run: async (scene) => {
-      const { give, hold, reserve, expectState } = scene;
+    run: async (context) => {
+      const { give, hold, reserve, expectState } = context;
       const cap = { maxConcurrentCalls: [2] };
       await give('alice', 100n);
       const doubtful = await hold('alice', 30n, cap);
@@ -16,7 +16,7 @@ export const idleCases: readonly QuotaCase[] = [
       assert.equal((await reserve(newId(), [line('alice', 1n)], cap)).status, 'too_many_in_flight');
 
       for (let times = 0; times < 3; times += 1) {
-        assert.equal((await makeIdle(scene, doubtful)).status, 'held');
+        assert.equal((await makeIdle(context, doubtful)).status, 'held');
         await expectState('alice', { used: 0n, held: 40n, inFlight: 1 });
       }
       await hold('alice', 60n, cap);
@@ -28,11 +28,11 @@ export const idleCases: readonly QuotaCase[] = [
   },
   {
     name: 'QS-60 an idle hold never runs again',
-    run: async (scene) => {
-      const { give, hold, extend, store, partition, expectState } = scene;
+    run: async (context) => {
+      const { give, hold, extend, store, partition, expectState } = context;
       await give('alice', 100n);
       const id = await hold('alice', 30n);
-      await makeIdle(scene, id);
+      await makeIdle(context, id);
 
       await extend(id, [5n]);
       await store.extend([{ id, partition, ttlMs, idle: false }]);
@@ -42,15 +42,15 @@ export const idleCases: readonly QuotaCase[] = [
   },
   {
     name: 'QS-61 an idle hold ends like any other, and once',
-    run: async (scene) => {
-      const { give, hold, settle, release, advance, expectState } = scene;
+    run: async (context) => {
+      const { give, hold, settle, release, advance, expectState } = context;
       await give('alice', 100n);
       const settled = await hold('alice', 10n);
       const released = await hold('alice', 20n);
       await hold('alice', 5n);
       const expired = await hold('alice', 30n, { onExpire: { charge: [4n] } });
-      for (const id of [settled, released]) await makeIdle(scene, id, 900_000);
-      await makeIdle(scene, expired, 1_000);
+      for (const id of [settled, released]) await makeIdle(context, id, 900_000);
+      await makeIdle(context, expired, 1_000);
       await expectState('alice', { used: 0n, held: 65n, inFlight: 1 });
 
       await advance(ttlMs + 1);
@@ -60,7 +60,7 @@ export const idleCases: readonly QuotaCase[] = [
 
       await expectState('alice', { used: 11n, held: 0n, inFlight: 0 });
       for (const id of [settled, released, expired]) {
-        assert.equal((await makeIdle(scene, id)).status, 'gone');
+        assert.equal((await makeIdle(context, id)).status, 'gone');
       }
       await hold('alice', 1n, { maxConcurrentCalls: [1] });
       await expectState('alice', { used: 11n, held: 1n, inFlight: 1 });
@@ -68,8 +68,8 @@ export const idleCases: readonly QuotaCase[] = [
   },
   {
     name: 'QS-61 an idle hold stops counting on every line, once for each subject',
-    run: async (scene) => {
-      const { give, reserve, settle, expectState } = scene;
+    run: async (context) => {
+      const { give, reserve, settle, expectState } = context;
       for (const subject of ['group', 'key']) await give(subject, 100n);
       const id = newId();
       const lines = [
@@ -78,7 +78,7 @@ export const idleCases: readonly QuotaCase[] = [
         line('key', 10n, { period: '2026-11', limit: 100n }),
       ];
       await reserve(id, lines);
-      await makeIdle(scene, id);
+      await makeIdle(context, id);
       const cap = { maxConcurrentCalls: [1, 1, undefined] };
       const next = newId();
 
@@ -95,8 +95,8 @@ export const idleCases: readonly QuotaCase[] = [
   },
   {
     name: 'QS-62 a hold becomes idle even if the same extend can’t grow it',
-    run: async (scene) => {
-      const { give, hold, store, partition, expectState } = scene;
+    run: async (context) => {
+      const { give, hold, store, partition, expectState } = context;
       await give('alice', 30n);
       const id = await hold('alice', 30n);
 
@@ -121,7 +121,7 @@ export const idleCases: readonly QuotaCase[] = [
   },
 ];
 
-async function makeIdle({ store, partition }: Scene, id: string, forMs: number = ttlMs) {
+async function makeIdle({ store, partition }: CaseContext, id: string, forMs: number = ttlMs) {
   const [result] = await store.extend([{ id, partition, ttlMs: forMs, idle: true }]);
   assert(result !== undefined);
   return result;

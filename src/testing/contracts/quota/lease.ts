@@ -1,8 +1,8 @@
 /** Leases end by the store's clock alone, independently, with or without sweeps. */
 import assert from 'node:assert/strict';
 import { maxLazyExpirations } from '../../../ports/quota-input.ts';
-import type { QuotaCase, Scene } from './scene.ts';
-import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
+import type { CaseContext, QuotaCase } from './case-context.ts';
+import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
 
 /** QS-25 to QS-32: leases, expiry and periods. */
 export const leaseCases: readonly QuotaCase[] = [
@@ -268,19 +268,19 @@ export const leaseCases: readonly QuotaCase[] = [
   },
   {
     name: 'QS-32 with ten thousand due leases, each operation expires only a few of them',
-    run: async (scene) => {
-      await scene.give('alice', 1_000_000n);
+    run: async (context) => {
+      await context.give('alice', 1_000_000n);
       const total = 10_000;
-      await holdMany(scene, total);
-      await scene.advance(ttlMs + 1);
+      await holdMany(context, total);
+      await context.advance(ttlMs + 1);
 
       let remaining = total;
       for (let reads = 0; reads < 3; reads += 1) {
-        const inFlight = (await scene.read('alice'))?.inFlight ?? 0;
+        const inFlight = (await context.read('alice'))?.inFlight ?? 0;
         assert(remaining - inFlight <= maxLazyExpirations, 'one operation expired too many');
         remaining = inFlight;
       }
-      const { store, partition } = scene;
+      const { store, partition } = context;
       for (let sweeps = 0; remaining > 0 && sweeps < 20; sweeps += 1) {
         const { expired } = await store.sweep({ max: 1_000, partition });
         assert(expired <= 1_000);
@@ -288,12 +288,12 @@ export const leaseCases: readonly QuotaCase[] = [
       }
 
       assert.equal(remaining, 0);
-      await scene.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+      await context.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
   },
 ];
 
-async function holdMany({ reserve }: Scene, total: number): Promise<void> {
+async function holdMany({ reserve }: CaseContext, total: number): Promise<void> {
   for (let held = 0; held < total; held += 500) {
     const results = await Promise.all(newIds(500).map((id) => reserve(id, [line('alice', 1n)])));
     assert.equal(countOf(results, 'held'), 500);

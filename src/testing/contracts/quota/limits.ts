@@ -1,8 +1,8 @@
 /** Limits that reserves carry from key records, and operators' additions to them. */
 import assert from 'node:assert/strict';
 import { maxNanos } from '../../../money.ts';
-import type { QuotaCase } from './scene.ts';
-import { expectRefused, line, newId } from './scene.ts';
+import type { QuotaCase } from './case-context.ts';
+import { expectRefused, line, newId } from './case-context.ts';
 
 /** QS-50 to QS-53: limits that reserves carry. */
 export const limitCases: readonly QuotaCase[] = [

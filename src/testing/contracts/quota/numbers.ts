@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import type { Nanos } from '../../../money.ts';
 import { maxNanos } from '../../../money.ts';
 import type { QuotaLine, ReserveInput } from '../../../ports/quota-store.ts';
-import type { QuotaCase } from './scene.ts';
-import { expectRefused, line, newId, ttlMs } from './scene.ts';
+import type { QuotaCase } from './case-context.ts';
+import { expectRefused, line, newId, ttlMs } from './case-context.ts';
 
 /** QS-05, QS-38 and QS-39: invalid input, large amounts, valid names. */
 export const numberCases: readonly QuotaCase[] = [

@@ -1,7 +1,7 @@
 /** What a reader sees under load and after everything has ended. */
 import assert from 'node:assert/strict';
-import type { QuotaCase, Scene } from './scene.ts';
-import { line, newId, newIds, ttlMs } from './scene.ts';
+import type { CaseContext, QuotaCase } from './case-context.ts';
+import { line, newId, newIds, ttlMs } from './case-context.ts';
 
 /** QS-41, QS-46 and QS-48: reading. */
 export const observationCases: readonly QuotaCase[] = [
@@ -35,10 +35,10 @@ export const observationCases: readonly QuotaCase[] = [
   },
   {
     name: 'QS-46 readers under load always see consistent rows',
-    run: async (scene) => {
-      await scene.give('alice', 500n);
+    run: async (context) => {
+      await context.give('alice', 500n);
       const observe = async (): Promise<void> => {
-        const state = await scene.read('alice');
+        const state = await context.read('alice');
         assert(state !== undefined);
         assert(state.used >= 0n && state.held >= 0n);
         assert(state.used + state.held <= state.limit);
@@ -47,7 +47,7 @@ export const observationCases: readonly QuotaCase[] = [
       };
 
       await Promise.all(
-        newIds(100).flatMap((id, index) => [cycle(scene, id, index), observe(), observe()]),
+        newIds(100).flatMap((id, index) => [cycle(context, id, index), observe(), observe()]),
       );
 
       await observe();
@@ -55,16 +55,16 @@ export const observationCases: readonly QuotaCase[] = [
   },
   {
     name: 'QS-48 after all calls have ended nothing is held, and used is the sum of the charges',
-    run: async (scene) => {
-      await scene.give('alice', 100_000n);
+    run: async (context) => {
+      await context.give('alice', 100_000n);
 
-      const charges = await Promise.all(newIds(100).map((id, index) => cycle(scene, id, index)));
-      await scene.advance(ttlMs + 1);
-      const sweep = await scene.store.sweep({ max: 1_000, partition: scene.partition });
+      const charges = await Promise.all(newIds(100).map((id, index) => cycle(context, id, index)));
+      await context.advance(ttlMs + 1);
+      const sweep = await context.store.sweep({ max: 1_000, partition: context.partition });
 
       assert.equal(sweep.more, false);
       const used = charges.reduce((sum, charge) => sum + charge, 0n);
-      await scene.expectState('alice', { used, held: 0n, inFlight: 0 });
+      await context.expectState('alice', { used, held: 0n, inFlight: 0 });
     },
   },
   {
@@ -79,8 +79,8 @@ export const observationCases: readonly QuotaCase[] = [
  * Runs one request: reserves, then settles, releases, or lets the lease run out. Returns its
  * charge.
  */
-async function cycle(scene: Scene, id: string, index: number): Promise<bigint> {
-  const { reserve, settle, release } = scene;
+async function cycle(context: CaseContext, id: string, index: number): Promise<bigint> {
+  const { reserve, settle, release } = context;
   const result = await reserve(id, [line('alice', 10n)]);
   if (result.status !== 'held' || index % 4 === 3) return 0n;
   if (index % 4 === 2) {

@@ -1,5 +1,5 @@
 /**
- * The scene of a quota case: a new store, a new partition, and short forms of the calls.
+ * What each quota case works with: a new store, a new partition, and short forms of the calls.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -28,14 +28,14 @@ export interface QuotaStoreSetup extends Cleanable {
 /** Makes a new store with a clock, once per case. */
 export type MakeQuotaStore = () => MaybePromise<QuotaStoreSetup>;
 
-/** A case that takes its scene as a parameter. */
+/** A case of the quota contract. */
 export interface QuotaCase {
   readonly name: string;
-  readonly run: (scene: Scene) => Promise<void>;
+  readonly run: (context: CaseContext) => Promise<void>;
 }
 
 /** Short forms of the calls of one case, all in one partition with leases of `ttlMs`. */
-export interface Scene {
+export interface CaseContext {
   readonly store: QuotaStore;
   readonly partition: string;
   /** Advances the store's clock. */
@@ -65,7 +65,7 @@ export interface ExpectedState {
   readonly period?: string;
 }
 
-/** The lease of reservations in a scene. */
+/** The lease of reservations by default. */
 export const ttlMs = 30_000;
 
 /** A new reservation id, unique in all stores. */
@@ -93,8 +93,8 @@ export function countOf(results: readonly { readonly status: string }[], status:
   return results.filter((result) => result.status === status).length;
 }
 
-/** Makes the scene of a case. */
-export function openScene({ store, clock }: QuotaStoreSetup): Scene {
+/** Makes the context of one case, in a partition of its own. */
+export function caseContext({ store, clock }: QuotaStoreSetup): CaseContext {
   const partition = `contract-${newId()}`;
   const read = async (subject: string, period = ''): Promise<QuotaState | undefined> =>
     store.read(subject, period, partition);
