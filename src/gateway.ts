@@ -1,15 +1,13 @@
 /** The gateway: the state that its calls share, and its public methods. */
 import { fairShares } from './bytes/body/fair-shares.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
-import { GatewayError } from './errors.ts';
 import { quietListener } from './events.ts';
 import type { GatewayHandler } from './http.ts';
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
-import { openaiCaller } from './protocols/callers/openai.ts';
-import type { Caller } from './protocols/protocol.ts';
 import { routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
+import { answering } from './stages/answer.ts';
 import { freeDisconnects } from './stages/free-disconnects.ts';
 import { idempotency } from './stages/idempotency.ts';
 import { loopTurn } from './stages/loop-turn.ts';
@@ -18,14 +16,13 @@ import { onceForEach } from './stages/once-for-each.ts';
 import { outbox } from './stages/outbox.ts';
 import { portGuard } from './stages/port-guard.ts';
 import { recordChecks } from './stages/record-checks.ts';
-import { readableError, reportBug } from './stages/refuse.ts';
+import { reportBug } from './stages/refuse.ts';
 import { reserver } from './stages/reserve.ts';
 import {
   type ResolveResult,
   resolveUnknown,
   type UnknownResolution,
 } from './stages/resolve-unknown.ts';
-import { errorResponse, lastOnConnection, responseContextFor } from './stages/respond.ts';
 import { runningCalls } from './stages/running.ts';
 import { serving } from './stages/serve.ts';
 import { settler } from './stages/settle.ts';
@@ -101,6 +98,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   const routes = routesOf(tables.protocols);
   let vary = routes.keyHeaders(settings).join(', ');
   let closed: Promise<void> | undefined;
+  const isClosed = (): boolean => closed !== undefined;
   const { clock } = settings;
   const emit = quietListener(() => settings.onEvent);
   const backgroundGuard = portGuard(undefined, currentTimeout(), emit);
@@ -126,7 +124,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       // A separate batch from that of replies: they run different code, and mixing them costs time
       // (docs/performance.md).
       endOfRequestTurn: loopTurn(),
-      isClosed: () => closed !== undefined,
+      isClosed,
     },
     records: recordChecks(),
     plans: modelPlans(tables.dialects),
@@ -134,6 +132,15 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     reserve: reserver(emit),
     settle: settler(pendingWrites, emit),
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
+  });
+  const answer = answering({
+    routes,
+    serve,
+    settings: () => settings,
+    vary: () => vary,
+    breakers,
+    isClosed,
+    emit,
   });
   const stopTimer = clock.every(tickMs, () => {
     health.tick();
@@ -154,31 +161,8 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
 
   return {
     owns: routes.owns,
-    handle: async (request) => {
-      const context = responseContextFor(request, settings, vary);
-      let caller: Caller = openaiCaller;
-      let isBoughtOnce = false;
-      try {
-        const route = routes.find(request, settings);
-        caller = route.caller;
-        isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
-        const guard = portGuard(context.requestId, settings, emit, breakers);
-        const response = await serve({ request, responseContext: context, settings, guard }, route);
-        return closed === undefined ? response : lastOnConnection(response);
-      } catch (error) {
-        return errorResponse(
-          context,
-          readableError(error, context.requestId, emit),
-          caller,
-          isBoughtOnce,
-        );
-      }
-    },
-    refuse: (request, code, message) => {
-      const route = routes.find({ ...request, search: '' }, settings);
-      const context = responseContextFor(request, settings, vary);
-      return errorResponse(context, new GatewayError(code, message), route.caller, false);
-    },
+    handle: answer.handle,
+    refuse: answer.refuse,
     update: (change) => {
       const changed = { ...current, ...change };
       settings = { ...settingsOf(changed, settings), clock };

@@ -47,6 +47,53 @@ describe('a gateway that closes', () => {
     expect(headers).toMatchObject({ connection: 'close' });
   });
 
+  it('ends the connection of a call that fails while it closes', async () => {
+    const { start, upstream, gateway } = scene();
+    const calling = start(ask.chat);
+    const up = await upstream.next();
+
+    const closed = gateway.close();
+    up.respond(400, { 'content-type': 'application/json' });
+    up.write('{"error":{"message":"no"}}');
+    up.end();
+    await closed;
+
+    const { status, headers } = await calling.answer;
+    expect(status).toBe(400);
+    expect(headers).toMatchObject({ connection: 'close' });
+  });
+
+  it.each([
+    ['a path that is not served', { method: 'POST', path: '/v1/unknown' }, 404],
+    ['a method that is not served', { method: 'DELETE', path: '/v1/chat/completions' }, 405],
+    ['OPTIONS', { method: 'OPTIONS', path: '/v1/chat/completions' }, 204],
+  ])('ends the connection with its response to %s', async (_what, request, expected) => {
+    const { call, gateway } = scene();
+    await gateway.close();
+
+    const { status, headers } = await call(request);
+
+    expect(status).toBe(expected);
+    expect(headers).toMatchObject({ connection: 'close' });
+  });
+
+  it('ends the connection of a request that the host’s middleware refused', async () => {
+    const { gateway } = scene();
+    const refused = { method: 'POST', path: '/v1/chat/completions', headers: {} };
+    expect(gateway.refuse(refused, 'body_too_large', 'Too large.').headers).toHaveProperty(
+      'connection',
+    );
+    expect(gateway.refuse(refused, 'invalid_request', 'No.').headers).not.toHaveProperty(
+      'connection',
+    );
+
+    await gateway.close();
+
+    expect(gateway.refuse(refused, 'invalid_request', 'No.').headers).toMatchObject({
+      connection: 'close',
+    });
+  });
+
   it('lets a stream finish, and then closes the upstream client', async () => {
     const { start, upstream, gateway, nextRecord } = scene();
     const calling = start(ask.chatStream);
