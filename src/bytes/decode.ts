@@ -1,14 +1,9 @@
 /** Decodes bytes to text. */
 import { parseJson } from '../json.ts';
 
-/** Decodes a range of UTF-8 bytes. */
-export function utf8Text(bytes: Uint8Array, start: number, end: number): string {
-  return asBuffer(bytes).toString('utf8', start, end);
-}
-
 /** Decodes a JSON string; `start` and `end` exclude its quotes. */
-export function decodeString(bytes: Uint8Array, start: number, end: number): string {
-  const text = utf8Text(bytes, start, end);
+export function decodeString(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end);
   return text.includes('\\') ? String(parseJson(`"${text}"`)) : text;
 }
 

@@ -3,7 +3,7 @@
  * those by which the gateway bounds, prices or routes the call.
  */
 import { originalLength } from '../bytes/body/body.ts';
-import { findMember, kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
+import { kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
 import { checkMerged } from '../canonical/complexity.ts';
 import { GatewayError } from '../errors.ts';
@@ -37,10 +37,9 @@ const maxValueBytes = 1_024;
 
 /** Checks both spellings. @throws GatewayError `invalid_request` that names the member */
 export function checkExtraBody(scanned: ScannedBody, read: ReadMembers): void {
-  for (const name of ['extra_body', 'extraBody']) {
-    const extra = findMember(scanned.members, name);
-    if (extra !== undefined) {
-      checkInside({ ...scanned, members: [extra] }, read, { path: '', level: 0 });
+  for (const member of scanned.members) {
+    if (member.name === 'extra_body' || member.name === 'extraBody') {
+      checkInside({ ...scanned, members: [member] }, read, { path: '', level: 0 });
     }
   }
 }

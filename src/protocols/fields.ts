@@ -38,10 +38,11 @@ export function checkedFields<T>(
  */
 export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue | undefined {
   const member = findMember(members, name);
-  return member === undefined ? undefined : valueIn(body, member.value);
+  return member === undefined ? undefined : parsedValue(body, member.value);
 }
 
-function valueIn(body: Body, span: Span): JsonValue {
+/** The parsed value of a member. */
+export function parsedValue(body: Body, span: Span): JsonValue {
   const { start, end } = span;
   const hasElisions = originalLength(body, start, end) !== end - start;
   return hasElisions ? parsePart(body, start, end) : valueAt(body.text, span);
@@ -56,7 +57,7 @@ export function insideField<T>(
   const { body, members } = scanned;
   const member = findMember(members, name);
   if (member === undefined) return undefined;
-  if (kindAt(body.text, member.value) !== 'object') return valueIn(body, member.value);
+  if (kindAt(body.text, member.value) !== 'object') return parsedValue(body, member.value);
   return read({ body, members: membersOf(body.text, member.value) });
 }
 

@@ -71,8 +71,8 @@ export function isSpace(byte: number): boolean {
   return byte <= space && (byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09);
 }
 
-// `spaceEnd` and `plainEnd` run for every byte or two of a body, so they inline their checks: in
-// cold code calls would dominate.
+// The functions that run for every few bytes of a body inline their checks: in cold code calls would
+// dominate. For the same reason, callers of `spaceEnd` first look for the byte that they expect.
 
 /** The end of the white space at `at`, if any. */
 export function spaceEnd(bytes: Uint8Array, at: number): number {
@@ -131,10 +131,17 @@ function plainWordsEnd(text: JsonText, at: number): number {
   const { words, shift } = text;
   let index = (at + shift) >> 2;
   for (;;) {
-    const stop = index + blockWords;
-    // Past the last whole word, `?? 0` reads as control characters.
-    while (index < stop && isPlainWord(words[index] ?? 0)) index += 1;
-    if (index < stop) return (index << 2) - shift;
+    for (const stop = index + blockWords; index < stop; index += 1) {
+      // Past the last whole word, `?? 0` reads as control characters.
+      const word = words[index] ?? 0;
+      // Flipping bit 1 maps the quote (0x22) to 0x20 and the space to 0x22, so that "below 0x21"
+      // means the quote and the control characters.
+      const quoteIsLow = word ^ 0x02020202;
+      const backslashIsZero = word ^ 0x5c5c5c5c;
+      const low = (quoteIsLow - 0x21212121) & ~quoteIsLow;
+      const nil = (backslashIsZero - 0x01010101) & ~backslashIsZero;
+      if (((low | nil) & topBits) !== 0) return (index << 2) - shift;
+    }
     index = plainBlocksEnd(text, index);
   }
 }
@@ -162,18 +169,6 @@ function isPlainBlock({ bytes, words, shift }: JsonText, start: number, end: num
     if ((controls & topBits) !== 0) return false;
   }
   return true;
-}
-
-/**
- * Tests four bytes at once: flipping bit 1 maps the quote (0x22) to 0x20 and the space to 0x22, so
- * that "below 0x21" means the quote and the control characters.
- */
-function isPlainWord(word: number): boolean {
-  const quoteIsLow = word ^ 0x02020202;
-  const backslashIsZero = word ^ 0x5c5c5c5c;
-  const low = (quoteIsLow - 0x21212121) & ~quoteIsLow;
-  const nil = (backslashIsZero - 0x01010101) & ~backslashIsZero;
-  return ((low | nil) & topBits) === 0;
 }
 
 /**

@@ -10,7 +10,7 @@ import { type Call, operations } from '../../call.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { checkExtraBody, isBoundName } from '../extra-body.ts';
-import { arrayMember, checkedFields, fieldOf, insideField } from '../fields.ts';
+import { arrayMember, checkedFields, fieldOf, insideField, parsedValue } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import { modelField, positiveField } from '../rules.ts';
 import { refuseDifferent } from '../spellings.ts';
@@ -90,18 +90,38 @@ export function readChat(scanned: ScannedBody): Call {
 }
 
 function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ChatFields]-?: unknown } {
-  return {
-    model: fieldOf(scanned, 'model'),
-    stream: fieldOf(scanned, 'stream'),
-    stream_options: insideField(scanned, 'stream_options', (inside) => ({
-      include_usage: fieldOf(inside, 'include_usage'),
-    })),
-    temperature: fieldOf(scanned, 'temperature'),
-    max_tokens: fieldOf(scanned, 'max_tokens'),
-    max_completion_tokens: fieldOf(scanned, 'max_completion_tokens'),
-    n: fieldOf(scanned, 'n'),
-    prompt_cache_key: fieldOf(scanned, 'prompt_cache_key'),
+  const fields: { -readonly [Name in keyof ChatFields]-?: unknown } = {
+    model: undefined,
+    stream: undefined,
+    stream_options: undefined,
+    temperature: undefined,
+    max_tokens: undefined,
+    max_completion_tokens: undefined,
+    n: undefined,
+    prompt_cache_key: undefined,
   };
+  for (const { name, value } of scanned.members) {
+    switch (name) {
+      case 'stream_options':
+        fields.stream_options = insideField(scanned, name, usageOptionOf);
+        break;
+      case 'model':
+      case 'stream':
+      case 'temperature':
+      case 'max_tokens':
+      case 'max_completion_tokens':
+      case 'n':
+      case 'prompt_cache_key':
+        fields[name] = parsedValue(scanned.body, value);
+        break;
+      default:
+    }
+  }
+  return fields;
+}
+
+function usageOptionOf(inside: ScannedBody): { readonly include_usage: unknown } {
+  return { include_usage: fieldOf(inside, 'include_usage') };
 }
 
 /**

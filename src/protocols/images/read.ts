@@ -5,7 +5,7 @@ import { type Call, operations } from '../../call.ts';
 import { promptTally, sizeOf } from '../../dialects/prompt-size.ts';
 import { addTopLevelReferences } from '../../dialects/referenced-media.ts';
 import { checkExtraBody } from '../extra-body.ts';
-import { checkedFields, fieldOf } from '../fields.ts';
+import { checkedFields, parsedValue } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import { modelField, positiveField } from '../rules.ts';
 
@@ -77,13 +77,28 @@ export function readImages(scanned: ScannedBody): Call {
 }
 
 function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ImageFields]-?: unknown } {
-  return {
-    model: fieldOf(scanned, 'model'),
-    prompt: fieldOf(scanned, 'prompt'),
-    n: fieldOf(scanned, 'n'),
-    size: fieldOf(scanned, 'size'),
-    quality: fieldOf(scanned, 'quality'),
-    response_format: fieldOf(scanned, 'response_format'),
-    stream: fieldOf(scanned, 'stream'),
+  const fields: { -readonly [Name in keyof ImageFields]-?: unknown } = {
+    model: undefined,
+    prompt: undefined,
+    n: undefined,
+    size: undefined,
+    quality: undefined,
+    response_format: undefined,
+    stream: undefined,
   };
+  for (const { name, value } of scanned.members) {
+    switch (name) {
+      case 'model':
+      case 'prompt':
+      case 'n':
+      case 'size':
+      case 'quality':
+      case 'response_format':
+      case 'stream':
+        fields[name] = parsedValue(scanned.body, value);
+        break;
+      default:
+    }
+  }
+  return fields;
 }

@@ -6,7 +6,7 @@
  * again.
  */
 import { type JsonValue, parseJson } from '../../../json.ts';
-import { asBuffer, decodeString, utf8Text } from '../../decode.ts';
+import { asBuffer, decodeString } from '../../decode.ts';
 import type { Member, Span } from '../scan/scan.ts';
 import { closeBrace, openBrace, openBracket, quote } from '../text.ts';
 import { afterName, firstInside, nextInside, notScanned, skipString, skipValue } from './skip.ts';
@@ -35,7 +35,7 @@ export function kindAt(body: Uint8Array, span: Span): JsonKind {
 
 /** The parsed value. Meant for small ones: a large string is copied. */
 export function valueAt(body: Uint8Array, span: Span): JsonValue {
-  const value = parseJson(utf8Text(body, span.start, span.end));
+  const value = parseJson(asBuffer(body).toString('utf8', span.start, span.end));
   if (value === undefined) throw notScanned();
   return value;
 }

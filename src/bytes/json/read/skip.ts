@@ -7,6 +7,7 @@ import {
   backslash,
   closeBrace,
   closeBracket,
+  colon,
   comma,
   isSpace,
   openBrace,
@@ -23,20 +24,23 @@ const shortRunBytes = 32;
  * The offset of the first element or name in the container at `start`, or of its closing bracket.
  */
 export function firstInside(bytes: Buffer, start: number): number {
-  return spaceEnd(bytes, start + 1);
+  const at = start + 1;
+  return bytes[at] === quote || bytes[at] === openBrace ? at : spaceEnd(bytes, at);
 }
 
 /**
  * The offset of the element or name after the value that ends at `end`, or of the closing bracket.
  */
 export function nextInside(bytes: Buffer, end: number): number {
-  const at = spaceEnd(bytes, end);
-  return bytes[at] === comma ? spaceEnd(bytes, at + 1) : at;
+  const at = bytes[end] === comma ? end : spaceEnd(bytes, end);
+  if (bytes[at] !== comma) return at;
+  return bytes[at + 1] === quote ? at + 1 : spaceEnd(bytes, at + 1);
 }
 
 /** The offset of the value of the member whose name ends at `nameEnd`. */
 export function afterName(bytes: Buffer, nameEnd: number): number {
-  return spaceEnd(bytes, spaceEnd(bytes, nameEnd) + 1);
+  const at = 1 + (bytes[nameEnd] === colon ? nameEnd : spaceEnd(bytes, nameEnd));
+  return bytes[at] === quote ? at : spaceEnd(bytes, at);
 }
 
 /** The end of the value at `start`. */

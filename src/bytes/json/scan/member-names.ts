@@ -88,13 +88,13 @@ function sameBytes(bytes: Uint8Array, other: number, start: number, end: number)
   return true;
 }
 
-function addDecoded(names: MemberNames, bytes: Uint8Array, start: number, end: number): boolean {
+function addDecoded(names: MemberNames, bytes: Buffer, start: number, end: number): boolean {
   names.decoded ??= decodeAll(names, bytes);
   names.decoded.add(decodeString(bytes, start, end));
   return names.decoded.size > names.count;
 }
 
-function decodeAll({ inPlace, count }: MemberNames, bytes: Uint8Array): Set<string> {
+function decodeAll({ inPlace, count }: MemberNames, bytes: Buffer): Set<string> {
   const names = new Set<string>();
   for (let index = 0; index < 2 * count; index += 2) {
     names.add(decodeString(bytes, inPlace[index] ?? 0, inPlace[index + 1] ?? 0));

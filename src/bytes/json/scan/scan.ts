@@ -12,6 +12,7 @@ import {
   type JsonText,
   jsonText,
   openBrace,
+  quote,
   spaceEnd,
 } from '../text.ts';
 import { addName } from './member-names.ts';
@@ -60,7 +61,7 @@ export function scanJson(body: Uint8Array): JsonScan {
 /** The offset of the opening brace of the body. @throws GatewayError as `scanJson` does */
 export function bodyStart(body: Uint8Array): number {
   checkEncoding(body);
-  const start = spaceEnd(body, 0);
+  const start = body[0] === openBrace ? 0 : spaceEnd(body, 0);
   if (start === body.length) throw invalidJson(start);
   if (body[start] !== openBrace) throw notAnObject();
   return start;
@@ -81,9 +82,9 @@ function scanMembers(text: JsonText, start: number): JsonScan {
     const value = { start: valueStart, end: valueEnd(walk, valueStart, 1) };
     const name = decodeString(bytes, nameSpan.start + 1, nameSpan.end - 1);
     members.push({ name, nameSpan, value });
-    at = spaceEnd(bytes, value.end);
+    at = bytes[value.end] === comma ? value.end : spaceEnd(bytes, value.end);
     more = bytes[at] === comma;
-    if (more) at = spaceEnd(bytes, at + 1);
+    if (more) at = bytes[at + 1] === quote ? at + 1 : spaceEnd(bytes, at + 1);
   }
   if (bytes[at] !== closeBrace) throw invalidJson(at);
   const rest = spaceEnd(bytes, at + 1);

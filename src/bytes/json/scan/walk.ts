@@ -9,8 +9,10 @@ import {
   type JsonText,
   openBrace,
   openBracket,
+  quote,
   scalarEnd,
   spaceEnd,
+  stringEnd,
 } from '../text.ts';
 import { addName, clearNames, type MemberNames, memberNames } from './member-names.ts';
 
@@ -42,6 +44,7 @@ export function countValue(walk: JsonWalk): void {
 export function valueEnd(walk: JsonWalk, at: number, depth: number): number {
   countValue(walk);
   const first = walk.text.bytes[at];
+  if (first === quote) return stringEnd(walk.text, at);
   if (first !== openBrace && first !== openBracket) return scalarEnd(walk.text, at);
   if (depth === maxDepth) throw tooDeep(at);
   return first === openBrace ? objectEnd(walk, at, depth) : arrayEnd(walk, at, depth);
@@ -49,15 +52,17 @@ export function valueEnd(walk: JsonWalk, at: number, depth: number): number {
 
 function objectEnd(walk: JsonWalk, start: number, depth: number): number {
   const { bytes } = walk.text;
-  let at = spaceEnd(bytes, start + 1);
+  let at = bytes[start + 1] === quote ? start + 1 : spaceEnd(bytes, start + 1);
   if (bytes[at] === closeBrace) return at + 1;
 
   const names = namesAt(walk, depth);
   for (;;) {
     const value = afterColon(bytes, addName(names, walk.text, at));
-    at = spaceEnd(bytes, valueEnd(walk, value, depth + 1));
+    at = valueEnd(walk, value, depth + 1);
+    if (bytes[at] !== comma) at = spaceEnd(bytes, at);
     if (bytes[at] !== comma) break;
-    at = spaceEnd(bytes, at + 1);
+    at += 1;
+    if (bytes[at] !== quote) at = spaceEnd(bytes, at);
   }
   if (bytes[at] !== closeBrace) throw invalidJson(at);
   return at + 1;
@@ -69,7 +74,8 @@ function arrayEnd(walk: JsonWalk, start: number, depth: number): number {
   if (bytes[at] === closeBracket) return at + 1;
 
   for (;;) {
-    at = spaceEnd(bytes, valueEnd(walk, at, depth + 1));
+    at = valueEnd(walk, at, depth + 1);
+    if (bytes[at] !== comma) at = spaceEnd(bytes, at);
     if (bytes[at] !== comma) break;
     at = spaceEnd(bytes, at + 1);
   }
@@ -91,9 +97,9 @@ export function namesAt({ namesByDepth }: JsonWalk, depth: number): MemberNames 
 
 /** The offset of the value after the colon that follows a name. */
 export function afterColon(bytes: Uint8Array, at: number): number {
-  const end = spaceEnd(bytes, at);
+  const end = bytes[at] === colon ? at : spaceEnd(bytes, at);
   if (bytes[end] !== colon) throw invalidJson(end);
-  return spaceEnd(bytes, end + 1);
+  return bytes[end + 1] === quote ? end + 1 : spaceEnd(bytes, end + 1);
 }
 
 /** The error for nesting that is too deep; `at` is the offset of the opening bracket. */

@@ -1,5 +1,4 @@
 /** Captures one range of bytes from a stream of chunks, even if it spans several chunks. */
-import { utf8Text } from '../../decode.ts';
 
 /** Captures one range at a time; reusable. */
 export interface RangeCapture {
@@ -46,7 +45,7 @@ export function rangeCapture(limitBytes: number): RangeCapture {
         ? Buffer.concat([...captured, chunk.subarray(start, end)])
         : undefined;
       reset(undefined);
-      return whole && utf8Text(whole, 0, whole.length);
+      return whole?.toString();
     },
   };
 }
