@@ -30,7 +30,7 @@ function dropped(
 }
 
 describe('tools', () => {
-  it('are in one entry, with schemas without the keywords that Gemini can not handle', () => {
+  it('are in one entry, with schemas that lose only their titles', () => {
     const tools = [look({ parameters: schema, description: 'Looks.' }), look({ name: 'go' })];
 
     const body = sent({ tools });
@@ -42,6 +42,7 @@ describe('tools', () => {
             name: 'look',
             description: 'Looks.',
             parametersJsonSchema: {
+              $schema: 'https://json-schema.org/draft/2020-12/schema',
               type: 'object',
               properties: { title: { type: 'string' } },
               additionalProperties: false,

@@ -6,7 +6,7 @@ import {
   isStrictSchema,
   objectSchema,
 } from '../../src/canonical/schema/strictness.ts';
-import { tidySchema } from '../../src/canonical/schema/tidy.ts';
+import { withoutTitles } from '../../src/canonical/schema/titles.ts';
 import { everySchema, mapSchema } from '../../src/canonical/schema/walk.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { arbitrarySchema, recordedSchemas } from './schema-corpus.ts';
@@ -17,51 +17,43 @@ const named: JsonObject = Object.fromEntries(
   [...keywords, 'x-own', '$schema', 'minimum', 'oneOf'].map((name) => [name, { type: 'string' }]),
 );
 
-describe('a schema for Gemini’s JSON Schema fields', () => {
+describe('a schema without titles', () => {
   const schema: JsonObject = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'urn:x',
     title: 'Whole',
-    strict: true,
     'x-order': 1,
     type: 'object',
     properties: { ...named, a: { title: 'A', anyOf: [{ title: 'B', $ref: '#/$defs/title' }] } },
     required: Object.keys(named),
-    default: { title: 'data', $id: 1 },
+    default: { title: 'data' },
     examples: [{ title: 'data' }],
-    $defs: { title: { title: 'T', enum: [{ title: 'data' }], const: { strict: true } } },
+    $defs: { title: { title: 'T', enum: [{ title: 'data' }], const: { title: true } } },
   };
 
-  it('keeps properties named like keywords, and data', () => {
-    const tidy = tidySchema(schema, { titles: 'strip' });
+  it('keeps all else, properties named `title` and data too', () => {
+    const { schema: untitled, changed } = withoutTitles(schema);
 
-    expect(tidy).toEqual({
+    expect(changed).toBe(true);
+    expect(untitled).toEqual({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $id: 'urn:x',
+      'x-order': 1,
       type: 'object',
       properties: { ...named, a: { anyOf: [{ $ref: '#/$defs/title' }] } },
       required: Object.keys(named),
-      default: { title: 'data', $id: 1 },
+      default: { title: 'data' },
       examples: [{ title: 'data' }],
-      $defs: { title: { enum: [{ title: 'data' }], const: { strict: true } } },
+      $defs: { title: { enum: [{ title: 'data' }], const: { title: true } } },
     });
   });
 
-  it('keeps its titles where Gemini accepts them', () => {
-    const tidy = tidySchema(schema, { titles: 'keep' });
-
-    expect(tidy).toMatchObject({
-      title: 'Whole',
-      properties: { a: { title: 'A', anyOf: [{ title: 'B' }] } },
-      $defs: { title: { title: 'T' } },
-    });
-    expect(tidy).not.toHaveProperty('$id');
-  });
-
-  it('equals the recorded one that Google accepted, except titles', () => {
+  it('has none left, as recorded schemas show', () => {
     for (const { schema: recorded } of recordedSchemas()) {
-      const tidy = tidySchema(recorded, { titles: 'strip' });
+      const { schema: untitled } = withoutTitles(recorded);
 
-      expect(everySchema(tidy, (inner) => !('title' in inner || '$schema' in inner))).toBe(true);
-      expect(tidySchema(tidy, { titles: 'strip' })).toEqual(tidy);
+      expect(everySchema(untitled, (inner) => !('title' in inner))).toBe(true);
+      expect(withoutTitles(untitled)).toEqual({ schema: untitled, changed: false });
     }
   });
 });
@@ -322,7 +314,7 @@ describe('a traversal of a schema', () => {
     let schema: JsonObject = { title: 'deep' };
     for (let level = 0; level < 100_000; level += 1) schema = { items: schema };
 
-    expect(() => tidySchema(schema, { titles: 'strip' })).not.toThrow();
+    expect(() => withoutTitles(schema)).not.toThrow();
     expect(isStrictSchema(schema)).toBe(false);
   });
 });

@@ -9,17 +9,12 @@ const maxParts = 1_000;
 
 const combining: readonly string[] = ['$ref', 'anyOf', 'oneOf', 'allOf'];
 
-/** Keywords that survive when several schemas are merged, or that don't constrain a value. */
+/** Keywords that survive when several schemas are merged. */
 const harmless: ReadonlySet<string> = new Set([
   ...combining,
   'type',
   'properties',
   'required',
-  'title',
-  'description',
-  '$schema',
-  '$id',
-  '$comment',
   '$defs',
   'definitions',
 ]);

@@ -53,7 +53,7 @@ export function closedSchema(schema: JsonObject): ClosedSchema {
   let changed = false;
   const closed = mapSchema(schema, (inner) => {
     const lost = Object.keys(inner).filter((name) => isUnsupported(name, inner[name]));
-    const renamed = withAnyOf(without(inner, ['$schema', ...lost]));
+    const renamed = withAnyOf(without(inner, lost));
     const others = member(inner, 'additionalProperties');
     if (lost.length > 0 || (others !== undefined && others !== false)) changed = true;
     const notes = lost.map((name) => `${name}: ${jsonText(inner[name])}`);
@@ -87,19 +87,18 @@ export function objectSchema(
   budget: ShapeBudget = newShapeBudget(),
 ): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} };
-  const rest = without(schema, notCopied);
+  const rest = without(schema, combining);
   if (combining.every((name) => member(schema, name) === undefined)) {
     return { ...rest, type: 'object' };
   }
   const { $ref: reference } = schema;
   const target = typeof reference === 'string' ? resolveReference(schema, reference) : undefined;
-  const referenced = without(target ?? {}, notCopied);
+  const referenced = without(target ?? {}, combining);
   return { ...referenced, ...rest, type: 'object', properties: {}, ...objectShape(schema, budget) };
 }
 
 /** Keywords that are not allowed at the root. */
 const combining: readonly string[] = ['$ref', 'anyOf', 'oneOf', 'allOf'];
-const notCopied: readonly string[] = ['$schema', ...combining];
 
 function isStrictHere(schema: JsonObject): boolean {
   if (refusedWhenStrict.some((name) => member(schema, name) !== undefined)) return false;

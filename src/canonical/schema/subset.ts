@@ -152,23 +152,12 @@ function bound(schema: JsonObject, name: string, words: string): readonly string
   return isJsonNumber(value) ? [`${words} ${jsonText(value)}`] : [];
 }
 
-/** Keywords that neither constrain a value nor inform the model. */
-const ignorable: ReadonlySet<string> = new Set([
-  '$schema',
-  '$id',
-  '$anchor',
-  '$comment',
-  '$defs',
-  'definitions',
-  'strict',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-]);
+/** Definitions are written where they are referenced. */
+const definitions: ReadonlySet<string> = new Set(['$defs', 'definitions']);
 
 function keepsAll(schema: JsonObject, written: JsonObject): boolean {
   return Object.entries(schema).every(([name, value]) => {
-    if (ignorable.has(name) || name.startsWith('x-') || isNoConstraint(name, value)) return true;
+    if (definitions.has(name) || isNoConstraint(name, value)) return true;
     const kept = member(written, name);
     return Array.isArray(value) ? items(kept).length === value.length : kept !== undefined;
   });

@@ -40,7 +40,7 @@ describe('schemas', () => {
     const body = await upstreamBody('chat over gemini', { tools });
 
     const declared = pick(body, 'tools', 0, 'functionDeclarations', 0, 'parametersJsonSchema');
-    expect(pick(declared, '$schema')).toBe(undefined);
+    expect(pick(declared, '$schema')).toBe(named.$schema);
     expect(pick(declared, 'title')).toBe(undefined);
     expect(pick(declared, 'required')).toEqual(named.required);
     expect(pick(declared, 'properties', 'title')).toEqual({

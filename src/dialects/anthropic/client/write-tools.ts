@@ -141,9 +141,10 @@ function notFullyEnforced(
   if (tool.kind !== 'function') return [];
   const schema = isLoosened(tool.parameters) ? ['tools.schema'] : [];
   if (tool.strict !== true) return schema;
+  const strict = tool.strictAt ?? `${tool.at}.strict`;
   const open = objectSchema(tool.parameters, budget);
-  const isEnforced = enforcesStrict(tool, open, capabilities) && !closedSchema(open).changed;
-  return isEnforced ? schema : [...schema, tool.strictAt ?? `${tool.at}.strict`];
+  if (!enforcesStrict(tool, open, capabilities)) return [...schema, strict];
+  return closedSchema(open).changed ? ['tools.schema', strict] : schema;
 }
 
 /**

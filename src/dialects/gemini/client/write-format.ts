@@ -3,7 +3,6 @@ import { jsonText } from '../../../canonical/raw-json.ts';
 import type { OutputFormat } from '../../../canonical/request.ts';
 import { withDescription } from '../../../canonical/schema/describe.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
-import { tidySchema } from '../../../canonical/schema/tidy.ts';
 import type { JsonObject } from '../../../json.ts';
 import type { Members, WriteContext } from './write-context.ts';
 
@@ -51,9 +50,7 @@ function outputMode(context: WriteContext, format: OutputFormat): Members {
 }
 
 function schemaMember({ request, capabilities, drop }: WriteContext, schema: JsonObject): Members {
-  if (capabilities.structuredOutput === 'schema') {
-    return { responseJsonSchema: tidySchema(schema, { titles: 'keep' }) };
-  }
+  if (capabilities.structuredOutput === 'schema') return { responseJsonSchema: schema };
   const converted = toOpenApiSchema(schema);
   if (converted.changed) drop(request.names.format);
   return { responseSchema: converted.schema };

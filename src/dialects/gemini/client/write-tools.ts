@@ -2,7 +2,7 @@
 import type { BuiltInTool, FunctionTool } from '../../../canonical/request.ts';
 import { newSchemaBudget, type SchemaBudget } from '../../../canonical/schema/flatten.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
-import { tidySchema } from '../../../canonical/schema/tidy.ts';
+import { withoutTitles } from '../../../canonical/schema/titles.ts';
 import { GatewayError } from '../../../errors.ts';
 import { member } from '../../../json.ts';
 import { type Members, notPortable, type WriteContext } from './write-context.ts';
@@ -71,8 +71,11 @@ function parametersOf(
 ): Members {
   if (parameters === undefined) return {};
   if (capabilities.structuredOutput === 'schema') {
-    // Gemini 2.5 Flash answers MALFORMED_FUNCTION_CALL if a tool's schema has titles.
-    return { parametersJsonSchema: tidySchema(parameters, { titles: 'strip' }) };
+    // Gemini 2.5 Flash answers MALFORMED_FUNCTION_CALL if a tool's schema has titles
+    // (fastmcp#3861).
+    const untitled = withoutTitles(parameters);
+    if (untitled.changed) drop('tools.schema.title');
+    return { parametersJsonSchema: untitled.schema };
   }
   const { schema, changed } = toOpenApiSchema(parameters, budget);
   if (changed) drop('tools.schema');
