@@ -161,7 +161,7 @@ export type GatewayEvent =
       readonly percent: 80 | 95;
       readonly limitNanos: Nanos;
       /** The remaining amount, including `adjust({ addLimit })`; may be negative. */
-      readonly leftNanos: bigint;
+      readonly remainingNanos: bigint;
     }
   /** Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }

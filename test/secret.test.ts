@@ -57,7 +57,7 @@ describe('a digest', () => {
   });
 });
 
-it('a guessable secret is told from one that is not', () => {
+it('recognises a secret that is easy to guess', () => {
   expect(['', 'password123', 'a'.repeat(20)].map(isWeakSecret)).toEqual([true, true, true]);
   expect(isWeakSecret(mintSecret())).toBe(false);
   expect(isWeakSecret('9f86d081884c7d659a2feaa0c55ad015')).toBe(false);

@@ -72,7 +72,7 @@ function mediaTokens(mimeType: string, data: string): number {
   return mimeType.startsWith('audio/') ? Math.ceil(data.length / charsPerAudioToken) : imageTokens;
 }
 
-/** Reasoning is told apart by the member of the message that holds it. */
+/** The name of a member decides whether its text counts as reasoning or as visible text. */
 function addMessage(message: JsonValue | undefined, sink: ContentSink): void {
   if (!isJsonObject(message)) {
     if (message !== undefined) addValue(message, '', sink);

@@ -1,9 +1,9 @@
-/** Reports what concerns a name, once for each name. */
+/** Limits a report about models, or about anything else with a name, to one for each name. */
 
-/** A catalog that makes up ids must not fill the memory. */
+/** Bounds the memory, because a host's catalog may return a new id with every call. */
 const maxReported = 10_000;
 
-/** Passes each name on the first time that it comes. */
+/** Calls `report` once for each name, and for at most 10,000 names. */
 export function onceForEach(report: (name: string) => void): (name: string) => void {
   const reported = new Set<string>();
   return (name) => {

@@ -19,7 +19,7 @@ export function quotaLevels(emit: EventListener): QuotaLevels {
 
   const reportOnce = (
     { subject, period, limit }: QuotaLine,
-    leftNanos: bigint,
+    remainingNanos: bigint,
     percent: 80 | 95,
   ): void => {
     const name = `${subject} ${period}`;
@@ -30,7 +30,7 @@ export function quotaLevels(emit: EventListener): QuotaLevels {
     reported.set(name, percent);
     const [oldest] = reported.size > maxReported ? reported.keys() : [];
     if (oldest !== undefined) reported.delete(oldest);
-    emit({ type: 'quota_low', subject, period, percent, limitNanos: limit, leftNanos });
+    emit({ type: 'quota_low', subject, period, percent, limitNanos: limit, remainingNanos });
   };
 
   const judge = (line: QuotaLine, left: bigint): void => {

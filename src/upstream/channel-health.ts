@@ -8,7 +8,7 @@ import type { EventListener } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { type Account, accountTable, healthOf, healthStatus } from './accounts.ts';
 import { availabilityOf, available, type CallKind } from './availability.ts';
-import { type ChannelStatus, statusOf, switchedOff } from './channel-status.ts';
+import { type ChannelStatus, channelStatusOf, switchedOff } from './channel-status.ts';
 import type { Availability } from './choose.ts';
 import {
   afterComparison,
@@ -329,7 +329,7 @@ export function channelHealth(
     },
     tick: deprioritizeSlow,
     statuses: () =>
-      [...accounts.all()].map(([channelId, account]) => statusOf(channelId, account, clock)),
+      [...accounts.all()].map(([channelId, account]) => channelStatusOf(channelId, account, clock)),
     enable: (channelId) => {
       resetAccount(channelId).isOff = false;
       accounts.emitChange(channelId, undefined, healthStatus(goodHealth, clock));

@@ -17,7 +17,7 @@ export interface ChannelStatus extends HealthStatus {
 export const switchedOff: HealthStatus = { state: 'off', reason: undefined, untilMs: undefined };
 
 /** The status of the account, and of each of its models that has problems of its own. */
-export function statusOf(channelId: string, account: Account, clock: Clock): ChannelStatus {
+export function channelStatusOf(channelId: string, account: Account, clock: Clock): ChannelStatus {
   const { isOff, refused, health, inFlight } = account;
   const own = isOff
     ? switchedOff

@@ -7,7 +7,7 @@
  * The kinds of call whose times to a first byte are comparable: a whole reply's first byte comes
  * when all of it has been generated, a token count's almost immediately.
  */
-export type ReplyKind = 'image' | 'count' | 'streamed' | 'whole';
+export type LatencyClass = 'image' | 'count' | 'streamed' | 'whole';
 
 /** A model on a channel. */
 export interface ServedModel {
@@ -87,7 +87,7 @@ export interface WaitingCalls {
 export interface RequestedModel {
   /** The model's id in the catalog. */
   readonly modelId: string;
-  readonly reply: ReplyKind;
+  readonly reply: LatencyClass;
 }
 
 /** A channel is slow once this many calls wait too long. */
@@ -109,7 +109,7 @@ export function waitingCalls(): WaitingCalls {
    * other, so that never three wait at once.
    */
   const silent = new Set<ChannelProgress>();
-  const models = new Map<string, Partial<Record<ReplyKind, FirstByteTimes>>>();
+  const models = new Map<string, Partial<Record<LatencyClass, FirstByteTimes>>>();
 
   const timesOf = ({ modelId, reply }: RequestedModel): FirstByteTimes => {
     const ofModel = models.get(modelId) ?? setBounded(models, modelId, {}, maxModels);

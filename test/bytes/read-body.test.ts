@@ -301,7 +301,7 @@ describe('a body that is never completed', () => {
     }
   });
 
-  it('is told from a complete one over a real connection', async () => {
+  it('is distinguished from a complete body over a real connection', async () => {
     const reasons: (string | undefined)[] = [];
     const server = createServer((incoming, response) => {
       reading(incoming, { headers: incoming.headers }).result.then(

@@ -56,8 +56,8 @@ describe('quota_low', () => {
       for (let call = 0; call < calls; call += 1) await set.call(ask.chat);
     };
     const event = { type: 'quota_low', subject: 'caller', period: month, limitNanos: 10_000n };
-    const at80 = { ...event, percent: 80, leftNanos: 2_000n };
-    const at95 = { ...event, percent: 95, leftNanos: 500n };
+    const at80 = { ...event, percent: 80, remainingNanos: 2_000n };
+    const at95 = { ...event, percent: 95, remainingNanos: 500n };
 
     await spend(400);
     expect(quotaLow(set)).toEqual([]);
@@ -79,7 +79,7 @@ describe('quota_low', () => {
 
     expect((await set.call(ask.chat)).status).toBe(403);
 
-    expect(quotaLow(set)).toMatchObject([{ percent: 95, leftNanos: 10n }]);
+    expect(quotaLow(set)).toMatchObject([{ percent: 95, remainingNanos: 10n }]);
   });
 
   it('is decided by what is left before a call, for each subject and period', () => {
@@ -132,6 +132,11 @@ function held(...available: readonly bigint[]): ReserveResult {
   return { status: 'held', replay: false, expiresAtMs: 0, available };
 }
 
-function quotaEvent(subject: string, period: string, percent: number, leftNanos: bigint): object {
-  return { type: 'quota_low', subject, period, percent, limitNanos: 1_000n, leftNanos };
+function quotaEvent(
+  subject: string,
+  period: string,
+  percent: number,
+  remainingNanos: bigint,
+): object {
+  return { type: 'quota_low', subject, period, percent, limitNanos: 1_000n, remainingNanos };
 }

@@ -133,7 +133,7 @@ function broken(body: JsonValue): readonly string[] {
     'no result without its call': messages.every((message, index) =>
       hasCalls(message, messages[index - 1] ?? null),
     ),
-    'ids are told apart': areDistinct(messages.flatMap(blocksOf).map(idOf).filter(isSaid)),
+    'ids are distinct': areDistinct(messages.flatMap(blocksOf).map(idOf).filter(isSaid)),
     'names and ids fit': messages.flatMap(blocksOf).every(fits),
     'the head is not empty':
       items(member(body, 'system')).length > 0 || !('system' in Object(body)),

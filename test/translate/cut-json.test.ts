@@ -1,4 +1,4 @@
-/** The beginning of a JSON text is told from text that is wrong. */
+/** Distinguishes a JSON text that was cut off from text that is invalid. */
 import { describe, expect, it } from 'vitest';
 import { isCutJson } from '../../src/canonical/cut-json.ts';
 import { parseJson } from '../../src/json.ts';

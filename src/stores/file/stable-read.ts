@@ -1,6 +1,6 @@
 /**
- * Reads a file whole, never half of one version and half of the next. Versions are told apart by
- * the file system's metadata.
+ * Reads all of a file from a single version of it, even while it is being replaced. The file
+ * system's metadata shows whether the version has changed.
  */
 import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
