@@ -3,8 +3,9 @@
  * gateway's error format.
  */
 import type { ErrorCode } from '../src/errors.ts';
+import { ignoreErrors } from '../src/host-streams.ts';
 import type { GatewayHandler } from '../src/http.ts';
-import { type HostRequest, type HostResponse, ignoreErrors, memberOf } from './host.ts';
+import { type HostRequest, type HostResponse, memberOf } from './host.ts';
 import { nodeAdapter } from './node.ts';
 import { type AdapterOptions, adapterState, checkMount, mountedPath, sendReply } from './record.ts';
 

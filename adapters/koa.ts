@@ -3,8 +3,9 @@
  * so that the host's other middleware keeps working.
  */
 import type { Readable } from 'node:stream';
+import { cutOff } from '../src/host-streams.ts';
 import type { GatewayHandler, GatewayResponse, ReplyBody } from '../src/http.ts';
-import { cutOff, type HostRequest, type HostResponse, isGone, type ParsedBody } from './host.ts';
+import { type HostRequest, type HostResponse, isGone, type ParsedBody } from './host.ts';
 import {
   type AdapterOptions,
   type AdapterState,

@@ -1,8 +1,10 @@
 /**
  * Mounts a gateway on `node:http`, on HTTP/2's compatibility API, and in connect-style frameworks.
  */
+
+import { cutOff } from '../src/host-streams.ts';
 import type { GatewayHandler } from '../src/http.ts';
-import { cutOff, type HostRequest, type HostResponse } from './host.ts';
+import type { HostRequest, HostResponse } from './host.ts';
 import {
   type AdapterOptions,
   type AdapterState,

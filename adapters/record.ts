@@ -2,16 +2,9 @@
  * Shared by the adapters: converts a host's request to a `GatewayRequest`, and writes a
  * `GatewayResponse` to a response of `node:http` or HTTP/2. Not an entry point.
  */
+import { cutOff, ignoreErrors } from '../src/host-streams.ts';
 import type { GatewayRequest, GatewayResponse, HeaderMap } from '../src/http.ts';
-import {
-  cutOff,
-  type HostRequest,
-  type HostResponse,
-  ignoreErrors,
-  isGone,
-  memberOf,
-  type ParsedBody,
-} from './host.ts';
+import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
 import { bodyOf, type Warn, warnOnce } from './host-body.ts';
 import { type Lingering, lingering } from './linger.ts';
 

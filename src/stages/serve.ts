@@ -4,8 +4,8 @@
  */
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
-import { ignoreErrors } from '../bytes/body/read.ts';
 import { statusOf } from '../errors.ts';
+import { ignoreErrors } from '../host-streams.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { CallRoute, Route } from '../protocols/protocol.ts';
 import { admit } from './admit.ts';
@@ -66,7 +66,8 @@ async function handleRequest(
 ): Promise<GatewayResponse> {
   const { records } = shared;
   const { endOfRequestTurn, isClosed } = shared.intake;
-  ignoreErrors(received.request.body);
+  const { body } = received.request;
+  if (body !== undefined && !ArrayBuffer.isView(body)) ignoreErrors(body);
   if (route.kind === 'refused') throw route.error;
   if (route.kind === 'options') return optionsResponse(received.responseContext, route.allow);
   // Waiting for the end of the loop turn lets a body that came with its head arrive completely.

@@ -60,17 +60,6 @@ export function readBody(
 }
 
 /**
- * Keeps an `error` listener on the stream for as long as it exists, because Node ends the process
- * for an `error` event without one. A listener during reading is not enough: Node 24 emits the
- * error of a queued request after its response has closed, when there is nothing left to read.
- */
-export function ignoreErrors(body: GatewayRequest['body']): void {
-  if (body !== undefined && !ArrayBuffer.isView(body)) body.on('error', ignore);
-}
-
-function ignore(): void {}
-
-/**
  * Whether the caller disconnected before its body was complete. When an HTTP/2 request is
  * cancelled, its stream ends as if complete; only `aborted` tells the difference.
  */

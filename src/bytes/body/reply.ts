@@ -3,10 +3,9 @@
  * turn of the event loop become one write. A `Readable` in between would cost as much as three
  * relays.
  */
-import { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { setImmediate } from 'node:timers';
+import { cutOff } from '../../host-streams.ts';
 import type { ReplyBody } from '../../http.ts';
 import type { UpstreamBody } from '../../ports/upstream-client.ts';
 import { concatBytes } from '../sse.ts';
@@ -331,27 +330,6 @@ function writableOutlet(out: Writable): Outlet {
       out.on('error', listener);
     },
   };
-}
-
-/** Ends a reply so that no caller can take it for complete. Adapters have similar functions. */
-function cutOff(out: Writable): void {
-  if ('stream' in out && out.stream !== undefined) {
-    // Without an error, HTTP/2 would send NO_ERROR, which means a complete reply.
-    out.destroy(new Error('The reply was cut.'));
-    return;
-  }
-  // Without chunked encoding (HTTP/1.0) a reply is complete wherever the connection ends, except by
-  // a reset.
-  if (out instanceof ServerResponse && !out.chunkedEncoding) resetSocket(out.socket);
-  out.destroy();
-}
-
-function resetSocket(socket: Socket | null): void {
-  try {
-    socket?.resetAndDestroy();
-  } catch {
-    // Not possible over TLS, where a connection that ends without close_notify is an error anyway.
-  }
 }
 
 function readableOutlet(): Outlet & { readonly stream: Readable } {
