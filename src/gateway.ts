@@ -1,38 +1,20 @@
-/** The gateway: the state that its calls share, and its public methods. */
-import { fairShares } from './bytes/body/fair-shares.ts';
+/** The gateway: its public methods, and the state that they change. */
 import { type DialectTable, dialects } from './dialects/table.ts';
-import { quietListener } from './events.ts';
 import type { GatewayHandler } from './http.ts';
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
-import { routesOf } from './protocols/routes.ts';
+import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
 import { answering } from './stages/answer.ts';
-import { freeDisconnects } from './stages/free-disconnects.ts';
-import { idempotency } from './stages/idempotency.ts';
-import { loopTurn } from './stages/loop-turn.ts';
-import { modelPlans } from './stages/model-plan.ts';
-import { onceForEach } from './stages/once-for-each.ts';
-import { outbox } from './stages/outbox.ts';
+import { type GatewayState, gatewayParts } from './stages/gateway-parts.ts';
 import { portGuard } from './stages/port-guard.ts';
-import { recordChecks } from './stages/record-checks.ts';
-import { reportBug } from './stages/refuse.ts';
-import { reserver } from './stages/reserve.ts';
 import {
   type ResolveResult,
   resolveUnknown,
   type UnknownResolution,
 } from './stages/resolve-unknown.ts';
-import { runningCalls } from './stages/running.ts';
-import { serving } from './stages/serve.ts';
-import { settler } from './stages/settle.ts';
 import { shutDown } from './stages/shut-down.ts';
-import { storeBreakers } from './stages/store-breaker.ts';
-import { storeMaintenance } from './stages/store-maintenance.ts';
-import { channelHealth } from './upstream/channel-health.ts';
 import type { ChannelStatus } from './upstream/channel-status.ts';
-import { retryBudget } from './upstream/retry-budget.ts';
-import { undiciClient } from './upstream/undici-client.ts';
 
 /** A gateway. Adapters take it; the host keeps it to update and close it. */
 export interface Gateway extends GatewayHandler {
@@ -69,13 +51,6 @@ export interface Gateway extends GatewayHandler {
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
-const tickMs = 1_000;
-/**
- * The actual bound is `maxConcurrentCalls`, which may be raised at run time, so the pool allows as
- * many sockets as one address has ports.
- */
-const maxConnections = 65_535;
-
 /**
  * Creates a gateway.
  *
@@ -91,104 +66,62 @@ export interface Tables {
   readonly protocols: ProtocolTable;
 }
 
+/** The options of a gateway as they are now, and whether it is closed. */
+interface Current {
+  options: GatewayOptions;
+  settings: Settings;
+  /** The `Vary` header of all responses. */
+  vary: string;
+  closed: Promise<void> | undefined;
+}
+
 /** Creates a gateway with other tables, to test further dialects and protocols. */
 export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
-  let current: GatewayOptions = options;
-  let settings = settingsOf(current);
   const routes = routesOf(tables.protocols);
-  let vary = routes.keyHeaders(settings).join(', ');
-  let closed: Promise<void> | undefined;
-  const isClosed = (): boolean => closed !== undefined;
-  const { clock } = settings;
-  const emit = quietListener(() => settings.onEvent);
-  const backgroundGuard = portGuard(undefined, currentTimeout(), emit);
-  const client = options.upstream ?? undiciClient({ connections: maxConnections });
-  const { maxBufferedBytes } = settings;
-  const health = channelHealth(clock, () => settings.random(), emit);
-  const calls = runningCalls(() => settings, backgroundGuard, emit);
-  const pendingWrites = outbox(clock, emit);
-  const breakers = storeBreakers(clock);
-  const care = storeMaintenance(() => settings, backgroundGuard, emit);
-  const serve = serving({
-    upstreams: {
-      client,
-      health,
-      retries: retryBudget(),
-      freeDisconnects: freeDisconnects(clock),
-      endOfReplyTurn: loopTurn(),
-      emit,
-    },
-    intake: {
-      calls,
-      bodies: fairShares(() => maxBufferedBytes),
-      // A separate batch from that of replies: they run different code, and mixing them costs time
-      // (docs/performance.md).
-      endOfRequestTurn: loopTurn(),
-      isClosed,
-    },
-    records: recordChecks(),
-    plans: modelPlans(tables.dialects),
-    idempotency: idempotency(emit),
-    reserve: reserver(emit),
-    settle: settler(pendingWrites, emit),
-    reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
-  });
-  const answer = answering({
-    routes,
-    serve,
-    settings: () => settings,
-    vary: () => vary,
-    breakers,
-    isClosed,
-    emit,
-  });
-  const stopTimer = clock.every(tickMs, () => {
-    health.tick();
-    const ticks = Promise.all([calls.tick(), pendingWrites.retry(), care.tick()]);
-    ticks.catch((error: unknown) => reportBug(error, undefined, emit));
-  });
-  void care.check();
-
-  /** The current timeout, for work that outlives a call. */
-  function currentTimeout(): Pick<Settings, 'clock' | 'storeTimeoutMs'> {
-    return {
-      clock,
-      get storeTimeoutMs() {
-        return settings.storeTimeoutMs;
-      },
-    };
-  }
-
+  const settings = settingsOf(options);
+  const vary = varyOf(routes, settings);
+  const current: Current = { options, settings, vary, closed: undefined };
+  const state: GatewayState = {
+    settings: () => current.settings,
+    isClosed: () => current.closed !== undefined,
+  };
+  const parts = gatewayParts(tables.dialects, options.upstream, state);
+  const { health, serve, breakers, emit } = parts;
+  const answer = answering({ routes, serve, breakers, emit, ...state, vary: () => current.vary });
   return {
     owns: routes.owns,
     handle: answer.handle,
     refuse: answer.refuse,
     update: (change) => {
-      const changed = { ...current, ...change };
-      settings = { ...settingsOf(changed, settings), clock };
-      vary = routes.keyHeaders(settings).join(', ');
-      current = changed;
+      updateCurrent(current, change, routes);
       breakers.reset();
       if (change.catalog !== undefined) health.reloaded();
     },
     channels: health.statuses,
     disableChannel: health.disable,
     enableChannel: health.enable,
-    resolveUnknown: (record, resolution) =>
-      resolveUnknown(record, resolution, settings, portGuard(record?.requestId, settings, emit)),
+    resolveUnknown: (record, resolution) => {
+      const guard = portGuard(record?.requestId, current.settings, emit);
+      return resolveUnknown(record, resolution, current.settings, guard);
+    },
     close: ({ drainMs } = {}) => {
-      const { usage } = settings;
-      const deps = {
-        calls,
-        outbox: pendingWrites,
-        usage,
-        upstream: client,
-        emit,
-        clock,
-        stopTimer,
-      };
-      closed ??= shutDown(drainMs, deps);
-      return closed;
+      const { usage, clock } = current.settings;
+      current.closed ??= shutDown(drainMs, { ...parts, usage, clock });
+      return current.closed;
     },
   };
+}
+
+/** Changes nothing if an option is invalid. */
+function updateCurrent(current: Current, change: Partial<GatewayOptions>, routes: Routes): void {
+  const options = { ...current.options, ...change };
+  const { clock } = current.settings;
+  const settings = { ...settingsOf(options, current.settings), clock };
+  current.vary = varyOf(routes, settings);
+  current.settings = settings;
+  current.options = options;
+}
+
+function varyOf(routes: Routes, settings: Settings): string {
+  return routes.keyHeaders(settings).join(', ');
 }

@@ -4,8 +4,9 @@
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Channel } from '../ports/catalog.ts';
-import type { ChannelLease, HealthSignal } from '../upstream/channel-health.ts';
+import type { ChannelLease } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
+import type { HealthSignal } from '../upstream/health-signal.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
 import type { Admitted, Held } from './call-record.ts';
 import { coverPrompt } from './cover-prompt.ts';

@@ -4,7 +4,7 @@
  */
 import type { FailureReport } from '../dialects/tap.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { HealthScope } from '../upstream/channel-health.ts';
+import type { HealthScope } from '../upstream/health-signal.ts';
 
 /**
  * The rule for trying another channel. `elsewhere`: allowed, because the call certainly did not

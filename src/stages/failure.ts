@@ -11,7 +11,7 @@ import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
 import type { Usage } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
 import { vendorOf } from '../ports/model-defaults.ts';
-import type { HealthSignal } from '../upstream/channel-health.ts';
+import type { HealthSignal } from '../upstream/health-signal.ts';
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
 import type { BadReply } from './prepared-call.ts';
 

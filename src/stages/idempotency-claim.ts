@@ -51,43 +51,14 @@ export interface ClaimDeps {
 
 /** Makes a granted claim. It ends once. The guard reports the failures of its stores. */
 export function claimOf(deps: ClaimDeps): Claim {
-  const { callInFlight, copy } = deps;
-  const { requestId } = deps.received.responseContext;
   let hasEnded = false;
-
-  const abandon = async (): Promise<void> => {
-    await abandonClaim(deps);
-    callInFlight.remove();
-    callInFlight.resolve({ kind: 'free' });
-  };
-
-  const complete = async (status: number): Promise<void> => {
-    const result = copy.result();
-    callInFlight.resolve({ kind: 'done', requestId, result });
-    // The reply is stored first: other processes treat a call that is done without a reply as one
-    // whose reply was lost.
-    if (result !== undefined) await keepResult(result, deps);
-    await finish(deps, 'done', status);
-    callInFlight.remove();
-  };
-
-  const endAsUnknown = async (status: number): Promise<void> => {
-    await finish(deps, 'unknown', status);
-    callInFlight.remove();
-    callInFlight.resolve({ kind: 'unknown', requestId, status });
-  };
-
-  const end = async ({ ending, status }: Pick<CallEnd, 'ending' | 'status'>): Promise<void> => {
+  const end = async ({ ending, status }: ClaimEnd): Promise<void> => {
     if (hasEnded) return;
     hasEnded = true;
-    if (ending === 'not_run') await abandon();
-    else if (ending === 'complete') await complete(status);
-    else await endAsUnknown(status);
-    copy.drop();
+    await endClaim(deps, { ending, status });
   };
-
   return {
-    copy,
+    copy: deps.copy,
     abandonOnFailure: async (step) => {
       try {
         return await step();
@@ -103,6 +74,43 @@ export function claimOf(deps: ClaimDeps): Claim {
       },
     }),
   };
+}
+
+/** What the end of a call says about its claim. */
+type ClaimEnd = Pick<CallEnd, 'ending' | 'status'>;
+
+async function endClaim(deps: ClaimDeps, { ending, status }: ClaimEnd): Promise<void> {
+  if (ending === 'not_run') await abandon(deps);
+  else if (ending === 'complete') await complete(deps, status);
+  else await endAsUnknown(deps, status);
+  deps.copy.drop();
+}
+
+async function abandon(deps: ClaimDeps): Promise<void> {
+  const { callInFlight } = deps;
+  await abandonClaim(deps);
+  callInFlight.remove();
+  callInFlight.resolve({ kind: 'free' });
+}
+
+async function complete(deps: ClaimDeps, status: number): Promise<void> {
+  const { callInFlight, copy, received } = deps;
+  const { requestId } = received.responseContext;
+  const result = copy.result();
+  callInFlight.resolve({ kind: 'done', requestId, result });
+  // The reply is stored first: other processes treat a call that is done without a reply as one
+  // whose reply was lost.
+  if (result !== undefined) await keepResult(result, deps);
+  await finish(deps, 'done', status);
+  callInFlight.remove();
+}
+
+async function endAsUnknown(deps: ClaimDeps, status: number): Promise<void> {
+  const { callInFlight, received } = deps;
+  const { requestId } = received.responseContext;
+  await finish(deps, 'unknown', status);
+  callInFlight.remove();
+  callInFlight.resolve({ kind: 'unknown', requestId, status });
 }
 
 /** Gives up a name that may or may not have been granted. Never rejects. */

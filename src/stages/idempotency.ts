@@ -2,7 +2,7 @@
  * Lets a repeatable call run only once: the first one claims its name, and the others wait for it
  * or get its outcome. Nothing here holds quota.
  */
-import { byteBudget } from '../bytes/body/budget.ts';
+import { type ByteBudget, byteBudget } from '../bytes/body/budget.ts';
 import type { Clock } from '../clock.ts';
 import { GatewayError, isGatewayError, isUpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
@@ -13,7 +13,7 @@ import type { ClaimRecord } from '../ports/idempotency-store.ts';
 import type { Admitted } from './call-record.ts';
 import { abandonClaim, type Claim, claimOf, noClaim, resultName } from './idempotency-claim.ts';
 import { replyCopy } from './idempotency-copy.ts';
-import { type CallInFlight, callsInFlight } from './idempotency-in-flight.ts';
+import { type CallInFlight, type CallsInFlight, callsInFlight } from './idempotency-in-flight.ts';
 import { type Repeatable, repeatableOf } from './idempotency-key.ts';
 import { type FinalOutcome, replayOutcome } from './idempotency-repeat.ts';
 import { isClaimResult, isFoundResult } from './port-answers.ts';
@@ -58,74 +58,77 @@ const maxPollMs = 5_000;
 const resultTimeoutMs = 10_000;
 const unclaimed: ClaimOrRepeat = { claim: noClaim };
 
+/** What the repeatable calls of a gateway share. */
+interface IdempotencyDeps {
+  readonly inFlight: CallsInFlight;
+  readonly budget: ByteBudget;
+  readonly emit: EventListener;
+}
+
 /** Makes the idempotency of a gateway. */
 export function idempotency(emit: EventListener): Idempotency {
-  const inFlight = callsInFlight();
-  const budget = byteBudget(maxCopiedBytes);
-
-  /** Runs the call, also on behalf of the calls that wait for it. */
-  const runAsLeader = async (
-    request: ClaimRequest,
-    callInFlight: CallInFlight,
-  ): Promise<ClaimOrRepeat> => {
-    const { responseContext, settings } = request.admitted.received;
-    try {
-      const claimId = settings.ids();
-      const outcome = await claimName(request, claimId);
-      if (outcome === undefined) {
-        const copy = replyCopy(budget);
-        const { repeatable, resultGuard } = request;
-        const { received } = request.admitted;
-        return {
-          claim: claimOf({
-            received,
-            repeatable,
-            resultGuard,
-            claimId,
-            callInFlight,
-            copy,
-          }),
-        };
-      }
-      callInFlight.remove();
-      callInFlight.resolve(outcome);
-      return { repeat: replayOutcome(outcome, responseContext) };
-    } catch (error) {
-      callInFlight.remove();
-      // If only the caller disconnected, nothing is known about the call itself, so one of the
-      // waiting calls runs next.
-      callInFlight.resolve(
-        isCallerDisconnected(error) ? { kind: 'free' } : { kind: 'refused', error },
-      );
-      throw error;
-    }
+  const deps: IdempotencyDeps = {
+    inFlight: callsInFlight(),
+    budget: byteBudget(maxCopiedBytes),
+    emit,
   };
-
-  const claimOrWait = async (
-    admitted: Admitted,
-    repeatable: Repeatable,
-  ): Promise<ClaimOrRepeat> => {
-    const { received, running } = admitted;
-    const { settings, responseContext } = received;
-    const resultSettings = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
-    const resultGuard = portGuard(responseContext.requestId, resultSettings, emit);
-    const id = `${repeatable.name}.${repeatable.fingerprint}`;
-    for (;;) {
-      const callInFlight = repeatable.ifTaken === 'answer' ? inFlight.find(id) : undefined;
-      if (callInFlight === undefined) {
-        return runAsLeader({ admitted, repeatable, resultGuard }, inFlight.add(id));
-      }
-      const outcome = await untilAborted(callInFlight.outcome, running);
-      if (outcome.kind !== 'free') return { repeat: replayOutcome(outcome, responseContext) };
-    }
-  };
-
   return {
     claimOrRepeat: async (admitted) => {
       const repeatable = repeatableOf(admitted);
-      return repeatable === undefined ? unclaimed : claimOrWait(admitted, repeatable);
+      return repeatable === undefined ? unclaimed : claimOrWait(admitted, repeatable, deps);
     },
   };
+}
+
+async function claimOrWait(
+  admitted: Admitted,
+  repeatable: Repeatable,
+  { inFlight, budget, emit }: IdempotencyDeps,
+): Promise<ClaimOrRepeat> {
+  const { received, running } = admitted;
+  const { settings, responseContext } = received;
+  const resultSettings = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
+  const resultGuard = portGuard(responseContext.requestId, resultSettings, emit);
+  const id = `${repeatable.name}.${repeatable.fingerprint}`;
+  for (;;) {
+    const callInFlight = repeatable.ifTaken === 'answer' ? inFlight.find(id) : undefined;
+    if (callInFlight === undefined) {
+      return runAsLeader({ admitted, repeatable, resultGuard }, inFlight.add(id), budget);
+    }
+    const outcome = await untilAborted(callInFlight.outcome, running);
+    if (outcome.kind !== 'free') return { repeat: replayOutcome(outcome, responseContext) };
+  }
+}
+
+/** Runs the call, also on behalf of the calls that wait for it. */
+async function runAsLeader(
+  request: ClaimRequest,
+  callInFlight: CallInFlight,
+  budget: ByteBudget,
+): Promise<ClaimOrRepeat> {
+  const { repeatable, resultGuard, admitted } = request;
+  const { received } = admitted;
+  try {
+    const claimId = received.settings.ids();
+    const outcome = await claimName(request, claimId);
+    if (outcome === undefined) {
+      const copy = replyCopy(budget);
+      return {
+        claim: claimOf({ received, repeatable, resultGuard, claimId, callInFlight, copy }),
+      };
+    }
+    callInFlight.remove();
+    callInFlight.resolve(outcome);
+    return { repeat: replayOutcome(outcome, received.responseContext) };
+  } catch (error) {
+    callInFlight.remove();
+    // If only the caller disconnected, nothing is known about the call itself, so one of the
+    // waiting calls runs next.
+    callInFlight.resolve(
+      isCallerDisconnected(error) ? { kind: 'free' } : { kind: 'refused', error },
+    );
+    throw error;
+  }
 }
 
 /**

@@ -2,6 +2,7 @@
  * Keeps the holds of running calls: renews their leases in batches, grows the holds of long
  * streams, and ends calls whose time or hold is used up.
  */
+import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import { type EventListener, swallowErrors } from '../events.ts';
 import type { Nanos } from '../money.ts';
@@ -71,99 +72,113 @@ export interface HoldKeepers {
   tick(entries: readonly KeptEntry[]): Promise<void>;
 }
 
+/** What the keepers of a gateway work with. */
+interface KeepersDeps {
+  readonly settings: () => Settings;
+  /** Asks the quota store on behalf of all calls. */
+  readonly guard: PortGuard;
+  readonly emit: EventListener;
+}
+
 /** Makes the keepers. `guard` asks the quota store on behalf of all calls. */
 export function holdKeepers(
   settings: () => Settings,
   guard: PortGuard,
   emit: EventListener,
 ): HoldKeepers {
-  const grow = async (entry: KeptEntry): Promise<Growth> => {
-    if (!isHolding(entry) || entry.lapsed) return 'lapsed';
-    const { settlement } = entry;
-    const before = settlement.heldNanos();
-    const { leaseMs, clock } = settings();
-    entry.renewedMs = clock.monotonicMs();
-    const renewal = renewLeases([entry], settlement.quota, leaseMs, guard, emit);
-    settlement.trackRenewal(renewal);
-    await renewal;
-    if (entry.lapsed) return 'lapsed';
-    if (settlement.heldNanos() > before) return 'granted';
-    if (isHolding(entry)) overdue(entry, clock.monotonicMs())?.();
-    return 'denied';
-  };
-
-  /**
-   * Checks a timeout again after this turn of the event loop. If the host blocked the loop, every
-   * timeout seems to be over until the turn has delivered what arrived meanwhile.
-   */
-  const recheckLater = (entry: KeptEntry): void => {
-    if (entry.isRecheckPending) return;
-    entry.isRecheckPending = true;
-    setImmediate(() => {
-      entry.isRecheckPending = false;
-      if (!entry.call.isRunning() || !isHolding(entry)) return;
-      swallowErrors(() => overdue(entry, settings().clock.monotonicMs())?.());
-    });
-  };
-
-  const dueForRenewal = (entries: readonly KeptEntry[]): readonly HoldingEntry[] => {
-    const { clock, leaseMs } = settings();
-    const nowMs = clock.monotonicMs();
-    const due: HoldingEntry[] = [];
-    for (const entry of entries.filter(isHolding)) {
-      if (overdue(entry, nowMs) !== undefined) recheckLater(entry);
-      // A reply that is paused for its hold requests growth every second.
-      if (entry.use?.isWaiting()) entry.use.retry();
-      else if (!entry.lapsed && nowMs - entry.renewedMs >= leaseMs / 3) {
-        entry.renewedMs = nowMs;
-        due.push(entry);
-      }
-    }
-    return due;
-  };
-
+  const deps: KeepersDeps = { settings, guard, emit };
   return {
-    begin: (call) => {
-      const entry: KeptEntry = {
-        call,
-        settlement: undefined,
-        keptMs: 0,
-        deadlineMs: Number.POSITIVE_INFINITY,
-        renewedMs: 0,
-        observed: nothingUsed,
-        use: undefined,
-        refused: false,
-        lapsed: false,
-        isRecheckPending: false,
-        keepAlive: (settlement, totalMs) => {
-          const nowMs = settings().clock.monotonicMs();
-          entry.settlement = settlement;
-          entry.keptMs = nowMs;
-          entry.deadlineMs = nowMs + totalMs;
-          entry.renewedMs = nowMs;
-        },
-        setTotalTimeout: (totalMs) => {
-          entry.deadlineMs = entry.keptMs + totalMs;
-        },
-        observe: (use) => {
-          entry.use = use;
-          entry.observed = use.nanos;
-        },
-        grow: () => grow(entry),
-      };
-      return entry;
-    },
+    begin: (call) => newEntry(call, deps),
     tick: async (entries) => {
       await Promise.all(
-        batchesOf(dueForRenewal(entries)).map((held) => {
-          const [{ settlement }] = held;
-          const renewal = renewLeases(held, settlement.quota, settings().leaseMs, guard, emit);
-          for (const hold of held) hold.settlement.trackRenewal(renewal);
-          return renewal;
-        }),
+        batchesOf(dueForRenewal(entries, settings())).map((held) => renew(held, deps)),
       );
     },
   };
+}
+
+function newEntry(call: KeptCall, deps: KeepersDeps): KeptEntry {
+  const entry: KeptEntry = {
+    call,
+    settlement: undefined,
+    keptMs: 0,
+    deadlineMs: Number.POSITIVE_INFINITY,
+    renewedMs: 0,
+    observed: nothingUsed,
+    use: undefined,
+    refused: false,
+    lapsed: false,
+    isRecheckPending: false,
+    keepAlive: (settlement, totalMs) => {
+      const nowMs = deps.settings().clock.monotonicMs();
+      entry.settlement = settlement;
+      entry.keptMs = nowMs;
+      entry.deadlineMs = nowMs + totalMs;
+      entry.renewedMs = nowMs;
+    },
+    setTotalTimeout: (totalMs) => {
+      entry.deadlineMs = entry.keptMs + totalMs;
+    },
+    observe: (use) => {
+      entry.use = use;
+      entry.observed = use.nanos;
+    },
+    grow: () => grow(entry, deps),
+  };
+  return entry;
+}
+
+async function grow(entry: KeptEntry, deps: KeepersDeps): Promise<Growth> {
+  if (!isHolding(entry) || entry.lapsed) return 'lapsed';
+  const { settlement } = entry;
+  const before = settlement.heldNanos();
+  const { clock } = deps.settings();
+  entry.renewedMs = clock.monotonicMs();
+  await renew([entry], deps);
+  if (entry.lapsed) return 'lapsed';
+  if (settlement.heldNanos() > before) return 'granted';
+  if (isHolding(entry)) overdue(entry, clock.monotonicMs())?.();
+  return 'denied';
+}
+
+/** Renews the leases of a batch. Never rejects. */
+function renew(batch: Batch, { settings, guard, emit }: KeepersDeps): Promise<void> {
+  const [{ settlement }] = batch;
+  const renewal = renewLeases(batch, settlement.quota, settings().leaseMs, guard, emit);
+  for (const hold of batch) hold.settlement.trackRenewal(renewal);
+  return renewal;
+}
+
+function dueForRenewal(
+  entries: readonly KeptEntry[],
+  { clock, leaseMs }: Settings,
+): readonly HoldingEntry[] {
+  const nowMs = clock.monotonicMs();
+  const due: HoldingEntry[] = [];
+  for (const entry of entries.filter(isHolding)) {
+    if (overdue(entry, nowMs) !== undefined) recheckLater(entry, clock);
+    // A reply that is paused for its hold requests growth every second.
+    if (entry.use?.isWaiting()) entry.use.retry();
+    else if (!entry.lapsed && nowMs - entry.renewedMs >= leaseMs / 3) {
+      entry.renewedMs = nowMs;
+      due.push(entry);
+    }
+  }
+  return due;
+}
+
+/**
+ * Checks a timeout again after this turn of the event loop. If the host blocked the loop, every
+ * timeout seems to be over until the turn has delivered what arrived meanwhile.
+ */
+function recheckLater(entry: KeptEntry, clock: Clock): void {
+  if (entry.isRecheckPending) return;
+  entry.isRecheckPending = true;
+  setImmediate(() => {
+    entry.isRecheckPending = false;
+    if (!entry.call.isRunning() || !isHolding(entry)) return;
+    swallowErrors(() => overdue(entry, clock.monotonicMs())?.());
+  });
 }
 
 function nothingUsed(): Nanos {

@@ -64,49 +64,21 @@ const maxWaiting = 100_000;
 /** How many deliveries are tried at once, so that a store that has recovered is not overloaded. */
 const batchSize = 64;
 
+/** The deliveries that wait, and what is needed to retry them. */
+interface OutboxState {
+  readonly clock: Clock;
+  readonly emit: EventListener;
+  readonly queue: Set<QueuedDelivery>;
+  currentPass: Promise<void> | undefined;
+  isAbandoned: boolean;
+}
+
 /** Makes the outbox of a gateway. */
 export function outbox(clock: Clock, emit: EventListener): Outbox {
   const queue = new Set<QueuedDelivery>();
-  let currentPass: Promise<void> | undefined;
-  let isAbandoned = false;
-
-  const reportLost = ({ requestId, end }: Delivery): void =>
-    emit({ type: 'settlement_lost', requestId, end });
-
-  const enqueue = (entry: QueuedDelivery): void => {
-    if (!isAbandoned && queue.size < maxWaiting) queue.add(entry);
-    else reportLost(entry.delivery);
-  };
-
-  const enqueueNew = (delivery: Delivery): false => {
-    const nowMs = clock.monotonicMs();
-    enqueue({ delivery, sinceMs: nowMs, dueMs: nowMs + minWaitMs, waitMs: minWaitMs });
-    return false;
-  };
-
-  const retryOne = async (entry: QueuedDelivery): Promise<void> => {
-    const { delivery, sinceMs } = entry;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - sinceMs > maxAgeMs) {
-      queue.delete(entry);
-      return reportLost(delivery);
-    }
-    const isTaken = await tryDelivery(delivery);
-    if (isTaken) await delivery.onLateDelivery?.();
-    // An entry that was abandoned meanwhile has been reported already.
-    if (!queue.delete(entry) || isTaken) return;
-    const waitMs = Math.min(entry.waitMs * 2, maxWaitMs);
-    enqueue({ delivery, sinceMs, waitMs, dueMs: nowMs + waitMs });
-  };
-
-  const retryAll = async (due: readonly QueuedDelivery[]): Promise<void> => {
-    for (let start = 0; start < due.length; start += batchSize) {
-      await Promise.all(due.slice(start, start + batchSize).map(retryOne));
-    }
-  };
-
+  const state: OutboxState = { clock, emit, queue, currentPass: undefined, isAbandoned: false };
   return {
-    deliver: async (delivery) => (await tryDelivery(delivery)) || enqueueNew(delivery),
+    deliver: async (delivery) => (await tryDelivery(delivery)) || enqueueNew(state, delivery),
     log: async (record, sink, guard) => {
       if (sink === undefined) return;
       try {
@@ -116,22 +88,61 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
       }
     },
     retry: async () => {
-      if (currentPass !== undefined) return;
+      if (state.currentPass !== undefined) return;
       const nowMs = clock.monotonicMs();
-      currentPass = retryAll([...queue].filter(({ dueMs }) => dueMs <= nowMs));
-      await currentPass;
-      currentPass = undefined;
+      const due = [...queue].filter(({ dueMs }) => dueMs <= nowMs);
+      state.currentPass = retryAll(state, due);
+      await state.currentPass;
+      state.currentPass = undefined;
     },
     flush: async () => {
-      await currentPass;
-      await retryAll([...queue]);
+      await state.currentPass;
+      await retryAll(state, [...queue]);
     },
     abandon: () => {
-      isAbandoned = true;
-      for (const { delivery } of queue) reportLost(delivery);
+      state.isAbandoned = true;
+      for (const { delivery } of queue) reportLost(state, delivery);
       queue.clear();
     },
   };
+}
+
+function enqueueNew(state: OutboxState, delivery: Delivery): false {
+  const nowMs = state.clock.monotonicMs();
+  enqueue(state, { delivery, sinceMs: nowMs, dueMs: nowMs + minWaitMs, waitMs: minWaitMs });
+  return false;
+}
+
+function enqueue(state: OutboxState, entry: QueuedDelivery): void {
+  if (!state.isAbandoned && state.queue.size < maxWaiting) state.queue.add(entry);
+  else reportLost(state, entry.delivery);
+}
+
+function reportLost({ emit }: OutboxState, { requestId, end }: Delivery): void {
+  emit({ type: 'settlement_lost', requestId, end });
+}
+
+async function retryAll(state: OutboxState, due: readonly QueuedDelivery[]): Promise<void> {
+  for (let start = 0; start < due.length; start += batchSize) {
+    const batch = due.slice(start, start + batchSize);
+    await Promise.all(batch.map((entry) => retryOne(state, entry)));
+  }
+}
+
+async function retryOne(state: OutboxState, entry: QueuedDelivery): Promise<void> {
+  const { queue, clock } = state;
+  const { delivery, sinceMs } = entry;
+  const nowMs = clock.monotonicMs();
+  if (nowMs - sinceMs > maxAgeMs) {
+    queue.delete(entry);
+    return reportLost(state, delivery);
+  }
+  const isTaken = await tryDelivery(delivery);
+  if (isTaken) await delivery.onLateDelivery?.();
+  // An entry that was abandoned meanwhile has been reported already.
+  if (!queue.delete(entry) || isTaken) return;
+  const waitMs = Math.min(entry.waitMs * 2, maxWaitMs);
+  enqueue(state, { delivery, sinceMs, waitMs, dueMs: nowMs + waitMs });
 }
 
 /** True if the store has taken it. The guard reports what the store throws. */

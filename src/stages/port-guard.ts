@@ -40,24 +40,21 @@ export function portGuard(
   emit: EventListener,
   breakers?: StoreBreakers,
 ): PortGuard {
-  const failure = (port: PortName, operation: string, error: unknown): GatewayError => {
-    emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
+  const failure = (port: PortName, operation: string, reason: string, error: unknown) => {
+    emit({ type: 'port_failed', requestId, port, operation, reason });
     return unavailable(port, error);
-  };
-  const circuitOpen = (port: PortName, operation: string): GatewayError => {
-    emit({ type: 'port_failed', requestId, port, operation, reason: 'circuit_open' });
-    const why = 'not asked, because the store has not answered for some time';
-    return unavailable(port, new StoreUnavailable(why, { outcome: 'not_done' }));
   };
   return {
     ask: async (port, operation, isAnswer, request) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
       const breaker = breakers?.of(port, operation);
-      if (breaker?.admits() === false) throw circuitOpen(port, operation);
+      if (breaker?.admits() === false) {
+        throw failure(port, operation, 'circuit_open', circuitOpen());
+      }
       const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
       const fail = (error: unknown): GatewayError => {
         breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
-        return failure(port, operation, error);
+        return failure(port, operation, errorName(error), error);
       };
       try {
         const pendingAnswer = request({ timeoutMs });
@@ -74,6 +71,11 @@ export function portGuard(
       }
     },
   };
+}
+
+function circuitOpen(): StoreUnavailable {
+  const why = 'not asked, because the store has not answered for some time';
+  return new StoreUnavailable(why, { outcome: 'not_done' });
 }
 
 function unavailable(port: PortName, cause: unknown): GatewayError {

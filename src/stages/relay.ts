@@ -1,24 +1,26 @@
 /** Passes an opened reply on to the caller through its tap, and settles the call at its end. */
-import { type Closing, pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
-import type { CallEnding } from '../charge-policy.ts';
+import { pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
 import { documentTokens } from '../dialects/content-count.ts';
 import type { StreamTap } from '../dialects/tap.ts';
-import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
+import { isUpstreamError, UpstreamError } from '../errors.ts';
 import type { GatewayResponse } from '../http.ts';
-import type { Model } from '../ports/catalog.ts';
-import type { ChannelLease, HealthSignal } from '../upstream/channel-health.ts';
 import type { Held } from './call-record.ts';
 import {
-  type CallFailure,
-  errorText,
-  failedTransport,
-  isGatewayCut,
-  refusedByUpstream,
-} from './failure.ts';
+  endStream,
+  failStream,
+  inBandFailure,
+  noSignal,
+  type RelayedStream,
+  served,
+  settleDisconnected,
+  settleInBackground,
+} from './end-relay.ts';
+import { failedTransport } from './failure.ts';
 import { type GrowingStream, growingStream } from './grow-hold.ts';
+import type { ReplyCopy } from './idempotency-copy.ts';
 import type { StreamedReply } from './open-reply.ts';
+import type { WholeReply } from './prepared-call.ts';
 import { replyHeaders, wholeReply } from './respond.ts';
-import type { CallEnd } from './settlement.ts';
 import type { UpstreamReply, Upstreams } from './try-channel.ts';
 import { onQuiet, onStall } from './watch-attempt.ts';
 
@@ -32,35 +34,52 @@ export function relay(
   freeDisconnects: Upstreams['freeDisconnects'],
 ): GatewayResponse {
   const { reply, notes } = outcome;
-  const { settlement, copy, admitted } = held;
-  const { call, hold, running, received } = admitted;
+  const { settlement, copy } = held;
   settlement.recordFirstByte();
   copy?.begin({ 'content-type': 'application/json', ...notes });
-  if (reply.kind === 'whole') {
-    copy?.add(reply.bytes);
-    settleInBackground(held, outcome.lease, served, {
-      ending: reply.ending ?? 'complete',
-      status: 200,
-      usage: reply.usage,
-      // The content is counted only if the upstream does not report output tokens.
-      countedTokens: reply.usage?.outputTokens
-        ? undefined
-        : (reply.countedTokens ?? documentTokens(reply.bytes)),
-    });
-    return wholeReply(received.responseContext, reply.bytes, call.framing, notes);
-  }
-  const { firstOutput, rest, tap } = reply;
-  copy?.add(firstOutput);
+  if (reply.kind === 'whole') return relayWhole(reply, outcome, held);
+  copy?.add(reply.firstOutput);
+  const { tap } = reply;
+  const stream = { tap, outcome, held, freeDisconnects, disconnectReason: undefined };
+  return relayStream(reply, stream);
+}
+
+function relayWhole(
+  reply: WholeReply,
+  { lease, notes }: UpstreamReply,
+  held: Held,
+): GatewayResponse {
+  const { call, received } = held.admitted;
+  held.copy?.add(reply.bytes);
+  settleInBackground(held, lease, served, {
+    ending: reply.ending ?? 'complete',
+    status: 200,
+    usage: reply.usage,
+    // The content is counted only if the upstream does not report output tokens.
+    countedTokens: reply.usage?.outputTokens
+      ? undefined
+      : (reply.countedTokens ?? documentTokens(reply.bytes)),
+  });
+  return wholeReply(received.responseContext, reply.bytes, call.framing, notes);
+}
+
+function relayStream(
+  { firstOutput, rest, tap }: StreamedReply,
+  stream: RelayedStream,
+): GatewayResponse {
+  const { outcome, held } = stream;
+  const { settlement, admitted } = held;
+  const { call, hold, running, received } = admitted;
   // A bounded call can't outgrow its hold, and a document is complete upstream before it begins to
   // arrive.
   const growing =
     hold.isBounded || call.framing === 'json'
       ? undefined
       : growingStream(rest, { settlement, keeper: running.hold, tap });
-  const pipe = relayPipe(reply, outcome, held, freeDisconnects);
+  const pipe = relayPipe(stream);
   return {
     status: 200,
-    headers: { ...replyHeaders(received.responseContext, call.framing), ...notes },
+    headers: { ...replyHeaders(received.responseContext, call.framing), ...outcome.notes },
     body:
       growing === undefined
         ? pushedReply(rest, pipe, firstOutput)
@@ -80,129 +99,25 @@ function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
   };
 }
 
-/**
- * Settles in the background: the caller has its reply, and the outbox handles a store that is down.
- */
-function settleInBackground(
-  { settlement, admitted: { running } }: Held,
-  lease: ChannelLease | undefined,
-  healthSignal: HealthSignal,
-  end: CallEnd,
-): void {
-  lease?.end(healthSignal);
-  running.stopCounting();
-  settlement.close(end).then(running.done, running.done);
-}
-
-/**
- * Rewrites `no_channel` for the middle of a stream: the reply had a channel, so only that one is
- * overloaded.
- */
-function asMidStreamError(error: GatewayError, model: Model): GatewayError {
-  if (error.code !== 'no_channel') return error;
-  const { reason = 'upstream_overloaded', retryAfterMs } = error;
-  const code = 'upstream_overloaded';
-  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return new GatewayError(code, errorText(code, model), { reason, ...wait });
-}
-
-const served: HealthSignal = { kind: 'served' };
-
-const noSignal: HealthSignal = { kind: 'neutral' };
-
-/**
- * How a reply that broke off ended for its charge. The reason is `caller_left` if the caller
- * disconnected before the pipe could notice it. A reply without content costs nothing, whatever
- * usage it reported, unless its failure says that it was billed.
- */
-function endingOfBreak(reason: string, tap: StreamTap): CallEnding {
-  if (reason === 'caller_left') return 'left';
-  if (!tap.hasBegun() && tap.failure()?.isBilled !== true) return 'failed';
-  return isGatewayCut(reason) ? 'cut' : 'broken';
-}
-
-function relayPipe(
-  { tap }: StreamedReply,
-  { lease, redaction }: UpstreamReply,
-  held: Held,
-  freeDisconnects: Upstreams['freeDisconnects'],
-): ReplyPipe {
+function relayPipe(stream: RelayedStream): ReplyPipe {
+  const { tap, held } = stream;
   const { copy, admitted } = held;
-  const { call, model, key, running, route } = admitted;
-  /** Set once the caller has disconnected; the stream may then be read on for its usage. */
-  let disconnectReason: string | undefined;
-
-  const settle = (healthSignal: HealthSignal, ending: CallEnding, reason?: string): void =>
-    settleInBackground(held, lease, healthSignal, {
-      ending,
-      status: reason !== undefined && reason === disconnectReason ? 499 : 200,
-      reason,
-      usage: tap.usage(),
-      countedTokens: tap.countedTokens(),
-    });
-
-  /** Settles a reply whose caller has disconnected. */
-  const settleDisconnected = (healthSignal: HealthSignal): void => {
-    const isFree = !tap.hasBegun() && freeDisconnects.isFree(key.id, running);
-    settle(healthSignal, isFree ? 'failed' : 'left', disconnectReason);
-  };
-
-  const writeCopied = (chunk: Uint8Array): Uint8Array => {
-    const bytes = tap.write(chunk);
-    copy?.add(bytes);
-    return bytes;
-  };
-
-  const completeReply = (last: Uint8Array): Closing => {
-    copy?.add(last);
-    if (disconnectReason === undefined) settle(served, 'complete');
-    else settleDisconnected(served);
-    return { writes: last.length === 0 ? [] : [last], cut: false };
-  };
-
-  /**
-   * Sends the error as an event if the framing has one for errors; otherwise cuts the connection.
-   */
-  const failReply = ({ error, reason, healthSignal }: CallFailure, last?: Uint8Array): Closing => {
-    if (disconnectReason === undefined) settle(healthSignal, endingOfBreak(reason, tap), reason);
-    else settleDisconnected(noSignal);
-    const leading = last === undefined || last.length === 0 ? [] : [last];
-    const errorEvent = tap.breakOff(asMidStreamError(error, model));
-    return { writes: [...leading, ...(errorEvent ?? [])], cut: errorEvent === undefined };
-  };
-
-  const inBandFailure = (): CallFailure | undefined => {
-    const report = tap.failure();
-    return report === undefined ? undefined : refusedByUpstream(report, call, model, redaction);
-  };
-
-  /** The reply is over, by its own final event or because the connection ended. */
-  const endReply = (): Closing => {
-    const last = tap.end();
-    const failure = inBandFailure();
-    if (failure !== undefined) return failReply(failure, last);
-    if (tap.complete()) return completeReply(last);
-    return failReply(
-      failedTransport(new UpstreamError('body', 'upstream_stream_truncated'), call, model),
-      last,
-    );
-  };
-
+  const { call, model, running, route } = admitted;
   return {
-    write: copy === undefined ? tap.write : writeCopied,
+    write: copy === undefined ? tap.write : copiedWrite(tap, copy),
     closingIfOver: () => {
-      const failure = inBandFailure();
-      if (failure !== undefined) return failReply(failure);
-      return tap.finished() ? endReply() : undefined;
+      const failure = inBandFailure(stream);
+      if (failure !== undefined) return failStream(stream, failure);
+      return tap.finished() ? endStream(stream) : undefined;
     },
-    end: endReply,
+    end: () => endStream(stream),
     fail: (error) => {
       // The reply is complete; only the connection broke before its regular end.
-      if (tap.hasBegun() && tap.complete() && tap.usage() !== undefined) return endReply();
+      if (tap.hasBegun() && tap.complete() && tap.usage() !== undefined) return endStream(stream);
       const cause = isUpstreamError(error)
         ? error
         : new UpstreamError('body', 'failed', { cause: error });
-      return failReply(failedTransport(cause, call, model));
+      return failStream(stream, failedTransport(cause, call, model));
     },
     onQuiet: (endQuiet) => {
       const { watch } = running;
@@ -216,15 +131,29 @@ function relayPipe(
       const { watch } = running;
       if (watch !== undefined) onStall(watch, giveUp);
     },
-    disconnected: (reason) => {
-      // An image that was bought is finished and charged, and a reply that may be repeated is kept.
-      // Other replies are not worth reading to their end without a caller.
-      if (held.continuesAfterDisconnect) return 'drain';
-      disconnectReason = reason;
-      if (call.framing !== 'json') return 'read_on';
-      settleDisconnected(noSignal);
-      return 'abort';
-    },
-    abandoned: () => settleDisconnected(noSignal),
+    disconnected: (reason) => disconnect(stream, reason),
+    abandoned: () => settleDisconnected(stream, noSignal),
   };
+}
+
+function copiedWrite(tap: StreamTap, copy: ReplyCopy): ReplyPipe['write'] {
+  return (chunk) => {
+    const bytes = tap.write(chunk);
+    copy.add(bytes);
+    return bytes;
+  };
+}
+
+function disconnect(
+  stream: RelayedStream,
+  reason: 'caller_left' | 'caller_stalled',
+): 'abort' | 'drain' | 'read_on' {
+  const { held } = stream;
+  // An image that was bought is finished and charged, and a reply that may be repeated is kept.
+  // Other replies are not worth reading to their end without a caller.
+  if (held.continuesAfterDisconnect) return 'drain';
+  stream.disconnectReason = reason;
+  if (held.admitted.call.framing !== 'json') return 'read_on';
+  settleDisconnected(stream, noSignal);
+  return 'abort';
 }

@@ -5,7 +5,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import type { QuotaLine, ReleaseResult, SettleResult } from '../ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, ReleaseResult, SettleResult } from '../ports/quota-store.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { priceSchema } from '../prices/schema.ts';
 import { isAnything, isResolveResult } from './port-answers.ts';
@@ -38,38 +38,54 @@ export async function resolveUnknown(
     );
   }
   const chargeNanos = chargeOf(record, resolution);
-  const { reservationId: id, partition } = record;
   const lines = record.lines.map(({ subject, period, heldNanos }) => ({
     subject,
     period,
     amount: heldNanos === 0n ? 0n : chargeNanos,
   }));
-  const result = await guard.ask<ResolveResult>(
-    'quota',
-    resolution.ran ? 'settle' : 'release',
-    isResolveResult,
-    (options) =>
-      resolution.ran
-        ? quota.settle({ id, partition, lines, basis: 'policy' }, options)
-        : quota.release({ id, partition, lines }, options),
-  );
+  const result = await endHold(record, lines, resolution, quota, guard);
   if (!isNews(result, lines)) return result;
-  const outcome = resolution.ran ? 'complete' : 'not_run';
-  const resolved = {
-    ...record,
-    outcome,
-    reason: 'resolved',
-    basis: 'policy',
-    chargeNanos,
-    booked: true,
-    revision: record.revision + 1,
-  } as const;
+  const resolved = resolvedRecord(record, resolution, chargeNanos);
   try {
     await guard.ask('usage', 'record', isAnything, () => usage?.record(resolved));
   } catch {
     // The guard has reported it; the hold has ended.
   }
   return result;
+}
+
+function endHold(
+  { reservationId: id, partition }: UsageRecord,
+  lines: readonly QuotaLine[],
+  { ran }: UnknownResolution,
+  quota: QuotaStore,
+  guard: PortGuard,
+): Promise<ResolveResult> {
+  return guard.ask<ResolveResult>(
+    'quota',
+    ran ? 'settle' : 'release',
+    isResolveResult,
+    (options) =>
+      ran
+        ? quota.settle({ id, partition, lines, basis: 'policy' }, options)
+        : quota.release({ id, partition, lines }, options),
+  );
+}
+
+function resolvedRecord(
+  record: UsageRecord,
+  { ran }: UnknownResolution,
+  chargeNanos: Nanos,
+): UsageRecord {
+  return {
+    ...record,
+    outcome: ran ? 'complete' : 'not_run',
+    reason: 'resolved',
+    basis: 'policy',
+    chargeNanos,
+    booked: true,
+    revision: record.revision + 1,
+  };
 }
 
 /**

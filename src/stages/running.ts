@@ -2,12 +2,12 @@
  * Keeps track of the running calls: how many there are, in total and for each key, and what each
  * holds.
  */
-import { fairShares } from '../bytes/body/fair-shares.ts';
+import { type FairShares, fairShares } from '../bytes/body/fair-shares.ts';
 import type { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
 import { type CallerConnection, callerConnection } from './caller-connection.ts';
-import { type HoldKeeper, holdKeepers, type KeptEntry } from './keep-holds.ts';
+import { type HoldKeeper, type HoldKeepers, holdKeepers, type KeptEntry } from './keep-holds.ts';
 import type { PortGuard } from './port-guard.ts';
 import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
 import {
@@ -80,96 +80,121 @@ interface Entry extends RunningCall {
   readonly giveBacks: (() => void)[];
 }
 
+/** The calls of one gateway, and what limits them. */
+interface CallList {
+  readonly settings: () => Settings;
+  /**
+   * An array and not a Set: V8 reallocates a Set's table every few dozen calls. Once an old table
+   * is in the old generation, it keeps the calls in it from the young collector.
+   */
+  readonly entries: Entry[];
+  readonly slots: FairShares;
+  readonly keys: CountsByKey;
+  readonly keepers: HoldKeepers;
+  whenIdle: (() => void)[];
+}
+
 /** Makes the list, without calls. `guard` asks the quota store on behalf of all calls. */
 export function runningCalls(
   settings: () => Settings,
   guard: PortGuard,
   emit: EventListener,
 ): RunningCalls {
-  // An array and not a Set: V8 reallocates a Set's table every few dozen calls. Once an old table
-  // is in the old generation, it keeps the calls in it from the young collector.
-  const entries: Entry[] = [];
-  const slots = fairShares(() => settings().maxConcurrentCalls);
-  const keys = countsByKey();
   const keepers = holdKeepers(settings, guard, emit);
-  let whenIdle: (() => void)[] = [];
-
-  const remove = (entry: Entry): void => {
-    const { index } = entry;
-    if (index === undefined) return;
-    entry.index = undefined;
-    const last = entries.pop();
-    if (last !== undefined && last !== entry) {
-      last.index = index;
-      entries[index] = last;
-    }
-    entry.stopCounting();
-    for (const giveBack of entry.giveBacks) giveBack();
-    if (entries.length > 0) return;
-    for (const resolve of whenIdle) resolve();
-    whenIdle = [];
+  const entries: Entry[] = [];
+  const list: CallList = {
+    settings,
+    entries,
+    slots: fairShares(() => settings().maxConcurrentCalls),
+    keys: countsByKey(),
+    keepers,
+    whenIdle: [],
   };
-
-  const take = ({ keyId, maxConcurrentCalls, isSmall }: BeginningCall): void => {
-    if (!slots.take(keyId, 1, { own: 0, isSmall })) throw overloaded();
-    if (maxConcurrentCalls === undefined || keys.take(keyId, maxConcurrentCalls)) return;
-    slots.give(keyId, 1);
-    throw tooManyConcurrentCalls();
-  };
-
-  const begin = (call: BeginningCall): RunningCall => {
-    take(call);
-    const { keyId, maxConcurrentCalls } = call;
-    const caller = callerConnection();
-    const entry: Entry = {
-      caller,
-      hold: keepers.begin({
-        caller,
-        isRunning: () => entry.index !== undefined,
-        overdueAction: (nowMs) =>
-          entry.watch === undefined ? undefined : overdueActionOf(entry.watch, nowMs),
-      }),
-      index: entries.length,
-      attemptCount: 0,
-      watch: undefined,
-      isCounted: maxConcurrentCalls !== undefined,
-      giveBacks: [() => slots.give(keyId, 1)],
-      startAttempt: (timeouts, lastActivity) => {
-        entry.attemptCount += 1;
-        entry.hold.setTotalTimeout(timeouts.totalMs);
-        const { clock, callerStallMs } = settings();
-        // Only the attempt ends: the next one must not find the call aborted.
-        const end = caller.endAttempt;
-        entry.watch = watchAttempt({ timeouts, callerStallMs, clock, end }, lastActivity);
-      },
-      onDone: (giveBack) => {
-        if (entry.index !== undefined) entry.giveBacks.push(giveBack);
-        else giveBack();
-      },
-      stopCounting: () => {
-        if (!entry.isCounted) return;
-        entry.isCounted = false;
-        keys.give(keyId);
-      },
-      done: () => remove(entry),
-    };
-    entries.push(entry);
-    return entry;
-  };
-
   return {
-    begin,
+    begin: (call) => begin(list, call),
     idle: () =>
       entries.length === 0
         ? Promise.resolve()
         : new Promise((resolve) => {
-            whenIdle.push(resolve);
+            list.whenIdle.push(resolve);
           }),
     abortAll: (reason) => {
       for (const { caller } of [...entries]) caller.abort(reason);
     },
     tick: () => keepers.tick(entries.map(({ hold }) => hold)),
   };
+}
+
+function begin(list: CallList, call: BeginningCall): RunningCall {
+  takeSlot(list, call);
+  const entry = newEntry(list, call);
+  list.entries.push(entry);
+  return entry;
+}
+
+function takeSlot(
+  { slots, keys }: CallList,
+  { keyId, maxConcurrentCalls, isSmall }: BeginningCall,
+): void {
+  if (!slots.take(keyId, 1, { own: 0, isSmall })) throw overloaded();
+  if (maxConcurrentCalls === undefined || keys.take(keyId, maxConcurrentCalls)) return;
+  slots.give(keyId, 1);
+  throw tooManyConcurrentCalls();
+}
+
+function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall): Entry {
+  const { settings, entries, slots, keys, keepers } = list;
+  const caller = callerConnection();
+  const entry: Entry = {
+    caller,
+    hold: keepers.begin({
+      caller,
+      isRunning: () => entry.index !== undefined,
+      overdueAction: (nowMs) =>
+        entry.watch === undefined ? undefined : overdueActionOf(entry.watch, nowMs),
+    }),
+    index: entries.length,
+    attemptCount: 0,
+    watch: undefined,
+    isCounted: maxConcurrentCalls !== undefined,
+    giveBacks: [() => slots.give(keyId, 1)],
+    startAttempt: (timeouts, lastActivity) => {
+      entry.attemptCount += 1;
+      entry.hold.setTotalTimeout(timeouts.totalMs);
+      const { clock, callerStallMs } = settings();
+      // Only the attempt ends: the next one must not find the call aborted.
+      const end = caller.endAttempt;
+      entry.watch = watchAttempt({ timeouts, callerStallMs, clock, end }, lastActivity);
+    },
+    onDone: (giveBack) => {
+      if (entry.index !== undefined) entry.giveBacks.push(giveBack);
+      else giveBack();
+    },
+    stopCounting: () => {
+      if (!entry.isCounted) return;
+      entry.isCounted = false;
+      keys.give(keyId);
+    },
+    done: () => remove(list, entry),
+  };
+  return entry;
+}
+
+function remove(list: CallList, entry: Entry): void {
+  const { entries } = list;
+  const { index } = entry;
+  if (index === undefined) return;
+  entry.index = undefined;
+  const last = entries.pop();
+  if (last !== undefined && last !== entry) {
+    last.index = index;
+    entries[index] = last;
+  }
+  entry.stopCounting();
+  for (const giveBack of entry.giveBacks) giveBack();
+  if (entries.length > 0) return;
+  for (const resolve of list.whenIdle) resolve();
+  list.whenIdle = [];
 }
 
 /** Counts the running calls of each key. */

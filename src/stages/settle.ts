@@ -51,21 +51,9 @@ export function settler(outbox: Outbox, emit: EventListener): Settle {
 
 /** Makes the settlement of a hold. */
 function settlementOf(deps: SettlementDeps): Settlement {
-  const { reservation, admitted, outbox, emit } = deps;
-  const { settings, responseContext } = admitted.received;
-  const state: SettlementState = {
-    admitted,
-    reservation,
-    outbox,
-    emit,
-    startedMs: settings.clock.monotonicMs(),
-    attempts: [],
-    channel: undefined,
-    firstByteMs: undefined,
-    heldNanos: reservation.nanos,
-    isClosed: false,
-    renewed: undefined,
-  };
+  const { reservation } = deps;
+  const { settings, responseContext } = deps.admitted.received;
+  const state = newState(deps);
   return {
     requestId: responseContext.requestId,
     reservation,
@@ -90,6 +78,22 @@ function settlementOf(deps: SettlementDeps): Settlement {
       state.renewed = state.renewed?.then(() => renewal) ?? renewal;
     },
     close: (end) => closeOnce(state, end),
+  };
+}
+
+function newState({ admitted, reservation, outbox, emit }: SettlementDeps): SettlementState {
+  return {
+    admitted,
+    reservation,
+    outbox,
+    emit,
+    startedMs: admitted.received.settings.clock.monotonicMs(),
+    attempts: [],
+    channel: undefined,
+    firstByteMs: undefined,
+    heldNanos: reservation.nanos,
+    isClosed: false,
+    renewed: undefined,
   };
 }
 

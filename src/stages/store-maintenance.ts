@@ -4,6 +4,7 @@
  */
 import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
 import { isCheckResult, isSweepResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
@@ -30,25 +31,7 @@ export function storeMaintenance(
   let dueMs = settings().clock.monotonicMs() + sweepEveryMs;
 
   return {
-    check: async () => {
-      const { quota } = settings();
-      try {
-        const found = await guard.ask('quota', 'check', isCheckResult, (options) =>
-          quota.check(options),
-        );
-        if (found.ok) return;
-        const reason = found.problems.join('; ');
-        emit({
-          type: 'port_failed',
-          requestId: undefined,
-          port: 'quota',
-          operation: 'check',
-          reason,
-        });
-      } catch {
-        // The guard has reported it.
-      }
-    },
+    check: () => checkStore(settings().quota, guard, emit),
     tick: async () => {
       const { clock, quota, random } = settings();
       const nowMs = clock.monotonicMs();
@@ -64,4 +47,18 @@ export function storeMaintenance(
       }
     },
   };
+}
+
+async function checkStore(quota: QuotaStore, guard: PortGuard, emit: EventListener): Promise<void> {
+  const [port, operation] = ['quota', 'check'] as const;
+  try {
+    const found = await guard.ask(port, operation, isCheckResult, (options) =>
+      quota.check(options),
+    );
+    if (found.ok) return;
+    const reason = found.problems.join('; ');
+    emit({ type: 'port_failed', requestId: undefined, port, operation, reason });
+  } catch {
+    // The guard has reported it.
+  }
 }

@@ -45,13 +45,7 @@ export function accountTable(clock: Clock, emit: EventListener): AccountTable {
     const known = accounts.get(channelId);
     if (known !== undefined) return known;
     if (accounts.size >= maxAccounts) removeFirst(accounts, isRemovable);
-    const account: Account = {
-      isOff: false,
-      inFlight: 0,
-      refused: undefined,
-      forbiddenModel: undefined,
-      health: undefined,
-    };
+    const account = newAccount();
     accounts.set(channelId, account);
     return account;
   };
@@ -72,13 +66,7 @@ export function accountTable(clock: Clock, emit: EventListener): AccountTable {
       const account = of(channelId);
       const before = healthOf(account, upstreamModel);
       if (after === before) return;
-      const health = account.health ?? new Map<string | undefined, HealthState>();
-      health.delete(upstreamModel);
-      if (after !== goodHealth) {
-        if (health.size >= maxUnhealthyModels) removeFirst(health, () => true);
-        health.set(upstreamModel, after);
-      }
-      account.health = health.size === 0 ? undefined : health;
+      replaceHealth(account, upstreamModel, after);
       const status = healthStatus(after, clock);
       if (healthStatus(before, clock).state !== status.state) {
         tell(channelId, upstreamModel, status);
@@ -86,6 +74,30 @@ export function accountTable(clock: Clock, emit: EventListener): AccountTable {
     },
     emitChange: tell,
   };
+}
+
+function newAccount(): Account {
+  return {
+    isOff: false,
+    inFlight: 0,
+    refused: undefined,
+    forbiddenModel: undefined,
+    health: undefined,
+  };
+}
+
+function replaceHealth(
+  account: Account,
+  upstreamModel: string | undefined,
+  after: HealthState,
+): void {
+  const health = account.health ?? new Map<string | undefined, HealthState>();
+  health.delete(upstreamModel);
+  if (after !== goodHealth) {
+    if (health.size >= maxUnhealthyModels) removeFirst(health, () => true);
+    health.set(upstreamModel, after);
+  }
+  account.health = health.size === 0 ? undefined : health;
 }
 
 /** The health of a model on an account, or of the account itself (`undefined`). */

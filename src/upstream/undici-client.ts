@@ -56,39 +56,17 @@ const optionsSchema = z.strictObject(
  */
 export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient {
   checkMakerOptions('undiciClient', optionsSchema, options);
-  /**
-   * By origin, then by connect timeout. Image calls use separate pools, with a new connection
-   * each.
-   */
+  /** Image calls use separate pools, with a new connection each. */
   const pools = { kept: poolTable(), fresh: poolTable() };
   const gates = socketGates();
   let isClosed = false;
-
-  const poolFor = ({ origin, connectTimeoutMs, freshConnection }: UpstreamRequest): Pool => {
-    const table = freshConnection ? pools.fresh : pools.kept;
-    const ofOrigin = table.get(origin) ?? new Map<number, Pool>();
-    const known = ofOrigin.get(connectTimeoutMs);
-    if (known !== undefined) return known;
-    const pool = new Pool(origin, {
-      connections: options.connections ?? 10_000,
-      // 0 closes the connection after each response, so that an image call never meets a stale
-      // socket.
-      pipelining: freshConnection ? 0 : 1,
-      connect: gatedConnector(connectTimeoutMs, options.ca, gates),
-      // The gateway enforces its own timeouts.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: 32 * 1024,
-    });
-    table.set(origin, ofOrigin.set(connectTimeoutMs, pool));
-    return pool;
-  };
 
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
         if (isClosed) return reject(new UpstreamError('connect', 'closed'));
-        const pool = poolFor(request);
+        const table = request.freshConnection ? pools.fresh : pools.kept;
+        const pool = poolFor(request, table, options, gates);
         const handler = dispatchHandler(request, gates, resolve, reject);
         try {
           pool.dispatch(dispatchOptions(request), handler);
@@ -107,8 +85,35 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
   };
 }
 
-function poolTable(): Map<string, Map<number, Pool>> {
+/** The pools by origin, then by connect timeout. */
+type PoolTable = Map<string, Map<number, Pool>>;
+
+function poolTable(): PoolTable {
   return new Map();
+}
+
+function poolFor(
+  { origin, connectTimeoutMs, freshConnection }: UpstreamRequest,
+  table: PoolTable,
+  { connections = 10_000, ca }: UndiciClientOptions,
+  gates: SocketGates,
+): Pool {
+  const ofOrigin = table.get(origin) ?? new Map<number, Pool>();
+  const known = ofOrigin.get(connectTimeoutMs);
+  if (known !== undefined) return known;
+  const pool = new Pool(origin, {
+    connections,
+    // 0 closes the connection after each response, so that an image call never meets a stale
+    // socket.
+    pipelining: freshConnection ? 0 : 1,
+    connect: gatedConnector(connectTimeoutMs, ca, gates),
+    // The gateway enforces its own timeouts.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: 32 * 1024,
+  });
+  table.set(origin, ofOrigin.set(connectTimeoutMs, pool));
+  return pool;
 }
 
 /**

@@ -100,98 +100,126 @@ const comparisonMs = 10_000;
 const maxModels = 10_000;
 const maxChannels = 1_000;
 
-/** Starts with no calls. */
-export function waitingCalls(): WaitingCalls {
-  // An array with swap-removal instead of a Set, as in `runningCalls`.
-  const waiting: WaitingCall[] = [];
+/** The calls that wait, and what is known about their channels. */
+interface WaitingState {
+  /** An array with swap-removal instead of a Set, as in `runningCalls`. */
+  readonly waiting: WaitingCall[];
   /**
    * Channels on which calls have ended after a long wait: callers may disconnect one after the
    * other, so that never three wait at once.
    */
-  const silent = new Set<ChannelProgress>();
-  const models = new Map<string, Partial<Record<LatencyClass, FirstByteTimes>>>();
+  readonly silent: Set<ChannelProgress>;
+  readonly models: Map<string, Partial<Record<LatencyClass, FirstByteTimes>>>;
+}
 
-  const timesOf = ({ modelId, reply }: RequestedModel): FirstByteTimes => {
-    const ofModel = models.get(modelId) ?? setBounded(models, modelId, {}, maxModels);
-    ofModel[reply] ??= { samples: [], sampleCount: 0, channels: new Map(), comparison: undefined };
-    return ofModel[reply];
-  };
-
-  const remove = (call: WaitingCall): void => {
-    const { position } = call;
-    if (position === undefined) return;
-    call.position = undefined;
-    const last = waiting.pop();
-    if (last === undefined || last === call) return;
-    last.position = position;
-    waiting[position] = last;
-  };
-
+/** Starts with no calls. */
+export function waitingCalls(): WaitingCalls {
+  const state: WaitingState = { waiting: [], silent: new Set(), models: new Map() };
+  const { waiting, silent, models } = state;
   return {
-    begin: ({ channelId, upstreamModel }, asked, startedMs) => {
-      const times = timesOf(asked);
-      const call: WaitingCall = {
-        channelId,
-        upstreamModel,
-        times,
-        progress: progressOf(times, channelId),
-        startedMs,
-        position: waiting.length,
-        firstByteMs: undefined,
-        abandonedAfterMs: undefined,
-      };
+    begin: (place, asked, nowMs) => {
+      const call = newCall(place, timesOf(models, asked), nowMs, waiting.length);
       waiting.push(call);
       return call;
     },
     firstByte: (call, nowMs) => {
       const { progress, startedMs } = call;
-      remove(call);
+      remove(waiting, call);
       call.firstByteMs = nowMs - startedMs;
       progress.byteMs = Math.max(progress.byteMs, startedMs);
       if (progress.abandoned.length === 0) return;
       progress.abandoned = [];
       silent.delete(progress);
     },
-    answered: ({ times, progress, startedMs, firstByteMs, channelId }) => {
-      progress.answeredMs = Math.max(progress.answeredMs, startedMs);
-      if (firstByteMs !== undefined) {
-        times.samples[times.sampleCount % maxSamples] = firstByteMs;
-        times.sampleCount += 1;
-      }
-      const { comparison } = times;
-      if (comparison?.isSent !== true || comparison.slow.channelId === channelId) return false;
-      times.comparison = undefined;
-      return true;
-    },
+    answered: recordAnswer,
     end: (call, nowMs) => {
       const { position, progress, startedMs } = call;
       const waitedMs = nowMs - startedMs;
-      if (position === undefined || waitedMs <= minLimitMs) return remove(call);
-      remove(call);
+      remove(waiting, call);
+      if (position === undefined || waitedMs <= minLimitMs) return;
       call.abandonedAfterMs = waitedMs;
       progress.abandoned = [...progress.abandoned.slice(1 - slowCalls), call];
       if (silent.size < maxModels) silent.add(progress);
     },
-    comparedWith: ({ times: { comparison }, channelId }) => {
-      if (comparison === undefined || comparison.isSent) return undefined;
-      if (comparison.slow.channelId === channelId) return undefined;
-      comparison.isSent = true;
-      return comparison.slow;
-    },
-    forget: (channelId, nowMs) => {
-      for (const byReply of models.values()) {
-        for (const times of Object.values(byReply)) {
-          const progress = times.channels.get(channelId);
-          if (progress === undefined) continue;
-          progress.byteMs = nowMs;
-          progress.abandoned = [];
-          silent.delete(progress);
-        }
-      }
-    },
+    comparedWith,
+    forget: (channelId, nowMs) => forgetChannel(state, channelId, nowMs),
     slowChannels: (nowMs) =>
       findSlowChannels([...waiting, ...[...silent].flatMap(({ abandoned }) => abandoned)], nowMs),
   };
+}
+
+function newCall(
+  { channelId, upstreamModel }: ServedModel,
+  times: FirstByteTimes,
+  startedMs: number,
+  position: number,
+): WaitingCall {
+  return {
+    channelId,
+    upstreamModel,
+    times,
+    progress: progressOf(times, channelId),
+    startedMs,
+    position,
+    firstByteMs: undefined,
+    abandonedAfterMs: undefined,
+  };
+}
+
+function timesOf(
+  models: WaitingState['models'],
+  { modelId, reply }: RequestedModel,
+): FirstByteTimes {
+  const ofModel = models.get(modelId) ?? setBounded(models, modelId, {}, maxModels);
+  ofModel[reply] ??= { samples: [], sampleCount: 0, channels: new Map(), comparison: undefined };
+  return ofModel[reply];
+}
+
+function remove(waiting: WaitingCall[], call: WaitingCall): void {
+  const { position } = call;
+  if (position === undefined) return;
+  call.position = undefined;
+  const last = waiting.pop();
+  if (last === undefined || last === call) return;
+  last.position = position;
+  waiting[position] = last;
+}
+
+function recordAnswer({
+  times,
+  progress,
+  startedMs,
+  firstByteMs,
+  channelId,
+}: WaitingCall): boolean {
+  progress.answeredMs = Math.max(progress.answeredMs, startedMs);
+  if (firstByteMs !== undefined) {
+    times.samples[times.sampleCount % maxSamples] = firstByteMs;
+    times.sampleCount += 1;
+  }
+  const { comparison } = times;
+  if (comparison?.isSent !== true || comparison.slow.channelId === channelId) return false;
+  times.comparison = undefined;
+  return true;
+}
+
+function comparedWith({ times: { comparison }, channelId }: WaitingCall): ServedModel | undefined {
+  if (comparison === undefined || comparison.isSent) return undefined;
+  if (comparison.slow.channelId === channelId) return undefined;
+  comparison.isSent = true;
+  return comparison.slow;
+}
+
+function forgetChannel({ models, silent }: WaitingState, channelId: string, nowMs: number): void {
+  for (const byReply of models.values()) {
+    for (const times of Object.values(byReply)) {
+      const progress = times.channels.get(channelId);
+      if (progress === undefined) continue;
+      progress.byteMs = nowMs;
+      progress.abandoned = [];
+      silent.delete(progress);
+    }
+  }
 }
 
 /**

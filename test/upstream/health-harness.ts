@@ -2,11 +2,8 @@
 import type { GatewayEvent } from '../../src/events.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import {
-  type ChannelHealth,
-  channelHealth,
-  type HealthSignal,
-} from '../../src/upstream/channel-health.ts';
+import { type ChannelHealth, channelHealth } from '../../src/upstream/channel-health.ts';
+import type { HealthSignal } from '../../src/upstream/health-signal.ts';
 
 export const startMs: number = Date.UTC(2026, 0, 1);
 export const text = { isBoughtOnce: false };

@@ -10,8 +10,8 @@ import {
   type ChannelHealth,
   type ChannelLease,
   channelHealth,
-  type HealthSignal,
 } from '../../src/upstream/channel-health.ts';
+import type { HealthSignal } from '../../src/upstream/health-signal.ts';
 
 const channel: Channel = {
   id: 'a',

@@ -1,7 +1,8 @@
 /** Channels that time out, or keep their callers waiting while others reply. */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
-import type { ChannelLease, HealthSignal } from '../../src/upstream/channel-health.ts';
+import type { ChannelLease } from '../../src/upstream/channel-health.ts';
+import type { HealthSignal } from '../../src/upstream/health-signal.ts';
 import {
   asked,
   channel,

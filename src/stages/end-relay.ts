@@ -1,0 +1,141 @@
+/**
+ * Ends a relayed stream: settles the call, and returns the last bytes for the caller. A stream ends
+ * by its own final event, by an error in it, with its connection, or when its caller disconnects.
+ */
+import type { Closing } from '../bytes/body/reply.ts';
+import type { CallEnding } from '../charge-policy.ts';
+import type { StreamTap } from '../dialects/tap.ts';
+import { GatewayError, UpstreamError } from '../errors.ts';
+import type { Model } from '../ports/catalog.ts';
+import type { ChannelLease } from '../upstream/channel-health.ts';
+import type { HealthSignal } from '../upstream/health-signal.ts';
+import type { Held } from './call-record.ts';
+import {
+  type CallFailure,
+  errorText,
+  failedTransport,
+  isGatewayCut,
+  refusedByUpstream,
+} from './failure.ts';
+import type { CallEnd } from './settlement.ts';
+import type { UpstreamReply, Upstreams } from './try-channel.ts';
+
+/** A stream on its way to the caller. */
+export interface RelayedStream {
+  readonly tap: StreamTap;
+  readonly outcome: UpstreamReply;
+  readonly held: Held;
+  readonly freeDisconnects: Upstreams['freeDisconnects'];
+  /** Set once the caller has disconnected; the stream may then be read on for its usage. */
+  disconnectReason: string | undefined;
+}
+
+/** The signal of a reply that was complete. */
+export const served: HealthSignal = { kind: 'served' };
+/** The signal of a reply that tells nothing about its channel. */
+export const noSignal: HealthSignal = { kind: 'neutral' };
+
+/** The stream is over, by its own final event or because the connection ended. */
+export function endStream(stream: RelayedStream): Closing {
+  const { tap, held } = stream;
+  const last = tap.end();
+  const failure = inBandFailure(stream);
+  if (failure !== undefined) return failStream(stream, failure, last);
+  if (tap.complete()) return completeStream(stream, last);
+  const { call, model } = held.admitted;
+  const truncated = new UpstreamError('body', 'upstream_stream_truncated');
+  return failStream(stream, failedTransport(truncated, call, model), last);
+}
+
+function completeStream(stream: RelayedStream, last: Uint8Array): Closing {
+  stream.held.copy?.add(last);
+  if (stream.disconnectReason === undefined) settle(stream, served, 'complete');
+  else settleDisconnected(stream, served);
+  return { writes: last.length === 0 ? [] : [last], cut: false };
+}
+
+/**
+ * Ends the stream with an error event if the framing has one for errors; otherwise cuts the
+ * connection.
+ */
+export function failStream(
+  stream: RelayedStream,
+  { error, reason, healthSignal }: CallFailure,
+  last?: Uint8Array,
+): Closing {
+  const { tap, held, disconnectReason } = stream;
+  if (disconnectReason === undefined) {
+    settle(stream, healthSignal, endingOfBreak(reason, tap), reason);
+  } else settleDisconnected(stream, noSignal);
+  const leading = last === undefined || last.length === 0 ? [] : [last];
+  const errorEvent = tap.breakOff(asMidStreamError(error, held.admitted.model));
+  return { writes: [...leading, ...(errorEvent ?? [])], cut: errorEvent === undefined };
+}
+
+/** The error that the upstream sent within the stream, if it did. */
+export function inBandFailure({ tap, outcome, held }: RelayedStream): CallFailure | undefined {
+  const report = tap.failure();
+  if (report === undefined) return undefined;
+  const { call, model } = held.admitted;
+  return refusedByUpstream(report, call, model, outcome.redaction);
+}
+
+/** Settles a stream whose caller has disconnected. */
+export function settleDisconnected(stream: RelayedStream, healthSignal: HealthSignal): void {
+  const { tap, held, freeDisconnects, disconnectReason } = stream;
+  const { key, running } = held.admitted;
+  const isFree = !tap.hasBegun() && freeDisconnects.isFree(key.id, running);
+  settle(stream, healthSignal, isFree ? 'failed' : 'left', disconnectReason);
+}
+
+function settle(
+  { tap, outcome, held, disconnectReason }: RelayedStream,
+  healthSignal: HealthSignal,
+  ending: CallEnding,
+  reason?: string,
+): void {
+  settleInBackground(held, outcome.lease, healthSignal, {
+    ending,
+    status: reason !== undefined && reason === disconnectReason ? 499 : 200,
+    reason,
+    usage: tap.usage(),
+    countedTokens: tap.countedTokens(),
+  });
+}
+
+/**
+ * Settles in the background: the caller has its reply, and the outbox handles a store that is down.
+ */
+export function settleInBackground(
+  { settlement, admitted: { running } }: Held,
+  lease: ChannelLease | undefined,
+  healthSignal: HealthSignal,
+  end: CallEnd,
+): void {
+  lease?.end(healthSignal);
+  running.stopCounting();
+  settlement.close(end).then(running.done, running.done);
+}
+
+/**
+ * Rewrites `no_channel` for the middle of a stream: the reply had a channel, so only that one is
+ * overloaded.
+ */
+function asMidStreamError(error: GatewayError, model: Model): GatewayError {
+  if (error.code !== 'no_channel') return error;
+  const { reason = 'upstream_overloaded', retryAfterMs } = error;
+  const code = 'upstream_overloaded';
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return new GatewayError(code, errorText(code, model), { reason, ...wait });
+}
+
+/**
+ * How a reply that broke off ended for its charge. The reason is `caller_left` if the caller
+ * disconnected before the pipe could notice it. A reply without content costs nothing, whatever
+ * usage it reported, unless its failure says that it was billed.
+ */
+function endingOfBreak(reason: string, tap: StreamTap): CallEnding {
+  if (reason === 'caller_left') return 'left';
+  if (!tap.hasBegun() && tap.failure()?.isBilled !== true) return 'failed';
+  return isGatewayCut(reason) ? 'cut' : 'broken';
+}

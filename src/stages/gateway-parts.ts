@@ -1,0 +1,134 @@
+/** Creates what all calls of a gateway share, and the timer that drives the background work. */
+import { fairShares } from '../bytes/body/fair-shares.ts';
+import type { Clock } from '../clock.ts';
+import type { DialectTable } from '../dialects/table.ts';
+import { type EventListener, quietListener } from '../events.ts';
+import type { Settings } from '../options.ts';
+import type { UpstreamClient } from '../ports/upstream-client.ts';
+import { type ChannelHealth, channelHealth } from '../upstream/channel-health.ts';
+import { retryBudget } from '../upstream/retry-budget.ts';
+import { undiciClient } from '../upstream/undici-client.ts';
+import { freeDisconnects } from './free-disconnects.ts';
+import { idempotency } from './idempotency.ts';
+import { loopTurn } from './loop-turn.ts';
+import { modelPlans } from './model-plan.ts';
+import { onceForEach } from './once-for-each.ts';
+import { type Outbox, outbox } from './outbox.ts';
+import { type PortGuard, portGuard } from './port-guard.ts';
+import { recordChecks } from './record-checks.ts';
+import { reportBug } from './refuse.ts';
+import { reserver } from './reserve.ts';
+import { type RunningCalls, runningCalls } from './running.ts';
+import { type Serve, type Shared, serving } from './serve.ts';
+import { settler } from './settle.ts';
+import { type StoreBreakers, storeBreakers } from './store-breaker.ts';
+import { storeMaintenance } from './store-maintenance.ts';
+
+/** The state of a gateway that its parts read. */
+export interface GatewayState {
+  /** The current settings: the host may change them at any time. */
+  settings(): Settings;
+  isClosed(): boolean;
+}
+
+/** The parts of a gateway that its public methods use. */
+export interface GatewayParts {
+  readonly serve: Serve;
+  readonly health: ChannelHealth;
+  readonly calls: RunningCalls;
+  readonly outbox: Outbox;
+  readonly upstream: UpstreamClient;
+  readonly breakers: StoreBreakers;
+  readonly emit: EventListener;
+  readonly stopTimer: () => void;
+}
+
+/** The parts that are also needed to create what the calls share. */
+type BaseParts = Omit<GatewayParts, 'serve' | 'stopTimer' | 'breakers'>;
+
+const tickMs = 1_000;
+/**
+ * The actual bound is `maxConcurrentCalls`, which may be raised at run time, so the pool allows as
+ * many sockets as one address has ports.
+ */
+const maxConnections = 65_535;
+
+/** Creates the parts, starts the timer, and checks the quota store once. */
+export function gatewayParts(
+  dialects: DialectTable,
+  client: UpstreamClient | undefined,
+  state: GatewayState,
+): GatewayParts {
+  const { settings } = state;
+  const { clock } = settings();
+  const emit = quietListener(() => settings().onEvent);
+  const guard = backgroundGuard(settings, emit);
+  const parts: BaseParts = {
+    health: channelHealth(clock, () => settings().random(), emit),
+    calls: runningCalls(settings, guard, emit),
+    outbox: outbox(clock, emit),
+    upstream: client ?? undiciClient({ connections: maxConnections }),
+    emit,
+  };
+  const serve = serving(sharedByCalls(dialects, parts, state));
+  const maintenance = storeMaintenance(settings, guard, emit);
+  const stopTimer = startTimer(clock, parts, maintenance.tick);
+  void maintenance.check();
+  return { ...parts, serve, breakers: storeBreakers(clock), stopTimer };
+}
+
+/** A guard with the current timeout, for work that outlives a call. */
+function backgroundGuard(settings: () => Settings, emit: EventListener): PortGuard {
+  const { clock } = settings();
+  const current = {
+    clock,
+    get storeTimeoutMs() {
+      return settings().storeTimeoutMs;
+    },
+  };
+  return portGuard(undefined, current, emit);
+}
+
+function sharedByCalls(
+  dialects: DialectTable,
+  { upstream, health, calls, outbox, emit }: BaseParts,
+  { settings, isClosed }: GatewayState,
+): Shared {
+  const { clock, maxBufferedBytes } = settings();
+  return {
+    upstreams: {
+      client: upstream,
+      health,
+      retries: retryBudget(),
+      freeDisconnects: freeDisconnects(clock),
+      endOfReplyTurn: loopTurn(),
+      emit,
+    },
+    intake: {
+      calls,
+      bodies: fairShares(() => maxBufferedBytes),
+      // A separate batch from that of replies: they run different code, and mixing them costs time
+      // (docs/performance.md).
+      endOfRequestTurn: loopTurn(),
+      isClosed,
+    },
+    records: recordChecks(),
+    plans: modelPlans(dialects),
+    idempotency: idempotency(emit),
+    reserve: reserver(emit),
+    settle: settler(outbox, emit),
+    reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
+  };
+}
+
+function startTimer(
+  clock: Clock,
+  { health, calls, outbox, emit }: BaseParts,
+  maintain: () => Promise<void>,
+): () => void {
+  return clock.every(tickMs, () => {
+    health.tick();
+    const ticks = Promise.all([calls.tick(), outbox.retry(), maintain()]);
+    ticks.catch((error: unknown) => reportBug(error, undefined, emit));
+  });
+}

@@ -1,0 +1,209 @@
+/**
+ * Records what a call tells about its account and its model: at its start, at the first byte, when
+ * the reply begins, and at its end. The rules themselves are in `health-state.ts`.
+ */
+import type { Clock } from '../clock.ts';
+import type { Channel } from '../ports/catalog.ts';
+import { type Account, type AccountTable, healthOf, healthStatus } from './accounts.ts';
+import type { HealthSignal } from './health-signal.ts';
+import {
+  afterCooldown,
+  afterDisconnect,
+  afterFailure,
+  afterNeutral,
+  afterSuccess,
+  atCallStart,
+  currentPause,
+  goodHealth,
+  type HealthState,
+  type Pause,
+} from './health-state.ts';
+import { isOvertaken, type WaitingCall } from './waiting-calls.ts';
+
+/** The accounts of one gateway, and what is needed to record their health. */
+export interface HealthRecords {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly accounts: AccountTable;
+  /** The pauses during which a last-resort call is running: one at a time. */
+  readonly lastResortInUse: WeakSet<Pause>;
+}
+
+/** A call that is running through a channel, and the health of account and model when it began. */
+export interface CallInProgress {
+  readonly account: Account;
+  readonly channel: Channel;
+  readonly upstreamModel: string;
+  readonly accountAtStart: HealthState;
+  readonly modelAtStart: HealthState;
+  readonly waiting: WaitingCall;
+}
+
+/** The health of an account or a model when a call began. */
+export interface HealthAtStart {
+  readonly health: HealthState;
+  /** The call is the trial after a timeout. */
+  readonly isTrial: boolean;
+}
+
+const healthyAtStart: HealthAtStart = { health: goodHealth, isTrial: false };
+
+/**
+ * The cooldown of a rejected credential that comes from a function: it may return another one at
+ * any time, without notice.
+ */
+const rotatingCredentialMs = 60_000;
+/** The cooldown after a 403, for the model or for the account. */
+const forbiddenModelMs = 60_000;
+const forbiddenAccountMs = 600_000;
+
+/** Records that a call starts, for the account (`undefined`) or for one model on it. */
+export function recordStart(
+  { accounts, lastResortInUse }: HealthRecords,
+  account: Account,
+  { id }: Channel,
+  upstreamModel: string | undefined,
+  nowMs: number,
+): HealthAtStart {
+  if (account.health === undefined) return healthyAtStart;
+  const before = healthOf(account, upstreamModel);
+  const health = atCallStart(before, nowMs);
+  accounts.setHealth(id, upstreamModel, health);
+  const pause = currentPause(health, nowMs);
+  if (pause?.lastResort === true && pause.state !== 'half_open') lastResortInUse.add(pause);
+  const isTrial = health !== before && isTimeoutTrial(health);
+  // Another call is the trial, so this one's outcome does not decide it.
+  const isNotTrial = health.demotion?.inTrial === true && !isTrial;
+  return { health: isNotTrial ? { ...health, demotion: undefined } : health, isTrial };
+}
+
+/** Applies a rule to the health of the call's account and of its model. */
+export function updateHealth(
+  { accounts }: HealthRecords,
+  { account, channel, upstreamModel, accountAtStart, modelAtStart }: CallInProgress,
+  rule: (health: HealthState, atStart: HealthState) => HealthState,
+): void {
+  // A healthy account: there is nothing for a rule to change.
+  if (account.health === undefined) return;
+  accounts.setHealth(channel.id, undefined, rule(healthOf(account, undefined), accountAtStart));
+  accounts.setHealth(
+    channel.id,
+    upstreamModel,
+    rule(healthOf(account, upstreamModel), modelAtStart),
+  );
+}
+
+/** Records the end of a call. */
+export function recordEnd(
+  records: HealthRecords,
+  call: CallInProgress,
+  signal: HealthSignal,
+): void {
+  const { account } = call;
+  if (account.health !== undefined) releaseLastResort(records, call);
+  if (signal.kind === 'served') {
+    account.forbiddenModel = undefined;
+    return updateHealth(records, call, afterSuccess);
+  }
+  if (signal.kind === 'refused') recordRefusal(records, call, signal.reason);
+  else if (signal.kind === 'forbidden') recordForbidden(records, call, signal.reason);
+  else if (signal.kind !== 'neutral') recordFailure(records, call, signal);
+  // A trial in the other scope, to which the signal does not apply, is still undecided.
+  updateHealth(records, call, afterNeutral);
+}
+
+/** Lets the next last-resort call through. */
+export function releaseLastResort(
+  { lastResortInUse }: HealthRecords,
+  { accountAtStart, modelAtStart }: CallInProgress,
+): void {
+  if (accountAtStart.pause !== undefined) lastResortInUse.delete(accountAtStart.pause);
+  if (modelAtStart.pause !== undefined) lastResortInUse.delete(modelAtStart.pause);
+}
+
+/** The account may have another credential than the one that was rejected. */
+export function clearRefusal(
+  { accounts, clock }: HealthRecords,
+  channelId: string,
+  account: Account,
+): void {
+  account.refused = undefined;
+  accounts.emitChange(channelId, undefined, healthStatus(healthOf(account, undefined), clock));
+}
+
+function recordRefusal(
+  { accounts, clock }: HealthRecords,
+  { account, channel, accountAtStart }: CallInProgress,
+  reason: string,
+): void {
+  const { id, credential } = channel;
+  if (typeof credential !== 'string') {
+    const cooldown = { reason, forMs: rotatingCredentialMs, lastResort: false };
+    const moment = { atStart: accountAtStart, nowMs: clock.monotonicMs() };
+    const health = afterCooldown(healthOf(account, undefined), cooldown, moment);
+    return accounts.setHealth(id, undefined, health);
+  }
+  if (account.refused?.credential === credential) return;
+  account.refused = { credential, reason };
+  accounts.emitChange(id, undefined, { state: 'refused', reason, untilMs: undefined });
+}
+
+function recordForbidden(records: HealthRecords, call: CallInProgress, reason: string): void {
+  const { account, upstreamModel } = call;
+  const { forbiddenModel } = account;
+  const isAccountScope = forbiddenModel !== undefined && forbiddenModel !== upstreamModel;
+  account.forbiddenModel = upstreamModel;
+  recordFailure(records, call, {
+    kind: 'cooldown',
+    where: isAccountScope ? 'account' : 'model',
+    reason,
+    forMs: isAccountScope ? forbiddenAccountMs : forbiddenModelMs,
+    lastResort: !isAccountScope,
+  });
+}
+
+/** A signal that counts against a channel. */
+type FailureSignal = Extract<
+  HealthSignal,
+  { readonly kind: 'failed' | 'disconnected_waiting' | 'cooldown' }
+>;
+
+function recordFailure(
+  { accounts, clock, random }: HealthRecords,
+  call: CallInProgress,
+  signal: FailureSignal,
+): void {
+  const { account, channel, upstreamModel, waiting } = call;
+  const isAccount = 'where' in signal && signal.where === 'account';
+  const scope = isAccount ? undefined : upstreamModel;
+  const atStart = isAccount ? call.accountAtStart : call.modelAtStart;
+  const moment = { atStart, nowMs: clock.monotonicMs(), random };
+  const health = healthOf(account, scope);
+  const isTimeout = signal.kind === 'disconnected_waiting' || isTimedOut(signal);
+  // The channel has replied to a later call since, so this timeout is outdated.
+  if (isTimeout && isOvertaken(waiting)) return;
+  accounts.setHealth(channel.id, scope, afterSignal(health, signal, moment));
+}
+
+function afterSignal(
+  health: HealthState,
+  signal: FailureSignal,
+  moment: Parameters<typeof afterFailure>[2],
+): HealthState {
+  if (signal.kind === 'cooldown') return afterCooldown(health, signal, moment);
+  if (signal.kind === 'disconnected_waiting') return afterDisconnect(health, signal, moment);
+  const isTimeout = isTimedOut(signal);
+  // A channel that is unreachable or timed out sends no reply that a caller could be given.
+  const lastResort = !isTimeout && signal.where === 'model';
+  return afterFailure(health, { reason: signal.reason, isTimeout, lastResort }, moment);
+}
+
+function isTimedOut(signal: FailureSignal): boolean {
+  return signal.kind === 'failed' && signal.timedOut === true;
+}
+
+/** Whether a call that starts with this health is the trial after a timeout. */
+function isTimeoutTrial({ pause, demotion }: HealthState): boolean {
+  if (pause !== undefined) return pause.state === 'half_open' && pause.isTimeout;
+  return demotion?.inTrial === true;
+}
