@@ -76,6 +76,11 @@ export interface MediaUse {
   readonly at: string;
   /** It refers to a file of the upstream account. */
   readonly isFileId?: true;
+  /**
+   * How many times its usual tokens it may cost because of settings in the request, such as a
+   * frame rate; `Infinity` if nothing bounds it.
+   */
+  readonly raisedBy?: number;
 }
 
 /** The parts of a request body's size on which its hold depends. */

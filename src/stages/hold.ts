@@ -155,7 +155,18 @@ function withFraming(size: PromptSize): PromptSize {
   return { ...size, textBytes: size.textBytes + framing };
 }
 
-function mediaTokens({ kind, bytes, at }: MediaUse, model: Model): number {
+function mediaTokens(use: MediaUse, model: Model): number {
+  const tokens = usualTokens(use, model);
+  const { raisedBy = 1 } = use;
+  // Nothing in the request bounds it, as nothing bounds what is only referred to.
+  if (raisedBy === Number.POSITIVE_INFINITY) {
+    return Math.max(tokens, usualTokens({ ...use, kind: 'reference' }, model));
+  }
+  return Math.ceil(tokens * raisedBy);
+}
+
+/** The tokens of media without settings that raise them. */
+function usualTokens({ kind, bytes, at, raisedBy }: MediaUse, model: Model): number {
   const stated: MediaPartTokens = model.mediaPartTokens ?? {};
   switch (kind) {
     case 'image':
@@ -168,13 +179,17 @@ function mediaTokens({ kind, bytes, at }: MediaUse, model: Model): number {
       const tokens = stated[kind] ?? model.contextTokens;
       if (tokens !== undefined) return tokens;
       if (model.price.per !== 'token') return 0;
-      throw unboundedMedia(at, kind);
+      throw unboundedMedia(at, raisedBy === undefined ? nouns[kind] : 'media with a raised size');
     }
   }
 }
 
-function unboundedMedia(at: string, kind: 'document' | 'reference'): GatewayError {
-  const what = kind === 'document' ? 'a document' : 'a reference to content outside the request';
+const nouns = {
+  document: 'a document',
+  reference: 'a reference to content outside the request',
+} as const;
+
+function unboundedMedia(at: string, what: string): GatewayError {
   return new GatewayError(
     'invalid_request',
     `\`${at}\` is ${what}, whose cost can't be bounded on this model. Send its text instead.`,

@@ -12,6 +12,7 @@ import {
 import type { Member, Span } from '../../bytes/json/scan/scan.ts';
 import { closeBrace, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { PromptSize } from '../../call.ts';
+import { raiseAll, raisePart } from '../media-settings.ts';
 import {
   addMediaString,
   addSealed,
@@ -48,6 +49,7 @@ export function measureNative(
     }
   }
   addTopLevelReferences(tally, members);
+  raiseAll(tally, members);
   return { size: sizeOf(tally), hasObjects: tally.messages === elements };
 }
 
@@ -104,6 +106,7 @@ const textMembers: readonly string[] = [
 function addPart(tally: PromptTally, start: number, at: () => string): number {
   const { text } = tally.body;
   if (text[start] !== openBrace) return skipValue(text, start);
+  const mediaBefore = tally.media.length;
   let next = firstInside(text, start);
   while (text[next] !== closeBrace) {
     const nameEnd = skipString(text, next);
@@ -128,6 +131,7 @@ function addPart(tally: PromptTally, start: number, at: () => string): number {
     }
     next = nextInside(text, value.end);
   }
+  if (tally.media.length > mediaBefore) raisePart(tally, { start, end: next + 1 }, mediaBefore);
   return next + 1;
 }
 

@@ -14,6 +14,7 @@ import type { Member, Span } from '../../bytes/json/scan/scan.ts';
 import { backslash, closeBrace, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { PromptSize } from '../../call.ts';
 import { mimeTypeOfName } from '../../canonical/media.ts';
+import { raiseAll, raisePart } from '../media-settings.ts';
 import {
   addMediaString,
   addSealed,
@@ -48,6 +49,7 @@ export function measureChat(
     eachElement(text, messages.value.start, (start, index) => addMessage(tally, start, index));
   }
   addTopLevelReferences(prompt, members);
+  raiseAll(prompt, members);
   return { size: sizeOf(prompt), hasRoles: tally.roles === tally.elements };
 }
 
@@ -196,6 +198,7 @@ function addPart(tally: PromptTally, { start, at }: Part, list: 'content' | 'oth
     const hasIdOnly = tally.media.length === mediaBefore;
     addReferences(tally, { start, at, counted: counted ?? [], hasIdOnly });
   }
+  if (tally.media.length > mediaBefore) raisePart(tally, { start, end: next + 1 }, mediaBefore);
   return next + 1;
 }
 
