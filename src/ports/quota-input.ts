@@ -46,10 +46,6 @@ export function isPeriod(text: string): boolean {
   return text === '' || (typeof text === 'string' && periodSyntax.test(text));
 }
 
-function isReservationId(text: string): boolean {
-  return typeof text === 'string' && idSyntax.test(text);
-}
-
 /** True if a value is an amount: a bigint from 0 to 2^53 − 1. */
 export function isNanos(value: unknown): value is Nanos {
   return typeof value === 'bigint' && value >= 0n && value <= maxNanos;
@@ -70,7 +66,7 @@ export function checkExtend(inputs: readonly ExtendInput[]): void {
   for (const input of inputs) {
     checkIdAndPartition(input);
     checkTtl(input.ttlMs);
-    for (const amount of input.add ?? []) checkAmount('an added amount', amount);
+    for (const amount of input.add ?? []) if (!isNanos(amount)) refuseAmount('an added amount');
     if (input.idle !== undefined && typeof input.idle !== 'boolean') {
       refuse('idle must be true or false');
     }
@@ -87,7 +83,7 @@ export function checkEnding(input: SettleInput | ReleaseInput): void {
 export function checkAdjust(input: AdjustInput): void {
   checkIdAndPartition(input);
   checkRow(input.subject, input.period, input.partition);
-  if (input.limit !== undefined) checkAmount('a limit', input.limit);
+  if (input.limit !== undefined && !isNanos(input.limit)) refuseAmount('a limit');
   const { addLimit } = input;
   if (addLimit === undefined) return;
   if (typeof addLimit !== 'bigint' || addLimit > maxNanos || addLimit < -maxNanos) {
@@ -111,12 +107,14 @@ export function checkSweep(options: { readonly max: number; readonly partition?:
 }
 
 function checkIdAndPartition(input: { readonly id: string; readonly partition: string }): void {
-  if (!isReservationId(input.id)) refuse('an id must match /^[A-Za-z0-9_-]{16,64}$/');
-  checkPartition(input.partition);
+  const { id, partition } = input;
+  if (typeof id !== 'string' || !idSyntax.test(id)) {
+    refuse('an id must match /^[A-Za-z0-9_-]{16,64}$/');
+  }
+  if (partition !== defaultPartition) checkPartition(partition);
 }
 
 function checkPartition(partition: string): void {
-  if (partition === defaultPartition) return;
   if (!isName(partition)) refuse('a partition must match /^[A-Za-z0-9._-]{1,64}$/');
 }
 
@@ -126,8 +124,8 @@ function checkLines(lines: readonly QuotaLine[]): void {
   for (const line of lines) {
     if (!isName(line.subject)) refuse('a subject must match /^[A-Za-z0-9._-]{1,64}$/');
     if (!isPeriod(line.period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
-    checkAmount('an amount', line.amount);
-    if (line.limit !== undefined) checkAmount('a limit', line.limit);
+    if (!isNanos(line.amount)) refuseAmount('an amount');
+    if (line.limit !== undefined && !isNanos(line.limit)) refuseAmount('a limit');
     if (previous !== undefined && previous.subject >= line.subject) checkOrder(lines);
     previous = line;
   }
@@ -174,8 +172,8 @@ function checkTtl(ttlMs: number): void {
   }
 }
 
-function checkAmount(what: string, value: Nanos): void {
-  if (!isNanos(value)) refuse(`${what} must be a bigint from 0 to 2^53 − 1`);
+function refuseAmount(what: string): never {
+  refuse(`${what} must be a bigint from 0 to 2^53 − 1`);
 }
 
 /** The effective limit: the sum, clamped to the range of an amount. */

@@ -23,13 +23,13 @@ export function isReserveResult(lineCount: number): AnswerCheck {
 
 function isHeldOrRefused(lineCount: number): AnswerCheck {
   return (answer) => {
-    switch (field(answer, 'status')) {
+    if (!isRecord(answer)) return false;
+    const { status, expiresAtMs, available } = answer;
+    switch (status) {
       case 'held':
-        return (
-          isTime(field(answer, 'expiresAtMs')) && isAmounts(field(answer, 'available'), lineCount)
-        );
+        return isTime(expiresAtMs) && isAmounts(available, lineCount);
       case 'insufficient':
-        return typeof field(answer, 'available') === 'bigint';
+        return typeof available === 'bigint';
       case 'too_many_in_flight':
       case 'unknown_subject':
       case 'disabled_subject':
@@ -126,7 +126,7 @@ function isAmounts(value: unknown, count: number): boolean {
 
 function hasStatus(...known: readonly unknown[]): AnswerCheck {
   const statuses = new Set(known);
-  return (answer) => statuses.has(field(answer, 'status'));
+  return (answer) => isRecord(answer) && statuses.has(answer.status);
 }
 
 function isBigint(value: unknown): boolean {
@@ -148,8 +148,13 @@ function isTime(value: unknown): boolean {
 }
 
 /**
- * A member of any value. Inherited members count, because a host's records may be class instances.
+ * True for any object. Inherited members count, because a host's records may be class instances.
  */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** A member of any value. */
 function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  return isRecord(value) ? value[name] : undefined;
 }

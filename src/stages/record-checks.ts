@@ -7,7 +7,7 @@
 import type { z } from 'zod';
 import { isNanos } from '../ports/quota-input.ts';
 import { modelSchema } from '../stores/memory/model-schema.ts';
-import { type AnswerCheck, isMissing, isText } from './port-answers.ts';
+import { type AnswerCheck, isMissing, isRecord, isText } from './port-answers.ts';
 
 /** The checks of one gateway, with a cache of the models that have passed. */
 export interface RecordChecks {
@@ -45,15 +45,16 @@ function cached(check: AnswerCheck): AnswerCheck {
  * A key with an `expiresAtMs` that is not a number would never expire, so its record is rejected.
  */
 function isKey(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { id, group, disabled, expiresAtMs, quotaPartition, maxConcurrentCalls, quota } = value;
   return (
-    isRecord(value) &&
-    isText(value.id) &&
-    isText(value.group) &&
-    typeof value.disabled === 'boolean' &&
-    isMissingOr(isNumber, value.expiresAtMs) &&
-    isMissingOr(isText, value.quotaPartition) &&
-    isMissingOr(isNumber, value.maxConcurrentCalls) &&
-    isListOf(isSubject, value.quota)
+    isText(id) &&
+    isText(group) &&
+    typeof disabled === 'boolean' &&
+    (expiresAtMs === undefined || isNumber(expiresAtMs)) &&
+    (quotaPartition === undefined || isText(quotaPartition)) &&
+    (maxConcurrentCalls === undefined || isNumber(maxConcurrentCalls)) &&
+    isListOf(isSubject, quota)
   );
 }
 
@@ -63,8 +64,8 @@ function isSubject(value: unknown): boolean {
   return (
     isText(id) &&
     (period === 'total' || period === 'day' || period === 'month') &&
-    isMissingOr(isNanos, limitNanos) &&
-    isMissingOr(isNumber, maxConcurrentCalls)
+    (limitNanos === undefined || isNanos(limitNanos)) &&
+    (maxConcurrentCalls === undefined || isNumber(maxConcurrentCalls))
   );
 }
 
@@ -91,19 +92,8 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-function isMissingOr(isValid: AnswerCheck, value: unknown): boolean {
-  return value === undefined || isValid(value);
-}
-
 function isListOf(isValid: AnswerCheck, value: unknown): boolean {
   return Array.isArray(value) && value.every(isValid);
-}
-
-/**
- * True for any object. Inherited members count, because a host's records may be class instances.
- */
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 function isNumber(value: unknown): boolean {

@@ -79,8 +79,6 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
     capacity *= 2;
   };
 
-  const bucketOf = (hash: number): number => hash & (latest.length - 1);
-
   const writeId = (slot: number, id: string): void => {
     const start = slot * idBytes;
     for (let at = 0; at < id.length; at += 1) ids[start + at] = id.charCodeAt(at);
@@ -96,7 +94,7 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
   };
 
   const slotOf = ({ partition, id, hash }: EndedId): number | undefined => {
-    let number = latest[bucketOf(hash)] ?? 0;
+    let number = latest[hash & (latest.length - 1)] ?? 0;
     while (order.has(number)) {
       const slot = order.slotOf(number);
       if (hashes[slot] === hash && partitions[slot] === partition.number && hasId(slot, id)) {
@@ -112,7 +110,7 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
       if (order.nextSlot() >= capacity) grow();
       const number = order.add(nowMs);
       const slot = order.slotOf(number);
-      const bucket = bucketOf(hash);
+      const bucket = hash & (latest.length - 1);
       before[slot] = latest[bucket] ?? 0;
       latest[bucket] = number;
       hashes[slot] = hash;

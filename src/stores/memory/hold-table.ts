@@ -42,10 +42,8 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
   let buckets = emptyBuckets<T>(minBuckets);
   let count = 0;
 
-  const bucketOf = (hash: number): number => hash & (buckets.length - 1);
-
   const put = (item: T): void => {
-    const bucket = bucketOf(item.hash);
+    const bucket = item.hash & (buckets.length - 1);
     item.next = buckets[bucket];
     buckets[bucket] = item;
   };
@@ -64,7 +62,7 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
 
   return {
     find: ({ id, hash }) => {
-      let item = buckets[bucketOf(hash)];
+      let item = buckets[hash & (buckets.length - 1)];
       while (item !== undefined && item.id !== id) item = item.next;
       return item;
     },
@@ -74,7 +72,7 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
       count += 1;
     },
     delete: (item) => {
-      const bucket = bucketOf(item.hash);
+      const bucket = item.hash & (buckets.length - 1);
       let before = buckets[bucket];
       if (before === item) buckets[bucket] = item.next;
       else {

@@ -34,36 +34,32 @@ export function tombstones(options: TombstoneOptions): Tombstones {
   const { limit, maxAgeMs, forget } = options;
   // A power of two, so that a bit mask finds the slot: dividing large numbers is slow.
   const slots = leastPowerOfTwo(limit);
+  const mask = slots - 1;
   const times: number[] = [];
   let oldest = slots;
   let next = slots;
 
-  const slotOf = (number: number): number => number & (slots - 1);
-
   const dropOldest = (): void => {
-    forget(slotOf(oldest));
+    forget(oldest & mask);
     oldest += 1;
-  };
-
-  const dropOld = (nowMs: number): void => {
-    const atMs = times[slotOf(oldest)];
-    if (oldest < next && atMs !== undefined && atMs + maxAgeMs <= nowMs) dropOldest();
   };
 
   return {
     add: (atMs) => {
       // Two for each one added: old entries get fewer, and no single call removes all of them.
-      dropOld(atMs);
-      dropOld(atMs);
+      for (let dropped = 0; dropped < 2 && oldest < next; dropped += 1) {
+        if ((times[oldest & mask] ?? 0) + maxAgeMs > atMs) break;
+        dropOldest();
+      }
       if (next - oldest === limit) dropOldest();
       const number = next;
-      times[slotOf(number)] = atMs;
+      times[number & mask] = atMs;
       next += 1;
       return number;
     },
-    nextSlot: () => slotOf(next),
+    nextSlot: () => next & mask,
     has: (number) => number >= oldest,
-    slotOf,
+    slotOf: (number) => number & mask,
   };
 }
 
