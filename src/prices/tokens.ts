@@ -15,13 +15,8 @@ export interface TokenBound {
  * both a count and a rate.
  */
 export function costOfTokens(usage: Usage, price: TokenPrice): bigint {
-  const rates = ratesFor(price, tierPromptTokens(usage));
+  const rates = price.tiers === undefined ? price.rates : tierRates(price, usage);
   return costOfInput(usage, rates) + costOfOutput(usage, rates);
-}
-
-/** The prompt tokens that determine the tier. */
-function tierPromptTokens({ inputTokens, largestPassInputTokens = inputTokens }: Usage): number {
-  return Math.min(largestPassInputTokens, inputTokens);
 }
 
 /**
@@ -30,44 +25,40 @@ function tierPromptTokens({ inputTokens, largestPassInputTokens = inputTokens }:
  */
 function costOfInput(usage: Usage, rates: TokenRates): bigint {
   const { input, cachedInput = input, cacheWrite5m = input, cacheWrite1h = cacheWrite5m } = rates;
-  const charged = tokenCharge(usage.inputTokens, input);
+  const charge: TokenCharge = { plainRate: input, remaining: usage.inputTokens, cost: 0n };
   // Most replies have none of these kinds, and an unconditional call for each would cost more than
   // the sum.
-  if (usage.cachedInputTokens > 0) charged.part(usage.cachedInputTokens, cachedInput);
-  if (usage.cacheWrite1hTokens) charged.part(usage.cacheWrite1hTokens, cacheWrite1h);
-  if (usage.cacheWrite5mTokens) charged.part(usage.cacheWrite5mTokens, cacheWrite5m);
-  if (usage.audioInputTokens) charged.part(usage.audioInputTokens, rates.audioInput);
-  if (usage.imageInputTokens) charged.part(usage.imageInputTokens, rates.imageInput);
-  if (usage.videoInputTokens) charged.part(usage.videoInputTokens, rates.videoInput);
-  return charged.total();
+  if (usage.cachedInputTokens > 0) chargePart(charge, usage.cachedInputTokens, cachedInput);
+  if (usage.cacheWrite1hTokens) chargePart(charge, usage.cacheWrite1hTokens, cacheWrite1h);
+  if (usage.cacheWrite5mTokens) chargePart(charge, usage.cacheWrite5mTokens, cacheWrite5m);
+  if (usage.audioInputTokens) chargePart(charge, usage.audioInputTokens, rates.audioInput);
+  if (usage.imageInputTokens) chargePart(charge, usage.imageInputTokens, rates.imageInput);
+  if (usage.videoInputTokens) chargePart(charge, usage.videoInputTokens, rates.videoInput);
+  return charge.cost + BigInt(charge.remaining) * input;
 }
 
 function costOfOutput(usage: Usage, rates: TokenRates): bigint {
   const { input, output = input } = rates;
-  const charged = tokenCharge(usage.outputTokens, output);
-  if (usage.imageOutputTokens) charged.part(usage.imageOutputTokens, rates.imageOutput);
-  if (usage.audioOutputTokens) charged.part(usage.audioOutputTokens, rates.audioOutput);
-  if (usage.reasoningTokens) charged.part(usage.reasoningTokens, rates.reasoning);
-  return charged.total();
+  const charge: TokenCharge = { plainRate: output, remaining: usage.outputTokens, cost: 0n };
+  if (usage.imageOutputTokens) chargePart(charge, usage.imageOutputTokens, rates.imageOutput);
+  if (usage.audioOutputTokens) chargePart(charge, usage.audioOutputTokens, rates.audioOutput);
+  if (usage.reasoningTokens) chargePart(charge, usage.reasoningTokens, rates.reasoning);
+  return charge.cost + BigInt(charge.remaining) * output;
 }
 
-/** Charges parts of a token count at specific rates, and the remainder at the plain rate. */
+/** A token count of which parts have specific rates, and the remainder the plain rate. */
 interface TokenCharge {
-  part(tokens: number, rate: Nanos | undefined): void;
-  total(): bigint;
+  readonly plainRate: Nanos;
+  /** The tokens that no part has taken. */
+  remaining: number;
+  /** The cost of the parts. */
+  cost: bigint;
 }
 
-function tokenCharge(tokens: number, plainRate: Nanos): TokenCharge {
-  let remaining = tokens;
-  let cost = 0n;
-  return {
-    part: (count, rate = plainRate) => {
-      const charged = Math.min(count, remaining);
-      remaining -= charged;
-      cost += BigInt(charged) * rate;
-    },
-    total: () => cost + BigInt(remaining) * plainRate,
-  };
+function chargePart(charge: TokenCharge, tokens: number, rate = charge.plainRate): void {
+  const charged = Math.min(tokens, charge.remaining);
+  charge.remaining -= charged;
+  charge.cost += BigInt(charged) * rate;
 }
 
 /**
@@ -135,12 +126,14 @@ export function hasHourRate(price: TokenPrice): boolean {
   );
 }
 
-function ratesFor({ rates, tiers }: TokenPrice, inputTokens: number): TokenRates {
-  if (tiers === undefined) return rates;
+/** The rates of the highest tier that the prompt has reached. */
+function tierRates({ rates, tiers = [] }: TokenPrice, usage: Usage): TokenRates {
+  const { inputTokens, largestPassInputTokens = inputTokens } = usage;
+  const promptTokens = Math.min(largestPassInputTokens, inputTokens);
   let threshold = -1;
   let reached = rates;
   for (const tier of tiers) {
-    if (inputTokens <= tier.aboveInputTokens || tier.aboveInputTokens <= threshold) continue;
+    if (promptTokens <= tier.aboveInputTokens || tier.aboveInputTokens <= threshold) continue;
     threshold = tier.aboveInputTokens;
     reached = tier.rates;
   }
