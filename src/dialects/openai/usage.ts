@@ -3,7 +3,6 @@ import { chargeableUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { withCachedInInput } from '../usage-counts.ts';
 import { openaiReplyUsage } from './reply-usage.ts';
 
 /**
@@ -11,8 +10,9 @@ import { openaiReplyUsage } from './reply-usage.ts';
  * Moonshot sends it inside the last choice.
  */
 export function openaiUsageObject(document: JsonValue): JsonValue | undefined {
+  const usage = member(document, 'usage');
+  if (isJsonObject(usage)) return usage;
   return [
-    member(document, 'usage'),
     member(member(document, 'x_groq'), 'usage'),
     member(items(member(document, 'choices')).at(-1), 'usage'),
     member(member(document, 'error'), 'usage'),
@@ -62,8 +62,7 @@ export function openaiUsageOfObject(
  * Earlier models of the image API do not report a breakdown of their output, which consists of
  * images only.
  */
-function withImages(reported: Usage, images: number): Usage {
-  const usage = withCachedInInput({ ...reported, images });
-  if (images === 0 || usage.imageOutputTokens !== undefined) return usage;
-  return { ...usage, imageOutputTokens: usage.outputTokens };
+function withImages(usage: Usage, images: number): Usage {
+  if (images === 0) return usage;
+  return { ...usage, images, imageOutputTokens: usage.imageOutputTokens ?? usage.outputTokens };
 }
