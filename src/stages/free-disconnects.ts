@@ -4,8 +4,8 @@
  * operator's upstream money without paying, so each key gets only a few an hour.
  */
 import type { Clock } from '../clock.ts';
+import type { LastActivity } from '../upstream/watch-attempt.ts';
 import type { RunningCall } from './running.ts';
-import type { LastActivity } from './watch-attempt.ts';
 
 /** The free disconnects of one gateway. */
 export interface FreeDisconnects {

@@ -4,12 +4,13 @@
  * channel can be tried.
  */
 
-import { type BodyHead, type DetachableBody, peekHead, readHead } from '../bytes/body/head.ts';
 import { type ChunkBuffer, chunkBuffer } from '../bytes/chunk-buffer.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import { concatBytes, emptyBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
+import { type BodyHead, type DetachableBody, peekHead, readHead } from '../upstream/body/head.ts';
+import { onQuiet, watchProgress } from '../upstream/watch-attempt.ts';
 import {
   type Judgement,
   maxBufferedRelayBytes,
@@ -20,7 +21,6 @@ import {
 } from './prepared-call.ts';
 import type { RunningCall } from './running.ts';
 import type { OpenedResponse } from './send-upstream.ts';
-import { onQuiet, watchProgress } from './watch-attempt.ts';
 
 /** The result of opening a 2xx response. */
 export type Opening = Judgement | StreamedReply;

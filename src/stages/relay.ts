@@ -4,6 +4,7 @@ import { documentTokens } from '../dialects/content-count.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { isUpstreamError, UpstreamError } from '../errors.ts';
 import type { GatewayResponse } from '../http.ts';
+import { onQuiet, onStall } from '../upstream/watch-attempt.ts';
 import type { Held } from './call-record.ts';
 import {
   endStream,
@@ -22,7 +23,6 @@ import type { StreamedReply } from './open-reply.ts';
 import type { WholeReply } from './prepared-call.ts';
 import { replyHeaders, wholeReply } from './respond.ts';
 import type { UpstreamReply, Upstreams } from './try-channel.ts';
-import { onQuiet, onStall } from './watch-attempt.ts';
 
 /**
  * Returns the response to the caller. When its body ends, the settlement is closed and the call is

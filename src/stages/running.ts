@@ -6,17 +6,17 @@ import { type FairShares, fairShares } from '../bytes/body/fair-shares.ts';
 import type { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
-import { type CallerConnection, callerConnection } from './caller-connection.ts';
-import { type HoldKeeper, type HoldKeepers, holdKeepers, type KeptEntry } from './keep-holds.ts';
-import type { PortGuard } from './port-guard.ts';
-import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
 import {
   type AttemptTimeouts,
   type AttemptWatch,
   type LastActivity,
   overdueAction as overdueActionOf,
   watchAttempt,
-} from './watch-attempt.ts';
+} from '../upstream/watch-attempt.ts';
+import { type CallerConnection, callerConnection } from './caller-connection.ts';
+import { type HoldKeeper, type HoldKeepers, holdKeepers, type KeptEntry } from './keep-holds.ts';
+import type { PortGuard } from './port-guard.ts';
+import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
 
 /** A call, from its start until its reply has ended. */
 export interface RunningCall {

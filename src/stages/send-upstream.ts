@@ -2,16 +2,17 @@
  * Sends a request so that the call ends when the gateway ends it. A host's own client may ignore an
  * abort, and must not keep a call, its hold and its caller waiting forever.
  */
-import type { DetachableBody } from '../bytes/body/head.ts';
+
 import type {
   UpstreamClient,
   UpstreamRequest,
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
+import type { DetachableBody } from '../upstream/body/head.ts';
+import { type OpenedBody, openedBody } from '../upstream/body/opened.ts';
 import { transportError } from '../upstream/transport-error.ts';
-import { type OpenedBody, openedBody } from './opened-body.ts';
+import { headReceived, stopWatching } from '../upstream/watch-attempt.ts';
 import type { RunningCall } from './running.ts';
-import { headReceived, stopWatching } from './watch-attempt.ts';
 
 /** An upstream's response, whose body ends with the call. */
 export interface OpenedResponse extends UpstreamResponse {

@@ -1,5 +1,5 @@
 /** Tries one channel: sends the call, opens the response, and records the result. */
-import { readHead } from '../bytes/body/head.ts';
+
 import { findElidedFault } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
@@ -9,6 +9,7 @@ import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
+import { readHead } from '../upstream/body/head.ts';
 import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { Begun, Held } from './call-record.ts';

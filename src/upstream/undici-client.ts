@@ -13,8 +13,8 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
-import { type BodyInbox, bodyInbox } from './body-inbox.ts';
-import { decodeBody } from './decode-body.ts';
+import { decodeBody } from './body/decode.ts';
+import { type BodyInbox, bodyInbox } from './body/inbox.ts';
 import { type SocketGates, socketGates } from './socket-gate.ts';
 import { dialError, handshakeError, transportError } from './transport-error.ts';
 

@@ -3,12 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { peekHead, readHead } from '../../src/bytes/body/head.ts';
 import { chunkBuffer } from '../../src/bytes/chunk-buffer.ts';
 import { elementCutter } from '../../src/bytes/json/stream/elements.ts';
 import { eventCutter } from '../../src/bytes/sse.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
-import { openedBody } from '../../src/stages/opened-body.ts';
+import { peekHead, readHead } from '../../src/upstream/body/head.ts';
+import { openedBody } from '../../src/upstream/body/opened.ts';
 
 const length = 1_000_000;
 /**

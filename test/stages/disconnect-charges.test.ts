@@ -4,8 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freeDisconnects } from '../../src/stages/free-disconnects.ts';
-import { headReceived, watchAttempt } from '../../src/stages/watch-attempt.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { headReceived, watchAttempt } from '../../src/upstream/watch-attempt.ts';
 import type { DrivenCall } from './driven-upstream.ts';
 import { type Scene, scene } from './scene.ts';
 import { ask, channel, chat, events, model } from './scene-models.ts';

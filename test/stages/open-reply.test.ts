@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
 import { openReply } from '../../src/stages/open-reply.ts';
-import { openedBody } from '../../src/stages/opened-body.ts';
 import type { PreparedCall } from '../../src/stages/prepared-call.ts';
+import { openedBody } from '../../src/upstream/body/opened.ts';
 import { playedBody } from '../support/played-upstream.ts';
 
 /** A call for which every reply is too large for its tap. */

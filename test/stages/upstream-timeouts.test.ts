@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
 import {
   bodyPaused,
   bodyResumed,
@@ -9,8 +10,7 @@ import {
   overdueAction,
   watchProgress as streamOf,
   watchAttempt,
-} from '../../src/stages/watch-attempt.ts';
-import { fakeClock } from '../../src/testing/fake-clock.ts';
+} from '../../src/upstream/watch-attempt.ts';
 import type { DrivenCall } from './driven-upstream.ts';
 import { pass, turns } from './failing.ts';
 import { type Calling, type Scene, scene, untouched } from './scene.ts';

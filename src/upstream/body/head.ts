@@ -1,6 +1,7 @@
 /** Reads the beginning of a body, so that it can be checked before the first byte is forwarded. */
+
+import { chunkBuffer } from '../../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
-import { chunkBuffer } from '../chunk-buffer.ts';
 
 /**
  * A body whose reader can be replaced: first the one that checks the beginning, then the one that

@@ -3,17 +3,17 @@
  * arrive while it has no reader are buffered, and the attempt's watch is notified of each chunk.
  */
 
-import type { DetachableBody } from '../bytes/body/head.ts';
-import { type ChunkBuffer, chunkBuffer } from '../bytes/chunk-buffer.ts';
-import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
-import { transportError } from '../upstream/transport-error.ts';
+import { type ChunkBuffer, chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
+import { transportError } from '../transport-error.ts';
 import {
   type AttemptWatch,
   bodyPaused,
   bodyResumed,
   chunkReceived,
   stopWatching,
-} from './watch-attempt.ts';
+} from '../watch-attempt.ts';
+import type { DetachableBody } from './head.ts';
 
 /** A body that can be held and broken off. */
 export interface OpenedBody extends DetachableBody {

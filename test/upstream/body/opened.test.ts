@@ -1,8 +1,8 @@
 /** A body between its client and its readers: held, resumed, cut. */
 import { expect, it } from 'vitest';
-import type { ByteSink } from '../../src/ports/upstream-client.ts';
-import { openedBody } from '../../src/stages/opened-body.ts';
-import { handBody } from '../bytes/reply-harness.ts';
+import type { ByteSink } from '../../../src/ports/upstream-client.ts';
+import { openedBody } from '../../../src/upstream/body/opened.ts';
+import { handBody } from '../../bytes/reply-harness.ts';
 
 it('chunks that arrive without a reader are given to the next reader as one chunk', () => {
   const { body, sink } = handBody();

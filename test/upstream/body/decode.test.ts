@@ -1,9 +1,9 @@
 /** Content encodings that an upstream applies unasked, decoded from chunks of any size. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
-import { decodeBody } from '../../src/upstream/decode-body.ts';
-import { failure, read } from './send-request.ts';
+import type { ByteSink, UpstreamBody } from '../../../src/ports/upstream-client.ts';
+import { decodeBody } from '../../../src/upstream/body/decode.ts';
+import { failure, read } from '../send-request.ts';
 
 /** Hardly compressible, and the same in every run. */
 const plain = Buffer.from(Array.from({ length: 60_000 }, (_, index) => (index * index * 31) >>> 7));

@@ -3,9 +3,9 @@
  * Streams, and treats a compression bomb or an invalid encoding as a protocol error.
  */
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { UpstreamError } from '../errors.ts';
-import type { HeaderMap } from '../http.ts';
-import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
+import { UpstreamError } from '../../errors.ts';
+import type { HeaderMap } from '../../http.ts';
+import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
 
 /** Output up to this size is exempt from the ratio check: small replies may compress well. */
 const uncheckedBytes = 1024 * 1024;

@@ -2,9 +2,9 @@
  * Buffers the body of one upstream response between undici, which pushes it, and its reader. Small
  * amounts that arrive early are kept; the rest is held back at the socket.
  */
-import { chunkBuffer } from '../bytes/chunk-buffer.ts';
-import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
-import type { SocketGate } from './socket-gate.ts';
+import { chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
+import type { SocketGate } from '../socket-gate.ts';
 
 /** Buffers a little until a reader is attached, then passes everything through. */
 export interface BodyInbox {

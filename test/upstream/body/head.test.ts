@@ -1,9 +1,9 @@
 /** Reading the beginning of a body, and forwarding the rest. */
 import { describe, expect, it } from 'vitest';
-import { type DetachableBody, readHead } from '../../src/bytes/body/head.ts';
-import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
-import { openedBody } from '../../src/stages/opened-body.ts';
-import { type Played, playedBody } from '../support/played-upstream.ts';
+import type { ByteSink, UpstreamBody } from '../../../src/ports/upstream-client.ts';
+import { type DetachableBody, readHead } from '../../../src/upstream/body/head.ts';
+import { openedBody } from '../../../src/upstream/body/opened.ts';
+import { type Played, playedBody } from '../../support/played-upstream.ts';
 
 describe('readHead', () => {
   it('stops at the chunk that is enough, and passes on the rest in order', async () => {
