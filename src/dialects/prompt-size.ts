@@ -58,6 +58,17 @@ export function eachElement(
   return at + 1;
 }
 
+/**
+ * Counts a value that may be media where a server is not known to read media: as media, and its
+ * payload as text as well. Returns what `count` returns, the end of the value.
+ */
+export function asTextToo(tally: PromptTally, count: () => number): number {
+  const { payloadBytes } = tally;
+  const end = count();
+  tally.payloadBytes = payloadBytes;
+  return end;
+}
+
 /** A string in a body that holds media data or a media URL. */
 export interface MediaString {
   readonly span: Span;

@@ -163,7 +163,8 @@ function* sealedIn(value: JsonValue): Generator<string> {
   if (Array.isArray(value)) for (const item of items(value)) yield* sealedIn(item);
   if (!isJsonObject(value)) return;
   for (const [name, inner] of Object.entries(value)) {
-    const isSealed = /^(?:thoughtSignature|thought_signature|signature)$/.test(name);
+    const isOfReasoning = /^(?:reasoning|thinking)/.test(String(member(value, 'type')));
+    const isSealed = /^thought_?signature$/i.test(name) || (name === 'signature' && isOfReasoning);
     if (!isSealed) yield* sealedIn(inner);
     else if (typeof inner === 'string' && /^[A-Za-z0-9+/=]+$/.test(inner)) yield inner;
   }

@@ -23,6 +23,12 @@ const text = words.repeat(Math.ceil(size / words.length));
 const quotes = '"\n'.repeat(size / 4);
 const numbers = Array.from({ length: size / 10 }, (_, index) => 1_000_000_000 + index);
 
+/** Base64, which counts as text wherever no provider reads it as an image or a signature. */
+const base64 = 'iVBORw0KGgo'.padEnd(size, 'A');
+const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${base64}` } };
+const blob = { inlineData: { mimeType: 'image/png', data: base64 } };
+const encrypted = { type: 'reasoning.encrypted', data: base64, signature: base64 };
+
 /** All planted values. */
 export const plants: readonly Plant[] = [
   { what: 'text', value: text, members: { planted: text } },
@@ -33,6 +39,11 @@ export const plants: readonly Plant[] = [
     value: { [text.slice(0, 4_000)]: 1, planted: named() },
     members: named(),
   },
+  { what: 'an image part', value: image, members: { planted: image, images: image } },
+  { what: 'image parts', value: [[image]], members: { planted: [image] } },
+  { what: 'inline data', value: blob, members: { planted: blob } },
+  { what: 'lists of inline data', value: [[blob]], members: { planted: [blob] } },
+  { what: 'encrypted reasoning', value: encrypted, members: { planted: [encrypted] } },
 ];
 
 /** Plants at every place of a body: each value is replaced, and each container gets one more. */

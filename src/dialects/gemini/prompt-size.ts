@@ -16,6 +16,7 @@ import { raiseAll, raisePart } from '../media-settings.ts';
 import {
   addMediaString,
   addSealed,
+  asTextToo,
   eachElement,
   type MeasureBody,
   type PromptTally,
@@ -45,7 +46,8 @@ export function measureNative(
         return addContent(tally, start, `contents[${index}]`);
       });
     } else if (name === 'systemInstruction' || name === 'system_instruction') {
-      addContent(tally, value.start, name);
+      // Google reads only text here.
+      asTextToo(tally, () => addContent(tally, value.start, name));
     }
   }
   addTopLevelReferences(tally, members);
@@ -60,7 +62,9 @@ export function measureNative(
 function addContent(tally: PromptTally, start: number, at: string): number {
   const { text } = tally.body;
   if (text[start] === openBracket) {
-    return eachElement(text, start, (one, index) => addContent(tally, one, `${at}[${index}]`));
+    return asTextToo(tally, () =>
+      eachElement(text, start, (one, index) => addContent(tally, one, `${at}[${index}]`)),
+    );
   }
   if (text[start] !== openBrace) return skipValue(text, start);
   let next = firstInside(text, start);
@@ -79,9 +83,11 @@ function addContent(tally: PromptTally, start: number, at: string): number {
 function addParts(tally: PromptTally, start: number, at: () => string): number {
   const { text } = tally.body;
   if (text[start] !== openBracket) return addPart(tally, start, at);
-  return eachElement(text, start, (part, index) =>
-    addParts(tally, part, () => `${at()}[${index}]`),
-  );
+  return eachElement(text, start, (part, index) => {
+    const inside = (): string => `${at()}[${index}]`;
+    if (text[part] !== openBracket) return addPart(tally, part, inside);
+    return asTextToo(tally, () => addParts(tally, part, inside));
+  });
 }
 
 /** Members of a part that count as text. Any other member may reference media. */

@@ -18,6 +18,7 @@ import { raiseAll, raisePart } from '../media-settings.ts';
 import {
   addMediaString,
   addSealed,
+  asTextToo,
   eachElement,
   type MeasureBody,
   type PromptTally,
@@ -102,24 +103,31 @@ function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageM
   const span = { start: name, end: nameEnd };
   const isMedia = isMediaName(text, name, nameEnd);
   const isContent = isMedia || isString(text, name, nameEnd, 'content');
+  const list = isContent ? 'content' : isReasoning(text, name, nameEnd) ? 'reasoning' : 'other';
   if (isMedia && text[value] !== openBracket) {
     // An earlier audio reply is only referenced, as `audio.id`.
     return addReferences(tally, { start: value, name: span, at, hasIdOnly: true });
   }
-  // Media are in `content` and in a reply's `images`, reasoning is in `reasoning_details`. Some
-  // servers accept one object in place of a list, and lists inside lists.
-  const addInside = (start: number, inside: () => string): number => {
-    if (text[start] === openBracket) {
-      return eachElement(text, start, (element, nth) =>
-        addInside(element, () => `${inside()}[${nth}]`),
-      );
-    }
+  const addElement = (start: number, inside: () => string): number => {
     const part = { start, at: inside };
     if (isMedia && text[start] === quote) return addReferences(tally, { ...part, name: span });
-    return addPart(tally, part, isContent ? 'content' : 'other');
+    if (text[start] !== openBracket) return addPart(tally, part, list);
+    return asTextToo(tally, () => addList(start, inside));
   };
-  return addInside(value, at);
+  const addList = (start: number, inside: () => string): number =>
+    eachElement(text, start, (element, nth) => addElement(element, () => `${inside()}[${nth}]`));
+  // Media are in `content` and in a reply's `images`. Some servers accept one object in place of a
+  // list, lists inside lists, and media in other members; others read these as text.
+  if (isContent && text[value] === openBracket) return addList(value, at);
+  return asTextToo(tally, () => addElement(value, at));
 }
+
+/** Whether a member of a message holds reasoning, with data that only its provider can read. */
+function isReasoning(text: Buffer, start: number, end: number): boolean {
+  return reasoningNames.some((name) => isString(text, start, end, name));
+}
+
+const reasoningNames: readonly string[] = ['reasoning_details', 'thinking_blocks'];
 
 /** Returns whether a member of a message may hold media. The first letter rules out most names. */
 function isMediaName(text: Buffer, name: number, nameEnd: number): boolean {
@@ -155,9 +163,13 @@ interface Part {
 /**
  * Counts a part; returns its end. In a message's content a part is text if its type says so, else
  * its references count. In other lists, such as tool calls or quotes, only media in the form of
- * content parts count.
+ * content parts count, and only in lists of reasoning there is sealed data.
  */
-function addPart(tally: PromptTally, { start, at }: Part, list: 'content' | 'other'): number {
+function addPart(
+  tally: PromptTally,
+  { start, at }: Part,
+  list: 'content' | 'reasoning' | 'other',
+): number {
   const { text } = tally.body;
   if (text[start] !== openBrace) return skipValue(text, start);
   const mediaBefore = tally.media.length;
@@ -174,8 +186,9 @@ function addPart(tally: PromptTally, { start, at }: Part, list: 'content' | 'oth
     if (isString(text, next, nameEnd, 'type') && text[value.start] === quote) {
       type = partTypes.find((one) => isString(text, value.start, value.end, one));
       isEncrypted = isString(text, value.start, value.end, 'reasoning.encrypted');
-    } else if (isString(text, next, nameEnd, 'signature')) addSealed(tally, value);
-    else if (isString(text, next, nameEnd, 'data')) data = value;
+    } else if (list === 'reasoning' && isString(text, next, nameEnd, 'signature')) {
+      addSealed(tally, value);
+    } else if (isString(text, next, nameEnd, 'data')) data = value;
     else if (isString(text, next, nameEnd, 'file_id')) {
       addFileId(tally, value, at());
       counted ??= [];
@@ -189,7 +202,7 @@ function addPart(tally: PromptTally, { start, at }: Part, list: 'content' | 'oth
     }
     next = nextInside(text, value.end);
   }
-  if (isEncrypted && data !== undefined) addSealed(tally, data);
+  if (list === 'reasoning' && isEncrypted && data !== undefined) addSealed(tally, data);
   for (const [name, value] of mediaMembers ?? []) {
     counted ??= [];
     counted.push(...addMediaMember(tally, { name, value, matchesType: name === type }, at()));
