@@ -2,15 +2,20 @@
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const refusedOpenai = {
   error: {
@@ -36,7 +41,7 @@ const refusedGemini = {
 describe('the key of a chat or image call', () => {
   it('comes as Authorization: Bearer, the scheme in any case', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-      await chat({ authorization: `${scheme} ${stage.secrets.chat}` }).expect(200);
+      await chat({ authorization: `${scheme} ${harness.secrets.chat}` }).expect(200);
     }
   });
 
@@ -44,39 +49,42 @@ describe('the key of a chat or image call', () => {
     ['no header', () => ({})],
     ['an empty header', () => ({ authorization: '' })],
     ['no secret', () => ({ authorization: 'Bearer ' })],
-    ['no scheme', () => ({ authorization: stage.secrets.chat })],
-    ['another scheme', () => ({ authorization: `Basic ${stage.secrets.chat}` })],
-    ['two spaces', () => ({ authorization: `Bearer  ${stage.secrets.chat}` })],
-    ['text after the secret', () => ({ authorization: `Bearer ${stage.secrets.chat} x` })],
-    ['two secrets', () => ({ authorization: `Bearer ${stage.secrets.chat},x` })],
-    ['a secret cut short', () => bearer(stage.secrets.chat.slice(0, -1))],
-    ['a secret with a changed last character', () => bearer(`${stage.secrets.chat.slice(0, -1)}-`)],
+    ['no scheme', () => ({ authorization: harness.secrets.chat })],
+    ['another scheme', () => ({ authorization: `Basic ${harness.secrets.chat}` })],
+    ['two spaces', () => ({ authorization: `Bearer  ${harness.secrets.chat}` })],
+    ['text after the secret', () => ({ authorization: `Bearer ${harness.secrets.chat} x` })],
+    ['two secrets', () => ({ authorization: `Bearer ${harness.secrets.chat},x` })],
+    ['a secret cut short', () => bearer(harness.secrets.chat.slice(0, -1))],
+    [
+      'a secret with a changed last character',
+      () => bearer(`${harness.secrets.chat.slice(0, -1)}-`),
+    ],
     ['an unknown secret', () => bearer('sk-unknown-0123456789')],
     ['a secret of 10,000 characters', () => bearer('x'.repeat(10_000))],
-    ['the vendor header instead', () => vendorKey(stage.secrets.chat)],
+    ['the vendor header instead', () => vendorKey(harness.secrets.chat)],
   ])('is refused with 401 for %s', async (_case, headers) => {
     const response = await chat(headers()).expect(401);
 
     expect(response.body).toEqual(refusedOpenai);
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it.each(['disabled', 'expired'] as const)('a %s key gets 401', async (name) => {
-    const response = await chat(bearer(stage.secrets[name])).expect(401);
+    const response = await chat(bearer(harness.secrets[name])).expect(401);
 
     expect(response.body).toEqual(refusedOpenai);
   });
 
   it('is refused from the next call on once the host disables it', async () => {
-    await chat(bearer(stage.secrets.chat)).expect(200);
+    await chat(bearer(harness.secrets.chat)).expect(200);
 
-    stage.keys.update('chat-key', { disabled: true });
+    harness.keys.update('chat-key', { disabled: true });
 
-    await chat(bearer(stage.secrets.chat)).expect(401);
+    await chat(bearer(harness.secrets.chat)).expect(401);
   });
 
   it('is refused for an image too, and no SDK retries', async () => {
-    const response = await supertest(stage.origin)
+    const response = await supertest(harness.origin)
       .post('/v1/images/generations')
       .send(imageBody)
       .expect(401);
@@ -88,12 +96,12 @@ describe('the key of a chat or image call', () => {
 
 describe('the key of a native call', () => {
   it('comes complete in x-vendor-api-key, or in the header of Google’s SDKs', async () => {
-    await native(vendorKey(stage.secrets.native)).expect(200);
-    await native({ 'x-goog-api-key': stage.secrets.native }).expect(200);
+    await native(vendorKey(harness.secrets.native)).expect(200);
+    await native({ 'x-goog-api-key': harness.secrets.native }).expect(200);
   });
 
   it('is taken from x-vendor-api-key where an SDK adds its own placeholder', async () => {
-    const { native: secret } = stage.secrets;
+    const { native: secret } = harness.secrets;
 
     await native({ ...vendorKey(secret), 'x-goog-api-key': 'placeholder' }).expect(200);
     await native({ ...vendorKey('placeholder'), 'x-goog-api-key': secret }).expect(401);
@@ -102,31 +110,31 @@ describe('the key of a native call', () => {
   it.each([
     ['no header', () => ({})],
     ['an empty header', () => vendorKey('')],
-    ['a scheme before the secret', () => vendorKey(`Bearer ${stage.secrets.native}`)],
-    ['part of the secret', () => vendorKey(stage.secrets.native.slice(3))],
-    ['an Authorization header instead', () => bearer(stage.secrets.native)],
-    ['a disabled key', () => vendorKey(stage.secrets.disabled)],
-    ['an expired key', () => vendorKey(stage.secrets.expired)],
+    ['a scheme before the secret', () => vendorKey(`Bearer ${harness.secrets.native}`)],
+    ['part of the secret', () => vendorKey(harness.secrets.native.slice(3))],
+    ['an Authorization header instead', () => bearer(harness.secrets.native)],
+    ['a disabled key', () => vendorKey(harness.secrets.disabled)],
+    ['an expired key', () => vendorKey(harness.secrets.expired)],
   ])('is refused with 401 for %s', async (_case, headers) => {
     const response = await native(headers()).expect(401);
 
     expect(response.body).toEqual(refusedGemini);
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it('is not taken from the URL unless the host allows it', async () => {
-    const path = `/v1beta/models/native-1:generateContent?key=${stage.secrets.native}`;
-    await supertest(stage.origin).post(path).send(nativeBody).expect(401);
+    const path = `/v1beta/models/native-1:generateContent?key=${harness.secrets.native}`;
+    await supertest(harness.origin).post(path).send(nativeBody).expect(401);
 
-    stage.gateway.update({ allowQueryKey: true });
+    harness.gateway.update({ allowQueryKey: true });
 
-    await supertest(stage.origin).post(path).send(nativeBody).expect(200);
+    await supertest(harness.origin).post(path).send(nativeBody).expect(200);
   });
 });
 
 describe('a refused key', () => {
   it('is refused before the body is read, whatever the body is', async () => {
-    const response = await supertest(stage.origin)
+    const response = await supertest(harness.origin)
       .post('/v1/chat/completions')
       .set('content-type', 'text/plain')
       .send('no json')
@@ -136,18 +144,18 @@ describe('a refused key', () => {
   });
 
   it('is refused on the model lists of both prefixes', async () => {
-    const { body: openai } = await supertest(stage.origin).get('/v1/models').expect(401);
-    const { body: gemini } = await supertest(stage.origin).get('/v1beta/models').expect(401);
+    const { body: openai } = await supertest(harness.origin).get('/v1/models').expect(401);
+    const { body: gemini } = await supertest(harness.origin).get('/v1beta/models').expect(401);
 
     expect([openai, gemini]).toEqual([refusedOpenai, refusedGemini]);
   });
 
   it('is answered with 503, not 401, where the key store fails', async () => {
-    stage.gateway.update({
+    harness.gateway.update({
       keys: { find: () => Promise.reject(new Error('the database is away')) },
     });
 
-    const response = await chat(bearer(stage.secrets.chat)).expect(503);
+    const response = await chat(bearer(harness.secrets.chat)).expect(503);
 
     expect(response.body.error).toMatchObject({ type: 'server_error', code: 'store_unavailable' });
     expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
@@ -155,11 +163,11 @@ describe('a refused key', () => {
 });
 
 function chat(headers: Readonly<Record<string, string>>): supertest.Test {
-  return supertest(stage.origin).post('/v1/chat/completions').set(headers).send(chatBody);
+  return supertest(harness.origin).post('/v1/chat/completions').set(headers).send(chatBody);
 }
 
 function native(headers: Readonly<Record<string, string>>): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1beta/models/native-1:generateContent')
     .set(headers)
     .send(nativeBody);

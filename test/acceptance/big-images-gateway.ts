@@ -12,8 +12,8 @@ import {
   staticCatalog,
 } from 'tollgate';
 import { nodeAdapter } from 'tollgate/node';
+import { mountedModels } from '../support/mounted-models.ts';
 import { listening } from '../support/servers.ts';
-import { stageModels } from '../support/stage-models.ts';
 
 const [, , openaiBaseUrl = '', geminiBaseUrl = '', credential = ''] = process.argv;
 
@@ -39,7 +39,7 @@ const { secret, key } = issueKey({ group: 'image', limitNanos: 1_000_000_000_000
 const gateway = createGateway({
   keys: memoryKeyStore({ keys: [{ secret, key }] }),
   quota: memoryQuotaStore(),
-  catalog: staticCatalog([...stageModels({ openaiBaseUrl, geminiBaseUrl }, credential), drawing]),
+  catalog: staticCatalog([...mountedModels({ openaiBaseUrl, geminiBaseUrl }, credential), drawing]),
 });
 /** The bytes sent in one turn of the event loop, and their maximum. */
 let bytesInTurn = 0;

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { childScript } from '../support/child-script.ts';
-import { upstreamSecret } from '../support/stage.ts';
+import { upstreamSecret } from '../support/mounted-gateway.ts';
 
 const mebibyte = 1024 * 1024;
 const started = z.object({ origin: z.string(), secret: z.string() });

@@ -3,15 +3,20 @@ import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { json, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage, upstreamSecret } from '../support/stage.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  upstreamSecret,
+} from '../support/mounted-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 describe('a chat', () => {
   it('answers the reply text at choices[0].message.content, as JSON by default', async () => {
@@ -22,7 +27,7 @@ describe('a chat', () => {
 
   it('is answered with the bytes of the upstream, whatever members they have', async () => {
     const reply = '{ "id":1e400,"choices" : [], "n":12345678901234567890, "t": 1.0, "u":"a\\/b"}\n';
-    stage.upstream.enqueue({ headers: { 'content-type': 'application/json' }, body: reply });
+    harness.upstream.enqueue({ headers: { 'content-type': 'application/json' }, body: reply });
 
     const response = await chat(chatBody).buffer(true).parse(asText).expect(200);
 
@@ -36,8 +41,8 @@ describe('a chat', () => {
 
     await chat(body).expect(200);
 
-    expect(stage.upstream.calls[0]?.path).toBe('/v1/chat/completions');
-    expect(stage.upstream.calls[0]?.body.toString()).toBe(
+    expect(harness.upstream.calls[0]?.path).toBe('/v1/chat/completions');
+    expect(harness.upstream.calls[0]?.body.toString()).toBe(
       body.replace('"chat-1"', '"gpt-4o-mini"'),
     );
   });
@@ -62,13 +67,13 @@ describe('a chat', () => {
 
     await chat(body).expect(200);
 
-    expect(stage.upstream.calls[0]?.json()).toEqual(body);
+    expect(harness.upstream.calls[0]?.json()).toEqual(body);
   });
 
   it('is found by an alias of its model', async () => {
     await chat({ ...chatBody, model: 'both-latest' }).expect(200);
 
-    expect(stage.upstream.calls[0]?.json()).toMatchObject({ model: 'both-1' });
+    expect(harness.upstream.calls[0]?.json()).toMatchObject({ model: 'both-1' });
   });
 
   it('is sent with the account’s credential and no header of the caller’s', async () => {
@@ -76,9 +81,9 @@ describe('a chat', () => {
       .set({ cookie: 'a=b', 'x-api-key': 'x', 'x-forwarded-for': '1.2.3.4', 'x-custom': 'c' })
       .expect(200);
 
-    const headers = { ...stage.upstream.calls[0]?.headers };
+    const headers = { ...harness.upstream.calls[0]?.headers };
     expect(headers).toEqual({
-      host: new URL(stage.upstream.origin).host,
+      host: new URL(harness.upstream.origin).host,
       connection: 'keep-alive',
       'content-type': 'application/json',
       'content-length': expect.stringMatching(/^\d+$/),
@@ -91,7 +96,7 @@ describe('a chat', () => {
 
   it('charges the reported usage, and logs one line without a prompt', async () => {
     const response = await chat(chatBody).expect(200);
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
 
     expect(record).toMatchObject({
       requestId: response.headers['x-request-id'],
@@ -125,9 +130,9 @@ describe('a streamed chat', () => {
 
   it('requests usage from the upstream anyway, and is charged by it', async () => {
     await chat(streamed).expect(200);
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
 
-    expect(stage.upstream.calls[0]?.json()).toMatchObject({
+    expect(harness.upstream.calls[0]?.json()).toMatchObject({
       stream_options: { include_usage: true },
     });
     expect(record).toMatchObject({ streamed: true, basis: 'usage', chargeNanos: 5_200n });
@@ -164,7 +169,7 @@ describe('a streamed chat', () => {
   });
 
   it('answers 502 where the upstream sends JSON instead of events', async () => {
-    stage.upstream.enqueue(json(200, { choices: [] }));
+    harness.upstream.enqueue(json(200, { choices: [] }));
 
     const response = await chat(streamed).expect(502);
 
@@ -174,7 +179,7 @@ describe('a streamed chat', () => {
   it('forwards events of every kind unchanged', async () => {
     const delta = { id: 'x', choices: [{ index: 0, delta: { content: 'é\u2028"' } }] };
     const last = { id: 'x', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
-    stage.upstream.enqueue(sse([delta, last, '[DONE]']));
+    harness.upstream.enqueue(sse([delta, last, '[DONE]']));
 
     const response = await chat(streamed).expect(200);
 
@@ -218,15 +223,15 @@ describe('an invalid chat body gets 400', () => {
         code: null,
       },
     });
-    expect(stage.upstream.calls).toEqual([]);
-    expect(stage.usage.records).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
+    expect(harness.usage.records).toEqual([]);
   });
 });
 
 function chat(body: object | string): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1/chat/completions')
-    .set(bearer(stage.secrets.chat))
+    .set(bearer(harness.secrets.chat))
     .type('application/json')
     .send(body);
 }

@@ -3,15 +3,20 @@ import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hang, json, raw, type Script } from '../../src/testing/providers/scripts.ts';
 import { chatBody, nativeBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const notServed =
   'The upstream does not serve this model to this gateway. ' +
@@ -151,7 +156,7 @@ const failures: readonly Failure[] = [
 
 describe('an upstream that answers', () => {
   it.each(failures)('$upstream is a $status in OpenAI’s form', async (failure) => {
-    stage.upstream.enqueue(failure.script(), failure.script());
+    harness.upstream.enqueue(failure.script(), failure.script());
 
     const response = await chat(chatBody).expect(failure.status);
 
@@ -160,7 +165,7 @@ describe('an upstream that answers', () => {
   });
 
   it.each(failures)('$upstream is a $status in Google’s form', async (failure) => {
-    stage.upstream.enqueue(failure.script(), failure.script());
+    harness.upstream.enqueue(failure.script(), failure.script());
 
     const response = await native('both-1').expect(failure.status);
 
@@ -174,8 +179,8 @@ describe('an upstream that answers', () => {
   });
 
   it('not in time is a 504', async () => {
-    stage.gateway.update({ timeouts: { firstByteMs: 50 } });
-    stage.upstream.enqueue(hang());
+    harness.gateway.update({ timeouts: { firstByteMs: 50 } });
+    harness.upstream.enqueue(hang());
 
     const response = await chat(chatBody).expect(504);
 
@@ -204,29 +209,29 @@ describe('no channel', () => {
       error: { message: text, type: 'server_error', param: null, code: 'no_channel' },
     });
     expect(viaNative.headers['retry-after']).toBe('10');
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it('is logged with its reason, which callers do not see', async () => {
     await native('dear-1').expect(503);
 
-    expect(stage.events).toContainEqual(
+    expect(harness.events).toContainEqual(
       expect.objectContaining({ type: 'no_channel', reason: 'price_restriction' }),
     );
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n });
   });
 });
 
 function chat(body: object): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1/chat/completions')
-    .set(bearer(stage.secrets.chat))
+    .set(bearer(harness.secrets.chat))
     .send(body);
 }
 
 function native(model: string): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post(`/v1beta/models/${model}:generateContent`)
-    .set(vendorKey(stage.secrets.native))
+    .set(vendorKey(harness.secrets.native))
     .send(nativeBody);
 }

@@ -3,16 +3,21 @@ import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
   // The clock does not advance, so `Retry-After` is exactly the upstream's.
-  stage = await nodeStage({ clock: fakeClock() });
+  harness = await mountedGateway({ clock: fakeClock() });
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const id = 'caller-chose-this-id';
 const always = {
@@ -98,7 +103,7 @@ const goldens: readonly Golden[] = [
   {
     outcome: 'a list of models',
     status: 200,
-    ask: () => supertest(stage.origin).get('/v1/models').set(bearer(stage.secrets.chat)),
+    ask: () => supertest(harness.origin).get('/v1/models').set(bearer(harness.secrets.chat)),
     headers: document,
   },
   {
@@ -110,7 +115,7 @@ const goldens: readonly Golden[] = [
   {
     outcome: 'no key',
     status: 401,
-    ask: () => supertest(stage.origin).post('/v1/chat/completions').send(chatBody),
+    ask: () => supertest(harness.origin).post('/v1/chat/completions').send(chatBody),
     headers: { ...document, 'x-should-retry': 'false' },
   },
   {
@@ -122,19 +127,19 @@ const goldens: readonly Golden[] = [
   {
     outcome: 'an unknown route',
     status: 404,
-    ask: () => supertest(stage.origin).get('/v1/nothing'),
+    ask: () => supertest(harness.origin).get('/v1/nothing'),
     headers: document,
   },
   {
     outcome: 'a wrong method',
     status: 405,
-    ask: () => supertest(stage.origin).get('/v1/chat/completions'),
+    ask: () => supertest(harness.origin).get('/v1/chat/completions'),
     headers: { ...document, allow: 'POST' },
   },
   {
     outcome: 'OPTIONS',
     status: 204,
-    ask: () => supertest(stage.origin).options('/v1/models'),
+    ask: () => supertest(harness.origin).options('/v1/models'),
     headers: { 'x-request-id': id, vary: always.vary, allow: 'GET, HEAD' },
   },
   {
@@ -194,7 +199,7 @@ describe('x-request-id', () => {
     'x'.repeat(64),
   ])('is taken from the caller: %s', async (own) => {
     const response = await chat(chatBody).set(name, own);
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
 
     expect([response.headers[name], record.requestId]).toEqual([own, own]);
   });
@@ -212,7 +217,7 @@ describe('x-request-id', () => {
   });
 
   it('is on a refusal too', async () => {
-    const response = await supertest(stage.origin).get('/v1/nothing').set(name, id);
+    const response = await supertest(harness.origin).get('/v1/nothing').set(name, id);
 
     expect(response.headers[name]).toBe(id);
   });
@@ -221,23 +226,23 @@ describe('x-request-id', () => {
 const name = 'x-request-id';
 
 function chat(body: object | string, type = 'application/json'): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1/chat/completions')
-    .set(bearer(stage.secrets.chat))
+    .set(bearer(harness.secrets.chat))
     .type(type)
     .send(body);
 }
 
 function image(body: object): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1/images/generations')
-    .set(bearer(stage.secrets.image))
+    .set(bearer(harness.secrets.image))
     .send(body);
 }
 
 function native(target: string): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post(`/v1beta/models/${target}`)
-    .set(vendorKey(stage.secrets.native))
+    .set(vendorKey(harness.secrets.native))
     .send(nativeBody);
 }

@@ -3,18 +3,18 @@ import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, hang, json } from '../../src/testing/providers/scripts.ts';
 import { imageBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage } from '../support/stage.ts';
-import { imagePrices } from '../support/stage-models.ts';
-import { dial, request } from '../support/wire.ts';
+import { bearer, type MountedGateway, mountedGateway } from '../support/mounted-gateway.ts';
+import { imagePrices } from '../support/mounted-models.ts';
+import { connectRaw, rawRequest } from '../support/raw-http.ts';
 import { decodePng } from '../testing/helpers.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 describe('an image', () => {
   it('is Base64 at data[0].b64_json that decodes to a PNG of the requested size', async () => {
@@ -26,7 +26,7 @@ describe('an image', () => {
 
   it('comes n times, and costs by size and quality', async () => {
     const response = await image({ ...imageBody, n: 2, quality: 'high' }).expect(200);
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
 
     expect(response.body.data).toHaveLength(2);
     expect(record).toMatchObject({
@@ -39,14 +39,14 @@ describe('an image', () => {
   it('needs only model and prompt', async () => {
     await image({ model: 'image-1', prompt: 'A cat.' }).expect(200);
 
-    expect(stage.upstream.calls[0]?.json()).toEqual({ model: 'image-1', prompt: 'A cat.' });
+    expect(harness.upstream.calls[0]?.json()).toEqual({ model: 'image-1', prompt: 'A cat.' });
   });
 
   it('never reaches the usage log', async () => {
     await image(imageBody).expect(200);
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
 
-    const text = JSON.stringify([record, ...stage.events], (_name, value) =>
+    const text = JSON.stringify([record, ...harness.events], (_name, value) =>
       typeof value === 'bigint' ? Number(value) : value,
     );
     expect(text).not.toContain('iVBOR');
@@ -56,11 +56,11 @@ describe('an image', () => {
   it('accepts response_format b64_json, and does not send it to GPT-image', async () => {
     await image({ ...imageBody, response_format: 'b64_json' }).expect(200);
 
-    expect(stage.upstream.calls[0]?.json()).toEqual(imageBody);
+    expect(harness.upstream.calls[0]?.json()).toEqual(imageBody);
   });
 
   it('is never a URL: an upstream that returns one is a 502', async () => {
-    stage.upstream.enqueue(json(200, { created: 1, data: [{ url: 'https://a.b/c.png' }] }));
+    harness.upstream.enqueue(json(200, { created: 1, data: [{ url: 'https://a.b/c.png' }] }));
 
     const response = await image(imageBody).expect(502);
 
@@ -93,11 +93,11 @@ describe('an invalid image request gets 400', () => {
       param,
       code: null,
     });
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it('with the upstream’s message where the upstream refused', async () => {
-    stage.upstream.enqueue(
+    harness.upstream.enqueue(
       json(400, { error: { message: 'Your prompt is too long.', param: 'prompt' } }),
     );
 
@@ -114,7 +114,7 @@ describe('an invalid image request gets 400', () => {
 
 describe('an image call gets 403', () => {
   it('where the quota of the key is too small', async () => {
-    const response = await image(imageBody, stage.secrets.poor).expect(403);
+    const response = await image(imageBody, harness.secrets.poor).expect(403);
 
     expect(response.body).toEqual({
       error: {
@@ -126,11 +126,11 @@ describe('an image call gets 403', () => {
         code: 'insufficient_quota',
       },
     });
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it('where the group of the key does not support the model', async () => {
-    const response = await image(imageBody, stage.secrets.chat).expect(403);
+    const response = await image(imageBody, harness.secrets.chat).expect(403);
 
     expect(response.body).toEqual({
       error: {
@@ -143,14 +143,14 @@ describe('an image call gets 403', () => {
   });
 
   it('once the quota is used up', async () => {
-    stage.keys.update('image-key', {
+    harness.keys.update('image-key', {
       quota: [{ id: 'two-images', period: 'total', limitNanos: 2n * imagePrices.low }],
     });
 
     await image(imageBody).expect(200);
-    await stage.nextRecord();
+    await harness.nextRecord();
     await image(imageBody).expect(200);
-    await stage.nextRecord();
+    await harness.nextRecord();
 
     await image(imageBody).expect(403);
   });
@@ -167,7 +167,7 @@ describe('an image whose upstream fails', () => {
     ['demo-error-event', 502, 'upstream_failed'],
   ])('as %s is a %i that points to the usage log, called once', async (model, status, code) => {
     const response = await image({ model, prompt: 'A cat.' }).expect(status);
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
 
     expect(response.body).toEqual({
       error: {
@@ -180,7 +180,7 @@ describe('an image whose upstream fails', () => {
       },
     });
     expect(response.headers['x-should-retry']).toBe('false');
-    expect(stage.upstream.calls).toHaveLength(1);
+    expect(harness.upstream.calls).toHaveLength(1);
     expect(record).toMatchObject({
       requestId: response.headers['x-request-id'],
       outcome: 'unknown',
@@ -199,43 +199,43 @@ describe('an image whose upstream fails', () => {
   });
 
   it('by timeout is a 504', async () => {
-    stage.gateway.update({ timeouts: { firstByteMs: 50 } });
-    stage.upstream.enqueue(hang());
+    harness.gateway.update({ timeouts: { firstByteMs: 50 } });
+    harness.upstream.enqueue(hang());
 
     const response = await image(imageBody).expect(504);
 
     expect(response.body.error.code).toBe('upstream_timeout');
     expect(response.headers['x-should-retry']).toBe('false');
-    expect(stage.upstream.calls).toHaveLength(1);
+    expect(harness.upstream.calls).toHaveLength(1);
   });
 });
 
 describe('an image whose caller disconnects', () => {
   it('is finished and charged, because it is billed', async () => {
     const held = gate();
-    stage.upstream.enqueue({
+    harness.upstream.enqueue({
       waitFor: held.opened,
       ...json(200, { created: 1, data: [{ b64_json: 'AAAA' }] }),
     });
-    const wire = await dial(stage.origin);
+    const wire = await connectRaw(harness.origin);
     wire.write(
-      request(
+      rawRequest(
         'POST /v1/images/generations',
-        { ...bearer(stage.secrets.image), 'content-type': 'application/json' },
+        { ...bearer(harness.secrets.image), 'content-type': 'application/json' },
         JSON.stringify(imageBody),
       ),
     );
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
 
     wire.destroy();
     await wire.rest;
     held.open();
 
     expect(await call.closed).toBe('ended');
-    expect(await stage.nextRecord()).toMatchObject({ chargeNanos: imagePrices.low });
+    expect(await harness.nextRecord()).toMatchObject({ chargeNanos: imagePrices.low });
   });
 });
 
-function image(body: object, secret = stage.secrets.image): supertest.Test {
-  return supertest(stage.origin).post('/v1/images/generations').set(bearer(secret)).send(body);
+function image(body: object, secret = harness.secrets.image): supertest.Test {
+  return supertest(harness.origin).post('/v1/images/generations').set(bearer(secret)).send(body);
 }

@@ -8,16 +8,21 @@ import type { GatewayOptions } from '../../src/options.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
-import { dial, exchange, request } from '../support/wire.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
+import { connectRaw, exchangeRaw, rawRequest } from '../support/raw-http.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 async function set(options: Partial<GatewayOptions> = {}): Promise<void> {
-  stage = await nodeStage(options);
+  harness = await mountedGateway(options);
 }
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const large = {
   error: {
@@ -32,10 +37,10 @@ describe('a body above the limit gets 413', () => {
   it('immediately where its length says so, before a byte of it is read', async () => {
     await set({ maxBodyBytes: 200 });
 
-    const answer = await exchange(
-      stage.origin,
-      request('POST /v1/chat/completions', {
-        ...bearer(stage.secrets.chat),
+    const answer = await exchangeRaw(
+      harness.origin,
+      rawRequest('POST /v1/chat/completions', {
+        ...bearer(harness.secrets.chat),
         'content-length': '201',
       }),
     );
@@ -46,10 +51,10 @@ describe('a body above the limit gets 413', () => {
 
   it('as soon as it exceeds the limit where it has no length and no end', async () => {
     await set({ maxBodyBytes: 200 });
-    const wire = await dial(stage.origin);
+    const wire = await connectRaw(harness.origin);
     wire.write(
-      request('POST /v1/chat/completions', {
-        ...bearer(stage.secrets.chat),
+      rawRequest('POST /v1/chat/completions', {
+        ...bearer(harness.secrets.chat),
         'transfer-encoding': 'chunked',
       }),
     );
@@ -64,9 +69,9 @@ describe('a body above the limit gets 413', () => {
   it('in Google’s form on a native path', async () => {
     await set({ maxBodyBytes: 200 });
 
-    const response = await supertest(stage.origin)
+    const response = await supertest(harness.origin)
       .post('/v1beta/models/native-1:generateContent')
-      .set(vendorKey(stage.secrets.native))
+      .set(vendorKey(harness.secrets.native))
       .send({ ...nativeBody, x: 'x'.repeat(200) })
       .expect(413);
 
@@ -89,9 +94,9 @@ describe('a body above the limit gets 413', () => {
     await set();
     const prompt = 'x'.repeat(1024 * 1024);
 
-    const response = await supertest(stage.origin)
+    const response = await supertest(harness.origin)
       .post('/v1/images/generations')
-      .set(bearer(stage.secrets.image))
+      .set(bearer(harness.secrets.image))
       .send({ ...imageBody, prompt });
     await chat({ ...chatBody, x: prompt }).expect(200);
 
@@ -102,26 +107,26 @@ describe('a body above the limit gets 413', () => {
 describe('a body is read', () => {
   it('in chunks of one byte', async () => {
     await set();
-    const head = request('POST /v1/chat/completions', {
-      ...bearer(stage.secrets.chat),
+    const head = rawRequest('POST /v1/chat/completions', {
+      ...bearer(harness.secrets.chat),
       'transfer-encoding': 'chunked',
       connection: 'close',
     });
     const chunks = [...JSON.stringify(chatBody)].map((byte) => `1\r\n${byte}\r\n`).join('');
 
-    const answer = await exchange(stage.origin, `${head}${chunks}0\r\nx-trailer: 1\r\n\r\n`);
+    const answer = await exchangeRaw(harness.origin, `${head}${chunks}0\r\nx-trailer: 1\r\n\r\n`);
 
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(stage.upstream.calls[0]?.json()).toMatchObject({ messages: chatBody.messages });
+    expect(harness.upstream.calls[0]?.json()).toMatchObject({ messages: chatBody.messages });
   });
 
   it('after 100 Continue where the caller asks for it', async () => {
     await set();
-    const wire = await dial(stage.origin);
+    const wire = await connectRaw(harness.origin);
     const body = JSON.stringify(chatBody);
     wire.write(
-      request('POST /v1/chat/completions', {
-        ...bearer(stage.secrets.chat),
+      rawRequest('POST /v1/chat/completions', {
+        ...bearer(harness.secrets.chat),
         'content-length': String(body.length),
         expect: '100-continue',
         connection: 'close',
@@ -136,10 +141,10 @@ describe('a body is read', () => {
   it('for ten seconds, and no longer while nothing arrives', async () => {
     const clock = fakeClock();
     await set({ clock });
-    const wire = await dial(stage.origin);
+    const wire = await connectRaw(harness.origin);
     wire.write(
-      request('POST /v1/chat/completions', {
-        ...bearer(stage.secrets.chat),
+      rawRequest('POST /v1/chat/completions', {
+        ...bearer(harness.secrets.chat),
         'content-length': '100',
         expect: '100-continue',
       }),
@@ -154,15 +159,15 @@ describe('a body is read', () => {
     const answer = await wire.rest;
     expect(answer).toMatch(/HTTP\/1\.1 400 .*\r\nconnection: close\r\n/is);
     expect(answer).toContain('The request body arrived too slowly.');
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it('only while all bodies together fit, else 503 with Retry-After', async () => {
     await set({ maxBodyBytes: 100, maxImageBodyBytes: 100, maxBufferedBytes: 100 });
     const held = gate();
-    stage.upstream.enqueue({ waitFor: held.opened });
+    harness.upstream.enqueue({ waitFor: held.opened });
     const first = chat(chatBody).then(({ status }) => status);
-    await stage.upstream.nextCall();
+    await harness.upstream.nextCall();
 
     const response = await chat(chatBody).expect(503);
     held.open();
@@ -175,19 +180,19 @@ describe('a body is read', () => {
 
   it('and closes the connection where that was found in the middle of the body', async () => {
     await set({ maxBodyBytes: 200, maxImageBodyBytes: 200, maxBufferedBytes: 200 });
-    const wire = await dial(stage.origin);
+    const wire = await connectRaw(harness.origin);
     wire.write(
-      request('POST /v1/chat/completions', {
-        ...bearer(stage.secrets.chat),
+      rawRequest('POST /v1/chat/completions', {
+        ...bearer(harness.secrets.chat),
         'content-length': '200',
         expect: '100-continue',
       }),
     );
     await wire.until('100 Continue');
     const held = gate();
-    stage.upstream.enqueue({ waitFor: held.opened });
+    harness.upstream.enqueue({ waitFor: held.opened });
     const first = chat({ ...chatBody, user: 'x'.repeat(80) }).then(({ status }) => status);
-    await stage.upstream.nextCall();
+    await harness.upstream.nextCall();
 
     wire.write(' '.repeat(199));
 
@@ -212,11 +217,11 @@ describe('a body is JSON', () => {
   it('even without a content type', async () => {
     await set();
 
-    const answer = await exchange(
-      stage.origin,
-      request(
+    const answer = await exchangeRaw(
+      harness.origin,
+      rawRequest(
         'POST /v1/chat/completions',
-        { ...bearer(stage.secrets.chat), connection: 'close' },
+        { ...bearer(harness.secrets.chat), connection: 'close' },
         JSON.stringify(chatBody),
       ),
     );
@@ -244,9 +249,9 @@ describe('a body is JSON', () => {
   it('uncompressed: gzip gets 415', async () => {
     await set();
 
-    const response = await supertest(stage.origin)
+    const response = await supertest(harness.origin)
       .post('/v1/chat/completions')
-      .set({ ...bearer(stage.secrets.chat), 'content-encoding': 'gzip' })
+      .set({ ...bearer(harness.secrets.chat), 'content-encoding': 'gzip' })
       .type('application/json')
       .serialize(String)
       .send(gzipSync(JSON.stringify(chatBody)).toString('latin1'))
@@ -257,9 +262,9 @@ describe('a body is JSON', () => {
 });
 
 function chat(body: object | string): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1/chat/completions')
-    .set(bearer(stage.secrets.chat))
+    .set(bearer(harness.secrets.chat))
     .type('application/json')
     .send(body);
 }

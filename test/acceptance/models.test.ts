@@ -2,16 +2,21 @@
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
-import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
-import { stageModels } from '../support/stage-models.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
+import { mountedModels } from '../support/mounted-models.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const notFaults = (id: string): boolean => !id.includes('demo-');
 
@@ -81,9 +86,9 @@ describe('GET /v1beta/models', () => {
 
   it('is the native list under /v1 too, for a key in a native header', async () => {
     const beta = await native('').expect(200);
-    const stable = await supertest(stage.origin)
+    const stable = await supertest(harness.origin)
       .get('/v1/models')
-      .set(vendorKey(stage.secrets.native))
+      .set(vendorKey(harness.secrets.native))
       .expect(200);
 
     expect(stable.body).toEqual(beta.body);
@@ -92,8 +97,8 @@ describe('GET /v1beta/models', () => {
 
 describe('GET /v1/models', () => {
   it('lists the models that the group may use through chat and images', async () => {
-    const chat = await openai('', stage.secrets.chat).expect(200);
-    const image = await openai('', stage.secrets.image).expect(200);
+    const chat = await openai('', harness.secrets.chat).expect(200);
+    const image = await openai('', harness.secrets.image).expect(200);
 
     const ids = (body: { data: { id: string }[] }) =>
       body.data.map(({ id }) => id).filter(notFaults);
@@ -103,7 +108,7 @@ describe('GET /v1/models', () => {
   });
 
   it.each(['vendor/name:free', 'vendor%2Fname%3Afree'])('gives one model by %s', async (id) => {
-    const response = await openai(`/${id}`, stage.secrets.chat).expect(200);
+    const response = await openai(`/${id}`, harness.secrets.chat).expect(200);
 
     expect(response.body).toEqual({
       id: 'vendor/name:free',
@@ -115,7 +120,7 @@ describe('GET /v1/models', () => {
 
   it('gives 404 for one that does not exist, and for one of another group', async () => {
     for (const id of ['nope', 'foreign-1', 'native-1']) {
-      const response = await openai(`/${id}`, stage.secrets.chat).expect(404);
+      const response = await openai(`/${id}`, harness.secrets.chat).expect(404);
 
       expect(response.body).toEqual({
         error: {
@@ -129,12 +134,12 @@ describe('GET /v1/models', () => {
   });
 
   it('answers HEAD as it answers GET, without the body', async () => {
-    const get = await openai('', stage.secrets.chat)
+    const get = await openai('', harness.secrets.chat)
       .set('x-request-id', 'same-request')
       .expect(200);
-    const head = await supertest(stage.origin)
+    const head = await supertest(harness.origin)
       .head('/v1/models')
-      .set({ ...bearer(stage.secrets.chat), 'x-request-id': 'same-request' })
+      .set({ ...bearer(harness.secrets.chat), 'x-request-id': 'same-request' })
       .expect(200);
 
     const { date: _get, ...expected } = get.headers;
@@ -144,37 +149,39 @@ describe('GET /v1/models', () => {
   });
 
   it('accepts a GET with a JSON content type', async () => {
-    await openai('', stage.secrets.chat).set('content-type', 'application/json').expect(200);
+    await openai('', harness.secrets.chat).set('content-type', 'application/json').expect(200);
   });
 });
 
 describe('models change while the gateway runs', () => {
   it('one that was added is listed and served immediately', async () => {
-    const models = stageModels(stage.upstream, 'sk-upstream-0123456789abcdef');
+    const models = mountedModels(harness.upstream, 'sk-upstream-0123456789abcdef');
     const [first] = models;
     if (first === undefined) throw new Error('the stage has no models');
 
-    stage.gateway.update({ catalog: staticCatalog([...models, { ...first, id: 'new-1' }]) });
+    harness.gateway.update({ catalog: staticCatalog([...models, { ...first, id: 'new-1' }]) });
 
-    await openai('/new-1', stage.secrets.chat).expect(200);
-    await supertest(stage.origin)
+    await openai('/new-1', harness.secrets.chat).expect(200);
+    await supertest(harness.origin)
       .post('/v1/chat/completions')
-      .set(bearer(stage.secrets.chat))
+      .set(bearer(harness.secrets.chat))
       .send({ model: 'new-1', messages: [{ role: 'user', content: 'a' }] })
       .expect(200);
   });
 
   it('one that was removed is gone immediately', async () => {
-    stage.gateway.update({ catalog: staticCatalog([]) });
+    harness.gateway.update({ catalog: staticCatalog([]) });
 
-    await openai('/chat-1', stage.secrets.chat).expect(404);
+    await openai('/chat-1', harness.secrets.chat).expect(404);
   });
 });
 
 function native(rest: string): supertest.Test {
-  return supertest(stage.origin).get(`/v1beta/models${rest}`).set(vendorKey(stage.secrets.native));
+  return supertest(harness.origin)
+    .get(`/v1beta/models${rest}`)
+    .set(vendorKey(harness.secrets.native));
 }
 
 function openai(rest: string, secret: string): supertest.Test {
-  return supertest(stage.origin).get(`/v1/models${rest}`).set(bearer(secret));
+  return supertest(harness.origin).get(`/v1/models${rest}`).set(bearer(secret));
 }

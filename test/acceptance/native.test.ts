@@ -3,23 +3,28 @@ import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { json } from '../../src/testing/providers/scripts.ts';
 import { chatBody, nativeBody } from '../support/bodies.ts';
-import { type NodeStage, nodeStage, upstreamSecret, vendorKey } from '../support/stage.ts';
+import {
+  type MountedGateway,
+  mountedGateway,
+  upstreamSecret,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 describe('a native call', () => {
   it('returns text at candidates[0].content.parts[0].text', async () => {
     const response = await native('native-1:generateContent').expect(200);
 
     expect(response.body.candidates[0].content.parts.at(-1).text).toMatch(/^Hello!/);
-    expect(stage.upstream.calls[0]?.path).toBe('/v1beta/models/native-1:generateContent');
-    expect(stage.upstream.calls[0]?.headers).toMatchObject({ 'x-goog-api-key': upstreamSecret });
+    expect(harness.upstream.calls[0]?.path).toBe('/v1beta/models/native-1:generateContent');
+    expect(harness.upstream.calls[0]?.headers).toMatchObject({ 'x-goog-api-key': upstreamSecret });
   });
 
   it('is sent upstream byte for byte', async () => {
@@ -29,7 +34,7 @@ describe('a native call', () => {
 
     await native('native-1:generateContent', body).expect(200);
 
-    expect(stage.upstream.calls[0]?.body.toString()).toBe(body);
+    expect(harness.upstream.calls[0]?.body.toString()).toBe(body);
   });
 
   it.each([
@@ -41,7 +46,7 @@ describe('a native call', () => {
       { candidates: [{ content: { parts: [{ text: 'a' }, { text: 'b' }, { x: 1 }] } }] },
     ],
   ])('forwards %s unchanged', async (_case, reply) => {
-    stage.upstream.enqueue(json(200, reply));
+    harness.upstream.enqueue(json(200, reply));
 
     const response = await native('native-1:generateContent').expect(200);
 
@@ -50,9 +55,9 @@ describe('a native call', () => {
 
   it('and a chat reach the same model, each in its own form', async () => {
     const viaNative = await native('both-1:generateContent').expect(200);
-    const viaChat = await supertest(stage.origin)
+    const viaChat = await supertest(harness.origin)
       .post('/v1/chat/completions')
-      .set('authorization', `Bearer ${stage.secrets.chat}`)
+      .set('authorization', `Bearer ${harness.secrets.chat}`)
       .send({ ...chatBody, model: 'both-1' })
       .expect(200);
 
@@ -63,7 +68,7 @@ describe('a native call', () => {
   it('is charged by the usage that the upstream reported, thoughts included', async () => {
     await native('native-1:generateContent').expect(200);
 
-    expect(await stage.nextRecord()).toMatchObject({
+    expect(await harness.nextRecord()).toMatchObject({
       protocol: 'native',
       outcome: 'complete',
       usage: { inputTokens: 9, outputTokens: 43 },
@@ -81,7 +86,7 @@ describe('the path of a native call', () => {
   ])('names the model up to the last colon: %s', async (path) => {
     await post(path).expect(200);
 
-    expect(decodeURIComponent(stage.upstream.calls[0]?.path ?? '')).toBe(
+    expect(decodeURIComponent(harness.upstream.calls[0]?.path ?? '')).toBe(
       '/v1beta/models/vendor/name:free:generateContent',
     );
   });
@@ -107,7 +112,7 @@ describe('the path of a native call', () => {
     const response = await native(`native-1:${method}`).expect(404);
 
     expect(response.body.error).toMatchObject({ code: 404, status: 'NOT_FOUND' });
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it.each([
@@ -121,7 +126,7 @@ describe('the path of a native call', () => {
     const response = await native(`${model}:generateContent`).expect(404);
 
     expect(response.body.error.status).toBe('NOT_FOUND');
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 });
 
@@ -161,7 +166,7 @@ describe('a streamed native call', () => {
   it('is charged by the usage of its last event', async () => {
     await native('native-1:streamGenerateContent?alt=sse').expect(200);
 
-    expect(await stage.nextRecord()).toMatchObject({
+    expect(await harness.nextRecord()).toMatchObject({
       streamed: true,
       basis: 'usage',
       usage: { inputTokens: 9, outputTokens: 43 },
@@ -174,7 +179,7 @@ describe('countTokens', () => {
     const response = await native('native-1:countTokens').expect(200);
 
     expect(response.body).toMatchObject({ totalTokens: 9 });
-    expect(await stage.nextRecord()).toMatchObject({ chargeNanos: 0n, outcome: 'complete' });
+    expect(await harness.nextRecord()).toMatchObject({ chargeNanos: 0n, outcome: 'complete' });
   });
 });
 
@@ -209,7 +214,7 @@ describe('an invalid native call', () => {
       message: expect.stringMatching(/^.{20,200}\.$/),
       status: 'INVALID_ARGUMENT',
     });
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it('gets 404 for a model that does not exist, which says where to list them', async () => {
@@ -241,9 +246,9 @@ function native(target: string, body: object | string = nativeBody): supertest.T
 }
 
 function post(path: string, body: object | string = nativeBody): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post(path)
-    .set(vendorKey(stage.secrets.native))
+    .set(vendorKey(harness.secrets.native))
     .type('application/json')
     .send(body);
 }

@@ -3,19 +3,24 @@ import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 describe('too many requests', () => {
   it('of a key get 429 with Retry-After where the host limits their rate', async () => {
-    stage.gateway.update({
+    harness.gateway.update({
       rateLimiter: { consume: () => ({ granted: false, retryAfterMs: 1_500 }) },
     });
 
@@ -33,11 +38,11 @@ describe('too many requests', () => {
   });
 
   it('of a key at the same time get 429 with Retry-After', async () => {
-    stage.keys.update('image-key', { maxConcurrentCalls: 1 });
+    harness.keys.update('image-key', { maxConcurrentCalls: 1 });
     const held = gate();
-    stage.upstream.enqueue({ waitFor: held.opened });
+    harness.upstream.enqueue({ waitFor: held.opened });
     const first = image().then((response) => response.status);
-    await stage.upstream.nextCall();
+    await harness.upstream.nextCall();
 
     const second = await image().expect(429);
     held.open();
@@ -48,11 +53,11 @@ describe('too many requests', () => {
   });
 
   it('of all keys at the same time get 503 with Retry-After', async () => {
-    stage.gateway.update({ maxConcurrentCalls: 1 });
+    harness.gateway.update({ maxConcurrentCalls: 1 });
     const held = gate();
-    stage.upstream.enqueue({ waitFor: held.opened });
+    harness.upstream.enqueue({ waitFor: held.opened });
     const first = image().then((response) => response.status);
-    await stage.upstream.nextCall();
+    await harness.upstream.nextCall();
 
     const second = await native('native-1').expect(503);
     held.open();
@@ -65,7 +70,7 @@ describe('too many requests', () => {
 
 describe('a gateway that shuts down', () => {
   it('answers 503 and closes the connection', async () => {
-    await stage.gateway.close();
+    await harness.gateway.close();
 
     const response = await chat(chatBody).expect(503);
 
@@ -84,33 +89,33 @@ describe('a store that is down', () => {
     const away = (): never => {
       throw new Error('ECONNREFUSED 10.0.0.1');
     };
-    stage.gateway.update({ catalog: { find: away, list: away } });
+    harness.gateway.update({ catalog: { find: away, list: away } });
 
     const response = await chat(chatBody).expect(503);
 
     expect(response.body.error).toMatchObject({ type: 'server_error', code: 'store_unavailable' });
     expect(JSON.stringify(response.body)).not.toContain('10.0.0.1');
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 });
 
 function chat(body: object): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1/chat/completions')
-    .set(bearer(stage.secrets.chat))
+    .set(bearer(harness.secrets.chat))
     .send(body);
 }
 
 function image(): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1/images/generations')
-    .set(bearer(stage.secrets.image))
+    .set(bearer(harness.secrets.image))
     .send(imageBody);
 }
 
 function native(model: string): supertest.Test {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post(`/v1beta/models/${model}:generateContent`)
-    .set(vendorKey(stage.secrets.native))
+    .set(vendorKey(harness.secrets.native))
     .send(nativeBody);
 }

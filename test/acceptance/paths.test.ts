@@ -2,20 +2,25 @@
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
-import { exchange, request } from '../support/wire.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
+import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 describe('a path that is not offered', () => {
   it('/v1/images/edits gets 404, which says so', async () => {
-    const response = await supertest(stage.origin)
+    const response = await supertest(harness.origin)
       .post('/v1/images/edits')
       .set('content-type', 'multipart/form-data; boundary=x')
       .send('--x--')
@@ -32,7 +37,7 @@ describe('a path that is not offered', () => {
   });
 
   it('gets a hint where /v1 is missing from the base URL', async () => {
-    const response = await supertest(stage.origin).post('/chat/completions').send({}).expect(404);
+    const response = await supertest(harness.origin).post('/chat/completions').send({}).expect(404);
 
     expect(response.body.error.message).toBe(
       'There is no /chat/completions here. Did you mean /v1/chat/completions? ' +
@@ -62,31 +67,35 @@ describe('a path that is not offered', () => {
     '/v1/embeddings',
     '/*',
   ])('%s gets 404', async (path) => {
-    const answer = await exchange(
-      stage.origin,
-      request(
+    const answer = await exchangeRaw(
+      harness.origin,
+      rawRequest(
         `POST ${path}`,
-        { ...bearer(stage.secrets.chat), 'content-type': 'application/json', connection: 'close' },
+        {
+          ...bearer(harness.secrets.chat),
+          'content-type': 'application/json',
+          connection: 'close',
+        },
         JSON.stringify(chatBody),
       ),
     );
 
     expect(answer).toMatch(/^HTTP\/1\.1 404 /);
     expect(answer).toContain('"error":{');
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 
   it('gets 404 in the absolute form of a request to a proxy', async () => {
-    const answer = await exchange(
-      stage.origin,
-      request('POST http://evil/v1/chat/completions', { connection: 'close' }, '{}'),
+    const answer = await exchangeRaw(
+      harness.origin,
+      rawRequest('POST http://evil/v1/chat/completions', { connection: 'close' }, '{}'),
     );
 
     expect(answer).toMatch(/^HTTP\/1\.1 404 /);
   });
 
   it('gets Google’s form of errors below /v1beta', async () => {
-    const response = await supertest(stage.origin).get('/v1beta/files').expect(404);
+    const response = await supertest(harness.origin).get('/v1beta/files').expect(404);
 
     expect(response.body.error).toMatchObject({ code: 404, status: 'NOT_FOUND' });
   });
@@ -94,13 +103,13 @@ describe('a path that is not offered', () => {
 
 describe('a query without a meaning is ignored', () => {
   it.each(['?api-version=2024-06-01', '?', '?a=b&alt=sse'])('on a chat: %s', async (query) => {
-    await supertest(stage.origin)
+    await supertest(harness.origin)
       .post(`/v1/chat/completions${query}`)
-      .set(bearer(stage.secrets.chat))
+      .set(bearer(harness.secrets.chat))
       .send(chatBody)
       .expect(200);
 
-    expect(stage.upstream.calls[0]?.path).toBe('/v1/chat/completions');
+    expect(harness.upstream.calls[0]?.path).toBe('/v1/chat/completions');
   });
 });
 
@@ -114,9 +123,9 @@ describe('a method that is not offered', () => {
     ['POST', '/v1/models/chat-1', 'GET, HEAD'],
     ['DELETE', '/v1/models/chat-1', 'GET, HEAD'],
   ] as const)('%s %s gets 405 with Allow', async (method, path, allow) => {
-    const answer = await exchange(
-      stage.origin,
-      request(`${method} ${path}`, { connection: 'close' }),
+    const answer = await exchangeRaw(
+      harness.origin,
+      rawRequest(`${method} ${path}`, { connection: 'close' }),
     );
 
     expect(answer).toMatch(/^HTTP\/1\.1 405 /);
@@ -128,9 +137,9 @@ describe('a method that is not offered', () => {
   });
 
   it('gets 405 in Google’s form on a native path', async () => {
-    const response = await supertest(stage.origin)
+    const response = await supertest(harness.origin)
       .get('/v1beta/models/native-1:generateContent')
-      .set(vendorKey(stage.secrets.native))
+      .set(vendorKey(harness.secrets.native))
       .expect(405)
       .expect('allow', 'POST');
 
@@ -142,17 +151,17 @@ describe('a method that is not offered', () => {
   });
 
   it('TRACE gets 405, because its echo would reveal a key', async () => {
-    const answer = await exchange(
-      stage.origin,
-      request('TRACE /v1/models', { ...bearer(stage.secrets.chat), connection: 'close' }),
+    const answer = await exchangeRaw(
+      harness.origin,
+      rawRequest('TRACE /v1/models', { ...bearer(harness.secrets.chat), connection: 'close' }),
     );
 
     expect(answer).toMatch(/^HTTP\/1\.1 405 /);
-    expect(answer).not.toContain(stage.secrets.chat);
+    expect(answer).not.toContain(harness.secrets.chat);
   });
 
   it('OPTIONS gets 204 with Allow and without CORS headers', async () => {
-    const response = await supertest(stage.origin)
+    const response = await supertest(harness.origin)
       .options('/v1/chat/completions')
       .set('origin', 'https://a.b')
       .expect(204)

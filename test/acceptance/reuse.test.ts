@@ -3,30 +3,30 @@ import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage } from '../support/stage.ts';
+import { bearer, type MountedGateway, mountedGateway } from '../support/mounted-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const delta = { choices: [{ index: 0, delta: { content: 'one' } }] };
 
 describe('an upstream that ends a little after [DONE]', () => {
   it('does not delay the caller, and its connection serves the next call', async () => {
     const held = gate();
-    stage.upstream.enqueue(sse([delta, '[DONE]', held.opened]));
+    harness.upstream.enqueue(sse([delta, '[DONE]', held.opened]));
 
     const streamed = await chat({ stream: true });
-    const record = await stage.nextRecord();
-    const first = await stage.upstream.nextCall();
+    const record = await harness.nextRecord();
+    const first = await harness.upstream.nextCall();
     held.open();
     const closed = await first.closed;
     await chat({});
-    const second = await stage.upstream.nextCall();
+    const second = await harness.upstream.nextCall();
 
     expect(streamed.text.endsWith('data: [DONE]\n\n')).toBe(true);
     expect(record).toMatchObject({ status: 200, outcome: 'complete' });
@@ -35,19 +35,19 @@ describe('an upstream that ends a little after [DONE]', () => {
   });
 
   it('and never ends is disconnected', async () => {
-    stage.upstream.enqueue({ ...sse([delta, '[DONE]']), ending: 'hang' });
+    harness.upstream.enqueue({ ...sse([delta, '[DONE]']), ending: 'hang' });
 
     await chat({ stream: true });
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
 
     expect(await call.closed).toBe('aborted');
   });
 });
 
 async function chat(change: object): Promise<supertest.Response> {
-  return supertest(stage.origin)
+  return supertest(harness.origin)
     .post('/v1/chat/completions')
-    .set(bearer(stage.secrets.chat))
+    .set(bearer(harness.secrets.chat))
     .send({ ...chatBody, ...change })
     .expect(200);
 }

@@ -3,16 +3,21 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { statusOf } from '../../src/errors.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
-import { exchange, request } from '../support/wire.ts';
+import {
+  bearer,
+  type MountedGateway,
+  mountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
+import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 /** A request and its mutation. */
 interface Mutant {
@@ -69,18 +74,18 @@ it('200 mutations of valid requests are answered, hold nothing, and break nothin
 
   const answers: string[] = [];
   for (const mutant of fc.sample(mutants, { numRuns: 200, seed: 20_261_120 })) {
-    answers.push(await exchange(stage.origin, mutated(mutant)));
+    answers.push(await exchangeRaw(harness.origin, mutated(mutant)));
   }
 
   const statuses = answers.map((answer) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]));
   expect(statuses.filter((status) => !expected.has(status))).toEqual([]);
   expect(new Set(statuses).size).toBeGreaterThan(4);
-  expect(stage.events.filter(({ type }) => type === 'internal_error')).toEqual([]);
-  expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+  expect(harness.events.filter(({ type }) => type === 'internal_error')).toEqual([]);
+  expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
 });
 
 function mutated({ base, method, path, header, body }: Mutant): Buffer {
-  const { chat, image, native } = stage.secrets;
+  const { chat, image, native } = harness.secrets;
   const bases = [
     ['/v1/chat/completions', bearer(chat), chatBody],
     ['/v1/chat/completions', bearer(chat), { ...chatBody, stream: true }],
@@ -91,7 +96,7 @@ function mutated({ base, method, path, header, body }: Mutant): Buffer {
   ] as const;
   const [target, key, document] = bases[base] ?? bases[0];
   return Buffer.from(
-    request(
+    rawRequest(
       `${method ?? 'POST'} ${path === undefined ? target : spliced(target, path)}`,
       {
         ...key,

@@ -2,21 +2,21 @@
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
-import { type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import { type MountedGateway, mountedGateway, vendorKey } from '../support/mounted-gateway.ts';
 import { collect } from '../testing/helpers.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 let ai: GoogleGenAI;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
   ai = new GoogleGenAI({
-    apiKey: stage.secrets.native,
-    httpOptions: { baseUrl: stage.origin },
+    apiKey: harness.secrets.native,
+    httpOptions: { baseUrl: harness.origin },
   });
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const contents = 'Hello!';
 
@@ -69,7 +69,7 @@ describe('a native call', () => {
 
     expect(call?.name).toBe('get_weather');
     expect(second.text).toContain('57°F');
-    expect(stage.upstream.calls[1]?.json()).toMatchObject({ contents: [{}, said ?? {}, {}] });
+    expect(harness.upstream.calls[1]?.json()).toMatchObject({ contents: [{}, said ?? {}, {}] });
   });
 
   it('counts tokens', async () => {
@@ -89,7 +89,7 @@ describe('a native call', () => {
     const event = (text: string) =>
       `data: {"candidates":[{"content":{"parts":[{"text":"${text}"}]},"finishReason":"STOP"}]}`;
     const said = `${event('one')}\n\r\n${event('\u00ff')}\r\n\n${event('three')}\n\r\n`;
-    stage.upstream.enqueue({ ...sse([]), chunks: [Buffer.from(said, 'latin1')] });
+    harness.upstream.enqueue({ ...sse([]), chunks: [Buffer.from(said, 'latin1')] });
 
     const stream = await ai.models.generateContentStream({ model: 'native-1', contents });
     const texts = (await collect(stream)).map(({ text }) => text);
@@ -100,7 +100,7 @@ describe('a native call', () => {
   it('ends the call upstream when it breaks out of a stream', async () => {
     const never = gate();
     const first = { candidates: [{ content: { parts: [{ text: 'one' }] } }] };
-    stage.upstream.enqueue(sse([first, never.opened], '\r\n'));
+    harness.upstream.enqueue(sse([first, never.opened], '\r\n'));
 
     const aborter = new AbortController();
     const stream = await ai.models.generateContentStream({
@@ -114,9 +114,9 @@ describe('a native call', () => {
     }
     aborter.abort();
 
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
     expect(await call.closed).toBe('aborted');
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'caller_left' });
   });
 });
 
@@ -124,7 +124,7 @@ describe('the key', () => {
   it('in the vendor header of httpOptions precedes the placeholder in apiKey', async () => {
     const client = new GoogleGenAI({
       apiKey: 'placeholder',
-      httpOptions: { baseUrl: stage.origin, headers: { ...vendorKey(stage.secrets.native) } },
+      httpOptions: { baseUrl: harness.origin, headers: { ...vendorKey(harness.secrets.native) } },
     });
 
     const reply = await client.models.generateContent({ model: 'native-1', contents });
@@ -135,17 +135,17 @@ describe('the key', () => {
   it('never reaches the upstream', async () => {
     await ai.models.generateContent({ model: 'native-1', contents });
 
-    const [call] = stage.upstream.calls;
-    expect(`${call?.path} ${call?.rawHeaders.join(' ')}`).not.toContain(stage.secrets.native);
+    const [call] = harness.upstream.calls;
+    expect(`${call?.path} ${call?.rawHeaders.join(' ')}`).not.toContain(harness.secrets.native);
   });
 });
 
 describe('a URL', () => {
   it('of version v1, as the SDK’s next major has it, is served too', async () => {
     const client = new GoogleGenAI({
-      apiKey: stage.secrets.native,
+      apiKey: harness.secrets.native,
       apiVersion: 'v1',
-      httpOptions: { baseUrl: stage.origin },
+      httpOptions: { baseUrl: harness.origin },
     });
 
     const reply = await client.models.generateContent({ model: 'vendor/name:free', contents });
@@ -181,7 +181,7 @@ describe('an error is an ApiError with the status, whose message is the gateway�
   });
 
   it('a wrong key is 401', async () => {
-    const client = new GoogleGenAI({ apiKey: 'x', httpOptions: { baseUrl: stage.origin } });
+    const client = new GoogleGenAI({ apiKey: 'x', httpOptions: { baseUrl: harness.origin } });
 
     const error = await failure(client.models.generateContent({ model: 'native-1', contents }));
 

@@ -3,26 +3,26 @@ import OpenAI, { APIError } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { imageBody } from '../support/bodies.ts';
-import { type NodeStage, nodeStage } from '../support/stage.ts';
+import { type MountedGateway, mountedGateway } from '../support/mounted-gateway.ts';
 import { collect, decodePng, hello, weatherTool } from '../testing/helpers.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 let chat: OpenAI;
 let image: OpenAI;
 
 beforeEach(async () => {
-  stage = await nodeStage();
-  const baseURL = `${stage.origin}/v1`;
-  chat = new OpenAI({ baseURL, apiKey: stage.secrets.chat });
-  image = new OpenAI({ baseURL, apiKey: stage.secrets.image });
+  harness = await mountedGateway();
+  const baseURL = `${harness.origin}/v1`;
+  chat = new OpenAI({ baseURL, apiKey: harness.secrets.chat });
+  image = new OpenAI({ baseURL, apiKey: harness.secrets.image });
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 describe('chat', () => {
   it('replies, with the request id that is in the usage log', async () => {
     const reply = await chat.chat.completions.create({ model: 'chat-1', messages: hello });
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
 
     expect(reply.choices[0]?.message.content).toMatch(/^Hi there!/);
     expect(reply._request_id).toBe(record.requestId);
@@ -68,7 +68,7 @@ describe('chat', () => {
 
     expect(JSON.parse(call.function.arguments)).toEqual({ city: 'sample', unit: 'c' });
     expect(second.choices[0]?.message.content).toContain('57°F');
-    expect(stage.upstream.calls[1]?.json()).toMatchObject({ messages: [{}, first, {}] });
+    expect(harness.upstream.calls[1]?.json()).toMatchObject({ messages: [{}, first, {}] });
   });
 
   it('parses structured output', async () => {
@@ -93,7 +93,7 @@ describe('chat', () => {
   it('ends the call upstream when it breaks out of a stream', async () => {
     const never = gate();
     const first = { choices: [{ index: 0, delta: { content: 'one' } }] };
-    stage.upstream.enqueue(sse([first, never.opened, '[DONE]']));
+    harness.upstream.enqueue(sse([first, never.opened, '[DONE]']));
 
     const stream = await chat.chat.completions.create({
       model: 'chat-1',
@@ -105,9 +105,9 @@ describe('chat', () => {
       break;
     }
 
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
     expect(await call.closed).toBe('aborted');
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'caller_left' });
   });
 
   it('throws the message of a stream that fails half-way', async () => {
@@ -135,7 +135,7 @@ describe('images', () => {
     const failing = image.images.generate({ model: 'demo-500', prompt: 'A cat.' });
 
     await expect(failing).rejects.toBeInstanceOf(OpenAI.InternalServerError);
-    expect(stage.upstream.calls).toHaveLength(1);
+    expect(harness.upstream.calls).toHaveLength(1);
   });
 });
 
@@ -178,7 +178,7 @@ describe('an error has the SDK’s class, with status, code and request id', () 
   });
 
   it('a path that does not exist gets an explanation', async () => {
-    const misplaced = new OpenAI({ baseURL: stage.origin, apiKey: stage.secrets.chat });
+    const misplaced = new OpenAI({ baseURL: harness.origin, apiKey: harness.secrets.chat });
 
     await expect(
       misplaced.chat.completions.create({ model: 'chat-1', messages: hello }),
@@ -196,11 +196,11 @@ function asked(model: string) {
 }
 
 function strangers(): OpenAI {
-  return new OpenAI({ baseURL: `${stage.origin}/v1`, apiKey: 'sk-stranger' });
+  return new OpenAI({ baseURL: `${harness.origin}/v1`, apiKey: 'sk-stranger' });
 }
 
 function poor() {
-  const client = new OpenAI({ baseURL: `${stage.origin}/v1`, apiKey: stage.secrets.poor });
+  const client = new OpenAI({ baseURL: `${harness.origin}/v1`, apiKey: harness.secrets.poor });
   return client.images.generate(imageBody);
 }
 

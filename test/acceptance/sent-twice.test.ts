@@ -2,23 +2,27 @@
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { gate, json } from '../../src/testing/providers/scripts.ts';
-import { type NodeStage, nodeStage } from '../support/stage.ts';
+import { type MountedGateway, mountedGateway } from '../support/mounted-gateway.ts';
 import { hello } from '../testing/helpers.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const picture = { created: 1, data: [{ b64_json: 'aGVsbG8=' }] };
 const prompt = { model: 'image-1', prompt: 'a cat', size: '1024x1024', quality: 'low' } as const;
 
 function sdk(caller: 'chat' | 'image', options: ConstructorParameters<typeof OpenAI>[0] = {}) {
-  return new OpenAI({ baseURL: `${stage.origin}/v1`, apiKey: stage.secrets[caller], ...options });
+  return new OpenAI({
+    baseURL: `${harness.origin}/v1`,
+    apiKey: harness.secrets[caller],
+    ...options,
+  });
 }
 
 describe('with an Idempotency-Key', () => {
   it.each(['chat', 'image'] as const)('a %s that is sent twice is charged once', async (kind) => {
-    stage = await nodeStage();
+    harness = await mountedGateway();
     const client = sdk(kind);
     const headers = { 'Idempotency-Key': 'order-4711' };
     const ask = () =>
@@ -34,14 +38,14 @@ describe('with an Idempotency-Key', () => {
     expect(second.data).toEqual(first.data);
     expect(second.response.headers.get('idempotent-replayed')).toBe('true');
     expect(second.response.headers.get('original-request')).toBe(first.request_id);
-    expect(stage.upstream.calls).toHaveLength(1);
-    expect(stage.usage.records).toHaveLength(1);
+    expect(harness.upstream.calls).toHaveLength(1);
+    expect(harness.usage.records).toHaveLength(1);
   });
 
   it('a chat whose caller gave up is returned to the retry', async () => {
-    stage = await nodeStage();
+    harness = await mountedGateway();
     const held = gate();
-    stage.upstream.enqueue({
+    harness.upstream.enqueue({
       ...json(200, { choices: [{ index: 0, message: { content: 'Late.' } }] }),
       waitFor: held.opened,
     });
@@ -51,22 +55,22 @@ describe('with an Idempotency-Key', () => {
     const body = { model: 'chat-1', messages: hello };
 
     const left = client.chat.completions.create(body, { headers, signal: leaving.signal });
-    await stage.upstream.nextCall();
+    await harness.upstream.nextCall();
     leaving.abort();
     await expect(left).rejects.toThrow('aborted');
     const again = client.chat.completions.create(body, { headers });
     held.open();
 
     expect((await again).choices[0]?.message.content).toBe('Late.');
-    expect(stage.upstream.calls).toHaveLength(1);
+    expect(harness.upstream.calls).toHaveLength(1);
   });
 });
 
 describe('with dedupeSdkRetries', () => {
   it('the SDK’s automatic retry of an image gets the first result', async () => {
-    stage = await nodeStage({ dedupeSdkRetries: true });
+    harness = await mountedGateway({ dedupeSdkRetries: true });
     const held = gate();
-    stage.upstream.enqueue({ ...json(200, picture), waitFor: held.opened });
+    harness.upstream.enqueue({ ...json(200, picture), waitFor: held.opened });
     let tries = 0;
     const client = sdk('image', {
       timeout: 300,
@@ -81,7 +85,7 @@ describe('with dedupeSdkRetries', () => {
 
     expect(reply.data?.[0]?.b64_json).toBe('aGVsbG8=');
     expect(tries).toBe(2);
-    expect(stage.upstream.calls).toHaveLength(1);
-    expect(stage.usage.records).toHaveLength(1);
+    expect(harness.upstream.calls).toHaveLength(1);
+    expect(harness.usage.records).toHaveLength(1);
   });
 });

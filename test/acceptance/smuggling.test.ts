@@ -1,16 +1,16 @@
 /** Requests that two parsers could read differently: Node refuses them, the host stays up. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatBody } from '../support/bodies.ts';
-import { bearer, type NodeStage, nodeStage } from '../support/stage.ts';
-import { exchange, request } from '../support/wire.ts';
+import { bearer, type MountedGateway, mountedGateway } from '../support/mounted-gateway.ts';
+import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  harness = await mountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const start = 'POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\n';
 const chunks = '5\r\nhello\r\n0\r\n\r\n';
@@ -46,46 +46,46 @@ describe('a request with', () => {
   it.each(
     smuggled,
   )('%s reaches no upstream, and the next caller is served', async (_case, bytes) => {
-    const answer = await exchange(stage.origin, Buffer.from(withKey(bytes), 'latin1'));
-    const next = await exchange(
-      stage.origin,
-      request(
+    const answer = await exchangeRaw(harness.origin, Buffer.from(withKey(bytes), 'latin1'));
+    const next = await exchangeRaw(
+      harness.origin,
+      rawRequest(
         'POST /v1/chat/completions',
-        { ...bearer(stage.secrets.chat), connection: 'close' },
+        { ...bearer(harness.secrets.chat), connection: 'close' },
         JSON.stringify(chatBody),
       ),
     );
 
     expect(answer).toMatch(/^(HTTP\/1\.1 400 |$)/);
     expect(next).toMatch(/^HTTP\/1\.1 200 /);
-    expect(stage.upstream.calls).toHaveLength(1);
+    expect(harness.upstream.calls).toHaveLength(1);
   });
 
   it('a key sent twice is refused, because two readers may use one each', async () => {
-    const key = bearer(stage.secrets.chat).authorization;
+    const key = bearer(harness.secrets.chat).authorization;
     const line = `Authorization: ${key}\r\n`;
     const doubled = `${start}${line}${line}Connection: close\r\nContent-Length: 2\r\n\r\n{}`;
 
-    expect(await exchange(stage.origin, doubled)).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await exchangeRaw(harness.origin, doubled)).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   it('a key that Connection declares hop-by-hop is refused', async () => {
-    const answer = await exchange(
-      stage.origin,
-      request(
+    const answer = await exchangeRaw(
+      harness.origin,
+      rawRequest(
         'POST /v1/chat/completions',
-        { ...bearer(stage.secrets.chat), connection: 'close, authorization' },
+        { ...bearer(harness.secrets.chat), connection: 'close, authorization' },
         JSON.stringify(chatBody),
       ),
     );
 
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(stage.upstream.calls).toEqual([]);
+    expect(harness.upstream.calls).toEqual([]);
   });
 });
 
 /** An accepted key, so that only the framing keeps the request from an upstream. */
 function withKey(bytes: string): string {
-  const { authorization } = bearer(stage.secrets.chat);
+  const { authorization } = bearer(harness.secrets.chat);
   return bytes.replace('Host: gateway\r\n', `Host: gateway\r\nAuthorization: ${authorization}\r\n`);
 }

@@ -4,23 +4,23 @@
  */
 import { ApiError, GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NodeStage } from '../support/stage.ts';
-import { ended, refused } from '../support/translated-replies.ts';
-import { translatedStage } from '../support/translated-stage.ts';
+import type { MountedGateway } from '../support/mounted-gateway.ts';
 import { collect } from '../testing/helpers.ts';
+import { ended, refused } from './provider-replies.ts';
+import { translatingGateway } from './translating-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 let ai: GoogleGenAI;
 
 beforeEach(async () => {
-  stage = await translatedStage();
+  harness = await translatingGateway();
   ai = new GoogleGenAI({
-    apiKey: stage.secrets.native,
-    httpOptions: { baseUrl: stage.origin },
+    apiKey: harness.secrets.native,
+    httpOptions: { baseUrl: harness.origin },
   });
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const contents = 'Hello!';
 
@@ -31,7 +31,7 @@ describe('an end', () => {
     ['anthropic', 'max_tokens', 'MAX_TOKENS'],
     ['anthropic', 'refusal', 'SAFETY'],
   ] as const)('of %s with the reason %s is %s', async (dialect, reason, expected) => {
-    stage.upstream.enqueue(ended(dialect, reason));
+    harness.upstream.enqueue(ended(dialect, reason));
 
     const model = `${dialect}/demo-empty`;
     const reply = await ai.models.generateContent({ model, contents });
@@ -68,7 +68,7 @@ describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
   });
 
   it('that is the caller’s mistake is a 400 with the provider’s message', async () => {
-    stage.upstream.enqueue(refused(dialect, 'No such tune.'));
+    harness.upstream.enqueue(refused(dialect, 'No such tune.'));
 
     const asked = ai.models.generateContent({ model: `${dialect}/demo-empty`, contents });
 
@@ -100,7 +100,7 @@ describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
 
     expect(error.status).toBe(400);
     expect(error.message).toContain('topK');
-    expect(stage.upstream.calls).toHaveLength(0);
+    expect(harness.upstream.calls).toHaveLength(0);
   });
 });
 

@@ -18,23 +18,23 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, member } from '../../src/json.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import { type NodeStage, vendorKey } from '../support/stage.ts';
-import { beginning } from '../support/translated-replies.ts';
-import { translatedStage } from '../support/translated-stage.ts';
+import { type MountedGateway, vendorKey } from '../support/mounted-gateway.ts';
 import { collect } from '../testing/helpers.ts';
+import { beginning } from './provider-replies.ts';
+import { translatingGateway } from './translating-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 let ai: GoogleGenAI;
 
 beforeEach(async () => {
-  stage = await translatedStage();
+  harness = await translatingGateway();
   ai = new GoogleGenAI({
-    apiKey: stage.secrets.native,
-    httpOptions: { baseUrl: stage.origin },
+    apiKey: harness.secrets.native,
+    httpOptions: { baseUrl: harness.origin },
   });
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const contents = 'Hello!';
 const user: Content = { role: 'user', parts: [{ text: contents }] };
@@ -141,7 +141,7 @@ describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
     expect(rounds.map(callsIn)).toMatchObject([both, both, []]);
     expect(new Set(ids).size).toBe(4);
     expect(textIn(rounds[2] ?? {})).toContain('57°F');
-    expect(stage.upstream.calls).toHaveLength(3);
+    expect(harness.upstream.calls).toHaveLength(3);
   });
 });
 
@@ -156,7 +156,7 @@ describe('reasoning', () => {
 
     await ask(model, [user, content, resultsOf(content, true)], config);
 
-    const [, second] = stage.upstream.calls;
+    const [, second] = harness.upstream.calls;
     const [, assistant] = items(member(second?.json(), 'messages'));
     expect(reasoningIn(content)).toBe('This is a straightforward greeting. Round 1.');
     expect(items(member(assistant, 'content'))[0]).toMatchObject({
@@ -195,7 +195,7 @@ describe.each(foreign)('%s', (model, dialect) => {
       config: { systemInstruction: 'Be brief.' },
     });
 
-    const body = stage.upstream.calls[0]?.json();
+    const body = harness.upstream.calls[0]?.json();
     const turn = items(member(body, 'messages')).at(-1);
     const image = model.startsWith('openai')
       ? { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }
@@ -289,7 +289,7 @@ describe.each(foreign)('%s', (model, dialect) => {
 
   it('is aborted upstream when the caller disconnects in the middle of a stream', async () => {
     const never = gate();
-    stage.upstream.enqueue(beginning(dialect, never.opened));
+    harness.upstream.enqueue(beginning(dialect, never.opened));
 
     const aborter = new AbortController();
     const config = { abortSignal: aborter.signal };
@@ -299,9 +299,9 @@ describe.each(foreign)('%s', (model, dialect) => {
     }
     aborter.abort();
 
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
     expect(await call.closed).toBe('aborted');
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'caller_left' });
   });
 });
 
@@ -310,21 +310,21 @@ describe('countTokens', () => {
     const count = await ai.models.countTokens({ model: 'anthropic/claude-opus-5', contents });
 
     expect(count.totalTokens).toBe(14);
-    expect(stage.upstream.calls[0]?.path).toBe('/v1/messages/count_tokens');
+    expect(harness.upstream.calls[0]?.path).toBe('/v1/messages/count_tokens');
   });
 
   it('is an estimate, and is marked as one, where the upstream has no count', async () => {
     const path = '/v1beta/models/openai/gpt-4.1:countTokens';
     const count = await ai.models.countTokens({ model: 'openai/gpt-4.1', contents });
-    const plain = await fetch(`${stage.origin}${path}`, {
+    const plain = await fetch(`${harness.origin}${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...vendorKey(stage.secrets.native) },
+      headers: { 'content-type': 'application/json', ...vendorKey(harness.secrets.native) },
       body: JSON.stringify({ contents: [user] }),
     });
 
     expect(count.totalTokens).toBeGreaterThan(0);
     expect(plain.headers.get('x-tollgate-estimated')).toBe('totalTokens');
-    expect(stage.upstream.calls).toHaveLength(0);
+    expect(harness.upstream.calls).toHaveLength(0);
   });
 });
 
@@ -343,7 +343,7 @@ describe('a loop that switches models half-way', () => {
       history.push(content, resultsOf(content, true));
     }
 
-    const [, second, third] = stage.upstream.calls.map(({ body }) => body.toString());
+    const [, second, third] = harness.upstream.calls.map(({ body }) => body.toString());
     expect(textIn(history.at(-2) ?? {})).toContain('57°F');
     expect(second).not.toContain('signature');
     expect(third).toContain('"type":"thinking"');

@@ -3,24 +3,24 @@
  */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NodeStage } from '../support/stage.ts';
-import { ended, refused } from '../support/translated-replies.ts';
-import { translatedStage } from '../support/translated-stage.ts';
+import type { MountedGateway } from '../support/mounted-gateway.ts';
 import { collect, hello } from '../testing/helpers.ts';
+import { ended, refused } from './provider-replies.ts';
+import { translatingGateway } from './translating-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 let openai: OpenAI;
 
 beforeEach(async () => {
-  stage = await translatedStage();
+  harness = await translatingGateway();
   openai = new OpenAI({
-    baseURL: `${stage.origin}/v1`,
-    apiKey: stage.secrets.chat,
+    baseURL: `${harness.origin}/v1`,
+    apiKey: harness.secrets.chat,
     maxRetries: 0,
   });
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 describe('an end', () => {
   it.each([
@@ -29,7 +29,7 @@ describe('an end', () => {
     ['anthropic', 'max_tokens', 'length'],
     ['anthropic', 'refusal', 'content_filter'],
   ] as const)('of %s with the reason %s is %s', async (dialect, reason, expected) => {
-    stage.upstream.enqueue(ended(dialect, reason));
+    harness.upstream.enqueue(ended(dialect, reason));
 
     const model = `${dialect}/demo-empty`;
     const reply = await openai.chat.completions.create({ model, messages: hello });
@@ -69,7 +69,7 @@ describe.each(['gemini', 'anthropic'] as const)('an error of %s', (dialect) => {
   });
 
   it('that is the caller’s mistake is a 400 with the provider’s message', async () => {
-    stage.upstream.enqueue(refused(dialect, 'No such tune.'));
+    harness.upstream.enqueue(refused(dialect, 'No such tune.'));
 
     const error = await failure(
       openai.chat.completions.create({ model: `${dialect}/demo-empty`, messages: hello }),
@@ -104,7 +104,7 @@ describe.each(['gemini', 'anthropic'] as const)('an error of %s', (dialect) => {
     });
 
     await expect(asked).rejects.toMatchObject({ status: 400, param: 'logit_bias' });
-    expect(stage.upstream.calls).toHaveLength(0);
+    expect(harness.upstream.calls).toHaveLength(0);
   });
 });
 

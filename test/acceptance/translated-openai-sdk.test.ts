@@ -6,24 +6,24 @@ import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import type { NodeStage } from '../support/stage.ts';
-import { beginning } from '../support/translated-replies.ts';
-import { translatedStage } from '../support/translated-stage.ts';
+import type { MountedGateway } from '../support/mounted-gateway.ts';
 import { collect, decodePng, hello, weatherTool } from '../testing/helpers.ts';
+import { beginning } from './provider-replies.ts';
+import { translatingGateway } from './translating-gateway.ts';
 
-let stage: NodeStage;
+let harness: MountedGateway;
 let openai: OpenAI;
 
 beforeEach(async () => {
-  stage = await translatedStage();
+  harness = await translatingGateway();
   openai = new OpenAI({
-    baseURL: `${stage.origin}/v1`,
-    apiKey: stage.secrets.chat,
+    baseURL: `${harness.origin}/v1`,
+    apiKey: harness.secrets.chat,
     maxRetries: 0,
   });
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
@@ -102,7 +102,7 @@ describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
     expect(calls).toMatchObject([both, both, []]);
     expect(new Set(ids).size).toBe(4);
     expect(rounds[2]?.content).toContain('57°F');
-    expect(stage.upstream.calls).toHaveLength(3);
+    expect(harness.upstream.calls).toHaveLength(3);
   });
 });
 
@@ -132,7 +132,7 @@ describe('reasoning', () => {
     expect(member(whole, 'reasoning_content')).toBe(streamed);
     expect(streamed).toMatch(/greeting/i);
     expect(sealsMade).toHaveLength(1);
-    expect(sealsIn(stage.upstream.calls[2]?.json())).toEqual(sealsMade);
+    expect(sealsIn(harness.upstream.calls[2]?.json())).toEqual(sealsMade);
   });
 });
 
@@ -198,7 +198,7 @@ describe.each(foreign)('%s', (model, dialect) => {
       ],
     });
 
-    const [call] = stage.upstream.calls;
+    const [call] = harness.upstream.calls;
     const image = model.startsWith('gemini')
       ? { inlineData: { mimeType: 'image/png', data } }
       : { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
@@ -265,16 +265,16 @@ describe.each(foreign)('%s', (model, dialect) => {
 
   it('is aborted upstream when the caller breaks out of a stream', async () => {
     const never = gate();
-    stage.upstream.enqueue(beginning(dialect, never.opened));
+    harness.upstream.enqueue(beginning(dialect, never.opened));
 
     const stream = await openai.chat.completions.create({ model, messages: hello, stream: true });
     for await (const chunk of stream) {
       if (chunk.choices[0]?.delta.content === 'one') break;
     }
 
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
     expect(await call.closed).toBe('aborted');
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'caller_left' });
   });
 });
 
@@ -298,7 +298,7 @@ describe('a loop that switches models half-way', () => {
       messages.push(message, ...resultsOf(message));
     }
 
-    const [, second, third] = stage.upstream.calls.map((call) => call.json());
+    const [, second, third] = harness.upstream.calls.map((call) => call.json());
     expect(messages.at(-1)?.content).toContain('57°F');
     expect(JSON.stringify(second)).not.toContain('straightforward greeting');
     expect(JSON.stringify(third)).toContain('"type":"thinking"');
@@ -308,7 +308,7 @@ describe('a loop that switches models half-way', () => {
 
 describe('images.generate over Gemini', () => {
   it('decodes to a PNG of the requested size', async () => {
-    const images = new OpenAI({ baseURL: `${stage.origin}/v1`, apiKey: stage.secrets.image });
+    const images = new OpenAI({ baseURL: `${harness.origin}/v1`, apiKey: harness.secrets.image });
 
     const reply = await images.images.generate({
       model: 'gemini/gemini-3-pro-image',

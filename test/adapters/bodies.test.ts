@@ -9,18 +9,23 @@ import { expressAdapter, expressErrorHandler } from 'tollgate/express';
 import { koaAdapter } from 'tollgate/koa';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { chatBody } from '../support/bodies.ts';
+import {
+  bearer,
+  type UnmountedGateway,
+  unmountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
-import { bearer, type Stage, stage as setStage, vendorKey } from '../support/stage.ts';
 import { express4, Koa2 } from './mounts.ts';
 
-let stage: Stage;
+let harness: UnmountedGateway;
 
 beforeEach(async () => {
-  stage = await setStage();
+  harness = await unmountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const emptied = { error: { type: 'server_error', param: null, code: null } };
 
@@ -31,7 +36,7 @@ describe.each([
   it('a consumed body gets an immediate 500, an event and one warning', async () => {
     const app = express();
     app.use((req, _res, next) => void req.resume().once('end', () => next()));
-    app.use(expressAdapter(stage.gateway));
+    app.use(expressAdapter(harness.gateway));
 
     await expectGone(await serving(app));
   });
@@ -41,16 +46,16 @@ describe.each([
     ['express.text()', () => express.text({ type: '*/*' })],
   ])('%s before the gateway keeps every byte', async (_parser, parser) => {
     const app = express();
-    app.use(parser(), expressAdapter(stage.gateway));
+    app.use(parser(), expressAdapter(harness.gateway));
     const body = '{ "contents":[{"parts":[{"text":"a\\/b é"}]}], "n":12345678901234567890 }';
 
     const response = await fetch(
       `${await serving(app)}/v1beta/models/native-1:generateContent`,
-      post(body, vendorKey(stage.secrets.native)),
+      post(body, vendorKey(harness.secrets.native)),
     );
 
     expect(response.status).toBe(200);
-    expect(stage.upstream.calls[0]?.body.toString()).toBe(body);
+    expect(harness.upstream.calls[0]?.body.toString()).toBe(body);
   });
 
   it.each([
@@ -58,8 +63,8 @@ describe.each([
     ['malformed JSON', '{"model":', 400],
   ])('a parser’s refusal of %s has the caller’s error format', async (_case, body, status) => {
     const app = express();
-    app.use(express.json({ limit: 100 }), expressAdapter(stage.gateway));
-    app.use(expressErrorHandler(stage.gateway));
+    app.use(express.json({ limit: 100 }), expressAdapter(harness.gateway));
+    app.use(expressErrorHandler(harness.gateway));
     const origin = await serving(app);
 
     const chat = await fetch(`${origin}/v1/chat/completions`, post(body));
@@ -85,8 +90,8 @@ describe.each([
     };
     app.use(express.json({ verify: refuse }));
     app.use(express.urlencoded({ extended: true, parameterLimit: 1 }), express.text());
-    app.use(expressAdapter(stage.gateway), expressErrorHandler(stage.gateway));
-    const init = post(body, { ...bearer(stage.secrets.chat), ...headers });
+    app.use(expressAdapter(harness.gateway), expressErrorHandler(harness.gateway));
+    const init = post(body, { ...bearer(harness.secrets.chat), ...headers });
 
     const response = await fetch(`${await serving(app)}/v1/chat/completions`, init);
 
@@ -107,8 +112,8 @@ describe.each([
     ['broken', 'host'],
   ])('an error %o before the gateway ends in %s', async (error, expected) => {
     const app = express();
-    app.use((_req, _res, next) => next(error), expressAdapter(stage.gateway));
-    app.use(expressErrorHandler(stage.gateway));
+    app.use((_req, _res, next) => next(error), expressAdapter(harness.gateway));
+    app.use(expressErrorHandler(harness.gateway));
     const host: express5.ErrorRequestHandler = (passed, _req, res, _next) => {
       res.status(418).send(passed === error ? 'host' : 'another');
     };
@@ -136,7 +141,7 @@ describe.each([
       await once(ctx.req, 'end');
       await next();
     });
-    app.use(koaAdapter(stage.gateway));
+    app.use(koaAdapter(harness.gateway));
 
     await expectGone(await serving(app.callback()));
   });
@@ -145,18 +150,18 @@ describe.each([
 describe.each<readonly [string, () => RequestListener]>([
   [
     'express.json() in Express 4',
-    () => express4().use(express4.json({ limit: '10mb' }), expressAdapter(stage.gateway)),
+    () => express4().use(express4.json({ limit: '10mb' }), expressAdapter(harness.gateway)),
   ],
   [
     'express.json() in Express 5',
-    () => express5().use(express5.json({ limit: '10mb' }), expressAdapter(stage.gateway)),
+    () => express5().use(express5.json({ limit: '10mb' }), expressAdapter(harness.gateway)),
   ],
   [
     'koa-body',
     () =>
       new Koa3()
         .use(koaBody({ jsonLimit: '10mb' }))
-        .use(koaAdapter(stage.gateway))
+        .use(koaAdapter(harness.gateway))
         .callback(),
   ],
 ])('behind %s', (_name, listener) => {
@@ -170,7 +175,7 @@ describe.each<readonly [string, () => RequestListener]>([
 
     expect(response.status).toBe(400);
     expect(await response.text()).toMatch(/nested deeper than 64 levels/);
-    expect(stage.events).toEqual([]);
+    expect(harness.events).toEqual([]);
     const codes = (await takeWarnings()).map((warning) => Reflect.get(warning, 'code'));
     expect(codes).toEqual(['TOLLGATE_BODY_REWRITTEN']);
   });
@@ -183,7 +188,7 @@ async function expectGone(origin: string): Promise<void> {
 
   expect([first.status, second.status]).toEqual([500, 500]);
   expect(await first.json()).toMatchObject(emptied);
-  expect(stage.events).toMatchObject([{ type: 'body_consumed' }, { type: 'body_consumed' }]);
+  expect(harness.events).toMatchObject([{ type: 'body_consumed' }, { type: 'body_consumed' }]);
   expect((await takeWarnings()).map((warning) => Reflect.get(warning, 'code'))).toEqual([
     'TOLLGATE_BODY_CONSUMED',
   ]);
@@ -191,7 +196,7 @@ async function expectGone(origin: string): Promise<void> {
 
 function post(
   body: string,
-  key: Readonly<Record<string, string>> = bearer(stage.secrets.chat),
+  key: Readonly<Record<string, string>> = bearer(harness.secrets.chat),
 ): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json', ...key }, body };
 }

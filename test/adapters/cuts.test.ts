@@ -13,20 +13,20 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import type { GatewayHandler } from '../../src/http.ts';
 import { type Gate, gate } from '../../src/testing/providers/scripts.ts';
 import { chatBody } from '../support/bodies.ts';
+import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { listening } from '../support/servers.ts';
-import { bearer, type Stage, stage as setStage } from '../support/stage.ts';
-import { request } from '../support/wire.ts';
 import { Koa2, type Mount, mounts } from './mounts.ts';
 
 const large = 2_000_000;
-let stage: Stage;
+let harness: UnmountedGateway;
 let cut: Gate;
 
 beforeEach(async () => {
-  stage = await setStage();
+  harness = await unmountedGateway();
   cut = gate();
-  stage.upstream.enqueue({
+  harness.upstream.enqueue({
     headers: { 'content-type': 'application/json' },
     chunks: ['{"choices":[{"index":0,"message":{"content":"', 'A'.repeat(large), cut.opened],
     ending: 'reset',
@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await stage.close();
+  await harness.close();
   await takeWarnings();
 });
 
@@ -44,7 +44,7 @@ describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof c
   ['Koa 3', (gateway) => new Koa3().use(koaAdapter(gateway)).callback()],
 ])('over HTTP/2, %s', (_name, listener) => {
   it('a reply that is cut is an error to its caller', async () => {
-    const server = createHttp2(listener(stage.gateway));
+    const server = createHttp2(listener(harness.gateway));
     const session = connectHttp2(await listening(server));
     onTestFinished(async () => {
       session.destroy();
@@ -55,7 +55,7 @@ describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof c
       ':method': 'POST',
       ':path': '/v1/chat/completions',
       'content-type': 'application/json',
-      ...bearer(stage.secrets.chat),
+      ...bearer(harness.secrets.chat),
     });
     stream.end(JSON.stringify(chatBody));
     const [head] = await once(stream, 'response');
@@ -64,17 +64,17 @@ describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof c
     await expect(buffer(stream)).rejects.toMatchObject({ code: 'ERR_HTTP2_STREAM_ERROR' });
 
     expect(head[':status']).toBe(200);
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'broken' });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'broken' });
   });
 });
 
 describe.each(mounts)('to a caller of HTTP/1.0, $name', (mount: Mount) => {
   it('a reply that is cut ends with a reset', async () => {
-    const host = await mount.start(stage.gateway);
+    const host = await mount.start(harness.gateway);
     onTestFinished(() => host.close());
-    const asked = request(
+    const asked = rawRequest(
       `POST ${host.base}/v1/chat/completions`,
-      { ...bearer(stage.secrets.chat), 'content-type': 'application/json' },
+      { ...bearer(harness.secrets.chat), 'content-type': 'application/json' },
       JSON.stringify(chatBody),
     );
 

@@ -14,10 +14,10 @@ import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
+import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
+import { connectRaw, rawRequest } from '../support/raw-http.ts';
 import { closed, listening } from '../support/servers.ts';
-import { bearer, type Stage, stage as setStage } from '../support/stage.ts';
-import { dial, request } from '../support/wire.ts';
 import { Koa2, type Mount, mounts } from './mounts.ts';
 
 const bodyBytes = 40 * 1024 * 1024;
@@ -30,7 +30,7 @@ afterEach(async () => {
 /** Refusals before the body, each with the set-up that causes it. */
 const refusals: readonly {
   readonly status: number;
-  readonly headers: (stage: Stage) => Readonly<Record<string, string>>;
+  readonly headers: (harness: UnmountedGateway) => Readonly<Record<string, string>>;
   readonly path?: string;
 }[] = [
   { status: 401, headers: () => bearer('wrong') },
@@ -44,16 +44,16 @@ const direct = mounts.filter(({ name }) => /^node:http$|at the root|behind/.test
 
 describe.each(direct)('$name', (mount: Mount) => {
   it('a refusal arrives at a caller that sends 40 MB before it reads', async () => {
-    const stage = await staged();
-    const host = await mount.start(stage.gateway);
+    const harness = await staged();
+    const host = await mount.start(harness.gateway);
     onTestFinished(() => host.close());
 
     for (const { status, headers, path = '/v1/chat/completions' } of refusals) {
       if (status === 404 && mount.hostAnswers) continue;
-      const head = request(`POST ${host.base}${path}`, {
+      const head = rawRequest(`POST ${host.base}${path}`, {
         'content-type': 'application/json',
         'content-length': String(bodyBytes),
-        ...headers(stage),
+        ...headers(harness),
       });
       const { answer, error } = await sendingFirst(host.origin, head);
 
@@ -69,15 +69,15 @@ describe.each(direct)('$name', (mount: Mount) => {
 
 describe('over HTTP/1.1', () => {
   it('a draining gateway’s 503 and a chunked body’s 413 arrive', async () => {
-    const stage = await staged();
-    const origin = await served(stage.gateway);
-    const chunked = request('POST /v1/chat/completions', {
-      ...bearer(stage.secrets.chat),
+    const harness = await staged();
+    const origin = await served(harness.gateway);
+    const chunked = rawRequest('POST /v1/chat/completions', {
+      ...bearer(harness.secrets.chat),
       'transfer-encoding': 'chunked',
     });
 
     const large = await sendingFirst(origin, chunked, chunk);
-    await stage.gateway.close();
+    await harness.gateway.close();
     const draining = await sendingFirst(origin, chunked, chunk);
 
     expect([large.error, draining.error]).toEqual([undefined, undefined]);
@@ -86,14 +86,16 @@ describe('over HTTP/1.1', () => {
   });
 
   it('the connection is reusable after a 401 whose body was discarded', async () => {
-    const stage = await staged();
-    const wire = await dial(await served(stage.gateway));
+    const harness = await staged();
+    const wire = await connectRaw(await served(harness.gateway));
     wire.write(
-      request('POST /v1/chat/completions', { ...bearer('wrong'), 'content-length': '1000' }),
+      rawRequest('POST /v1/chat/completions', { ...bearer('wrong'), 'content-length': '1000' }),
     );
     await wire.until('"error"');
     wire.write(Buffer.alloc(1000, ' '));
-    wire.write(request('GET /v1/models', { ...bearer(stage.secrets.chat), connection: 'close' }));
+    wire.write(
+      rawRequest('GET /v1/models', { ...bearer(harness.secrets.chat), connection: 'close' }),
+    );
 
     const answers = await wire.rest;
 
@@ -101,17 +103,17 @@ describe('over HTTP/1.1', () => {
   });
 
   it('a request after the last reply of a connection does not run', async () => {
-    const stage = await staged();
-    const wire = await dial(await served(stage.gateway));
+    const harness = await staged();
+    const wire = await connectRaw(await served(harness.gateway));
     wire.write(
-      request('POST /v1/images/generations', {
-        ...bearer(stage.secrets.image),
+      rawRequest('POST /v1/images/generations', {
+        ...bearer(harness.secrets.image),
         'content-length': String(2 * 1024 * 1024),
       }),
     );
     await wire.until('body_too_large');
     wire.write(Buffer.alloc(2 * 1024 * 1024, ' '));
-    wire.write(request('GET /v1/models', bearer(stage.secrets.chat)));
+    wire.write(rawRequest('GET /v1/models', bearer(harness.secrets.chat)));
     wire.end();
 
     const answers = await wire.rest;
@@ -120,13 +122,13 @@ describe('over HTTP/1.1', () => {
   });
 
   it('the write side is closed, so that a caller that waits for the end gets it', async () => {
-    const stage = await staged();
-    const { hostname, port } = new URL(await served(stage.gateway));
+    const harness = await staged();
+    const { hostname, port } = new URL(await served(harness.gateway));
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     onTestFinished(() => void socket.destroy());
     socket.write(
-      request('POST /v1/chat/completions', {
-        ...bearer(stage.secrets.chat),
+      rawRequest('POST /v1/chat/completions', {
+        ...bearer(harness.secrets.chat),
         'content-length': String(bodyBytes),
       }),
     );
@@ -135,10 +137,10 @@ describe('over HTTP/1.1', () => {
   });
 
   it('a refusal of a request that expects 100 Continue arrives', async () => {
-    const stage = await staged();
-    const wire = await dial(await served(stage.gateway));
+    const harness = await staged();
+    const wire = await connectRaw(await served(harness.gateway));
     wire.write(
-      request('POST /v1/chat/completions', {
+      rawRequest('POST /v1/chat/completions', {
         ...bearer('wrong'),
         'content-length': '1000',
         expect: '100-continue',
@@ -158,8 +160,8 @@ describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof c
   ['Koa 3', (gateway) => new Koa3().use(koaAdapter(gateway)).callback()],
 ])('over HTTP/2, %s', (_name, listener) => {
   it('a refusal arrives at a caller that sends 40 MB before it reads', async () => {
-    const stage = await staged();
-    const server = createHttp2(listener(stage.gateway));
+    const harness = await staged();
+    const server = createHttp2(listener(harness.gateway));
     const session = connectHttp2(await listening(server));
     onTestFinished(async () => {
       session.destroy();
@@ -169,7 +171,7 @@ describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof c
 
     for (const [status, secret] of [
       [401, 'wrong'],
-      [413, stage.secrets.chat],
+      [413, harness.secrets.chat],
     ] as const) {
       const stream = session.request({
         ':method': 'POST',
@@ -189,10 +191,10 @@ describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof c
   }, 30_000);
 });
 
-async function staged(): Promise<Stage> {
-  const stage = await setStage();
-  onTestFinished(() => stage.close());
-  return stage;
+async function staged(): Promise<UnmountedGateway> {
+  const harness = await unmountedGateway();
+  onTestFinished(() => harness.close());
+  return harness;
 }
 
 async function served(gateway: GatewayHandler): Promise<string> {

@@ -9,17 +9,17 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import type { GatewayHandler } from '../../src/http.ts';
 import { gate, hang, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody } from '../support/bodies.ts';
+import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
+import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
 import { closed, listening } from '../support/servers.ts';
-import { bearer, type Stage, stage as setStage } from '../support/stage.ts';
-import { exchange, request } from '../support/wire.ts';
 
-let stage: Stage;
+let harness: UnmountedGateway;
 
 beforeEach(async () => {
-  stage = await setStage();
+  harness = await unmountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 /** The host's handling of each response, before the gateway sees the request. */
 type Meddle = (response: Parameters<RequestListener>[1]) => void;
@@ -63,29 +63,29 @@ const hosts: readonly (readonly [
 
 describe.each(hosts)('%s with a host that answers by itself', (_name, listener) => {
   it('while the call waits, ends the upstream call', async () => {
-    stage.upstream.enqueue(hang());
-    const called = stage.upstream.nextCall();
+    harness.upstream.enqueue(hang());
+    const called = harness.upstream.nextCall();
 
     const answer = await answered(
-      listener(stage.gateway, (response) => {
+      listener(harness.gateway, (response) => {
         void called.then(() => response.writeHead(503).end('timeout'));
       }),
     );
 
     expect(answer).toMatch(/^HTTP\/1\.1 503 .*timeout/s);
     expect(await (await called).closed).toBe('aborted');
-    expect(await stage.nextRecord()).toMatchObject({ status: 499, reason: 'caller_left' });
-    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+    expect(await harness.nextRecord()).toMatchObject({ status: 499, reason: 'caller_left' });
+    expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
   });
 
   it('before the gateway is asked buys nothing', async () => {
     const answer = await answered(
-      listener(stage.gateway, (response) => response.writeHead(503).end('closed')),
+      listener(harness.gateway, (response) => response.writeHead(503).end('closed')),
     );
 
     expect(answer).toMatch(/^HTTP\/1\.1 503 .*closed/s);
-    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
-    expect(stage.upstream.calls).toEqual([]);
+    expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+    expect(harness.upstream.calls).toEqual([]);
   });
 });
 
@@ -96,10 +96,10 @@ describe.each(hosts.slice(0, 2))('%s that wraps the response', (_name, listener)
   ] as const)('ends the call and the reply where its %s throws mid-stream', async (name) => {
     const held = gate();
     const event = { choices: [{ index: 0, delta: { content: 'one' } }] };
-    stage.upstream.enqueue(sse([event, held.opened, event, '[DONE]']));
-    const called = stage.upstream.nextCall();
+    harness.upstream.enqueue(sse([event, held.opened, event, '[DONE]']));
+    const called = harness.upstream.nextCall();
     const answer = answered(
-      listener(stage.gateway, (response) => {
+      listener(harness.gateway, (response) => {
         const { write } = response;
         response.write = (chunk: Uint8Array) => {
           response.write = write;
@@ -113,8 +113,8 @@ describe.each(hosts.slice(0, 2))('%s that wraps the response', (_name, listener)
     await called;
 
     expect(await answer).not.toMatch(/\[DONE\].*\r\n0\r\n/s);
-    expect((await stage.nextRecord()).chargeNanos).toBeGreaterThan(0n);
-    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+    expect((await harness.nextRecord()).chargeNanos).toBeGreaterThan(0n);
+    expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
   });
 });
 
@@ -125,12 +125,12 @@ function throwing(): never {
 async function answered(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   onTestFinished(() => closed(server));
-  return exchange(
+  return exchangeRaw(
     await listening(server),
-    request(
+    rawRequest(
       'POST /v1/chat/completions',
       {
-        ...bearer(stage.secrets.chat),
+        ...bearer(harness.secrets.chat),
         'content-type': 'application/json',
         connection: 'close',
       },

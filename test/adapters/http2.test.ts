@@ -12,16 +12,16 @@ import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { listening } from '../support/servers.ts';
-import { type Stage, stage as setStage } from '../support/stage.ts';
 
-let stage: Stage;
+let harness: UnmountedGateway;
 
 beforeEach(async () => {
-  stage = await setStage();
+  harness = await unmountedGateway();
 });
 
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 describe('HTTP/2', () => {
   it('answers whole and streamed, and refuses without an invalid header', async () => {
@@ -43,7 +43,7 @@ describe('HTTP/2', () => {
   });
 
   it('ends the upstream call when its caller cancels mid-stream', async () => {
-    stage.upstream.enqueue({
+    harness.upstream.enqueue({
       ...sse([{ choices: [{ index: 0, delta: { content: 'one' } }] }]),
       ending: 'hang',
     });
@@ -51,12 +51,12 @@ describe('HTTP/2', () => {
     const stream = session.request(headersFor('/v1/chat/completions'));
     stream.end(JSON.stringify({ ...chatBody, stream: true }));
     await once(stream, 'data');
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
 
     stream.close();
 
     expect(await call.closed).toBe('aborted');
-    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+    expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
   });
 });
 
@@ -83,12 +83,12 @@ it.each([
     session.destroy();
   }
 
-  expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
-  expect(stage.events).toEqual([]);
+  expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+  expect(harness.events).toEqual([]);
 });
 
 async function http2(): Promise<ClientHttp2Session> {
-  const server = createServer(nodeAdapter(stage.gateway));
+  const server = createServer(nodeAdapter(harness.gateway));
   const session = connect(await listening(server));
   onTestFinished(async () => {
     session.destroy();
@@ -103,8 +103,8 @@ function headersFor(path: string): Readonly<Record<string, string>> {
     ':method': 'POST',
     ':path': path,
     'content-type': 'application/json',
-    authorization: `Bearer ${stage.secrets[path.includes('images') ? 'image' : 'chat']}`,
-    'x-vendor-api-key': stage.secrets.native,
+    authorization: `Bearer ${harness.secrets[path.includes('images') ? 'image' : 'chat']}`,
+    'x-vendor-api-key': harness.secrets.native,
   };
 }
 

@@ -2,33 +2,33 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, hang, type Piece, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody } from '../support/bodies.ts';
+import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
-import { bearer, type Stage, stage as setStage } from '../support/stage.ts';
-import { dial, exchange, request, type Wire } from '../support/wire.ts';
+import { connectRaw, exchangeRaw, type RawConnection, rawRequest } from '../support/raw-http.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 const free = { heldNanos: 0n, inFlight: 0 };
 
 describe.each(mounts)('$name', (mount: Mount) => {
-  let stage: Stage;
+  let harness: UnmountedGateway;
   let host: RunningMount;
 
   beforeEach(async () => {
-    stage = await setStage();
-    host = await mount.start(stage.gateway);
+    harness = await unmountedGateway();
+    host = await mount.start(harness.gateway);
   });
 
   afterEach(async () => {
     await host.close();
-    await stage.close();
+    await harness.close();
     await takeWarnings();
   });
 
   it('a caller that disconnects while it sends its body leaves no state', async () => {
-    const wire = await dial(host.origin);
+    const wire = await connectRaw(host.origin);
     wire.write(
-      request(`POST ${host.base}/v1/chat/completions`, {
-        ...bearer(stage.secrets.chat),
+      rawRequest(`POST ${host.base}/v1/chat/completions`, {
+        ...bearer(harness.secrets.chat),
         'content-type': 'application/json',
         'content-length': '1000',
         expect: '100-continue',
@@ -40,56 +40,56 @@ describe.each(mounts)('$name', (mount: Mount) => {
     wire.destroy();
     await wire.rest;
 
-    expect(await stage.drained()).toEqual(free);
-    expect(stage.upstream.calls).toEqual([]);
-    expect(stage.usage.records).toEqual([]);
+    expect(await harness.drained()).toEqual(free);
+    expect(harness.upstream.calls).toEqual([]);
+    expect(harness.usage.records).toEqual([]);
   });
 
   it('a caller that disconnects before the reply ends the upstream call', async () => {
-    stage.upstream.enqueue(hang());
+    harness.upstream.enqueue(hang());
     const wire = await calling({ stream: true });
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
 
     wire.destroy();
 
     expect(await call.closed).toBe('aborted');
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
     expect(record).toMatchObject({ status: 499, basis: 'estimate' });
     expect(record.chargeNanos).toBeGreaterThan(0n);
-    expect(await stage.drained()).toEqual(free);
+    expect(await harness.drained()).toEqual(free);
     expect(host.reported).toEqual([]);
   });
 
   it('a caller that disconnects mid-stream ends the upstream call, and pays so far', async () => {
     const left = gate();
-    stage.upstream.enqueue({ ...sse([]), chunks: endless(left.opened) });
+    harness.upstream.enqueue({ ...sse([]), chunks: endless(left.opened) });
     const wire = await calling({ stream: true });
     await wire.until('"one"');
-    const call = await stage.upstream.nextCall();
+    const call = await harness.upstream.nextCall();
 
     wire.destroy();
     left.open();
 
     expect(await call.closed).toBe('aborted');
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
     expect(record).toMatchObject({ status: 499, outcome: 'caller_left', basis: 'counted' });
     expect(record.chargeNanos).toBeGreaterThan(0n);
-    expect(await stage.drained()).toEqual(free);
+    expect(await harness.drained()).toEqual(free);
     expect(host.reported).toEqual([]);
   });
 
   it('an upstream that cuts a large reply cuts the caller’s connection', async () => {
-    stage.upstream.enqueue({
+    harness.upstream.enqueue({
       headers: { 'content-type': 'application/json' },
       chunks: ['{"data":[{"b64_json":"', 'A'.repeat(200_000)],
       ending: 'reset',
     });
 
-    const answer = await exchange(
+    const answer = await exchangeRaw(
       host.origin,
-      request(
+      rawRequest(
         `POST ${host.base}/v1/images/generations`,
-        { ...bearer(stage.secrets.image), 'content-type': 'application/json' },
+        { ...bearer(harness.secrets.image), 'content-type': 'application/json' },
         JSON.stringify(imageBody),
       ),
     );
@@ -97,7 +97,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
     expect(answer).toMatch(/transfer-encoding: chunked/i);
     expect(answer).not.toMatch(/\r\n0\r\n/);
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'unknown' });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'unknown' });
   });
 
   it('an upstream that cuts a stream leaves the connection usable', async () => {
@@ -112,16 +112,16 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(host.reported).toEqual([]);
   });
 
-  async function calling(change: object): Promise<Wire> {
-    const wire = await dial(host.origin);
+  async function calling(change: object): Promise<RawConnection> {
+    const wire = await connectRaw(host.origin);
     wire.write(chatRequest(change));
     return wire;
   }
 
   function chatRequest(change: object, headers: Record<string, string> = {}): string {
-    return request(
+    return rawRequest(
       `POST ${host.base}/v1/chat/completions`,
-      { ...bearer(stage.secrets.chat), 'content-type': 'application/json', ...headers },
+      { ...bearer(harness.secrets.chat), 'content-type': 'application/json', ...headers },
       JSON.stringify({ ...chatBody, ...change }),
     );
   }

@@ -6,8 +6,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Lingering, type LingerLimits, lingering } from '../../adapters/linger.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { connectRaw, type RawConnection, rawRequest } from '../support/raw-http.ts';
 import { closed, listening } from '../support/servers.ts';
-import { dial, request, type Wire } from '../support/wire.ts';
 
 describe.each([
   ['that closes', { connection: 'close' }],
@@ -80,8 +80,8 @@ it('above the maximum number of connections, a reply with close closes immediate
 
 it('nothing is discarded if the body has been received', async () => {
   const host = await hosting();
-  const wire = await dial(host.origin);
-  wire.write(request('POST /', { connection: 'close' }, 'body'));
+  const wire = await connectRaw(host.origin);
+  wire.write(rawRequest('POST /', { connection: 'close' }, 'body'));
 
   expect(await wire.rest).toMatch(/refused$/);
   expect(host.lingering.size()).toBe(0);
@@ -94,7 +94,7 @@ interface Hosting {
   /** Sends a head without its body; resolves when the refusal has been received completely. */
   refused(
     headers: Readonly<Record<string, string>>,
-  ): Promise<{ readonly wire: Wire; readonly socket: Socket }>;
+  ): Promise<{ readonly wire: RawConnection; readonly socket: Socket }>;
 }
 
 async function hosting(limits: Partial<LingerLimits> = {}): Promise<Hosting> {
@@ -119,8 +119,11 @@ async function hosting(limits: Partial<LingerLimits> = {}): Promise<Hosting> {
     clock,
     refused: async (headers) => {
       const before = finished;
-      const [[socket], wire] = await Promise.all([once(server, 'connection'), dial(origin, half)]);
-      wire.write(request('POST /', { 'content-length': '9000000', ...headers }));
+      const [[socket], wire] = await Promise.all([
+        once(server, 'connection'),
+        connectRaw(origin, half),
+      ]);
+      wire.write(rawRequest('POST /', { 'content-length': '9000000', ...headers }));
       await wire.until('refused');
       await until(() => finished > before);
       return { wire, socket };

@@ -4,26 +4,31 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import {
+  bearer,
+  type UnmountedGateway,
+  unmountedGateway,
+  vendorKey,
+} from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
-import { bearer, type Stage, stage as setStage, vendorKey } from '../support/stage.ts';
-import { exchange, request } from '../support/wire.ts';
+import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
 import { decodePng } from '../testing/helpers.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
 
 describe.each(mounts)('$name', (mount: Mount) => {
-  let stage: Stage;
+  let harness: UnmountedGateway;
   let host: RunningMount;
 
   beforeEach(async () => {
-    stage = await setStage();
-    host = await mount.start(stage.gateway);
+    harness = await unmountedGateway();
+    host = await mount.start(harness.gateway);
   });
 
   afterEach(async () => {
     await host.close();
-    await stage.close();
+    await harness.close();
     if (mount.body === 'json') await takeWarnings();
     expect(host.reported).toEqual([]);
   });
@@ -40,7 +45,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
 
   it('streams each event before the next one exists', async () => {
     const [second, third] = [gate(), gate()];
-    stage.upstream.enqueue(
+    harness.upstream.enqueue(
       sse([delta('one'), second.opened, delta('two'), third.opened, delta('three'), '[DONE]']),
     );
     const response = await chat({ ...chatBody, stream: true });
@@ -75,10 +80,12 @@ describe.each(mounts)('$name', (mount: Mount) => {
   });
 
   it('lists models for both prefixes, and to HEAD without a body', async () => {
-    const headers = bearer(stage.secrets.chat);
+    const headers = bearer(harness.secrets.chat);
     const openai = await fetch(url('/v1/models'), { headers });
     const head = await fetch(url('/v1/models'), { method: 'HEAD', headers });
-    const gemini = await fetch(url('/v1beta/models'), { headers: vendorKey(stage.secrets.native) });
+    const gemini = await fetch(url('/v1beta/models'), {
+      headers: vendorKey(harness.secrets.native),
+    });
 
     expect(await openai.json()).toMatchObject({ object: 'list' });
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -111,14 +118,14 @@ describe.each(mounts)('$name', (mount: Mount) => {
     const response = await native('native-1:generateContent', body);
 
     expect(response.status).toBe(200);
-    expect(stage.upstream.calls[0]?.body.equals(Buffer.from(body))).toBe(true);
+    expect(harness.upstream.calls[0]?.body.equals(Buffer.from(body))).toBe(true);
   });
 
   it.runIf(mount.body === 'json')('sends what the parser left, and warns once', async () => {
     await chat({ ...chatBody, model: 'both-1' });
     await chat({ ...chatBody, model: 'both-1' });
 
-    expect(stage.upstream.calls[0]?.json()).toEqual({ ...chatBody, model: 'both-1' });
+    expect(harness.upstream.calls[0]?.json()).toEqual({ ...chatBody, model: 'both-1' });
     expect((await takeWarnings()).map((warning) => Reflect.get(warning, 'code'))).toEqual([
       'TOLLGATE_BODY_REWRITTEN',
     ]);
@@ -143,12 +150,12 @@ describe.each(mounts)('$name', (mount: Mount) => {
   it('keeps the connection for the next request after an error', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const refused = await send(agent, {}, chatBody);
-    const wrong = await send(agent, bearer(stage.secrets.chat), { model: 'chat-1' });
-    const failed = await send(agent, bearer(stage.secrets.chat), {
+    const wrong = await send(agent, bearer(harness.secrets.chat), { model: 'chat-1' });
+    const failed = await send(agent, bearer(harness.secrets.chat), {
       ...chatBody,
       model: 'demo-500',
     });
-    const right = await send(agent, bearer(stage.secrets.chat), chatBody);
+    const right = await send(agent, bearer(harness.secrets.chat), chatBody);
     agent.destroy();
 
     expect([refused, wrong, failed, right]).toEqual([
@@ -162,10 +169,10 @@ describe.each(mounts)('$name', (mount: Mount) => {
   it('answers pipelined requests in order', async () => {
     const ids = ['pipelined-1', 'pipelined-2', 'pipelined-3'];
     const lines = ids.map((id, index) =>
-      request(
+      rawRequest(
         `POST ${host.base}/v1/chat/completions`,
         {
-          ...bearer(stage.secrets.chat),
+          ...bearer(harness.secrets.chat),
           'content-type': 'application/json',
           'x-request-id': id,
           ...(index === ids.length - 1 ? { connection: 'close' } : {}),
@@ -174,7 +181,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
       ),
     );
 
-    const answers = await exchange(host.origin, lines.join(''));
+    const answers = await exchangeRaw(host.origin, lines.join(''));
 
     expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
     expect([...answers.matchAll(/x-request-id: (\S+)/gi)].map(([, id]) => id)).toEqual(ids);
@@ -203,15 +210,15 @@ describe.each(mounts)('$name', (mount: Mount) => {
   }
 
   function chat(body: object): Promise<Response> {
-    return post('/v1/chat/completions', body, bearer(stage.secrets.chat));
+    return post('/v1/chat/completions', body, bearer(harness.secrets.chat));
   }
 
   function image(body: object): Promise<Response> {
-    return post('/v1/images/generations', body, bearer(stage.secrets.image));
+    return post('/v1/images/generations', body, bearer(harness.secrets.image));
   }
 
   function native(target: string, body: object | string = nativeBody): Promise<Response> {
-    return post(`/v1beta/models/${target}`, body, vendorKey(stage.secrets.native));
+    return post(`/v1beta/models/${target}`, body, vendorKey(harness.secrets.native));
   }
 
   async function send(agent: Agent, key: Record<string, string>, body: object) {
@@ -232,14 +239,14 @@ describe.each(mounts)('$name', (mount: Mount) => {
 
 describe.each(mounts.filter(({ name }) => name.includes('helmet')))('$name', (mount: Mount) => {
   it('keeps the headers of the host in addition to its own', async () => {
-    const stage = await setStage();
-    const host = await mount.start(stage.gateway);
+    const harness = await unmountedGateway();
+    const host = await mount.start(harness.gateway);
 
     const { headers } = await fetch(`${host.origin}/v1/models`, {
-      headers: bearer(stage.secrets.chat),
+      headers: bearer(harness.secrets.chat),
     });
     await host.close();
-    await stage.close();
+    await harness.close();
 
     expect(headers.get('content-security-policy')).toContain("default-src 'self'");
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');

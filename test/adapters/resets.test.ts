@@ -11,8 +11,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { closed, listening } from '../support/servers.ts';
-import { request } from '../support/wire.ts';
 import { Koa2 } from './mounts.ts';
 
 /** More than fits into the buffers of two sockets. */
@@ -132,7 +132,7 @@ async function calling(
   const [served] = await once(server, 'connection');
   // Not `once`, which would reject with the error that these tests provoke.
   const gone = new Promise((resolve) => served.once('close', resolve));
-  caller.write(request(`POST ${path}`, headers, '{}'));
+  caller.write(rawRequest(`POST ${path}`, headers, '{}'));
 
   const end = async (cut: () => void): Promise<void> => {
     cut();

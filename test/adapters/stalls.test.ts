@@ -5,10 +5,10 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { chatBody } from '../support/bodies.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { bearer, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
-import { bearer, stage as setStage } from '../support/stage.ts';
-import { request } from '../support/wire.ts';
+import { rawRequest } from '../support/raw-http.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { mounts } from './mounts.ts';
 
 const headers = { 'content-type': 'text/event-stream' };
@@ -24,29 +24,29 @@ it.each(
   mounts,
 )('$name: a caller that never reads is disconnected, and pays so far', async (mount) => {
   const clock = fakeClock();
-  const upstream = playedUpstream({ headers, chunks: flood() });
-  const stage = await setStage({ clock, upstream });
-  const host = await mount.start(stage.gateway);
+  const upstream = scriptedUpstream({ headers, chunks: flood() });
+  const harness = await unmountedGateway({ clock, upstream });
+  const host = await mount.start(harness.gateway);
   const { hostname, port } = new URL(host.origin);
   const socket = connect(Number(port), hostname);
   const closed = once(socket, 'close');
   socket.write(
-    request(
+    rawRequest(
       `POST ${host.base}/v1/chat/completions`,
-      { ...bearer(stage.secrets.chat), 'content-type': 'application/json' },
+      { ...bearer(harness.secrets.chat), 'content-type': 'application/json' },
       JSON.stringify({ ...chatBody, stream: true }),
     ),
   );
 
   // The clock advances while the socket buffers fill up, and then while nothing moves any more.
-  while (stage.usage.records.length === 0) {
+  while (harness.usage.records.length === 0) {
     await setImmediate();
     if (upstream.requests.length > 0) clock.advance(100);
   }
   socket.resume();
   await closed;
 
-  const record = await stage.nextRecord();
+  const record = await harness.nextRecord();
   expect(record).toMatchObject({
     status: 499,
     outcome: 'caller_left',
@@ -57,6 +57,6 @@ it.each(
   expect(upstream.aborted).toBe(1);
   expect(host.reported).toEqual([]);
   await host.close();
-  await stage.close();
+  await harness.close();
   await takeWarnings();
 });

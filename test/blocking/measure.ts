@@ -5,8 +5,14 @@
  */
 import { availableParallelism, cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { type Asked, chat, native, type TestSetup, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import {
+  type AnyModelSetup,
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  native,
+} from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { searchedBodies, type WorstBody, worstBodies } from './bodies.ts';
 import { type WorstReply, worstReplies } from './replies.ts';
 
@@ -25,14 +31,14 @@ interface Measured {
 /** Measures one reply of an upstream, which arrives in one turn. */
 async function measuredReply(reply: WorstReply): Promise<Measured> {
   const { name, dialect, asked, contentType, body } = reply;
-  const upstream = playedUpstream({ headers: { 'content-type': contentType }, chunks: [body] });
+  const upstream = scriptedUpstream({ headers: { 'content-type': contentType }, chunks: [body] });
   const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, asked);
   return { name, megabytes: (body.length / 1e6).toFixed(1), status, longestMs };
 }
 
 /** Measures one body of a request. */
 async function measured({ name, dialect, protocol, body }: WorstBody): Promise<Measured> {
-  const upstream = playedUpstream({ status: 400, chunks: ['{}'] });
+  const upstream = scriptedUpstream({ status: 400, chunks: ['{}'] });
   const bytes = Buffer.from(body);
   const asked = protocol === 'chat' ? chat(bytes) : native('json', bytes);
   const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, asked);
@@ -45,10 +51,10 @@ async function measured({ name, dialect, protocol, body }: WorstBody): Promise<M
  * processes.
  */
 async function longestTurn(
-  { upstream, channel }: Pick<TestSetup, 'upstream' | 'channel'>,
-  asked: Asked,
+  { upstream, channel }: Pick<AnyModelSetup, 'upstream' | 'channel'>,
+  asked: CallerRequest,
 ): Promise<Pick<Measured, 'status' | 'longestMs'>> {
-  const gateway = testGateway({
+  const gateway = anyModelGateway({
     ...(upstream === undefined ? {} : { upstream }),
     channel: { ...channel, upstreamModel: 'm' },
     model: { price: { per: 'token', rates: { input: 0n, output: 0n } } },

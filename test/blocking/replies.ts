@@ -1,14 +1,14 @@
 /** Replies of upstreams made to keep the event loop busy, at the limits and far above them. */
 
 import type { DialectName } from '../../src/ports/catalog.ts';
-import type { Asked } from '../support/call-gateway.ts';
-import { chat, native, wholeChat } from '../support/call-gateway.ts';
+import type { CallerRequest } from '../support/any-model-gateway.ts';
+import { chat, native, wholeChat } from '../support/any-model-gateway.ts';
 
 /** A reply, and the call that it answers. */
 export interface WorstReply {
   readonly name: string;
   readonly dialect: DialectName;
-  readonly asked: Asked;
+  readonly asked: CallerRequest;
   readonly contentType: string;
   readonly body: Buffer;
 }

@@ -1,7 +1,7 @@
 /** Content-type and content-encoding of a request body. */
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { pushable, reading } from './read-harness.ts';
+import { pushable, reading } from './body-reading.ts';
 
 describe('a body of another type', () => {
   it.each([

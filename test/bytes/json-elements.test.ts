@@ -46,10 +46,10 @@ describe('elementCutter', () => {
         (all, size) => {
           const array = JSON.stringify(all, null, 1);
           const chunks = array.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];
-          const cut = splitAll(chunks);
+          const isCut = splitAll(chunks);
 
-          expect(cut).toEqual(splitAll([array]));
-          expect(cut.pieces.join('') + cut.rest).toBe(array);
+          expect(isCut).toEqual(splitAll([array]));
+          expect(isCut.pieces.join('') + isCut.rest).toBe(array);
         },
       ),
       { seed: 42, numRuns: 1_000 },

@@ -10,8 +10,8 @@ import { byteBudget } from '../../src/bytes/body/budget.ts';
 import { readBody } from '../../src/bytes/body/read.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { listenersOf, pushable, reading } from './body-reading.ts';
 import { seeded } from './json-arbitrary.ts';
-import { listenersOf, pushable, reading } from './read-harness.ts';
 
 describe('a body that arrives', () => {
   it('in one chunk is not copied', async () => {

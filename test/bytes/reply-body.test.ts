@@ -7,11 +7,11 @@ import { describe, expect, it } from 'vitest';
 import { pushedReply } from '../../src/bytes/body/reply.ts';
 import { emptyBytes } from '../../src/bytes/sse.ts';
 import type { UpstreamBody } from '../../src/ports/upstream-client.ts';
-import { handBody, pipe, recorder } from './reply-harness.ts';
+import { controlledBody, pipe, recorder } from './reply-doubles.ts';
 
 describe('a pushed reply', () => {
   it('joins the chunks of one turn into one write', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe(), Buffer.from('0')).sendTo(out);
 
@@ -25,7 +25,7 @@ describe('a pushed reply', () => {
   });
 
   it('passes on a full socket read immediately, without copying it', () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const seen: unknown[] = [];
     const out = new Writable({
       write: (chunk, _encoding, taken) => {
@@ -43,7 +43,7 @@ describe('a pushed reply', () => {
   });
 
   it('gathers at most 60 KiB before the caller’s socket can report that it is full', () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const slow = new Writable({ highWaterMark: 4, write: () => {} });
     pushedReply(body, pipe(), emptyBytes).sendTo(slow);
 
@@ -54,7 +54,7 @@ describe('a pushed reply', () => {
 
   it('writes chunks that have already arrived in the turn of its beginning', () => {
     const out = recorder();
-    const { body } = handBody();
+    const { body } = controlledBody();
     const early: UpstreamBody = {
       ...body,
       start: (sink) => {
@@ -68,7 +68,7 @@ describe('a pushed reply', () => {
   });
 
   it('writes the output of the pipe, and nothing if there is none', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     const upper = (chunk: Uint8Array) =>
       chunk[0] === 0x61 ? emptyBytes : Buffer.from(Buffer.from(chunk).toString().toUpperCase());
@@ -84,7 +84,7 @@ describe('a pushed reply', () => {
   });
 
   it('writes each of the last chunks in a separate turn', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
     pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), emptyBytes).sendTo(out);
@@ -101,7 +101,7 @@ describe('a pushed reply', () => {
   });
 
   it('that is cut does not end cleanly', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     const writes = [Buffer.from('x')];
     pushedReply(body, pipe({ fail: () => ({ writes, cut: true }) }), emptyBytes).sendTo(out);
@@ -113,7 +113,7 @@ describe('a pushed reply', () => {
   });
 
   it('reports a failure to the pipe only after the chunks before it', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe(), emptyBytes).sendTo(out);
 
@@ -125,7 +125,7 @@ describe('a pushed reply', () => {
   });
 
   it('pauses the upstream while the caller does not read', async () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const waiting: (() => void)[] = [];
     const slow = new Writable({
       highWaterMark: 4,
@@ -146,7 +146,7 @@ describe('a pushed reply', () => {
   });
 
   it('aborts the upstream when the caller disconnects', async () => {
-    const { body, calls } = handBody();
+    const { body, calls } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe(), emptyBytes).sendTo(out);
 
@@ -157,7 +157,7 @@ describe('a pushed reply', () => {
   });
 
   it('passes received chunks through the pipe before it reports a disconnect', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     const told: string[] = [];
     const write = (chunk: Uint8Array) => {
@@ -179,7 +179,7 @@ describe('a pushed reply', () => {
   });
 
   it('never starts for a caller that has already disconnected', () => {
-    const { body, calls } = handBody();
+    const { body, calls } = controlledBody();
     const out = recorder();
     out.destroy();
 
@@ -189,7 +189,7 @@ describe('a pushed reply', () => {
   });
 
   it('is read to its end after a disconnect if the pipe asks for it', async () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const out = recorder();
     const seen: string[] = [];
     const write = (chunk: Uint8Array) => {
@@ -208,7 +208,7 @@ describe('a pushed reply', () => {
   });
 
   it('is the same when read as a Readable', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const stream = pushedReply(body, pipe(), Buffer.from('0')).readable();
 
     sink().write(Buffer.from('a'));
@@ -220,7 +220,7 @@ describe('a pushed reply', () => {
   });
 
   it('fails as a Readable when cut, and aborts when the Readable is destroyed', async () => {
-    const broken = handBody();
+    const broken = controlledBody();
     const cut = pushedReply(
       broken.body,
       pipe({ fail: () => ({ writes: [], cut: true }) }),
@@ -228,7 +228,7 @@ describe('a pushed reply', () => {
     );
     const stream = cut.readable();
     broken.sink().fail(new Error('reset'));
-    const left = handBody();
+    const left = controlledBody();
     const other = pushedReply(left.body, pipe(), emptyBytes).readable();
     other.destroy();
 

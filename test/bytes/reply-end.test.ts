@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Closing, pushedReply } from '../../src/bytes/body/reply.ts';
 import { emptyBytes } from '../../src/bytes/sse.ts';
-import { clean, handBody, pipe, recorder } from './reply-harness.ts';
+import { clean, controlledBody, pipe, recorder } from './reply-doubles.ts';
 
 describe('a reply that ends before its upstream', () => {
   beforeEach(() => {
@@ -16,7 +16,7 @@ describe('a reply that ends before its upstream', () => {
   });
 
   it('ends for its caller immediately, and lets the upstream end by itself', async () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
 
@@ -30,7 +30,7 @@ describe('a reply that ends before its upstream', () => {
   });
 
   it('aborts an upstream that does not end within a second', async () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
     sink().write(Buffer.from('a'));
@@ -45,7 +45,7 @@ describe('a reply that ends before its upstream', () => {
   });
 
   it('passes on neither later bytes nor a later failure', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     const asked: string[] = [];
     const note = (name: string) => (): Closing => {
@@ -70,7 +70,7 @@ describe('a reply that ends before its upstream', () => {
   });
 
   it('aborts an upstream that keeps sending after it', async () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
     sink().write(Buffer.from('a'));
@@ -87,7 +87,7 @@ describe('a reply that ends before its upstream', () => {
   });
 
   it('with its beginning still reads the upstream to its end', async () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe({ closingIfOver: () => clean }), Buffer.from('0')).sendTo(out);
 
@@ -100,7 +100,7 @@ describe('a reply that ends before its upstream', () => {
   });
 
   it('together with its upstream needs no grace period', async () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
 
@@ -116,7 +116,7 @@ describe('a reply that ends before its upstream', () => {
 
 describe('an exception', () => {
   it('in the pipe aborts the upstream and ends the reply', async () => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe({ write: throwing('too large') }), emptyBytes).sendTo(out);
 
@@ -131,7 +131,7 @@ describe('an exception', () => {
     ['over', { closingIfOver: throwing('odd') }],
     ['end', { end: throwing('odd') }],
   ])('in the pipe method %s ends the reply as a failure does', async (_asked, change) => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     pushedReply(body, pipe(change), emptyBytes).sendTo(out);
     if (!out.writableEnded) sink().end();
@@ -145,7 +145,7 @@ describe('an exception', () => {
     ['the first write', 1],
     ['a later write', 2],
   ])('in %s of a host’s wrapper cuts the reply, as a disconnect does', async (_which, from) => {
-    const { body, sink, calls } = handBody();
+    const { body, sink, calls } = controlledBody();
     const told: string[] = [];
     const fail = (): Closing => {
       told.push('failed');
@@ -167,7 +167,7 @@ describe('an exception', () => {
   });
 
   it('in the last writes of a host’s wrapper cuts the reply', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const { out, gone } = wrapped(2);
     const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
     pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), emptyBytes).sendTo(out);
@@ -179,7 +179,7 @@ describe('an exception', () => {
   });
 
   it('in the end of a host’s wrapper cuts the reply', async () => {
-    const { body, sink } = handBody();
+    const { body, sink } = controlledBody();
     const out = recorder();
     out.end = throwing('host');
     pushedReply(body, pipe(), emptyBytes).sendTo(out);

@@ -8,8 +8,8 @@ import type { StreamTap } from '../../src/dialects/tap.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { brokenStream, sse } from '../relay/streams.ts';
-import { chat, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, chat } from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 const event = (delta: JsonValue, more: Readonly<Record<string, JsonValue>> = {}): string =>
   `data: ${JSON.stringify({
@@ -73,8 +73,8 @@ describe('a relayed chat stream', () => {
   ])('ends at an event %s, even after a template was learnt', async (_, bad) => {
     const broken = bad.endsWith('\n\n') ? bad : `${bad}\n\n`;
     for (const chunks of [[good, good, good, broken, good], [good.repeat(3) + broken + good]]) {
-      const upstream = playedUpstream(sse(...chunks));
-      const reply = await testGateway({ upstream }).call(chat());
+      const upstream = scriptedUpstream(sse(...chunks));
+      const reply = await anyModelGateway({ upstream }).call(chat());
 
       expect(reply.text).not.toContain('canary');
       expect(brokenStream('chat', reply)?.before).toBe(good.repeat(3));

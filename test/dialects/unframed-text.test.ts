@@ -1,8 +1,8 @@
 /** Unframed text of a stream is kept whole only if it may be a document. */
 import { expect, it } from 'vitest';
 import { unframedText } from '../../src/dialects/unframed-text.ts';
-import { chat, native, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, chat, native } from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 const limit = 65_536;
 
@@ -34,8 +34,8 @@ const calls = [
 it.each(calls)('an endless text instead of events is a bad reply: %s', async (dialect, request) => {
   const chunks = Array.from({ length: 40 }, () => `${'no event '.repeat(1_000)}\n\n`);
   const headers = { 'content-type': 'text/event-stream' };
-  const upstream = playedUpstream({ headers, chunks: [...chunks, 'data'] });
-  const gateway = testGateway({ upstream, channel: { dialect } });
+  const upstream = scriptedUpstream({ headers, chunks: [...chunks, 'data'] });
+  const gateway = anyModelGateway({ upstream, channel: { dialect } });
 
   const { status } = await gateway.call(request);
 

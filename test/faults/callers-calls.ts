@@ -5,7 +5,7 @@
 import type { Model } from '../../src/ports/catalog.ts';
 import type { Gate, Script } from '../../src/testing/providers/scripts.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
-import { request } from '../support/wire.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { canaries } from './canaries.ts';
 import {
   dialectOf,
@@ -56,7 +56,7 @@ export function bytesOf(kind: Kind, secret: string, sending: Sending = {}): stri
   const { method = 'POST', headers } = sending;
   const { path, body } = requestOf(kind);
   const key = keyHeader(isNative(kind), secret);
-  return request(
+  return rawRequest(
     `${method} ${path}`,
     { ...key, 'content-type': 'application/json', ...headers },
     body,

@@ -4,13 +4,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { hang } from '../../src/testing/providers/scripts.ts';
-import { type Stage, stage as setStage } from '../support/stage.ts';
+import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { answering, bigImage, bytesOf, modelsFor, neverEnding } from './callers-calls.ts';
-import { mountNamed } from './callers-scene.ts';
 import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
 import { usageNanos } from './requests.ts';
 import { allMounts, isFull, type Kind, streamKinds } from './row.ts';
+import { mountNamed } from './run-caller-script.ts';
 
 countedRows('F55, F59 with many callers');
 
@@ -20,24 +20,24 @@ const callersPerCell = isFull ? 100 : 40;
 
 describe('F55 callers that disconnect from a stream at a random byte', () => {
   it.each(leaving)('$kind · $mount', async ({ mount, kind }) => {
-    const { stage, origin, state } = await serving(kind, mount);
+    const { harness, origin, state } = await serving(kind, mount);
     const offsets = fc.sample(fc.integer({ min: 1, max: 4_000 }), {
       seed: 55,
       numRuns: callersPerCell,
     });
-    stage.upstream.enqueue(...offsets.map(() => neverEnding(kind, 100)));
+    harness.upstream.enqueue(...offsets.map(() => neverEnding(kind, 100)));
 
     await Promise.all(
       offsets.map(async (offset) => {
-        const caller = await calling(origin, kind, stage);
+        const caller = await calling(origin, kind, harness);
         await caller.until((received) => received.length >= offset);
         caller.reset();
       }),
     );
-    const records = await Promise.all(offsets.map(() => stage.nextRecord()));
-    await stage.drained();
+    const records = await Promise.all(offsets.map(() => harness.nextRecord()));
+    await harness.drained();
 
-    const endings = await Promise.all(stage.upstream.calls.map(({ closed }) => closed));
+    const endings = await Promise.all(harness.upstream.calls.map(({ closed }) => closed));
     expect(endings).toEqual(offsets.map(() => 'aborted'));
     for (const record of records) {
       expect(record).toMatchObject({ status: 499, outcome: 'caller_left' });
@@ -45,25 +45,25 @@ describe('F55 callers that disconnect from a stream at a random byte', () => {
     }
     const used = records.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n);
     expect(await state()).toMatchObject({ held: 0n, used, inFlight: 0 });
-    expect(stage.usage.records).toHaveLength(offsets.length);
+    expect(harness.usage.records).toHaveLength(offsets.length);
   });
 });
 
 describe('F55 callers that disconnect from an image at a random byte: it is charged', () => {
   it.each(allMounts)('image · %s', async (mount) => {
-    const { stage, origin, state } = await serving('image', mount);
+    const { harness, origin, state } = await serving('image', mount);
     const offsets = fc.sample(fc.integer({ min: 1, max: 100_000 }), { seed: 56, numRuns: 20 });
-    stage.upstream.enqueue(...offsets.map(() => bigImage(300_000)));
+    harness.upstream.enqueue(...offsets.map(() => bigImage(300_000)));
 
     await Promise.all(
       offsets.map(async (offset) => {
-        const caller = await calling(origin, 'image', stage);
+        const caller = await calling(origin, 'image', harness);
         await caller.until((received) => received.length >= offset);
         caller.reset();
       }),
     );
-    const records = await Promise.all(offsets.map(() => stage.nextRecord()));
-    await stage.drained();
+    const records = await Promise.all(offsets.map(() => harness.nextRecord()));
+    await harness.drained();
 
     expect(records).toEqual(
       offsets.map(() =>
@@ -77,21 +77,21 @@ describe('F55 callers that disconnect from an image at a random byte: it is char
 
 it('F59 500 callers disconnect at once: all are settled, connections at most doubled', async () => {
   const callers = 500;
-  const { stage, origin, state } = await serving('chat_stream', 'node:http');
-  stage.upstream.enqueue(...Array.from({ length: callers }, hang));
+  const { harness, origin, state } = await serving('chat_stream', 'node:http');
+  harness.upstream.enqueue(...Array.from({ length: callers }, hang));
   const sockets = await Promise.all(
-    Array.from({ length: callers }, () => calling(origin, 'chat_stream', stage)),
+    Array.from({ length: callers }, () => calling(origin, 'chat_stream', harness)),
   );
-  await Promise.all(sockets.map(() => stage.upstream.nextCall()));
+  await Promise.all(sockets.map(() => harness.upstream.nextCall()));
 
   for (const socket of sockets) socket.reset();
-  const records = await Promise.all(sockets.map(() => stage.nextRecord()));
-  stage.upstream.enqueue(answering('chat_stream'));
-  const last = await calling(origin, 'chat_stream', stage);
+  const records = await Promise.all(sockets.map(() => harness.nextRecord()));
+  harness.upstream.enqueue(answering('chat_stream'));
+  const last = await calling(origin, 'chat_stream', harness);
   await last.until((received) => answersIn(received).length === 1);
-  const { connectionId } = await stage.upstream.nextCall();
-  await stage.nextRecord();
-  await stage.drained();
+  const { connectionId } = await harness.upstream.nextCall();
+  await harness.nextRecord();
+  await harness.drained();
 
   expect(new Set(records.map(({ status }) => status))).toEqual(new Set([499]));
   // Each is charged for its prompt.
@@ -103,29 +103,29 @@ it('F59 500 callers disconnect at once: all are settled, connections at most dou
 }, 30_000);
 
 interface Serving {
-  readonly stage: Stage;
+  readonly harness: UnmountedGateway;
   readonly origin: string;
   state(): Promise<unknown>;
 }
 
 async function serving(kind: Kind, mount: string): Promise<Serving> {
   const quota = memoryQuotaStore();
-  const stage = await setStage({ quota }, modelsFor(kind));
-  const host = await mountNamed(mount).start(stage.gateway);
+  const harness = await unmountedGateway({ quota }, modelsFor(kind));
+  const host = await mountNamed(mount).start(harness.gateway);
   onTestFinished(async () => {
     await host.close();
-    await stage.close();
+    await harness.close();
   });
   return {
-    stage,
+    harness,
     origin: host.origin,
     state: async () => quota.read('chat-key', '', defaultPartition),
   };
 }
 
-async function calling(origin: string, kind: Kind, stage: Stage): Promise<RawCaller> {
+async function calling(origin: string, kind: Kind, harness: UnmountedGateway): Promise<RawCaller> {
   const caller = await rawCaller(origin);
   onTestFinished(caller.close);
-  caller.send(bytesOf(kind, stage.secrets.chat));
+  caller.send(bytesOf(kind, harness.secrets.chat));
   return caller;
 }

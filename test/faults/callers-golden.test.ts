@@ -1,12 +1,12 @@
 /** Row F85 of the fault matrix: the transcript of each kind of call, the same on every adapter. */
 import { expect, it } from 'vitest';
-import { stage as setStage } from '../support/stage.ts';
+import { unmountedGateway } from '../support/mounted-gateway.ts';
 import { answering, bytesOf, modelsFor } from './callers-calls.ts';
-import { mountNamed } from './callers-scene.ts';
 import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
 import { isNative, isStream, relayedReply } from './requests.ts';
 import { allMounts, type Kind, kinds } from './row.ts';
+import { mountNamed } from './run-caller-script.ts';
 
 countedRows('F85');
 
@@ -80,16 +80,16 @@ async function transcript(
   mount: string,
   how: 'with its key' | 'with an unknown key',
 ): Promise<RawAnswer> {
-  const stage = await setStage({}, modelsFor(kind));
-  stage.upstream.enqueue(answering(kind));
-  const host = await mountNamed(mount).start(stage.gateway);
+  const harness = await unmountedGateway({}, modelsFor(kind));
+  harness.upstream.enqueue(answering(kind));
+  const host = await mountNamed(mount).start(harness.gateway);
   const caller = await rawCaller(host.origin);
-  caller.send(bytesOf(kind, how === 'with its key' ? stage.secrets.chat : 'nobody'));
+  caller.send(bytesOf(kind, how === 'with its key' ? harness.secrets.chat : 'nobody'));
   await caller.until((received) => answersIn(received).length === 1);
   const [answer] = answersIn(caller.received());
   caller.close();
   await host.close();
-  await stage.close();
+  await harness.close();
   if (answer === undefined) throw new Error('no answer');
   const ours = Object.entries(answer.headers).filter(([name]) => !hostsOwn.includes(name));
   return { ...answer, headers: Object.fromEntries(ours) };

@@ -9,9 +9,9 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { express4, mounts } from '../adapters/mounts.ts';
+import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
-import { type Stage, stage as setStage } from '../support/stage.ts';
 import { answering, bytesOf, halting, modelsFor } from './callers-calls.ts';
 import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
@@ -82,7 +82,7 @@ const cells = Object.keys(responsePatches).flatMap((how) =>
 
 describe('a host that', () => {
   it.each(cells)('F84 $how · $kind · $host', { timeout: 4_000 }, async ({ how, host, kind }) => {
-    const { stage, caller } = await calling(kind, (gateway) =>
+    const { harness, caller } = await calling(kind, (gateway) =>
       hostNamed(host)(gateway, responsePatches[how] ?? (() => {})),
     );
 
@@ -90,8 +90,8 @@ describe('a host that', () => {
 
     const [answer] = answersIn(caller.received());
     expect(answer).toMatchObject({ status: 200, body: relayedReply(kind) });
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'complete' });
-    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete' });
+    expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
   });
 });
 
@@ -102,10 +102,10 @@ const parsed = parsing.flatMap((mount) => kinds.map((kind) => ({ mount, name: mo
 
 it.each(parsed)('F84 a parser of the host read the body first · $kind · $name', async (cell) => {
   const { mount, kind } = cell;
-  const stage = await staged(kind);
-  const host = await mount.start(stage.gateway);
+  const harness = await staged(kind);
+  const host = await mount.start(harness.gateway);
   onTestFinished(() => host.close());
-  const caller = await asking(host.origin, kind, stage);
+  const caller = await asking(host.origin, kind, harness);
 
   await caller.until((received) => answersIn(received).length === 1);
 
@@ -117,7 +117,7 @@ describe.each([
   ['Express 5', express5],
 ])('%s', (_version, express) => {
   it('F84 an error of middleware after the gateway is handled by the host', async () => {
-    const { caller, stage } = await calling('chat', (gateway) => {
+    const { caller, harness } = await calling('chat', (gateway) => {
       const app = express().use(expressAdapter(gateway));
       app.use(() => {
         throw new Error('host');
@@ -132,12 +132,12 @@ describe.each([
     await caller.until((received) => answersIn(received).length === 2);
 
     expect(answersIn(caller.received()).map(({ status }) => status)).toEqual([200, 500]);
-    expect(await stage.nextRecord()).toMatchObject({ outcome: 'complete' });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete' });
   });
 
   it('F85 an error of the host after the headers ends the call, charged so far', async () => {
     const fails = gate();
-    const { caller, stage } = await calling(
+    const { caller, harness } = await calling(
       'chat_stream',
       (gateway) =>
         express()
@@ -155,15 +155,15 @@ describe.each([
     fails.open();
     await caller.closed;
 
-    const record = await stage.nextRecord();
+    const record = await harness.nextRecord();
     expect(record).toMatchObject({ status: 499, outcome: 'caller_left' });
     expect(record.chargeNanos).toBeGreaterThan(0n);
-    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+    expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
   });
 });
 
 it.each(kinds)('F85 a Koa host that answers for itself, ctx.respond = false: %s', async (kind) => {
-  const { caller, stage } = await calling(kind, (gateway) =>
+  const { caller, harness } = await calling(kind, (gateway) =>
     new Koa3()
       .use(async (ctx, next) => {
         ctx.respond = false;
@@ -178,8 +178,8 @@ it.each(kinds)('F85 a Koa host that answers for itself, ctx.respond = false: %s'
   caller.close();
 
   expect(answersIn(caller.received())).toMatchObject([{ status: 202, body: 'host' }]);
-  expect((await stage.nextRecord()).status).toBeGreaterThan(0);
-  expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+  expect((await harness.nextRecord()).status).toBeGreaterThan(0);
+  expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
 });
 
 function hostNamed(
@@ -203,27 +203,27 @@ function expressHost(
     .use(expressAdapter(gateway));
 }
 
-async function staged(kind: Kind, { halts = false } = {}): Promise<Stage> {
-  const stage = await setStage({}, modelsFor(kind));
-  onTestFinished(() => stage.close());
-  stage.upstream.enqueue(halts ? halting(kind, gate()) : answering(kind));
-  return stage;
+async function staged(kind: Kind, { halts = false } = {}): Promise<UnmountedGateway> {
+  const harness = await unmountedGateway({}, modelsFor(kind));
+  onTestFinished(() => harness.close());
+  harness.upstream.enqueue(halts ? halting(kind, gate()) : answering(kind));
+  return harness;
 }
 
 async function calling(
   kind: Kind,
   listener: (gateway: GatewayHandler) => RequestListener,
   options: { readonly halts?: boolean } = {},
-): Promise<{ readonly stage: Stage; readonly caller: RawCaller }> {
-  const stage = await staged(kind, options);
-  const server = createServer(listener(stage.gateway));
+): Promise<{ readonly harness: UnmountedGateway; readonly caller: RawCaller }> {
+  const harness = await staged(kind, options);
+  const server = createServer(listener(harness.gateway));
   onTestFinished(() => closed(server));
-  return { stage, caller: await asking(await listening(server), kind, stage) };
+  return { harness, caller: await asking(await listening(server), kind, harness) };
 }
 
-async function asking(origin: string, kind: Kind, stage: Stage): Promise<RawCaller> {
+async function asking(origin: string, kind: Kind, harness: UnmountedGateway): Promise<RawCaller> {
   const caller = await rawCaller(origin);
   onTestFinished(caller.close);
-  caller.send(bytesOf(kind, stage.secrets.chat));
+  caller.send(bytesOf(kind, harness.secrets.chat));
   return caller;
 }

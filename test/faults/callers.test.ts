@@ -1,18 +1,18 @@
 /** Rows F51–F62 of the fault matrix, on each mount and for each kind of call. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { bearer, unmountedGateway, upstreamSecret, vendorKey } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
-import { bearer, stage as setStage, upstreamSecret, vendorKey } from '../support/stage.ts';
-import { request } from '../support/wire.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { methodRows } from './callers-methods.ts';
 import type { CallerRow } from './callers-row.ts';
 import { callerRows } from './callers-rows.ts';
-import { mountNamed, type Played, play } from './callers-scene.ts';
 import { canaries, found } from './canaries.ts';
 import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
 import { isNative, usageNanos } from './requests.ts';
 import { allMounts, type Charged, type Kind } from './row.ts';
+import { mountNamed, runScript, type ScriptOutcome } from './run-caller-script.ts';
 
 countedRows('F51–F62');
 
@@ -28,7 +28,7 @@ describe('callers', () => {
   it.each(cells)('$id $fault · $kind · $mount', async ({ row, mount, kind }) => {
     const { statuses, records, reserves, upstream } = row.expected;
 
-    const played = await play(row, mount, kind);
+    const played = await runScript(row, mount, kind);
 
     expect(played.answers.map(({ status }) => status)).toEqual(statuses);
     for (const answer of failed(played)) expectDialect(answer, isNative(kind));
@@ -67,17 +67,17 @@ describe('methods', () => {
     mount,
     answerer,
   }) => {
-    const stage = await setStage();
-    const host = await mountNamed(mount).start(stage.gateway);
+    const harness = await unmountedGateway();
+    const host = await mountNamed(mount).start(harness.gateway);
     const caller = await rawCaller(host.origin);
     const { method, path, status, allow } = row;
-    const key = row.isNative ? vendorKey(stage.secrets.native) : bearer(stage.secrets.chat);
+    const key = row.isNative ? vendorKey(harness.secrets.native) : bearer(harness.secrets.chat);
 
-    caller.send(request(`${method} ${path}`, { ...key, connection: 'close' }));
+    caller.send(rawRequest(`${method} ${path}`, { ...key, connection: 'close' }));
     await caller.closed;
     const [answer] = answersIn(caller.received(), method);
     await host.close();
-    await stage.close();
+    await harness.close();
 
     if (answerer === 'the host')
       return expect(answer).toMatchObject({ headers: { 'x-host': 'yes' } });
@@ -87,12 +87,12 @@ describe('methods', () => {
     if (answer !== undefined && status === 405 && method !== 'HEAD') {
       expectDialect(answer, row.isNative);
     }
-    expect(stage.usage.records).toEqual([]);
+    expect(harness.usage.records).toEqual([]);
   });
 });
 
 /** The errors that the gateway sent; 417 is Node's. */
-function failed({ answers }: Played): readonly RawAnswer[] {
+function failed({ answers }: ScriptOutcome): readonly RawAnswer[] {
   return answers.filter(({ status }) => status >= 400 && status !== 417);
 }
 
@@ -115,14 +115,14 @@ function expectCharge({ chargeNanos }: UsageRecord, charge: Charged, kind: Kind)
   if (charge === 'observed') expect(chargeNanos).toBeGreaterThan(0n);
 }
 
-function leaksOf(played: Played, { fault }: CallerRow): readonly string[] {
-  const { stage, records } = played;
-  const { events, gateway } = stage;
+function leaksOf(played: ScriptOutcome, { fault }: CallerRow): readonly string[] {
+  const { harness, records } = played;
+  const { events, gateway } = harness;
   const secret = {
     ...canaries,
     upstreamKey: upstreamSecret,
-    callerKey: stage.secrets.chat,
-    upstreamHost: new URL(stage.upstream.origin).host,
+    callerKey: harness.secrets.chat,
+    upstreamHost: new URL(harness.upstream.origin).host,
   };
   return found(secret, { fault, events, records, gateway, failed: failed(played) });
 }

@@ -5,7 +5,7 @@ import type { GatewayEvent } from '../../src/events.ts';
 import { errorFieldsIn, errorFieldsOf } from './error-fields.ts';
 import { isNative, isStream, relayedReply, usageNanos } from './requests.ts';
 import { type Expected, expectedOf, type Health, type Kind } from './row.ts';
-import { type Case, callsBeforeOf, type Outcome } from './scene.ts';
+import { type Case, callsBeforeOf, type Outcome } from './run-case.ts';
 
 /** The results that the matrix compares. */
 export interface Comparison {

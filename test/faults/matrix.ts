@@ -13,7 +13,7 @@ import {
   type MountName,
   oneMount,
 } from './row.ts';
-import { playCase } from './scene.ts';
+import { runCase } from './run-case.ts';
 
 /** The gateway must ignore proxy variables; if it did not, every row would fail. */
 const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY'];
@@ -101,7 +101,7 @@ export function runMatrix(name: string, rows: readonly FaultRow[]): void {
     if (hosts === undefined) throw new Error('not started');
     const id = `${row.id} ${row.fault} ${kind} ${mount} ${channelSetup}`;
     const played = { id: Buffer.from(id).toString('hex'), row, kind, mount, channelSetup };
-    const outcome = await playCase(played, hosts);
+    const outcome = await runCase(played, hosts);
     const actual = comparisonOf(played, outcome);
     const expected = comparisonExpected(played);
     expect(actual, differences(actual, expected)).toEqual(expected);

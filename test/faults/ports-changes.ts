@@ -7,17 +7,17 @@ import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { pass } from '../stages/failing.ts';
-import type { Scene, SceneSetup } from '../stages/scene.ts';
-import { sceneModels } from '../stages/scene-models.ts';
+import type { GatewaySetup, InProcessGateway } from '../support/gateway-in-process.ts';
+import { defaultModels } from '../support/models.ts';
 import { type Kind, kinds } from './row.ts';
 
 /** A host, and the change that happens to it. */
 export interface ChangeSetup {
-  readonly setup: SceneSetup;
-  /** The clock of the gateway, if it is not the scene’s. */
+  readonly setup: GatewaySetup;
+  /** The clock of the gateway, if it is not the default one. */
   readonly clock?: FakeClock;
   /** While the call is at the upstream. */
-  changeDuringCall(scene: Scene): Promise<void> | void;
+  changeDuringCall(harness: InProcessGateway): Promise<void> | void;
 }
 
 /** One row. */
@@ -134,7 +134,7 @@ export const changeRows: readonly ChangeRow[] = [
     setUp: () => ({
       setup: {},
       changeDuringCall: ({ gateway }) => {
-        const models = sceneModels().map((model) => ({
+        const models = defaultModels().map((model) => ({
           ...model,
           price: {
             per: 'token' as const,

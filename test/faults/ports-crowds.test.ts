@@ -2,10 +2,16 @@
 import { expect, it } from 'vitest';
 import { type MaybePromise, StoreUnavailable } from '../../src/ports/call-options.ts';
 import { inTime, pass, turns } from '../stages/failing.ts';
-import { type Scene, scene } from '../stages/scene.ts';
-import { ask, begun, headersOf, kinds, whole } from '../stages/scene-models.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import {
+  completeReply,
+  headersOf,
+  kinds,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 import { countedRows } from './counted-rows.ts';
-import { costNanos } from './ports-scene.ts';
+import { costNanos } from './ports-kinds.ts';
 
 countedRows('F65, F66, F77, F81 with many calls');
 
@@ -14,8 +20,8 @@ const streams = ['chatStream', 'nativeStream'] as const;
 it('F65 a quota store that is down for 60 s under load has every charge in the end', async () => {
   let isDown = true;
   const asked = Array.from({ length: 20 }, () => kinds).flat();
-  const { call, clock, records, state, events } = scene({
-    plays: asked.map(whole),
+  const { call, clock, records, state, events } = gatewayInProcess({
+    handlers: asked.map(completeReply),
     store: (quota) => ({
       settle: (input) => {
         if (isDown) throw new StoreUnavailable('down');
@@ -29,7 +35,7 @@ it('F65 a quota store that is down for 60 s under load has every charge in the e
   });
 
   for (const kind of asked) {
-    expect((await call(ask[kind])).status).toBe(200);
+    expect((await call(sampleRequests[kind])).status).toBe(200);
     clock.advance(600);
   }
   await turns();
@@ -47,45 +53,45 @@ it('F65 a quota store that is down for 60 s under load has every charge in the e
 it.each(
   kinds,
 )('F66 a store that takes 5 s to hold: 503 after 1 s, nothing held: %s', async (kind) => {
-  const set: Scene = scene({
+  const harness: InProcessGateway = gatewayInProcess({
     store: (quota) => ({
-      reserve: (input) => later(set, 5_000, () => quota.reserve(input)),
-      release: (input) => later(set, 5_000, () => quota.release(input)),
+      reserve: (input) => later(harness, 5_000, () => quota.reserve(input)),
+      release: (input) => later(harness, 5_000, () => quota.release(input)),
     }),
   });
 
-  const calling = set.call(ask[kind]);
+  const calling = harness.call(sampleRequests[kind]);
   await turns();
-  set.clock.advance(1_000);
+  harness.clock.advance(1_000);
   expect((await calling).status).toBe(503);
-  await pass(set.clock, 20_000);
+  await pass(harness.clock, 20_000);
 
-  expect(set.upstream.calls).toEqual([]);
-  expect(await set.state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
+  expect(harness.upstream.calls).toEqual([]);
+  expect(await harness.state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
 });
 
 it('F77 a gateway that closes over 300 streams: each gets an error, all are settled', async () => {
-  const { start, upstream, gateway, clock, records, state } = scene({
+  const { start, upstream, gateway, clock, records, state } = gatewayInProcess({
     key: { quota: [{ id: 'caller', period: 'total', limitNanos: 1_000_000_000n }] },
   });
   const callers = Array.from({ length: 150 }, () => streams)
     .flat()
-    .map((kind) => ({ kind, calling: start(ask[kind]) }));
+    .map((kind) => ({ kind, calling: start(sampleRequests[kind]) }));
   for (const { kind, calling } of callers) {
     const up = await upstream.next();
     up.respond(200, headersOf(kind));
-    up.write(begun[kind]);
-    await calling.begun;
+    up.write(streamBeginnings[kind]);
+    await calling.firstBytes;
   }
 
   const closed = inTime(clock, gateway.close({ drainMs: 5_000 }));
   await turns();
-  const refused = await start(ask.chat).answer;
+  const refused = await start(sampleRequests.chat).reply;
   await closed;
-  const answers = await Promise.all(callers.map(({ calling }) => calling.answer));
+  const replies = await Promise.all(callers.map(({ calling }) => calling.reply));
 
   expect(refused).toMatchObject({ status: 503, headers: { connection: 'close' } });
-  expect(answers.filter(({ text, isCut }) => isCut || !text.includes('"error"'))).toEqual([]);
+  expect(replies.filter(({ text, isCut }) => isCut || !text.includes('"error"'))).toEqual([]);
   expect(records).toHaveLength(300);
   expect(new Set(records.map(({ outcome, reason }) => `${outcome} ${reason}`))).toEqual(
     new Set(['cut draining']),
@@ -96,7 +102,7 @@ it('F77 a gateway that closes over 300 streams: each gets an error, all are sett
 
 it('F81 2,000 streams at once are renewed in batches, and each is settled', async () => {
   const batches: number[] = [];
-  const { start, upstream, clock, records, state } = scene({
+  const { start, upstream, clock, records, state } = gatewayInProcess({
     key: { quota: [{ id: 'caller', period: 'total', limitNanos: 1_000_000_000n }] },
     store: (quota) => ({
       extend: (inputs) => {
@@ -107,29 +113,33 @@ it('F81 2,000 streams at once are renewed in batches, and each is settled', asyn
   });
   const callers = Array.from({ length: 1_000 }, () => streams)
     .flat()
-    .map((kind) => ({ kind, calling: start(ask[kind]) }));
+    .map((kind) => ({ kind, calling: start(sampleRequests[kind]) }));
   const ups = [];
   for (const { kind, calling } of callers) {
     const up = await upstream.next();
     up.respond(200, headersOf(kind));
-    up.write(begun[kind]);
-    await calling.begun;
+    up.write(streamBeginnings[kind]);
+    await calling.firstBytes;
     ups.push({ up, kind });
   }
 
   await pass(clock, 20_000);
-  for (const { up, kind } of ups) whole(kind)(up);
-  const answers = await Promise.all(callers.map(({ calling }) => calling.answer));
+  for (const { up, kind } of ups) completeReply(kind)(up);
+  const replies = await Promise.all(callers.map(({ calling }) => calling.reply));
   await turns();
 
-  expect(answers.filter(({ status, isCut }) => status !== 200 || isCut)).toEqual([]);
+  expect(replies.filter(({ status, isCut }) => status !== 200 || isCut)).toEqual([]);
   expect(batches).toEqual([2_000, 2_000]);
   expect(records).toHaveLength(2_000);
   expect(await state()).toEqual({ held: 0n, used: 40_000n, inFlight: 0 });
 }, 30_000);
 
 /** The answer of a slow store. */
-function later<T>({ clock }: Scene, ms: number, work: () => MaybePromise<T>): Promise<T> {
+function later<T>(
+  { clock }: InProcessGateway,
+  ms: number,
+  work: () => MaybePromise<T>,
+): Promise<T> {
   return new Promise((resolve) => {
     const stop = clock.every(ms, () => {
       stop();

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { turns, untyped } from '../stages/failing.ts';
-import { scene } from '../stages/scene.ts';
-import { ask, kinds, model, whole } from '../stages/scene-models.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { completeReply, kinds, model, sampleRequests } from '../support/models.ts';
 import { countedRows } from './counted-rows.ts';
 
 countedRows('F67');
@@ -111,13 +111,13 @@ it.each(
 
   await fc.assert(
     fc.asyncProperty(asked, answers, async (kind, answer) => {
-      const { call, events, upstream } = scene({
-        plays: [whole(kind)],
+      const { call, events, upstream } = gatewayInProcess({
+        handlers: [completeReply(kind)],
         options: options(answer),
         store: () => store(answer),
       });
 
-      const { status } = await call(ask[kind]);
+      const { status } = await call(sampleRequests[kind]);
       await turns();
 
       expect(statuses).toContain(status);
@@ -132,9 +132,9 @@ it.each(
 it('F67 only an answer that keeps to the contract lets a call through', async () => {
   await fc.assert(
     fc.asyncProperty(anything, async (answer) => {
-      const { call, upstream } = scene({ store: () => ({ reserve: untyped(answer) }) });
+      const { call, upstream } = gatewayInProcess({ store: () => ({ reserve: untyped(answer) }) });
 
-      expect((await call(ask.chat)).status).not.toBe(200);
+      expect((await call(sampleRequests.chat)).status).not.toBe(200);
       expect(upstream.calls).toEqual([]);
     }),
     { seed, numRuns },

@@ -2,8 +2,8 @@
  * Rows F63–F68 and F76: each port and hook of a host, failing in every way. The expected results
  * are the same for each way.
  */
-import type { SceneSetup } from '../stages/scene.ts';
-import { sceneModels } from '../stages/scene-models.ts';
+import type { GatewaySetup } from '../support/gateway-in-process.ts';
+import { defaultModels } from '../support/models.ts';
 import { type Kind, kinds } from './row.ts';
 
 /** Runs the host's code, or fails instead while the port is down. */
@@ -18,7 +18,7 @@ export interface PortRow {
   readonly kinds: readonly Kind[];
   /** Only failures before the function returns are possible. */
   readonly isSynchronous?: true;
-  readonly setup: (broken: WhileDown) => SceneSetup;
+  readonly setup: (broken: WhileDown) => GatewaySetup;
   readonly expected: {
     /** The caller's status; 200 if it must notice nothing. */
     readonly status: 200 | 500 | 502 | 503;
@@ -132,7 +132,7 @@ export const portRows: readonly PortRow[] = [
     setup: (broken) => {
       // One function: all models are served by one account.
       const credential = (): Promise<string> => broken(() => Promise.resolve('account-secret'));
-      const models = sceneModels().map((model) => {
+      const models = defaultModels().map((model) => {
         const channels = model.channels.map((channel) => ({ ...channel, credential }));
         return { ...model, channels };
       });

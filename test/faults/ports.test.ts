@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
 import { inTime, pass, turns } from '../stages/failing.ts';
-import { type Scene, scene } from '../stages/scene.ts';
-import { ask, type Kind as SceneKind, whole } from '../stages/scene-models.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import { completeReply, type Kind as RequestKind, sampleRequests } from '../support/models.ts';
 import { canaries, found } from './canaries.ts';
 import { countedRows } from './counted-rows.ts';
 import { failureModes } from './ports-failure-modes.ts';
+import { costNanos, requestKinds } from './ports-kinds.ts';
 import { type PortRow, portRows } from './ports-rows.ts';
-import { costNanos, sceneKinds } from './ports-scene.ts';
 
 countedRows('F63–F68, F76');
 
@@ -20,41 +20,41 @@ const cells = portRows.flatMap((row) =>
 
 it.each(cells)('$id $fault that $how · $kind', async ({ row, fail, kind }) => {
   const { status, calls, event, charge } = row.expected;
-  const asked = sceneKinds[kind];
+  const asked = requestKinds[kind];
   let isDown = true;
-  const set = scene({
-    plays: [whole(asked)],
+  const harness = gatewayInProcess({
+    handlers: [completeReply(asked)],
     ...row.setup((works) => (isDown ? fail() : works())),
   });
 
-  const answer = await inTime(set.clock, set.call(ask[asked]));
+  const reply = await inTime(harness.clock, harness.call(sampleRequests[asked]));
   // The usage sink of a row may keep no records, so events are checked.
-  await pass(set.clock, 60_000);
-  const before = await set.state();
+  await pass(harness.clock, 60_000);
+  const before = await harness.state();
   isDown = false;
-  await pass(set.clock, 60_000);
+  await pass(harness.clock, 60_000);
 
-  expect(answer).toMatchObject({
+  expect(reply).toMatchObject({
     status,
     isCut: false,
-    headers: { 'x-request-id': expect.stringMatching(/^scene-id-|^[\da-f-]{36}$/) },
+    headers: { 'x-request-id': expect.stringMatching(/^test-id-|^[\da-f-]{36}$/) },
   });
-  if (status === 503) expect(answer.headers['retry-after']).toBe('1');
-  if (status !== 200) expect(JSON.parse(answer.text)).toMatchObject(errorIn(asked, status));
-  expect(set.upstream.calls).toHaveLength(calls);
-  expect(set.events.map(nameOf)).toEqual(
+  if (status === 503) expect(reply.headers['retry-after']).toBe('1');
+  if (status !== 200) expect(JSON.parse(reply.text)).toMatchObject(errorIn(asked, status));
+  expect(harness.upstream.calls).toHaveLength(calls);
+  expect(harness.events.map(nameOf)).toEqual(
     event === undefined ? [] : expect.arrayContaining([expect.stringMatching(`^${event}`)]),
   );
   const cost = charge === 'nothing' ? 0n : costNanos[asked];
   expect(before.used).toBe(charge === 'later' ? 0n : cost);
-  expect(await set.state()).toEqual({ held: 0n, used: cost, inFlight: 0 });
-  expect(leaksOf(set, row, answer.status === 200 ? '' : answer.text)).toEqual([]);
+  expect(await harness.state()).toEqual({ held: 0n, used: cost, inFlight: 0 });
+  expect(leaksOf(harness, row, reply.status === 200 ? '' : reply.text)).toEqual([]);
 });
 
 it('F64 an outage of the store for 30 s lets no call through, and ends with it', async () => {
   let isDown = true;
-  const { call, clock, upstream, state } = scene({
-    plays: [whole('chat')],
+  const { call, clock, upstream, state } = gatewayInProcess({
+    handlers: [completeReply('chat')],
     store: (quota) => ({
       reserve: (input) => {
         if (isDown) throw new Error('down');
@@ -64,19 +64,19 @@ it('F64 an outage of the store for 30 s lets no call through, and ends with it',
   });
 
   for (let second = 0; second < 30; second += 1) {
-    expect((await call(ask.chat)).status).toBe(503);
+    expect((await call(sampleRequests.chat)).status).toBe(503);
     clock.advance(1_000);
     await turns();
   }
   expect(upstream.calls).toEqual([]);
   isDown = false;
 
-  expect((await call(ask.chat)).status).toBe(200);
+  expect((await call(sampleRequests.chat)).status).toBe(200);
   await turns();
   expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
 });
 
-function errorIn(kind: SceneKind, status: number): object {
+function errorIn(kind: RequestKind, status: number): object {
   const message = expect.any(String);
   return kind.startsWith('native')
     ? { error: { code: status, message, status: expect.any(String) } }
@@ -89,7 +89,7 @@ function nameOf(event: GatewayEvent): string {
     : event.type;
 }
 
-function leaksOf({ events, records, gateway }: Scene, { id }: PortRow, text: string) {
+function leaksOf({ events, records, gateway }: InProcessGateway, { id }: PortRow, text: string) {
   const secrets = { ...canaries, callerKey: 'caller-secret', upstreamKey: canaries.upstreamKey };
   return found(secrets, { id, events, records, gateway, text });
 }

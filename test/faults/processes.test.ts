@@ -9,7 +9,7 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate, hang } from '../../src/testing/providers/scripts.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
-import { request } from '../support/wire.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { answering, halting, neverEnding, waiting } from './callers-calls.ts';
 import { countedRows } from './counted-rows.ts';
 import { buildChildren, type Host, outDir, startHost } from './processes-children.ts';
@@ -210,7 +210,7 @@ it('F83 a host without free file descriptors answers 503, survives, and recovers
     const caller = await rawCaller(host.origin);
     callers.push(caller);
     onTestFinished(caller.close);
-    caller.send(request('GET /v1/models', { authorization: `Bearer ${host.secret}` }));
+    caller.send(rawRequest('GET /v1/models', { authorization: `Bearer ${host.secret}` }));
     isFull = (await Promise.race([statusFor(caller), caller.closed])) === undefined;
   }
   const [first] = callers;
@@ -238,7 +238,7 @@ async function startedUpstream(): Promise<FakeUpstream> {
 function chatBytes(secret: string, members: object = {}): string {
   const messages = [{ role: 'user', content: 'hi' }];
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-  return request(
+  return rawRequest(
     'POST /v1/chat/completions',
     headers,
     JSON.stringify({ model: 'm', messages, ...members }),

@@ -1,7 +1,7 @@
 /** The connections of the fuzz test: what each sends and how it ends, generated from one seed. */
 import { connect } from 'node:net';
 import { setTimeout as after } from 'node:timers/promises';
-import { request } from '../support/wire.ts';
+import { rawRequest } from '../support/raw-http.ts';
 
 /** Returns pseudo-random numbers in [0, 1). */
 export type Chance = () => number;
@@ -93,7 +93,7 @@ function requestOf(chance: Chance, secret: string): string {
   if (chance() < 0.03) Object.assign(headers, { connection: 'upgrade', upgrade: 'h2c' });
   const version = chance() < 0.05 ? 'HTTP/1.0' : 'HTTP/1.1';
   const sent = (line: string, body?: string): string =>
-    request(line, headers, body).replace('HTTP/1.1', version);
+    rawRequest(line, headers, body).replace('HTTP/1.1', version);
   const post = 'POST /v1/chat/completions';
   const kinds: readonly (() => string)[] = [
     () => sent(post, chat),

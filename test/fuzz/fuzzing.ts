@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { z } from 'zod';
 import { childScript } from '../support/child-script.ts';
-import { request } from '../support/wire.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { chanceOf, play, scriptOf } from './connections.ts';
 
 /** The adapters under attack. */
@@ -91,7 +91,7 @@ export async function fuzz(
 }
 
 function plainCall(secret: string): string {
-  return request('GET /v1/models', { authorization: `Bearer ${secret}`, connection: 'close' });
+  return rawRequest('GET /v1/models', { authorization: `Bearer ${secret}`, connection: 'close' });
 }
 
 /** Asks until no call runs any more; calls of disconnected callers end by themselves. */

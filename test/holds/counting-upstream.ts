@@ -5,7 +5,7 @@
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
 import type { UpstreamClient, UpstreamRequest } from '../../src/ports/upstream-client.ts';
-import { playedBody } from '../support/played-upstream.ts';
+import { scriptedBody } from '../support/scripted-upstream.ts';
 
 /** How an upstream counts. */
 export interface Counting {
@@ -44,7 +44,7 @@ export function countingUpstream(counting: Counting): UpstreamClient {
       const parsed: unknown = JSON.parse(body.toString());
       const usage = usageOf(isJsonObject(parsed) ? parsed : {}, body.length, counting);
       const { type, text } = replyTo(request, parsed, usage);
-      const played = playedBody({ chunks: [text] });
+      const played = scriptedBody({ chunks: [text] });
       return { status: 200, headers: { 'content-type': type }, body: played };
     },
     close: async () => {},

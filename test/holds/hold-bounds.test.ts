@@ -10,8 +10,8 @@ import type { TokenPrice } from '../../src/money.ts';
 import type { DialectName, Model } from '../../src/ports/catalog.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
-import { requestOf, scene } from '../stages/scene.ts';
-import { channel } from '../stages/scene-models.ts';
+import { gatewayInProcess, requestOf } from '../support/gateway-in-process.ts';
+import { channel } from '../support/models.ts';
 import { type Counting, countingUpstream } from './counting-upstream.ts';
 import { planted, plants } from './plant.ts';
 import { type ProtocolRow, protocolRows } from './seeds.ts';
@@ -87,7 +87,7 @@ function sender({ protocol, dialect, maxTokensField, ...counts }: Setup): Send {
     maxCandidates: 8,
   };
   const records: UsageRecord[] = [];
-  const { gateway } = scene({
+  const { gateway } = gatewayInProcess({
     models: [model],
     key: { quota: [{ id: 'caller', period: 'total', limitNanos: 9_000_000_000_000_000n }] },
     options: {

@@ -9,7 +9,7 @@ import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
-import { model } from '../stages/scene-models.ts';
+import { model } from '../support/models.ts';
 
 const usual = { image: 10_000, audio: 10_000, video: 10_000, document: 10_000, reference: 100_000 };
 const priced = model({ mediaPartTokens: usual, contextTokens: 2_000_000 });

@@ -10,7 +10,7 @@ import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
-import { model } from '../stages/scene-models.ts';
+import { model } from '../support/models.ts';
 import { namedThings, partShapes } from './part-shapes.ts';
 
 const referenceTokens = 1_000_000;

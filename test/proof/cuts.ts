@@ -62,13 +62,13 @@ const endings: readonly Ending[] = [
   },
   {
     op: 'settle',
-    begin: async (line, partition) => settleOf(await begun(line, partition), 5n),
+    begin: async (line, partition) => settleOf(await firstBytes(line, partition), 5n),
     isWhole: { used: 5n, held: 0n, inFlight: 0 },
   },
   {
     op: 'release',
     begin: async (line, partition) => {
-      const { id } = (await begun(line, partition)).input;
+      const { id } = (await firstBytes(line, partition)).input;
       return { op: 'release', input: { id, partition, lines } };
     },
     isWhole: { used: 0n, held: 0n, inFlight: 0 },
@@ -127,7 +127,7 @@ async function insistOnce(
 }
 
 async function lose(line: BrokenLine): Promise<void> {
-  const settle = settleOf(await begun(line, newPartition()), 5n);
+  const settle = settleOf(await firstBytes(line, newPartition()), 5n);
   await reconnects(line);
   line.proxy.set({ kind: 'lose' });
   assert.match(await outcomeOf(line.far, settle), /^(?:unknown|done)$/);
@@ -139,7 +139,7 @@ async function lose(line: BrokenLine): Promise<void> {
 
 async function garble(line: BrokenLine): Promise<void> {
   for (const bytes of line.garbage) {
-    const settle = settleOf(await begun(line, newPartition()), 5n);
+    const settle = settleOf(await firstBytes(line, newPartition()), 5n);
     await reconnects(line);
     line.proxy.set({ kind: 'garble', bytes });
     assert.match(await outcomeOf(line.far, settle), /^(?:unknown|corrupt)$/, said(bytes));
@@ -165,7 +165,7 @@ async function reconnects({ far, proxy }: BrokenLine): Promise<void> {
 }
 
 async function delay(line: BrokenLine): Promise<void> {
-  const settle = settleOf(await begun(line, newPartition()), 5n);
+  const settle = settleOf(await firstBytes(line, newPartition()), 5n);
   const { opened, open } = gate();
   await reconnects(line);
   line.proxy.set({ kind: 'hold', until: opened });
@@ -212,7 +212,7 @@ function reserveOf(partition: string): Reserve {
   return { op: 'reserve', input: { ...input, onExpire: 'release' } };
 }
 
-async function begun({ near }: BrokenLine, partition: string): Promise<Reserve> {
+async function firstBytes({ near }: BrokenLine, partition: string): Promise<Reserve> {
   const reserve = reserveOf(partition);
   await ask(near, reserve);
   return reserve;

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { postgresQuotaStore } from '../../src/stores/postgres/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
-import { type HeldClock, holdClock, migrated } from '../stores/postgres/scene.ts';
+import { type ControlledClock, controlClock, migrated } from '../stores/postgres/schema.ts';
 import { startCutProxy } from './cut-proxy.ts';
 import { type BrokenLine, cutCases } from './cuts.ts';
 import { proofMs, proveQuotaStore } from './prove.ts';
@@ -16,14 +16,14 @@ describe.skipIf(!hasPostgres())('over PostgreSQL', () => {
   const closers: (() => unknown)[] = [];
   const pools: pg.Pool[] = [];
   let server: PostgresServer;
-  let held: HeldClock;
+  let held: ControlledClock;
   let line: BrokenLine;
   let passedMs = 0;
 
   beforeAll(async () => {
     server = await startPostgres();
     await migrated(server.pool());
-    held = await holdClock(await migrated(server.pool(), schema), schema);
+    held = await controlClock(await migrated(server.pool(), schema), schema);
     for (let door = 0; door < 3; door += 1) pools.push(server.pool());
     line = await brokenLine();
   }, 60_000);

@@ -5,7 +5,7 @@ import { type RedisClient, scriptRunner } from '../../src/stores/redis/client.ts
 import { redisQuotaStore } from '../../src/stores/redis/index.ts';
 import { quotaStoreOver } from '../../src/stores/redis/quota-operations.ts';
 import { describeRedis } from '../services/redis.ts';
-import { clients, newPrefix, onClock, serverClock } from '../stores/redis/scene.ts';
+import { clients, newPrefix, onClock, serverClock } from '../stores/redis/clients.ts';
 import { startCutProxy } from './cut-proxy.ts';
 import { type BrokenLine, cutCases } from './cuts.ts';
 import { proofMs, proveQuotaStore } from './prove.ts';

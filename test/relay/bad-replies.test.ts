@@ -4,24 +4,24 @@
  */
 import { describe, expect, it } from 'vitest';
 import {
-  type Asked,
+  anyModelGateway,
+  type CallerRequest,
   chat,
   images,
   native,
-  testGateway,
   wholeChat,
-} from '../support/call-gateway.ts';
+} from '../support/any-model-gateway.ts';
 import { fixture } from '../support/fixtures.ts';
-import { type Played, playedUpstream } from '../support/played-upstream.ts';
+import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { json, sse } from './streams.ts';
 
 const html = '<!doctype html><style>b{c:d}</style><title>Log in to the Wi-Fi</title>';
 const reply = '{"choices":[{"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}]}';
 const event = `data: ${reply}\n\n`;
-const page: Played = { headers: { 'content-type': 'text/html' }, chunks: [html] };
+const page: ScriptedReply = { headers: { 'content-type': 'text/html' }, chunks: [html] };
 
 describe('a response that is not a reply', () => {
-  const cases: readonly (readonly [string, Asked, Played, string])[] = [
+  const cases: readonly (readonly [string, CallerRequest, ScriptedReply, string])[] = [
     ['an empty 200', chat(wholeChat), json(), 'upstream_empty'],
     ['a 204', chat(wholeChat), { status: 204 }, 'upstream_empty'],
     ['an empty stream', chat(), sse(), 'upstream_empty'],
@@ -74,27 +74,27 @@ describe('a response that is not a reply', () => {
   ];
 
   it.each(cases)('%s is a 502', async (_, asked, played, reason) => {
-    const gateway = testGateway({ upstream: playedUpstream(played) });
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
 
-    const answer = await gateway.call(asked);
+    const reply = await gateway.call(asked);
 
-    expect(answer.status).toBe(502);
+    expect(reply.status).toBe(502);
     expect(gateway.records[0]?.reason).toBe(reason);
-    expect(answer.text).not.toMatch(/Wi-Fi|oaidalle|revised/);
-    if (asked.path.includes('images')) expect(answer.headers['x-should-retry']).toBe('false');
+    expect(reply.text).not.toMatch(/Wi-Fi|oaidalle|revised/);
+    if (asked.path.includes('images')) expect(reply.headers['x-should-retry']).toBe('false');
   });
 
   it('JSON without a content type is accepted as a reply', async () => {
-    const upstream = playedUpstream({ chunks: [`\n ${reply}`] });
+    const upstream = scriptedUpstream({ chunks: [`\n ${reply}`] });
 
-    expect((await testGateway({ upstream }).call(chat(wholeChat))).text).toBe(`\n ${reply}`);
+    expect((await anyModelGateway({ upstream }).call(chat(wholeChat))).text).toBe(`\n ${reply}`);
   });
 
   it('a native reply without candidates is accepted', async () => {
     const text = '{"promptFeedback":{"blockReason":"SAFETY"}}';
-    const upstream = playedUpstream(json(text));
+    const upstream = scriptedUpstream(json(text));
 
-    expect((await testGateway({ upstream }).call(native('json'))).text).toBe(text);
+    expect((await anyModelGateway({ upstream }).call(native('json'))).text).toBe(text);
   });
 });
 
@@ -107,11 +107,11 @@ describe('more or fewer images than requested', () => {
     [2, 14n],
     [3, 14n],
   ])('with %i requested and two made are passed on, and both are charged', async (n, charge) => {
-    const gateway = testGateway({ upstream: playedUpstream(json(two)), model: { price } });
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(json(two)), model: { price } });
 
-    const answer = await gateway.call(images(`{"model":"m","prompt":"a cat","n":${n}}`));
+    const reply = await gateway.call(images(`{"model":"m","prompt":"a cat","n":${n}}`));
 
-    expect(answer.text).toBe(two);
+    expect(reply.text).toBe(two);
     expect(gateway.records[0]?.chargeNanos).toBe(charge);
   });
 });
@@ -126,13 +126,13 @@ describe('a whole reply', () => {
     3 * held,
   ])('of %i bytes is relayed byte for byte', async (size) => {
     const text = longReply(size);
-    const gateway = testGateway({ upstream: playedUpstream(json(...halves(text))) });
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(json(...halves(text))) });
 
-    const answer = await gateway.call(chat(wholeChat));
+    const reply = await gateway.call(chat(wholeChat));
 
-    expect(answer.text).toBe(text);
-    expect(answer.cut).toBe(false);
-    expect(answer.headers['content-length']).toBe(size > held ? undefined : String(size));
+    expect(reply.text).toBe(text);
+    expect(reply.isCut).toBe(false);
+    expect(reply.headers['content-length']).toBe(size > held ? undefined : String(size));
     expect(gateway.records[0]).toMatchObject({
       outcome: 'complete',
       usage: { inputTokens: 3, outputTokens: 5 },
@@ -147,12 +147,12 @@ describe('a whole reply', () => {
 
     for (const length of [held + 1, 2 * held, text.length - 1]) {
       const played = { ...json(...halves(text.slice(0, length))), ending };
-      const gateway = testGateway({ upstream: playedUpstream(played) });
+      const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
 
-      const answer = await gateway.call(chat(wholeChat));
+      const reply = await gateway.call(chat(wholeChat));
 
-      expect(answer.cut).toBe(true);
-      expect(text.startsWith(answer.text)).toBe(true);
+      expect(reply.isCut).toBe(true);
+      expect(text.startsWith(reply.text)).toBe(true);
       expect(gateway.records[0]).toMatchObject({ outcome: 'broken', status: 200 });
     }
   });
@@ -161,10 +161,12 @@ describe('a whole reply', () => {
     for (const ending of ['end', 'reset'] as const) {
       const played = { ...json(...halves(longReply(held).slice(0, -1))), ending };
 
-      const answer = await testGateway({ upstream: playedUpstream(played) }).call(chat(wholeChat));
+      const reply = await anyModelGateway({ upstream: scriptedUpstream(played) }).call(
+        chat(wholeChat),
+      );
 
-      expect(answer.status).toBe(502);
-      expect(answer.cut).toBe(false);
+      expect(reply.status).toBe(502);
+      expect(reply.isCut).toBe(false);
     }
   });
 
@@ -177,7 +179,7 @@ describe('a whole reply', () => {
   ])('with %s is charged by counting, long or short', async (_, usage) => {
     for (const size of [1_000, 2 * held]) {
       const text = longReply(size).replace(/,"usage":\{[^}]*\}/, usage);
-      const gateway = testGateway({ upstream: playedUpstream(json(text)) });
+      const gateway = anyModelGateway({ upstream: scriptedUpstream(json(text)) });
 
       await gateway.call(chat(wholeChat));
 
@@ -189,11 +191,11 @@ describe('a whole reply', () => {
   it('with images of many MB is relayed byte for byte, and counted', async () => {
     const base64 = 'A'.repeat(3 * 1024 * 1024);
     const text = `{"created":1,"data":[{"b64_json":"${base64}"},{"b64_json":"${base64}"}]}`;
-    const gateway = testGateway({ upstream: playedUpstream(json(...halves(text))) });
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(json(...halves(text))) });
 
-    const answer = await gateway.call(images('{"model":"m","prompt":"two cats","n":2}'));
+    const reply = await gateway.call(images('{"model":"m","prompt":"two cats","n":2}'));
 
-    expect(answer.text === text).toBe(true);
+    expect(reply.text === text).toBe(true);
     expect(gateway.records[0]?.usage).toMatchObject({ images: 2 });
   });
 });

@@ -5,14 +5,14 @@
 import { describe, expect, it } from 'vitest';
 import { documentTap } from '../../src/dialects/document-tap.ts';
 import {
-  type Asked,
+  anyModelGateway,
+  type CallerRequest,
   chat,
   images,
-  testGateway,
   upstreamSecret,
   wholeChat,
-} from '../support/call-gateway.ts';
-import { type Played, playedUpstream } from '../support/played-upstream.ts';
+} from '../support/any-model-gateway.ts';
+import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { json } from './streams.ts';
 
 const filler = 'x'.repeat(80_000);
@@ -20,7 +20,7 @@ const address = '"url":"https://gpu7.internal.example/a.png"';
 const base64 = `{"b64_json":"${'A'.repeat(100_000)}"}`;
 
 describe('a document above 64 KiB', () => {
-  const cases: readonly (readonly [string, Asked, Played, string])[] = [
+  const cases: readonly (readonly [string, CallerRequest, ScriptedReply, string])[] = [
     [
       'of images that are only addresses',
       images(),
@@ -42,33 +42,33 @@ describe('a document above 64 KiB', () => {
   ];
 
   it.each(cases)('%s is a 502', async (_, asked, played, reason) => {
-    const gateway = testGateway({ upstream: playedUpstream(played) });
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
 
-    const answer = await gateway.call(asked);
+    const reply = await gateway.call(asked);
 
-    expect(answer.status).toBe(502);
-    expect(answer.text).not.toMatch(/gpu7|account-secret/);
+    expect(reply.status).toBe(502);
+    expect(reply.text).not.toMatch(/gpu7|account-secret/);
     expect(gateway.records[0]?.reason).toBe(reason);
   });
 
   it('with an image URL is cut before it, and the image may have been made', async () => {
     const played = json(`{"data":[${base64},`, `{${address}}]}`);
-    const gateway = testGateway({ upstream: playedUpstream(played) });
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
 
-    const answer = await gateway.call(images());
+    const reply = await gateway.call(images());
 
-    expect(answer.cut).toBe(true);
-    expect(answer.text).not.toContain('gpu7');
+    expect(reply.isCut).toBe(true);
+    expect(reply.text).not.toContain('gpu7');
     expect(gateway.records[0]).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
   });
 
   it('without an image in it is cut, and nothing is charged', async () => {
     const played = json(`{"filler":"${filler}","data":[]}`);
-    const gateway = testGateway({ upstream: playedUpstream(played) });
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
 
-    const answer = await gateway.call(images());
+    const reply = await gateway.call(images());
 
-    expect(answer.cut).toBe(true);
+    expect(reply.isCut).toBe(true);
     expect(gateway.records[0]).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
   });
 });

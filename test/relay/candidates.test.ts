@@ -2,8 +2,8 @@
  * A stream of several candidates is complete only when each candidate that has begun has finished.
  */
 import { describe, expect, it } from 'vitest';
-import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, type CallerRequest, chat, native } from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { brokenStream, sse } from './streams.ts';
 
 const twoChats = '{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"n":2}';
@@ -50,16 +50,16 @@ describe('a chat stream of two choices that ends without [DONE]', () => {
   it.each(
     halfChats,
   )('with an unfinished one ends with an error of the gateway: %s', async (_how, events) => {
-    const { answer, outcome } = await relayed(chat(twoChats), events);
+    const { answer: reply, outcome } = await relayed(chat(twoChats), events);
 
-    expect(brokenStream('chat', answer)?.before).toBe(events.join(''));
+    expect(brokenStream('chat', reply)?.before).toBe(events.join(''));
     expect(outcome).toBe('broken');
   });
 
   it.each(wholeChats)('is complete: %s', async (_how, events) => {
-    const { answer, outcome } = await relayed(chat(twoChats), events);
+    const { answer: reply, outcome } = await relayed(chat(twoChats), events);
 
-    expect(answer.text).toBe(events.join(''));
+    expect(reply.text).toBe(events.join(''));
     expect(outcome).toBe('complete');
   });
 });
@@ -68,22 +68,22 @@ describe('a native stream of two candidates', () => {
   it.each(
     halfNatives,
   )('with an unfinished one ends with an error of the gateway: %s', async (_how, events) => {
-    const { answer, outcome } = await relayed(native('sse', twoNatives), events);
+    const { answer: reply, outcome } = await relayed(native('sse', twoNatives), events);
 
-    expect(brokenStream('native', answer)?.before).toBe(events.join(''));
+    expect(brokenStream('native', reply)?.before).toBe(events.join(''));
     expect(outcome).toBe('broken');
   });
 
   it.each(wholeNatives)('is complete: %s', async (_how, events) => {
-    const { answer, outcome } = await relayed(native('sse', twoNatives), events);
+    const { answer: reply, outcome } = await relayed(native('sse', twoNatives), events);
 
-    expect(answer.text).toBe(events.join(''));
+    expect(reply.text).toBe(events.join(''));
     expect(outcome).toBe('complete');
   });
 });
 
-async function relayed(asked: Asked, events: readonly string[]) {
-  const gateway = testGateway({ upstream: playedUpstream(sse(...events)) });
-  const answer = await gateway.call(asked);
-  return { answer, outcome: gateway.records[0]?.outcome };
+async function relayed(asked: CallerRequest, events: readonly string[]) {
+  const gateway = anyModelGateway({ upstream: scriptedUpstream(sse(...events)) });
+  const reply = await gateway.call(asked);
+  return { answer: reply, outcome: gateway.records[0]?.outcome };
 }

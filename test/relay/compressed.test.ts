@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
 import {
-  type Answer,
-  type Asked,
+  anyModelGateway,
+  type CallerReply,
+  type CallerRequest,
   chat,
   native,
-  testGateway,
   wholeChat,
-} from '../support/call-gateway.ts';
+} from '../support/any-model-gateway.ts';
 import { fixture } from '../support/fixtures.ts';
 import { brokenStream } from './streams.ts';
 
@@ -36,7 +36,7 @@ const encodings = [
   ['deflate', deflateSync],
   [' GZIP ', gzipSync],
 ] as const;
-const recordings: readonly (readonly [string, Asked, string])[] = [
+const recordings: readonly (readonly [string, CallerRequest, string])[] = [
   ['openai-chat/tools.1', chat(wholeChat), 'application/json'],
   ['openai-chat/stream-basic.1', chat(), 'text/event-stream'],
   ['gemini/stream-thinking.1', native(), 'text/event-stream'],
@@ -48,10 +48,10 @@ describe('a compressed reply', () => {
     const { response } = fixture(name);
 
     for (const [encoding, compress] of encodings) {
-      const answer = await answered(asked, type, encoding, compress(response));
+      const reply = await answered(asked, type, encoding, compress(response));
 
-      expect(answer.bytes.equals(response)).toBe(true);
-      expect(answer.headers['content-encoding']).toBe(undefined);
+      expect(reply.bytes.equals(response)).toBe(true);
+      expect(reply.headers['content-encoding']).toBe(undefined);
     }
   });
 
@@ -59,9 +59,9 @@ describe('a compressed reply', () => {
     const { response } = fixture('openai-chat/stream-basic.1');
     const packed = gzipSync(response);
 
-    const answer = await answered(chat(), 'text/event-stream', 'gzip', packed, 100);
+    const reply = await answered(chat(), 'text/event-stream', 'gzip', packed, 100);
 
-    expect(answer.bytes.equals(response)).toBe(true);
+    expect(reply.bytes.equals(response)).toBe(true);
   });
 });
 
@@ -77,28 +77,28 @@ describe('a 502', () => {
     ['half of what was compressed', 'gzip', small.subarray(0, -9)],
     ['a bomb', 'gzip', bomb],
   ])('is the response to %s', async (_, encoding, body) => {
-    const answer = await answered(chat(wholeChat), 'application/json', encoding, body);
+    const reply = await answered(chat(wholeChat), 'application/json', encoding, body);
 
-    expect(answer.status).toBe(502);
+    expect(reply.status).toBe(502);
   });
 
   it('becomes an error event if the stream had begun', async () => {
     const begun = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
     const packed = gzipSync(Buffer.concat([Buffer.from(begun), Buffer.alloc(64 * 1024 * 1024)]));
 
-    const answer = await answered(chat(), 'text/event-stream', 'gzip', packed);
+    const reply = await answered(chat(), 'text/event-stream', 'gzip', packed);
 
-    expect(brokenStream('chat', answer)?.before).toBe(begun);
+    expect(brokenStream('chat', reply)?.before).toBe(begun);
   });
 });
 
 function answered(
-  asked: Asked,
+  asked: CallerRequest,
   type: string,
   encoding: string,
   body: Uint8Array,
   pieceBytes: number = body.length,
-): Promise<Answer> {
+): Promise<CallerReply> {
   const count = Math.ceil(body.length / pieceBytes);
   upstream.enqueue({
     headers: { 'content-type': type, 'content-encoding': encoding },
@@ -106,7 +106,7 @@ function answered(
       body.subarray(at * pieceBytes, (at + 1) * pieceBytes),
     ),
   });
-  return testGateway({ upstream: client, channel: { baseUrl: upstream.openaiBaseUrl } }).call(
+  return anyModelGateway({ upstream: client, channel: { baseUrl: upstream.openaiBaseUrl } }).call(
     asked,
   );
 }

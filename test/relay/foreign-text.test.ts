@@ -5,23 +5,23 @@
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
 import {
-  type Asked,
+  anyModelGateway,
+  type CallerRequest,
   chat,
   images,
   native,
-  testGateway,
   upstreamHost,
   upstreamSecret,
   wholeChat,
-} from '../support/call-gateway.ts';
+} from '../support/any-model-gateway.ts';
 import { type Encoding, encodings, shownOf } from '../support/encodings.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { json } from './streams.ts';
 
-const countTokens: Asked = { ...native('json'), path: '/v1beta/models/m:countTokens' };
+const countTokens: CallerRequest = { ...native('json'), path: '/v1beta/models/m:countTokens' };
 
 /** Each kind of call, relayed where the dialects are the same. */
-const ways: readonly (readonly [string, Asked, DialectName])[] = [
+const ways: readonly (readonly [string, CallerRequest, DialectName])[] = [
   ['chat', chat(wholeChat), 'openai'],
   ['chat over gemini', chat(wholeChat), 'gemini'],
   ['chat over anthropic', chat(wholeChat), 'anthropic'],
@@ -81,8 +81,8 @@ describe.each(ways)('%s', (_, asked, dialect) => {
     for (const encode of someEncodings()) {
       const words = `Bad key ${encode(upstreamSecret)} at ${encode(upstreamHost)} today.`;
       const document = JSON.stringify(write(words));
-      const upstream = playedUpstream(json(document));
-      const gateway = testGateway({
+      const upstream = scriptedUpstream(json(document));
+      const gateway = anyModelGateway({
         upstream,
         channel: { dialect, baseUrl: `https://${upstreamHost}` },
       });
@@ -105,8 +105,8 @@ describe.each(ways)('%s', (_, asked, dialect) => {
     '<html>',
     'out of memory',
   ])('with %s as its reply fails', async (document) => {
-    const upstream = playedUpstream(json(document));
-    const gateway = testGateway({ upstream, channel: { dialect } });
+    const upstream = scriptedUpstream(json(document));
+    const gateway = anyModelGateway({ upstream, channel: { dialect } });
 
     const { status, text } = await gateway.call(asked);
 
@@ -133,8 +133,8 @@ describe('an error of each status, alone or after a valid event', () => {
       for (const encode of someEncodings()) {
         const words = `Bad key ${encode(upstreamSecret)} at ${encode(upstreamHost)} today.`;
         const body = JSON.stringify(documents[dialect](status, words));
-        const upstream = playedUpstream({ ...json(body), status });
-        const gateway = testGateway({ upstream, channel: { dialect } });
+        const upstream = scriptedUpstream({ ...json(body), status });
+        const gateway = anyModelGateway({ upstream, channel: { dialect } });
 
         const { text, headers } = await gateway.call(asked);
 

@@ -4,8 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
-import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, type CallerRequest, chat, native } from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { brokenStream, bytewise, pieces, sse } from './streams.ts';
 
 const first = '{"choices":[{"index":0,"delta":{"content":"caf\u00e9 \u2028"}}]}';
@@ -42,9 +42,9 @@ describe('a chat stream', () => {
     const expected = [first, last, '[DONE]'].map(framed).join('');
 
     for (const chunks of cutsOf(text)) {
-      const { answer, record } = await relayed(chat(), chunks);
+      const { answer: reply, record } = await relayed(chat(), chunks);
 
-      expect(answer.text).toBe(expected);
+      expect(reply.text).toBe(expected);
       expect(record).toMatchObject({ outcome: 'complete', usage: figures });
     }
   });
@@ -79,9 +79,9 @@ describe('a chat stream', () => {
       [text, extra],
       bytewise(Buffer.from(text + extra)),
     ]) {
-      const { answer, aborted, record } = await relayed(chat(), chunks);
+      const { answer: reply, aborted, record } = await relayed(chat(), chunks);
 
-      expect(answer.text).toBe(text);
+      expect(reply.text).toBe(text);
       expect(aborted).toBe(0);
       expect(record).toMatchObject({ outcome: 'complete', usage: undefined, basis: 'counted' });
     }
@@ -99,9 +99,9 @@ describe('a chat stream', () => {
   it('ends with an error of the gateway at an event that is not JSON', async () => {
     const text = `data: ${first}\n\ndata: {"error" oops\n\ndata: [DONE]\n\n`;
 
-    const { answer, record } = await relayed(chat(), [text]);
+    const { answer: reply, record } = await relayed(chat(), [text]);
 
-    expect(brokenStream('chat', answer)?.before).toBe(`data: ${first}\n\n`);
+    expect(brokenStream('chat', reply)?.before).toBe(`data: ${first}\n\n`);
     expect(record).toMatchObject({ outcome: 'broken', reason: 'upstream_bad_stream' });
   });
 
@@ -143,9 +143,9 @@ describe('a native stream', () => {
     const text = `${frame(document)}${frame(document)}`;
 
     for (const chunks of cutsOf(text)) {
-      const { answer } = await relayed(native(), chunks);
+      const { answer: reply } = await relayed(native(), chunks);
 
-      expect(answer.text.replaceAll(', ', ',')).toBe(
+      expect(reply.text.replaceAll(', ', ',')).toBe(
         `data: ${joined}\r\n\r\n`.repeat(2).replaceAll(', ', ','),
       );
     }
@@ -162,9 +162,9 @@ describe('a native stream', () => {
   it('has U+2028 and U+2029 escaped', async () => {
     const text = framed.replace('caf\u00e9', '\u2028\u2029');
 
-    const { answer } = await relayed(native(), [text]);
+    const { answer: reply } = await relayed(native(), [text]);
 
-    expect(answer.text).toBe(`data: ${part('\\u2028\\u2029')}\r\n\r\n`);
+    expect(reply.text).toBe(`data: ${part('\\u2028\\u2029')}\r\n\r\n`);
   });
 
   it('has bytes that are not UTF-8 replaced, only in the event that contains them', async () => {
@@ -173,10 +173,10 @@ describe('a native stream', () => {
     const bytes = Buffer.concat([Buffer.from(good), bad, Buffer.from(good)]);
 
     for (const chunks of [[bytes], bytewise(bytes)]) {
-      const { answer } = await relayed(native(), chunks);
+      const { answer: reply } = await relayed(native(), chunks);
 
-      expect(answer.text).toBe(`${good}data: ${part('caf\ufffd\ufffd')}\r\n\r\n${good}`);
-      expect(isUtf8(answer.bytes)).toBe(true);
+      expect(reply.text).toBe(`${good}data: ${part('caf\ufffd\ufffd')}\r\n\r\n${good}`);
+      expect(isUtf8(reply.bytes)).toBe(true);
     }
   });
 
@@ -189,16 +189,16 @@ describe('a native stream', () => {
   it('without framing is one event', async () => {
     const pretty = JSON.stringify(JSON.parse(document), null, 2);
 
-    const { answer } = await relayed(native(), [pretty]);
+    const { answer: reply } = await relayed(native(), [pretty]);
 
-    expect(JSON.parse(answer.text.replace('data: ', ''))).toEqual(JSON.parse(document));
-    expect(answer.text).toMatch(/^data: [^\n]*\r\n\r\n$/);
+    expect(JSON.parse(reply.text.replace('data: ', ''))).toEqual(JSON.parse(document));
+    expect(reply.text).toMatch(/^data: [^\n]*\r\n\r\n$/);
   });
 
   it('with only comments is empty', async () => {
-    const { answer } = await relayed(native(), [': ping\n\n', ': ping\n\n']);
+    const { answer: reply } = await relayed(native(), [': ping\n\n', ': ping\n\n']);
 
-    expect(answer.status).toBe(502);
+    expect(reply.status).toBe(502);
   });
 });
 
@@ -212,32 +212,32 @@ describe('an event of 33 MiB', () => {
   it('is refused while it arrives, and the upstream is aborted', async () => {
     for (const asked of [chat(), native(), native('json_array')]) {
       const played = { ...sse(), chunks: large(asked.search === '' ? '[{"a":"' : 'data: {"a":"') };
-      const upstream = playedUpstream(played);
+      const upstream = scriptedUpstream(played);
 
-      const answer = await testGateway({ upstream }).call(asked);
+      const reply = await anyModelGateway({ upstream }).call(asked);
 
-      expect(answer.status).toBe(502);
+      expect(reply.status).toBe(502);
       expect(upstream.aborted).toBe(1);
     }
   });
 
   it('breaks off a stream that had begun', async () => {
     const begun = `data: ${first}\n\n`;
-    const upstream = playedUpstream({ ...sse(), chunks: large(`${begun}data: {"a":"`) });
+    const upstream = scriptedUpstream({ ...sse(), chunks: large(`${begun}data: {"a":"`) });
 
-    const answer = await testGateway({ upstream }).call(chat());
+    const reply = await anyModelGateway({ upstream }).call(chat());
 
-    expect(brokenStream('chat', answer)?.before).toBe(begun);
+    expect(brokenStream('chat', reply)?.before).toBe(begun);
     expect(upstream.aborted).toBe(1);
   });
 
   it('passes if it is smaller', async () => {
     const text = `data: {"choices":[{"delta":{"content":"${'a'.repeat(31 * 1024 * 1024)}"}}]}\n\n`;
-    const upstream = playedUpstream(sse(text.slice(0, 9), text.slice(9), 'data: [DONE]\n\n'));
+    const upstream = scriptedUpstream(sse(text.slice(0, 9), text.slice(9), 'data: [DONE]\n\n'));
 
-    const answer = await testGateway({ upstream }).call(chat());
+    const reply = await anyModelGateway({ upstream }).call(chat());
 
-    expect(answer.text === `${text}data: [DONE]\n\n`).toBe(true);
+    expect(reply.text === `${text}data: [DONE]\n\n`).toBe(true);
   });
 });
 
@@ -246,9 +246,9 @@ function cutsOf(text: string): readonly (readonly (Uint8Array | string)[])[] {
   return [[bytes], bytewise(bytes), pieces(bytes, 7), pieces(bytes, 8)];
 }
 
-async function relayed(asked: Asked, chunks: readonly (Uint8Array | string)[]) {
-  const upstream = playedUpstream(sse(...chunks));
-  const gateway = testGateway({ upstream });
-  const answer = await gateway.call(asked);
-  return { answer, record: gateway.records[0], aborted: upstream.aborted };
+async function relayed(asked: CallerRequest, chunks: readonly (Uint8Array | string)[]) {
+  const upstream = scriptedUpstream(sse(...chunks));
+  const gateway = anyModelGateway({ upstream });
+  const reply = await gateway.call(asked);
+  return { answer: reply, record: gateway.records[0], aborted: upstream.aborted };
 }

@@ -4,16 +4,16 @@
  */
 import { describe, expect, it } from 'vitest';
 import {
-  type Answer,
-  type Asked,
+  anyModelGateway,
+  type CallerReply,
+  type CallerRequest,
   chat,
   native,
-  testGateway,
   upstreamHost,
   upstreamSecret,
   wholeChat,
-} from '../support/call-gateway.ts';
-import { type Played, playedUpstream } from '../support/played-upstream.ts';
+} from '../support/any-model-gateway.ts';
+import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { brokenStream, json, sse } from './streams.ts';
 
 const good = {
@@ -23,7 +23,7 @@ const good = {
 const leaky = `Invalid key ${upstreamSecret} at https://${upstreamHost}/v1, host ${upstreamHost}`;
 
 describe('an error that comes first', () => {
-  const cases: readonly (readonly [string, Asked, string, number, string])[] = [
+  const cases: readonly (readonly [string, CallerRequest, string, number, string])[] = [
     ['in a chat stream', chat(), chatError({ message: 'Bad.', code: 400 }), 400, 'Bad.'],
     [
       'by its type',
@@ -81,14 +81,14 @@ describe('an error that comes first', () => {
   ];
 
   it.each(cases)('%s gets its status', async (_, asked, text, status, words) => {
-    const answer = await answered(asked, sse(text));
+    const reply = await answered(asked, sse(text));
 
-    expect(answer.status).toBe(status);
-    expect(answer.headers['content-type']).toBe('application/json');
-    expect(messageOf(answer)).toContain(words);
+    expect(reply.status).toBe(status);
+    expect(reply.headers['content-type']).toBe('application/json');
+    expect(messageOf(reply)).toContain(words);
   });
 
-  const documents: readonly (readonly [string, Asked, string, number])[] = [
+  const documents: readonly (readonly [string, CallerRequest, string, number])[] = [
     ['whole chat', chat(wholeChat), '{"error":{"message":"Bad.","code":400}}', 400],
     ['chat that was to be streamed', chat(), '{"error":{"message":"Bad.","code":400}}', 400],
     ['whole native reply', native('json'), '{"error":{"message":"Bad.","code":400}}', 400],
@@ -116,9 +116,9 @@ describe('an error that comes first', () => {
   ];
 
   it.each(documents)('in a %s gets its status', async (_, asked, text, status) => {
-    const answer = await answered(asked, json(text));
+    const reply = await answered(asked, json(text));
 
-    expect(answer.status).toBe(status);
+    expect(reply.status).toBe(status);
   });
 
   it('an "error" that is null, false or empty is not an error', async () => {
@@ -173,15 +173,15 @@ describe('an error that comes later', () => {
   ];
 
   it.each(leaks)('%s is rewritten, without key, URL or host', async (_, door, error) => {
-    const answer = await answered(door === 'chat' ? chat() : native(), sse(good[door], error));
+    const reply = await answered(door === 'chat' ? chat() : native(), sse(good[door], error));
 
-    const broken = brokenStream(door, answer);
+    const broken = brokenStream(door, reply);
     expect(broken?.before).toBe(good[door]);
     expect(broken?.error).toMatchObject({
       message: expect.stringContaining('Invalid key [redacted]'),
     });
-    expect(answer.text).not.toContain(upstreamHost);
-    expect(answer.text).not.toContain(upstreamSecret);
+    expect(reply.text).not.toContain(upstreamHost);
+    expect(reply.text).not.toContain(upstreamSecret);
   });
 
   it('of an overloaded upstream keeps its status, and names no lack of accounts', async () => {
@@ -204,10 +204,10 @@ describe('an error that comes later', () => {
   });
 
   it('with a status that a caller could not fix is hidden', async () => {
-    const answer = await answered(chat(), sse(good.chat, chatError({ message: leaky, code: 500 })));
+    const reply = await answered(chat(), sse(good.chat, chatError({ message: leaky, code: 500 })));
 
-    expect(brokenStream('chat', answer)?.error).toMatchObject({ code: 'upstream_failed' });
-    expect(answer.text).not.toContain('Invalid key');
+    expect(brokenStream('chat', reply)?.error).toMatchObject({ code: 'upstream_failed' });
+    expect(reply.text).not.toContain('Invalid key');
   });
 
   it('ends an array as its last element, after the valid ones', async () => {
@@ -215,9 +215,9 @@ describe('an error that comes later', () => {
     const text = `[${JSON.stringify(good)}\n,{"error":{"code":400,"message":"Bad."}}]`;
 
     for (const chunks of [[text.slice(0, 18), text.slice(18)], [...text]]) {
-      const answer = await answered(native('json_array'), json(...chunks));
+      const reply = await answered(native('json_array'), json(...chunks));
 
-      expect(JSON.parse(answer.text)).toEqual([
+      expect(JSON.parse(reply.text)).toEqual([
         good,
         { error: { code: 400, message: 'Bad.', status: 'INVALID_ARGUMENT' } },
       ]);
@@ -226,9 +226,9 @@ describe('an error that comes later', () => {
 
   it('stops everything that follows it', async () => {
     const error = chatError({ message: 'Bad.', code: 400 });
-    const answer = await answered(chat(), sse(good.chat, `${error}${good.chat}`, good.chat));
+    const reply = await answered(chat(), sse(good.chat, `${error}${good.chat}`, good.chat));
 
-    expect(brokenStream('chat', answer)?.before).toBe(good.chat);
+    expect(brokenStream('chat', reply)?.before).toBe(good.chat);
   });
 
   it('is not detected in the text of a reply', async () => {
@@ -248,8 +248,8 @@ describe('an error that comes later', () => {
   });
 });
 
-function answered(asked: Asked, played: Played): Promise<Answer> {
-  return testGateway({ upstream: playedUpstream(played) }).call(asked);
+function answered(asked: CallerRequest, played: ScriptedReply): Promise<CallerReply> {
+  return anyModelGateway({ upstream: scriptedUpstream(played) }).call(asked);
 }
 
 function chatError(error: unknown, beside = ''): string {
@@ -260,7 +260,7 @@ function nativeError(code: number): string {
   return `data: {"error":{"code":${code},"message":"Bad."}}\r\n\r\n`;
 }
 
-function messageOf({ text }: Answer): string {
+function messageOf({ text }: CallerReply): string {
   const document: { readonly error: { readonly message: string } } = JSON.parse(text);
   return document.error.message;
 }

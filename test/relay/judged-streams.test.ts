@@ -1,7 +1,7 @@
 /** Only events of its dialect reach the caller of a relayed stream, whatever the upstream sends. */
 import { describe, expect, it } from 'vitest';
-import { chat, native, testGateway } from '../support/call-gateway.ts';
-import { type Played, playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, chat, native } from '../support/any-model-gateway.ts';
+import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { bytewise, sse } from './streams.ts';
 
 const canary = 'sk-canary-0123456789';
@@ -38,8 +38,8 @@ describe.each(['chat', 'native'] as const)('a relayed %s stream', (door) => {
     for (const said of rubbish) {
       for (const text of [said, said + word[door], word[door] + said, word[door] + said.trim()]) {
         for (const chunks of [[text], bytewise(Buffer.from(text))]) {
-          const upstream = playedUpstream(sse(...chunks));
-          const { text: answer } = await testGateway({ upstream }).call(asked[door]);
+          const upstream = scriptedUpstream(sse(...chunks));
+          const { text: answer } = await anyModelGateway({ upstream }).call(asked[door]);
           expect([text, answer.includes(canary)]).toEqual([text, false]);
         }
       }
@@ -58,11 +58,11 @@ describe.each(['chat', 'native'] as const)('a relayed %s stream', (door) => {
     const text = `${word[door]}${last}${end}`;
     const headers = type === undefined ? {} : { 'content-type': type };
     for (const chunks of [[text], bytewise(Buffer.from(text)), ['\n', text]]) {
-      const played: Played = { headers, chunks };
-      const answer = await testGateway({ upstream: playedUpstream(played) }).call(asked[door]);
-      expect(answer.status).toBe(200);
-      expect(answer.headers['content-type']).toContain('text/event-stream');
-      expect(answer.text).toContain('Once');
+      const played: ScriptedReply = { headers, chunks };
+      const reply = await anyModelGateway({ upstream: scriptedUpstream(played) }).call(asked[door]);
+      expect(reply.status).toBe(200);
+      expect(reply.headers['content-type']).toContain('text/event-stream');
+      expect(reply.text).toContain('Once');
     }
   });
 });
@@ -75,8 +75,8 @@ it('a relayed array passes on only elements that are parts of a reply', async ()
     `{"x":"${canary}"}`,
   ]) {
     for (const text of [`[${said}]`, `${word.array},${said}]`, `${word.array},${said}`]) {
-      const upstream = playedUpstream(sse(text));
-      const { text: answer } = await testGateway({ upstream }).call(asked.array);
+      const upstream = scriptedUpstream(sse(text));
+      const { text: answer } = await anyModelGateway({ upstream }).call(asked.array);
       expect([text, answer.includes(canary)]).toEqual([text, false]);
     }
   }
@@ -88,12 +88,12 @@ it('a stream of comments is ended at its bound in bytes, and no comment is passe
     yield Buffer.from(word.chat);
     for (;;) yield comment;
   }
-  const upstream = playedUpstream(sse(), { ...sse(), chunks: chunks() });
-  const gateway = testGateway({ upstream: playedUpstream({ ...sse(), chunks: chunks() }) });
+  const upstream = scriptedUpstream(sse(), { ...sse(), chunks: chunks() });
+  const gateway = anyModelGateway({ upstream: scriptedUpstream({ ...sse(), chunks: chunks() }) });
 
-  const answer = await gateway.call(asked.chat);
+  const reply = await gateway.call(asked.chat);
 
   expect(upstream.requests).toHaveLength(0);
-  expect(answer.text).not.toContain('xxx');
+  expect(reply.text).not.toContain('xxx');
   expect(gateway.records[0]).toMatchObject({ outcome: 'broken', reason: 'reply_too_large' });
 });

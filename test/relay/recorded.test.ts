@@ -1,18 +1,18 @@
 /** Every recorded reply is passed on unchanged, except for usage events, errors and framing. */
 import { describe, expect, it } from 'vitest';
 import {
-  type Answer,
-  type Asked,
+  type AnyModelGateway,
+  anyModelGateway,
+  type CallerReply,
+  type CallerRequest,
   chat,
   chatWithUsage,
   images,
   native,
-  type TestGateway,
-  testGateway,
   wholeChat,
-} from '../support/call-gateway.ts';
+} from '../support/any-model-gateway.ts';
 import { type Fixture, fixture } from '../support/fixtures.ts';
-import { type Played, playedUpstream } from '../support/played-upstream.ts';
+import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { doorOf, relayedChat, relayedNative, usageOf } from './oracle.ts';
 import {
   brokenStream,
@@ -32,11 +32,14 @@ const whole = recordings.filter(
 
 describe('a whole reply', () => {
   it.each(whole.map(named))('%s is relayed byte for byte, with its usage', async (_, recorded) => {
-    const { answer, gateway } = await relayed(json(recorded.response), wholeRequest(recorded));
+    const { answer: reply, gateway } = await relayed(
+      json(recorded.response),
+      wholeRequest(recorded),
+    );
 
-    expect(answer.status).toBe(200);
-    expect(answer.bytes.equals(recorded.response)).toBe(true);
-    expect(answer.headers['content-type']).toBe('application/json');
+    expect(reply.status).toBe(200);
+    expect(reply.bytes.equals(recorded.response)).toBe(true);
+    expect(reply.headers['content-type']).toBe('application/json');
     expect(gateway.records[0]).toMatchObject({
       outcome: 'complete',
       usage: usageOf(doorOf(recorded), recorded.response.toString()),
@@ -46,9 +49,9 @@ describe('a whole reply', () => {
   it('with Base64 images is relayed byte for byte, with their number', async () => {
     const { response } = fixture('openai-images/v-image-edit');
 
-    const { answer, gateway } = await relayed(json(response), images());
+    const { answer: reply, gateway } = await relayed(json(response), images());
 
-    expect(answer.bytes.equals(response)).toBe(true);
+    expect(reply.bytes.equals(response)).toBe(true);
     expect(gateway.records[0]?.usage).toMatchObject({ images: 1 });
   });
 });
@@ -61,11 +64,11 @@ describe('a recorded image reply without an image', () => {
 
   // A URL is not accepted as an image, and an error may come with any status.
   it.each(bare.map(named))('%s is refused with the gateway’s own text', async (_, recorded) => {
-    const { answer } = await relayed(json(recorded.response), images());
+    const { answer: reply } = await relayed(json(recorded.response), images());
 
-    expect([400, 502]).toContain(answer.status);
-    expect(Object.keys(JSON.parse(answer.text))).toEqual(['error']);
-    expect(answer.text).not.toContain('http');
+    expect([400, 502]).toContain(reply.status);
+    expect(Object.keys(JSON.parse(reply.text))).toEqual(['error']);
+    expect(reply.text).not.toContain('http');
   });
 });
 
@@ -77,12 +80,12 @@ describe('a streamed reply', () => {
     const text = recorded.response.toString();
     const expected = door === 'native' ? relayedNative(text) : relayedChat(text, false);
 
-    const { answer, gateway } = await relayed(sse(...firstApart(recorded)), streamed(door));
+    const { answer: reply, gateway } = await relayed(sse(...firstApart(recorded)), streamed(door));
 
-    expect(answer.status).toBe(200);
+    expect(reply.status).toBe(200);
     const { before, outcome } = expected.broken
-      ? { before: brokenStream(door, answer)?.before, outcome: 'broken' }
-      : { before: answer.text, outcome: 'complete' };
+      ? { before: brokenStream(door, reply)?.before, outcome: 'broken' }
+      : { before: reply.text, outcome: 'complete' };
     expect(before).toBe(expected.text);
     expect(gateway.records[0]).toMatchObject({ outcome, usage: usageOf(door, text) });
   });
@@ -90,9 +93,9 @@ describe('a streamed reply', () => {
   it.each(
     streams.filter((recorded) => doorOf(recorded) === 'chat').map(named),
   )('%s keeps its usage event for a caller that requested it', async (_, recorded) => {
-    const { answer } = await relayed(sse(recorded.response), chat(chatWithUsage));
+    const { answer: reply } = await relayed(sse(recorded.response), chat(chatWithUsage));
 
-    expect(answer.bytes.equals(recorded.response)).toBe(true);
+    expect(reply.bytes.equals(recorded.response)).toBe(true);
   });
 
   it.each(streams.map(named))('%s does not depend on its chunks', async (_, recorded) => {
@@ -118,15 +121,15 @@ describe('a recorded refusal', () => {
     refused.map(named),
   )('%s is rewritten with the gateway’s own text', async (_, recorded) => {
     const door = doorOf(recorded);
-    const played: Played = { ...json(recorded.response), status: recorded.status };
+    const played: ScriptedReply = { ...json(recorded.response), status: recorded.status };
     const asked = door === 'images' ? images() : wholeRequest(recorded);
 
-    const { answer } = await relayed(played, asked);
+    const { answer: reply } = await relayed(played, asked);
 
     const expected = { 400: [400, 502], 403: [502], 404: [502], 429: [429] }[recorded.status];
-    expect(expected).toContain(answer.status);
-    expect(Object.keys(JSON.parse(answer.text))).toEqual(['error']);
-    expect(answer.text).not.toContain(recorded.response.toString().trim());
+    expect(expected).toContain(reply.status);
+    expect(Object.keys(JSON.parse(reply.text))).toEqual(['error']);
+    expect(reply.text).not.toContain(recorded.response.toString().trim());
   });
 });
 
@@ -143,19 +146,19 @@ function firstApart({ response }: Fixture): readonly Uint8Array[] {
   return [response.subarray(0, at), response.subarray(at)].filter(({ length }) => length > 0);
 }
 
-function wholeRequest(recorded: Fixture): Asked {
+function wholeRequest(recorded: Fixture): CallerRequest {
   return doorOf(recorded) === 'native' ? native('json') : chat(wholeChat);
 }
 
 async function relayed(
-  played: Played,
-  asked: Asked,
-): Promise<{ readonly answer: Answer; readonly gateway: TestGateway }> {
-  const gateway = testGateway({ upstream: playedUpstream(played) });
+  played: ScriptedReply,
+  asked: CallerRequest,
+): Promise<{ readonly answer: CallerReply; readonly gateway: AnyModelGateway }> {
+  const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
   return { answer: await gateway.call(asked), gateway };
 }
 
-function figuresOf({ records }: TestGateway): unknown {
+function figuresOf({ records }: AnyModelGateway): unknown {
   return records.map(({ usage, basis, chargeNanos, outcome, reason }) => ({
     usage,
     basis,

@@ -5,15 +5,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Capabilities, Channel } from '../../src/ports/catalog.ts';
 import {
-  type Asked,
+  anyModelGateway,
+  type CallerRequest,
   chat,
   images,
   native,
-  testGateway,
   upstreamSecret,
-} from '../support/call-gateway.ts';
+} from '../support/any-model-gateway.ts';
 import type { Fixture } from '../support/fixtures.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { type Door, doorOf } from './oracle.ts';
 import { recordings } from './streams.ts';
 
@@ -122,7 +122,7 @@ describe('response_format of an image request', () => {
 });
 
 describe('the URL', () => {
-  const paths: readonly (readonly [string, Asked, string | undefined, string])[] = [
+  const paths: readonly (readonly [string, CallerRequest, string | undefined, string])[] = [
     ['of a chat', chat(), undefined, '/v1/chat/completions'],
     ['of an image', images(), undefined, '/v1/images/generations'],
     ['of a native call', native('json'), undefined, '/v1/models/m:generateContent'],
@@ -197,17 +197,17 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function sentFor(asked: Asked, channel: Partial<Channel>): Promise<Sent> {
-  const upstream = playedUpstream({ status: 500 });
+async function sentFor(asked: CallerRequest, channel: Partial<Channel>): Promise<Sent> {
+  const upstream = scriptedUpstream({ status: 500 });
   // Free, because some of the recorded requests have members that no price covers.
-  await testGateway({ upstream, channel, model: { price: { per: 'free' } } }).call(asked);
+  await anyModelGateway({ upstream, channel, model: { price: { per: 'free' } } }).call(asked);
   const [request] = upstream.requests;
   if (request === undefined) throw new Error('Nothing was sent.');
   const { path, body, headers } = request;
   return { path, body: Buffer.concat(body).toString(), headers };
 }
 
-function askedBy(recorded: Fixture, text: string): Asked {
+function askedBy(recorded: Fixture, text: string): CallerRequest {
   switch (doorOf(recorded)) {
     case 'chat':
       return chat(text);

@@ -3,12 +3,12 @@ import { createServer, type ServerResponse } from 'node:http';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, type CallerReply } from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { type Door, doorOf, eventsOf } from './oracle.ts';
 import { sse, streamed, streams } from './streams.ts';
 
-let answer: Answer;
+let reply: CallerReply;
 const server = createServer((request, response) => {
   request.resume().once('end', () => void replay(response));
 });
@@ -37,7 +37,7 @@ const unfinished: readonly (readonly [string, Door, string])[] = streams.map((re
 
 describe('a broken stream', () => {
   it.each(unfinished)('%s makes its SDK throw', async (_, door, text) => {
-    answer = await testGateway({ upstream: playedUpstream(sse(...eventsOf(text))) }).call(
+    reply = await anyModelGateway({ upstream: scriptedUpstream(sse(...eventsOf(text))) }).call(
       streamed(door),
     );
 
@@ -53,10 +53,10 @@ describe('a broken stream', () => {
       native: 'data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\r\n\r\n',
     };
     for (const door of ['chat', 'native'] as const) {
-      const upstream = playedUpstream(
+      const upstream = scriptedUpstream(
         sse(events[door], `data: ${JSON.stringify({ error: bad })}\n\n`),
       );
-      answer = await testGateway({ upstream }).call(streamed(door));
+      reply = await anyModelGateway({ upstream }).call(streamed(door));
 
       const reading = door === 'native' ? readWithGoogle() : readWithOpenAI();
 
@@ -67,13 +67,13 @@ describe('a broken stream', () => {
 
 /** Replays the gateway's response, each of its writes separately on the wire. */
 async function replay(response: ServerResponse): Promise<void> {
-  response.writeHead(answer.status, answer.headers);
-  for (const bytes of answer.writes) {
+  response.writeHead(reply.status, reply.headers);
+  for (const bytes of reply.writes) {
     await new Promise<void>((resolve) => {
       response.write(bytes, () => setImmediate(() => setImmediate(resolve)));
     });
   }
-  if (answer.cut) response.destroy();
+  if (reply.isCut) response.destroy();
   else response.end();
 }
 

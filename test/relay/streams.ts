@@ -2,9 +2,14 @@
  * Shared by the relay tests: responses to play, ways to cut them, and the error that ends a broken
  * one.
  */
-import { type Answer, type Asked, chat, native } from '../support/call-gateway.ts';
+import {
+  type CallerReply,
+  type CallerRequest,
+  chat,
+  native,
+} from '../support/any-model-gateway.ts';
 import { type Fixture, fixtures } from '../support/fixtures.ts';
-import type { Played } from '../support/played-upstream.ts';
+import type { ScriptedReply } from '../support/scripted-upstream.ts';
 import type { Door } from './oracle.ts';
 
 /** Every recording of the two dialects. */
@@ -18,17 +23,17 @@ export const streams: readonly Fixture[] = recordings.filter(
 );
 
 /** An SSE response in these chunks. */
-export function sse(...chunks: readonly (Uint8Array | string)[]): Played {
+export function sse(...chunks: readonly (Uint8Array | string)[]): ScriptedReply {
   return { headers: { 'content-type': 'text/event-stream; charset=utf-8' }, chunks };
 }
 
 /** A JSON response in these chunks. */
-export function json(...chunks: readonly (Uint8Array | string)[]): Played {
+export function json(...chunks: readonly (Uint8Array | string)[]): ScriptedReply {
   return { headers: { 'content-type': 'application/json' }, chunks };
 }
 
 /** A streamed request to the protocol of a recording. */
-export function streamed(door: Door): Asked {
+export function streamed(door: Door): CallerRequest {
   return door === 'native' ? native('sse') : chat();
 }
 
@@ -61,8 +66,8 @@ export interface Broken {
  * Splits the gateway's error off the end of a stream, by the exact form that its protocol requires;
  * undefined if the stream does not end in that form.
  */
-export function brokenStream(door: Door, { writes, text, cut }: Answer): Broken | undefined {
-  if (cut) return undefined;
+export function brokenStream(door: Door, { writes, text, isCut }: CallerReply): Broken | undefined {
+  if (isCut) return undefined;
   if (door === 'chat') {
     const found = /^([\s\S]*?)data: (\{"error":\{[^\n]*\}\})\n\n$/.exec(text);
     return found === null ? undefined : broken(found[1], found[2]);

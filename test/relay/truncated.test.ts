@@ -3,9 +3,9 @@
  * requires.
  */
 import { describe, expect, it } from 'vitest';
-import { type Answer, native, testGateway } from '../support/call-gateway.ts';
+import { anyModelGateway, type CallerReply, native } from '../support/any-model-gateway.ts';
 import { type Fixture, fixture } from '../support/fixtures.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { documentOf, doorOf, eventsOf, relayedChat, relayedNative } from './oracle.ts';
 import { brokenStream, json, sse, streamed, streams } from './streams.ts';
 
@@ -36,15 +36,15 @@ describe('a stream that breaks off before its last event', () => {
     const cut = withoutEnd(recorded.response.toString());
 
     for (const ending of ['end', 'reset'] as const) {
-      const answer = await relayed(recorded, cut, ending);
+      const reply = await relayed(recorded, cut, ending);
 
       const expected = door === 'native' ? relayedNative(cut) : relayedChat(cut, false);
-      expect(answer.cut).toBe(false);
+      expect(reply.isCut).toBe(false);
       if (!says(expected.text)) {
-        expect(answer.status).toBe(502);
-        expect(JSON.parse(answer.text)).toEqual({ error: words[door] });
+        expect(reply.status).toBe(502);
+        expect(JSON.parse(reply.text)).toEqual({ error: words[door] });
       } else {
-        expect(brokenStream(door, answer)).toEqual({ before: expected.text, error: words[door] });
+        expect(brokenStream(door, reply)).toEqual({ before: expected.text, error: words[door] });
       }
     }
   });
@@ -67,11 +67,11 @@ describe('a stream cut at any byte', () => {
       const whole = wholeEvents(cut, door === 'native');
       const expected = door === 'native' ? relayedNative(whole) : relayedChat(whole, false);
 
-      const answer = await relayed(recorded, cut, 'end');
+      const reply = await relayed(recorded, cut, 'end');
 
-      const broken = brokenStream(door, answer);
-      if (answer.status === 502) expect(says(whole)).toBe(false);
-      else if (ends(whole)) expect(answer.text).toBe(expected.text);
+      const broken = brokenStream(door, reply);
+      if (reply.status === 502) expect(says(whole)).toBe(false);
+      else if (ends(whole)) expect(reply.text).toBe(expected.text);
       else expect(broken).toEqual({ before: expected.text, error: words[door] });
     }
   });
@@ -81,9 +81,9 @@ describe('a stream cut at any byte', () => {
     const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}';
 
     for (const text of [done, `${done}\n`, finish, `${finish}\n`, `${finish}\n\ndata: {"us`]) {
-      const answer = await relayed(fixture('openai-chat/stream-basic.1'), text, 'end');
+      const reply = await relayed(fixture('openai-chat/stream-basic.1'), text, 'end');
 
-      expect(answer.text).toBe(text.replace('data: {"us', ''));
+      expect(reply.text).toBe(text.replace('data: {"us', ''));
     }
   });
 });
@@ -96,9 +96,9 @@ describe('a JSON array that breaks off', () => {
   const text = `[${documents.join('\n,\r\n')}\n]\n`;
 
   it('is passed on unchanged if it is complete', async () => {
-    const answer = await relayedArray(text, 'end');
+    const reply = await relayedArray(text, 'end');
 
-    expect(answer.text).toBe(text);
+    expect(reply.text).toBe(text);
   });
 
   it('is closed after an error element, wherever it was cut', async () => {
@@ -106,25 +106,25 @@ describe('a JSON array that breaks off', () => {
     const whole = documents.map((_, count) => `[${documents.slice(0, count).join('\n,\r\n')}`);
 
     for (const end of ends.filter((at) => isFull || at % 3 === 0)) {
-      const answer = await relayedArray(text.slice(0, end), 'end');
+      const reply = await relayedArray(text.slice(0, end), 'end');
 
-      expect(answer.cut).toBe(false);
-      if (answer.status === 502) {
-        expect(JSON.parse(answer.text)).toEqual({ error: words.native });
+      expect(reply.isCut).toBe(false);
+      if (reply.status === 502) {
+        expect(JSON.parse(reply.text)).toEqual({ error: words.native });
         continue;
       }
-      const elements = JSON.parse(answer.text);
+      const elements = JSON.parse(reply.text);
       expect(elements.at(-1)).toEqual({ error: words.native });
       const before = [...whole, `[${documents.join('\n,\r\n')}`][elements.length - 1];
-      expect(answer.text).toBe(`${before},{"error":${JSON.stringify(words.native)}}]`);
+      expect(reply.text).toBe(`${before},{"error":${JSON.stringify(words.native)}}]`);
     }
   });
 
   it('is complete if it was reset after its end, because its usage has arrived', async () => {
-    const answer = await relayedArray(text, 'reset');
+    const reply = await relayedArray(text, 'reset');
 
-    expect(answer.cut).toBe(false);
-    expect(answer.text).toBe(text);
+    expect(reply.isCut).toBe(false);
+    expect(reply.text).toBe(text);
   });
 });
 
@@ -137,15 +137,19 @@ function placesIn(response: Uint8Array): readonly number[] {
   );
 }
 
-async function relayed(recorded: Fixture, text: string, ending: 'end' | 'reset'): Promise<Answer> {
-  const upstream = playedUpstream({ ...sse(...eventsOf(text)), ending });
-  return testGateway({ upstream }).call(streamed(doorOf(recorded)));
+async function relayed(
+  recorded: Fixture,
+  text: string,
+  ending: 'end' | 'reset',
+): Promise<CallerReply> {
+  const upstream = scriptedUpstream({ ...sse(...eventsOf(text)), ending });
+  return anyModelGateway({ upstream }).call(streamed(doorOf(recorded)));
 }
 
-async function relayedArray(text: string, ending: 'end' | 'reset'): Promise<Answer> {
+async function relayedArray(text: string, ending: 'end' | 'reset'): Promise<CallerReply> {
   const middle = text.length >> 1;
-  const upstream = playedUpstream({ ...json(text.slice(0, middle), text.slice(middle)), ending });
-  return testGateway({ upstream }).call(native('json_array'));
+  const upstream = scriptedUpstream({ ...json(text.slice(0, middle), text.slice(middle)), ending });
+  return anyModelGateway({ upstream }).call(native('json_array'));
 }
 
 const content =

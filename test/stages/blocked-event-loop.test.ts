@@ -5,10 +5,10 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { channel, model, replies, sampleRequests, streamBeginnings } from '../support/models.ts';
 import { type Conversation, rawServer } from '../upstream/raw-server.ts';
 import { turns } from './failing.ts';
-import { scene } from './scene.ts';
-import { ask, begun, channel, model, replies } from './scene-models.ts';
 
 const waitMs = 1_000;
 /** Long enough that the gateway's timer, which ticks every second, is due right after it. */
@@ -29,7 +29,7 @@ it.each<[string, (conversation: Conversation) => Promise<void>]>([
     'the next piece',
     async ({ request, send, socket }) => {
       await request();
-      await send(head, begun.chatStream);
+      await send(head, streamBeginnings.chatStream);
       await turns();
       socket.end(replies.chatStream);
       block();
@@ -37,7 +37,7 @@ it.each<[string, (conversation: Conversation) => Promise<void>]>([
   ],
 ])('%s that waits in the socket after a block does not time out', async (_what, script) => {
   const server = await rawServer(script);
-  const { call, gateway, nextRecord } = scene({
+  const { call, gateway, nextRecord } = gatewayInProcess({
     models: [model({ channels: [channel({ baseUrl: `${server.origin}/v1` })] })],
     options: {
       clock: systemClock(),
@@ -46,7 +46,7 @@ it.each<[string, (conversation: Conversation) => Promise<void>]>([
     },
   });
 
-  const { status, text } = await call(ask.chatStream);
+  const { status, text } = await call(sampleRequests.chatStream);
 
   expect(status).toBe(200);
   expect(text).toMatch(/\[DONE\]\n\n$/);

@@ -1,18 +1,18 @@
 /** A usage record says `booked` only for a charge that the quota store has taken. */
 import { describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import type { DrivenCall } from './driven-upstream.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { completeReply, sampleRequests } from '../support/models.ts';
 import { pass, turns } from './failing.ts';
-import { scene } from './scene.ts';
-import { ask, whole } from './scene-models.ts';
 
 const ruined = (up: DrivenCall): void => up.answer(500, { error: { message: 'No.' } });
 
 describe('a charge that the store can not take', () => {
   it('is logged as not booked, and again when it is booked', async () => {
     let isDown = true;
-    const { call, records, events, clock, state } = scene({
-      plays: [whole('chat')],
+    const { call, records, events, clock, state } = gatewayInProcess({
+      handlers: [completeReply('chat')],
       store: (quota) => ({
         settle: (input) => {
           if (isDown) throw new Error('down');
@@ -20,7 +20,7 @@ describe('a charge that the store can not take', () => {
         },
       }),
     });
-    await call(ask.chat);
+    await call(sampleRequests.chat);
     await pass(clock, 3_000);
     expect(records).toMatchObject([{ booked: false, revision: 1, outcome: 'complete' }]);
     expect(await state()).toMatchObject({ used: 0n });
@@ -41,8 +41,8 @@ describe('a charge that the store can not take', () => {
 
   it('is logged as booked before the sink closes, if that is at the last moment', async () => {
     let isDown = true;
-    const { call, records, gateway } = scene({
-      plays: [whole('chat')],
+    const { call, records, gateway } = gatewayInProcess({
+      handlers: [completeReply('chat')],
       store: (quota) => ({
         settle: (input) => {
           if (isDown) throw new Error('down');
@@ -50,7 +50,7 @@ describe('a charge that the store can not take', () => {
         },
       }),
     });
-    await call(ask.chat);
+    await call(sampleRequests.chat);
 
     isDown = false;
     await gateway.close();
@@ -62,15 +62,15 @@ describe('a charge that the store can not take', () => {
   });
 
   it('stays unbooked in the log if it is lost', async () => {
-    const { call, records, gateway, eventTypes } = scene({
-      plays: [whole('chat')],
+    const { call, records, gateway, eventTypes } = gatewayInProcess({
+      handlers: [completeReply('chat')],
       store: () => ({
         settle: () => {
           throw new Error('down');
         },
       }),
     });
-    await call(ask.chat);
+    await call(sampleRequests.chat);
 
     await gateway.close();
 
@@ -80,9 +80,9 @@ describe('a charge that the store can not take', () => {
 });
 
 it('a charge that is booked immediately is in the only record of its call', async () => {
-  const { call, records, eventTypes } = scene({ plays: [whole('chat')] });
+  const { call, records, eventTypes } = gatewayInProcess({ handlers: [completeReply('chat')] });
 
-  await call(ask.chat);
+  await call(sampleRequests.chat);
 
   expect(records).toMatchObject([{ booked: true, revision: 1 }]);
   expect(eventTypes()).not.toContain('call_booked');
@@ -92,8 +92,8 @@ describe('a call in doubt', () => {
   it('has its record written before its hold is extended', async () => {
     const written = gate();
     const order: string[] = [];
-    const { start, state } = scene({
-      plays: [ruined],
+    const { start, state } = gatewayInProcess({
+      handlers: [ruined],
       options: {
         usage: {
           record: async ({ outcome }) => {
@@ -110,36 +110,36 @@ describe('a call in doubt', () => {
         },
       }),
     });
-    const calling = start(ask.image);
+    const calling = start(sampleRequests.image);
     await turns();
     expect(order).toEqual([]);
 
     written.open();
-    await calling.answer;
+    await calling.reply;
 
     expect(order).toEqual(['recorded unknown', 'extended']);
     expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
   });
 
   it('has its hold extended even if its record hangs for storeTimeoutMs', async () => {
-    const { start, state, clock, eventTypes } = scene({
-      plays: [ruined],
+    const { start, state, clock, eventTypes } = gatewayInProcess({
+      handlers: [ruined],
       options: { usage: { record: () => new Promise(() => {}), close: async () => {} } },
     });
-    const calling = start(ask.image);
+    const calling = start(sampleRequests.image);
     await turns();
     expect(await state()).toMatchObject({ inFlight: 1 });
 
     await pass(clock, 1_000);
-    await calling.answer;
+    await calling.reply;
 
     expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
     expect(eventTypes()).toContain('port_failed');
   });
 
   it('is not booked until it is resolved, and resolving it twice is the same', async () => {
-    const { call, records, gateway } = scene({ plays: [ruined] });
-    await call(ask.image);
+    const { call, records, gateway } = gatewayInProcess({ handlers: [ruined] });
+    await call(sampleRequests.image);
     const [doubtful] = records;
     if (doubtful === undefined) throw new Error('no record');
     expect(doubtful).toMatchObject({ booked: false, revision: 1, outcome: 'unknown' });

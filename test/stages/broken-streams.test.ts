@@ -1,15 +1,15 @@
 /** Streams that break off: what the caller reads, and what it is charged. */
 import { describe, expect, it } from 'vitest';
-import type { DrivenCall } from './driven-upstream.ts';
-import { type Scene, scene } from './scene.ts';
-import { ask, begun, chat, events, headersOf } from './scene-models.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import { chat, events, headersOf, sampleRequests, streamBeginnings } from '../support/models.ts';
 
 type Streamed = 'chatStream' | 'nativeStream';
 const streamed: readonly Streamed[] = ['chatStream', 'nativeStream'];
 
 interface Row {
   readonly fault: string;
-  readonly happens: (up: DrivenCall, stage: Scene) => void;
+  readonly happens: (up: DrivenCall, harness: InProcessGateway) => void;
   readonly outcome: string;
   readonly reason: string;
   readonly status: number;
@@ -72,43 +72,43 @@ const rows: readonly Row[] = [
 
 describe.each(rows)('$fault', ({ happens, outcome, reason, status, sentence }) => {
   it.each(streamed)('%s', async (kind) => {
-    const set = scene();
-    const calling = set.start(ask[kind]);
-    const up = await set.upstream.next();
+    const harness = gatewayInProcess();
+    const calling = harness.start(sampleRequests[kind]);
+    const up = await harness.upstream.next();
     up.respond(200, headersOf(kind));
-    up.write(begun[kind]);
-    await calling.begun;
+    up.write(streamBeginnings[kind]);
+    await calling.firstBytes;
 
-    happens(up, set);
-    const answer = await calling.answer;
+    happens(up, harness);
+    const reply = await calling.reply;
 
-    const { error } = lastError(answer.text);
-    expect(answer.isCut).toBe(false);
-    expect(answer.text.startsWith(begun[kind].slice(0, 20))).toBe(true);
+    const { error } = lastError(reply.text);
+    expect(reply.isCut).toBe(false);
+    expect(reply.text.startsWith(streamBeginnings[kind].slice(0, 20))).toBe(true);
     expect(error.message).toMatch(sentence);
     if (kind === 'nativeStream') expect(error.code).toBe(status);
     const charge = kind === 'nativeStream' ? 20n : 11n + 4n;
     const basis = kind === 'nativeStream' ? 'usage' : 'counted';
-    expect(await set.nextRecord()).toMatchObject({
+    expect(await harness.nextRecord()).toMatchObject({
       status: 200,
       outcome,
       reason,
       basis,
       chargeNanos: charge,
     });
-    expect(await set.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
-    expect(set.records).toHaveLength(1);
+    expect(await harness.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
+    expect(harness.records).toHaveLength(1);
   });
 });
 
 it('the total timeout ends a call that has no headers yet, without a charge', async () => {
-  const { start, upstream, clock, nextRecord, state } = scene();
+  const { start, upstream, clock, nextRecord, state } = gatewayInProcess();
 
-  const calling = start(ask.chat);
+  const calling = start(sampleRequests.chat);
   await upstream.next();
   clock.advance(900_000);
 
-  expect((await calling.answer).status).toBe(504);
+  expect((await calling.reply).status).toBe(504);
   expect(await nextRecord()).toMatchObject({
     outcome: 'unknown',
     reason: 'total_timeout',
@@ -119,31 +119,31 @@ it('the total timeout ends a call that has no headers yet, without a charge', as
 });
 
 it('an image that times out stays in doubt, and its caller is told to check', async () => {
-  const { start, upstream, clock, nextRecord, state } = scene();
+  const { start, upstream, clock, nextRecord, state } = gatewayInProcess();
 
-  const calling = start(ask.image);
+  const calling = start(sampleRequests.image);
   await upstream.next();
   clock.advance(900_000);
-  const answer = await calling.answer;
+  const reply = await calling.reply;
 
-  expect(answer.status).toBe(504);
-  expect(answer.text).toContain('may have been made');
+  expect(reply.status).toBe(504);
+  expect(reply.text).toContain('may have been made');
   expect(await nextRecord()).toMatchObject({ outcome: 'unknown', reason: 'total_timeout' });
   expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
 });
 
 it('a large document that breaks off is cut, never ended', async () => {
-  const { start, upstream, nextRecord, state } = scene();
+  const { start, upstream, nextRecord, state } = gatewayInProcess();
 
-  const calling = start(ask.chat);
+  const calling = start(sampleRequests.chat);
   const up = await upstream.next();
   up.respond(200, headersOf('chat'));
   up.write(`{"choices":[{"message":{"content":"${'x'.repeat(70_000)}`);
-  await calling.begun;
+  await calling.firstBytes;
   up.breakOff('reset');
-  const answer = await calling.answer;
+  const reply = await calling.reply;
 
-  expect(answer.isCut).toBe(true);
+  expect(reply.isCut).toBe(true);
   // By its bytes it would cost more than was held: the hold caps the charge.
   expect(await nextRecord()).toMatchObject({ outcome: 'broken', chargeNanos: 211n });
   expect(await state()).toEqual({ held: 0n, used: 211n, inFlight: 0 });
@@ -155,74 +155,83 @@ describe('a stream without a stated maximum', () => {
   /** Some 13,000 counted tokens: 80 % of the hold. */
   const long = events({ choices: [{ index: 0, delta: { content: 'x'.repeat(40_000) } }] });
 
-  async function running(
-    limitNanos: bigint,
-  ): Promise<{ set: Scene; up: DrivenCall; calling: ReturnType<Scene['start']> }> {
-    const set = scene({ key: { quota: [{ id: 'caller', period: 'total', limitNanos }] } });
-    const calling = set.start(asked);
-    const up = await set.upstream.next();
+  async function running(limitNanos: bigint): Promise<{
+    set: InProcessGateway;
+    up: DrivenCall;
+    calling: ReturnType<InProcessGateway['start']>;
+  }> {
+    const harness = gatewayInProcess({
+      key: { quota: [{ id: 'caller', period: 'total', limitNanos }] },
+    });
+    const calling = harness.start(asked);
+    const up = await harness.upstream.next();
     up.respond(200, headersOf('chatStream'));
-    up.write(begun.chatStream);
-    await calling.begun;
+    up.write(streamBeginnings.chatStream);
+    await calling.firstBytes;
     up.write(long);
-    return { set, up, calling };
+    return { set: harness, up, calling };
   }
 
   it('grows its hold by the initial amount as soon as 60 % is used', async () => {
-    const { set, up, calling } = await running(10n * held);
+    const { set: harness, up, calling } = await running(10n * held);
     await turn();
 
-    expect((await set.state()).held).toBe(2n * held);
+    expect((await harness.state()).held).toBe(2n * held);
     up.write('data: [DONE]\n\n');
-    await calling.answer;
+    await calling.reply;
 
-    const { heldNanos, chargeNanos } = await set.nextRecord();
+    const { heldNanos, chargeNanos } = await harness.nextRecord();
     expect(heldNanos).toBe(2n * held);
     expect(chargeNanos).toBeGreaterThan((held * 6n) / 10n);
-    expect(await set.state()).toEqual({ held: 0n, used: chargeNanos, inFlight: 0 });
+    expect(await harness.state()).toEqual({ held: 0n, used: chargeNanos, inFlight: 0 });
   });
 
   it('that may not grow its hold uses it up, then is cut and charged', async () => {
-    const { set, up, calling } = await running(held);
+    const { set: harness, up, calling } = await running(held);
     await turn();
-    set.clock.advance(10_000);
+    harness.clock.advance(10_000);
     await turn();
-    set.clock.advance(1_000);
+    harness.clock.advance(1_000);
     expect(up.abortReason).toBeUndefined();
 
     up.write(long);
     await turn();
-    set.clock.advance(1_000);
-    const answer = await calling.answer;
+    harness.clock.advance(1_000);
+    const reply = await calling.reply;
 
     expect(up.abortReason).toBe('hold_used_up');
-    expect(lastError(answer.text).error.message).toMatch(/quota of this key ran out/);
-    expect(await set.nextRecord()).toMatchObject({
+    expect(lastError(reply.text).error.message).toMatch(/quota of this key ran out/);
+    expect(await harness.nextRecord()).toMatchObject({
       outcome: 'cut',
       reason: 'hold_used_up',
       chargeNanos: held,
     });
-    expect(await set.state()).toEqual({ held: 0n, used: held, inFlight: 0 });
+    expect(await harness.state()).toEqual({ held: 0n, used: held, inFlight: 0 });
   });
 
   it('is never cut for its hold if the caller states a maximum', async () => {
     const limitNanos = 11n + 2n * 100n;
-    const set = scene({ key: { quota: [{ id: 'caller', period: 'total', limitNanos }] } });
-    const calling = set.start(chat({ model: 'open', stream: true, max_tokens: 100 }));
-    const up = await set.upstream.next();
+    const harness = gatewayInProcess({
+      key: { quota: [{ id: 'caller', period: 'total', limitNanos }] },
+    });
+    const calling = harness.start(chat({ model: 'open', stream: true, max_tokens: 100 }));
+    const up = await harness.upstream.next();
     up.respond(200, headersOf('chatStream'));
-    up.write(begun.chatStream);
-    await calling.begun;
+    up.write(streamBeginnings.chatStream);
+    await calling.firstBytes;
     up.write(long);
     await turn();
 
-    set.clock.advance(60_000);
+    harness.clock.advance(60_000);
     await turn();
-    set.clock.advance(1_000);
+    harness.clock.advance(1_000);
     up.write('data: [DONE]\n\n');
-    await calling.answer;
+    await calling.reply;
 
-    expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', heldNanos: limitNanos });
+    expect(await harness.nextRecord()).toMatchObject({
+      outcome: 'complete',
+      heldNanos: limitNanos,
+    });
   });
 });
 

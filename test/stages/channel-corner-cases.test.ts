@@ -7,18 +7,31 @@ import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { channelHealth } from '../../src/upstream/channel-health.ts';
 import type { HealthSignal } from '../../src/upstream/health-signal.ts';
-import type { Play } from './driven-upstream.ts';
+import type { CallHandler } from '../support/driven-upstream.ts';
+import {
+  type GatewaySetup,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
+import {
+  channel,
+  chat,
+  completeReply,
+  headersOf,
+  model,
+  replies,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 import { pass, turns } from './failing.ts';
-import { type Scene, type SceneSetup, scene } from './scene.ts';
-import { ask, begun, channel, chat, headersOf, model, replies, whole } from './scene-models.ts';
 
 const refuses =
-  (status: number, body: unknown = { error: { message: 'No.' } }): Play =>
+  (status: number, body: unknown = { error: { message: 'No.' } }): CallHandler =>
   (up) =>
     up.answer(status, body);
-const breaks: Play = (up) => {
+const breaks: CallHandler = (up) => {
   up.respond(200, headersOf('chatStream'));
-  up.write(begun.chatStream);
+  up.write(streamBeginnings.chatStream);
   up.breakOff('reset');
 };
 const image = { per: 'image', rows: [{ nanos: 500n }] } as const;
@@ -26,8 +39,12 @@ const image = { per: 'image', rows: [{ nanos: 500n }] } as const;
 type Changes = readonly Partial<Channel>[];
 
 /** Channels a, b, … in this order, for chat and images. */
-function channels(plays: readonly Play[], changes: Changes, setup: SceneSetup = {}): Scene {
-  return scene({ plays, models: modelsOf(changes), ...setup });
+function channels(
+  handlers: readonly CallHandler[],
+  changes: Changes,
+  setup: GatewaySetup = {},
+): InProcessGateway {
+  return gatewayInProcess({ handlers, models: modelsOf(changes), ...setup });
 }
 
 function modelsOf(changes: Changes): readonly Model[] {
@@ -42,7 +59,7 @@ function modelsOf(changes: Changes): readonly Model[] {
 }
 
 /** The channels that calls were sent to so far. */
-function calledChannels({ upstream }: Scene): string {
+function calledChannels({ upstream }: InProcessGateway): string {
   return upstream.calls.map(({ request }) => request.origin.slice(8, 9)).join('');
 }
 
@@ -101,7 +118,7 @@ describe('an open circuit', () => {
     1e9,
     -1e9,
   ])('ends although the host’s random() returns %s', async (number) => {
-    const good = whole('chat');
+    const good = completeReply('chat');
     const plays = [
       ...Array(5)
         .fill([refuses(500), good])
@@ -109,92 +126,92 @@ describe('an open circuit', () => {
       good,
       good,
     ];
-    const set = channels(plays, [{}, {}], { options: { random: () => number } });
+    const harness = channels(plays, [{}, {}], { options: { random: () => number } });
 
-    for (let count = 0; count < 6; count += 1) await set.call(ask.chat);
-    set.clock.advance(400_000);
-    await set.call(ask.chat);
+    for (let count = 0; count < 6; count += 1) await harness.call(sampleRequests.chat);
+    harness.clock.advance(400_000);
+    await harness.call(sampleRequests.chat);
 
-    expect(calledChannels(set)).toBe('abababababba');
+    expect(calledChannels(harness)).toBe('abababababba');
   });
 
   it('leaves no call open although the host’s random() throws', async () => {
     const random = (): number => {
       throw new Error('no entropy');
     };
-    const set = channels([], [{}], { options: { random } });
+    const harness = channels([], [{}], { options: { random } });
 
     for (let count = 0; count < 5; count += 1) {
-      const calling = set.start(ask.chatStream);
-      const up = await set.upstream.next();
+      const calling = harness.start(sampleRequests.chatStream);
+      const up = await harness.upstream.next();
       up.respond(200, headersOf('chatStream'));
-      up.write(begun.chatStream);
-      await calling.begun;
+      up.write(streamBeginnings.chatStream);
+      await calling.firstBytes;
       expect(() => up.breakOff('reset')).not.toThrow();
     }
     await turns();
 
-    expect(await set.state()).toMatchObject({ held: 0n, inFlight: 0 });
-    expect(set.gateway.channels()).toMatchObject([{ inFlight: 0 }]);
+    expect(await harness.state()).toMatchObject({ held: 0n, inFlight: 0 });
+    expect(harness.gateway.channels()).toMatchObject([{ inFlight: 0 }]);
   });
 
   it('ends when its half-open trial is served, and no other call is sent meanwhile', async () => {
-    const set = channels(Array(5).fill(refuses(500)), [{}]);
-    for (let count = 0; count < 5; count += 1) await set.call(ask.chat);
-    set.clock.advance(36_000);
-    const probe = set.start(ask.chat);
+    const harness = channels(Array(5).fill(refuses(500)), [{}]);
+    for (let count = 0; count < 5; count += 1) await harness.call(sampleRequests.chat);
+    harness.clock.advance(36_000);
+    const probe = harness.start(sampleRequests.chat);
     await turns();
 
-    const { status, headers } = await set.call(ask.chat);
-    set.upstream.calls[5]?.answer(200, replies.chat);
-    await probe.answer;
+    const { status, headers } = await harness.call(sampleRequests.chat);
+    harness.upstream.calls[5]?.answer(200, replies.chat);
+    await probe.reply;
 
     expect([status, headers['retry-after']]).toEqual([503, '1']);
-    expect(set.gateway.channels()).toMatchObject([{ inFlight: 0, models: [] }]);
+    expect(harness.gateway.channels()).toMatchObject([{ inFlight: 0, models: [] }]);
   });
 
   it('continues if the stream of the trial breaks like the others did', async () => {
-    const set = channels([...Array(6).fill(breaks), whole('chatStream')], [{}, {}]);
-    for (let count = 0; count < 5; count += 1) await set.call(ask.chatStream);
-    set.clock.advance(36_000);
+    const harness = channels([...Array(6).fill(breaks), completeReply('chatStream')], [{}, {}]);
+    for (let count = 0; count < 5; count += 1) await harness.call(sampleRequests.chatStream);
+    harness.clock.advance(36_000);
 
-    await set.call(ask.chatStream);
-    await set.call(ask.chatStream);
+    await harness.call(sampleRequests.chatStream);
+    await harness.call(sampleRequests.chatStream);
 
-    expect(calledChannels(set)).toBe('aaaaaab');
+    expect(calledChannels(harness)).toBe('aaaaaab');
   });
 
   it('is not delayed by callers that disconnect from unfinished streams', async () => {
-    const hangs: Play = (up) => {
+    const hangs: CallHandler = (up) => {
       up.respond(200, headersOf('chatStream'));
-      up.write(begun.chatStream);
+      up.write(streamBeginnings.chatStream);
     };
-    const plays = [breaks, breaks, breaks, breaks, hangs, breaks, whole('chatStream')];
-    const set = channels(plays, [{}, {}]);
-    for (let count = 0; count < 4; count += 1) await set.call(ask.chatStream);
+    const handlers = [breaks, breaks, breaks, breaks, hangs, breaks, completeReply('chatStream')];
+    const harness = channels(handlers, [{}, {}]);
+    for (let count = 0; count < 4; count += 1) await harness.call(sampleRequests.chatStream);
 
-    const leaver = set.start(ask.chatStream);
-    await leaver.begun;
-    leaver.leave();
-    await leaver.answer;
-    await set.call(ask.chatStream);
-    await set.call(ask.chatStream);
+    const leaver = harness.start(sampleRequests.chatStream);
+    await leaver.firstBytes;
+    leaver.disconnect();
+    await leaver.reply;
+    await harness.call(sampleRequests.chatStream);
+    await harness.call(sampleRequests.chatStream);
 
-    expect(calledChannels(set)).toBe('aaaaaab');
+    expect(calledChannels(harness)).toBe('aaaaaab');
   });
 
   it('is not caused by a host’s response that throws', async () => {
-    const set = channels(Array(6).fill(whole('chatStream')), [{}]);
+    const harness = channels(Array(6).fill(completeReply('chatStream')), [{}]);
 
-    for (let count = 0; count < 5; count += 1) await throwAtWrite(set.gateway);
+    for (let count = 0; count < 5; count += 1) await throwAtWrite(harness.gateway);
 
-    expect(set.gateway.channels()).toMatchObject([{ state: 'ready', models: [] }]);
+    expect(harness.gateway.channels()).toMatchObject([{ state: 'ready', models: [] }]);
   });
 });
 
 /** A caller whose response was wrapped badly by some middleware. */
 async function throwAtWrite(gateway: Gateway): Promise<void> {
-  const { path, body } = ask.chatStream;
+  const { path, body } = sampleRequests.chatStream;
   const { body: reply } = await gateway.handle({
     method: 'POST',
     path,
@@ -228,7 +245,7 @@ describe('the request of one caller', () => {
     path: '/v1beta/models/native:generateContent',
     body: { contents: [{ parts: [{ fileData: { fileUri: 'https://files.example/abc' } }] }] },
   };
-  const google = (code: number, status: string, message: string): Play =>
+  const google = (code: number, status: string, message: string): CallHandler =>
     refuses(code, { error: { code, message, status } });
 
   it.each([
@@ -236,10 +253,10 @@ describe('the request of one caller', () => {
     google(404, 'NOT_FOUND', 'CachedContent not found.'),
     google(400, 'FAILED_PRECONDITION', 'The File abc is not in an ACTIVE state.'),
   ])('that is refused does not take the last channel from other callers (%#)', async (refusal) => {
-    const set = scene({ plays: [refusal, whole('native')] });
+    const harness = gatewayInProcess({ handlers: [refusal, completeReply('native')] });
 
-    await set.call(file);
-    const { status } = await set.call(ask.native);
+    await harness.call(file);
+    const { status } = await harness.call(sampleRequests.native);
 
     expect(status).toBe(200);
   });
@@ -247,10 +264,12 @@ describe('the request of one caller', () => {
 
 it('a call is not the caller’s mistake if the only account for it is out', async () => {
   const claude = channel({ id: 'b', dialect: 'anthropic' });
-  const set = scene({ models: [model({ channels: [channel({ id: 'a' }), claude] })] });
-  set.gateway.disableChannel('a');
+  const harness = gatewayInProcess({
+    models: [model({ channels: [channel({ id: 'a' }), claude] })],
+  });
+  harness.gateway.disableChannel('a');
 
-  const { status } = await set.call(chat({ n: 2 }));
+  const { status } = await harness.call(chat({ n: 2 }));
 
   expect(status).toBe(503);
 });
@@ -264,53 +283,53 @@ describe('a call whose last refusal is sent to the caller as a reply', () => {
     ['may have run before', { outcome: 'unknown' }],
     ['did not run there', { attempts: [{ mayHaveRun: true }, { status: 400, mayHaveRun: false }] }],
   ])('%s, and is recorded so', async (_what, expected) => {
-    const set = scene({ plays: [refuses(500), filtered], models: [native] });
+    const harness = gatewayInProcess({ handlers: [refuses(500), filtered], models: [native] });
 
-    expect((await set.call(ask.native)).status).toBe(200);
+    expect((await harness.call(sampleRequests.native)).status).toBe(200);
 
-    expect(await set.nextRecord()).toMatchObject(expected);
+    expect(await harness.nextRecord()).toMatchObject(expected);
   });
 });
 
 describe('a host gets an event', () => {
   it('for an attempt whose stream broke', async () => {
-    const set = channels([breaks], [{}]);
+    const harness = channels([breaks], [{}]);
 
-    await set.call(ask.chatStream);
+    await harness.call(sampleRequests.chatStream);
 
-    expect(set.eventTypes()).toContain('upstream_failed');
+    expect(harness.eventTypes()).toContain('upstream_failed');
   });
 
   it('for a channel that another catalog restores', async () => {
-    const set = channels([refuses(401), whole('chat')], [{}]);
-    await set.call(ask.chat);
+    const harness = channels([refuses(401), completeReply('chat')], [{}]);
+    await harness.call(sampleRequests.chat);
 
-    set.gateway.update({ catalog: staticCatalog(modelsOf([{}])) });
-    await set.call(ask.chat);
+    harness.gateway.update({ catalog: staticCatalog(modelsOf([{}])) });
+    await harness.call(sampleRequests.chat);
 
-    const told = set.events.filter(({ type }) => type === 'channel_changed');
+    const told = harness.events.filter(({ type }) => type === 'channel_changed');
     expect(told).toMatchObject([{ state: 'refused' }, { state: 'ready' }]);
   });
 });
 
 describe('an image in doubt', () => {
   it('that did not run is recorded even if the host found out late', async () => {
-    const set = channels([refuses(500)], [{}]);
-    await set.call(ask.image);
-    const record = await set.nextRecord();
-    set.clock.advance(901_000);
+    const harness = channels([refuses(500)], [{}]);
+    await harness.call(sampleRequests.image);
+    const record = await harness.nextRecord();
+    harness.clock.advance(901_000);
 
-    await set.gateway.resolveUnknown(record, { ran: false });
+    await harness.gateway.resolveUnknown(record, { ran: false });
 
-    expect(set.records.at(-1)).toMatchObject({ reason: 'resolved', outcome: 'not_run' });
+    expect(harness.records.at(-1)).toMatchObject({ reason: 'resolved', outcome: 'not_run' });
   });
 
   it('whose record lost its lines is refused with a hint', async () => {
-    const set = channels([refuses(500)], [{}]);
-    await set.call(ask.image);
-    const { lines: _lost, ...record } = await set.nextRecord();
+    const harness = channels([refuses(500)], [{}]);
+    await harness.call(sampleRequests.image);
+    const { lines: _lost, ...record } = await harness.nextRecord();
 
-    const refused = set.gateway.resolveUnknown(
+    const refused = harness.gateway.resolveUnknown(
       JSON.parse('0', () => record),
       { ran: true },
     );
@@ -321,60 +340,60 @@ describe('an image in doubt', () => {
 
 describe('a channel is freed', () => {
   const never = (): Promise<string> => new Promise(() => {});
-  const inFlight = (set: Scene): readonly number[] =>
-    set.gateway.channels().map((status) => status.inFlight);
+  const inFlight = (harness: InProcessGateway): readonly number[] =>
+    harness.gateway.channels().map((status) => status.inFlight);
 
   it.each([
     'chat',
     'image',
   ] as const)('when its credential does not come, and %s goes elsewhere', async (kind) => {
-    const set = channels([whole(kind)], [{ credential: never }, {}]);
-    const calling = set.start(ask[kind]);
+    const harness = channels([completeReply(kind)], [{ credential: never }, {}]);
+    const calling = harness.start(sampleRequests[kind]);
     await turns();
 
-    set.clock.advance(5_000);
+    harness.clock.advance(5_000);
 
-    expect((await calling.answer).status).toBe(200);
-    expect(inFlight(set)).toEqual([0, 0]);
-    expect((await set.nextRecord()).attempts).toMatchObject([
+    expect((await calling.reply).status).toBe(200);
+    expect(inFlight(harness)).toEqual([0, 0]);
+    expect((await harness.nextRecord()).attempts).toMatchObject([
       { reason: 'credential_unavailable', mayHaveRun: false },
       { mayHaveRun: true },
     ]);
   });
 
   it('when the gateway closes during a call and a detached image', async () => {
-    const set = channels([], [{}]);
-    const call = set.start(ask.chat);
-    const bought = set.start(ask.image);
-    await set.upstream.next();
-    await set.upstream.next();
-    bought.leave();
+    const harness = channels([], [{}]);
+    const call = harness.start(sampleRequests.chat);
+    const bought = harness.start(sampleRequests.image);
+    await harness.upstream.next();
+    await harness.upstream.next();
+    bought.disconnect();
 
-    const closed = set.gateway.close({ drainMs: 1 });
-    await pass(set.clock, 3_000);
+    const closed = harness.gateway.close({ drainMs: 1 });
+    await pass(harness.clock, 3_000);
     await closed;
 
-    expect((await call.answer).status).toBe(503);
-    expect(inFlight(set)).toEqual([0]);
-    expect(await set.state()).toMatchObject({ held: 500n });
+    expect((await call.reply).status).toBe(503);
+    expect(inFlight(harness)).toEqual([0]);
+    expect(await harness.state()).toMatchObject({ held: 500n });
   });
 });
 
 describe('accounts whose circuits a dead network opened', () => {
-  const unknown: Play = (up) => up.breakOff('dns', { stage: 'connect' });
+  const unknown: CallHandler = (up) => up.breakOff('dns', { stage: 'connect' });
 
   it('get no further calls, and each is tried once after its cooldown', async () => {
-    const good = whole('chat');
-    const set = channels([...Array(15).fill(unknown), unknown, good, good], [{}, {}, {}]);
-    for (let count = 0; count < 5; count += 1) await set.call(ask.chat);
-    expect(set.gateway.channels().map(({ state }) => state)).toEqual(Array(3).fill('open'));
+    const good = completeReply('chat');
+    const harness = channels([...Array(15).fill(unknown), unknown, good, good], [{}, {}, {}]);
+    for (let count = 0; count < 5; count += 1) await harness.call(sampleRequests.chat);
+    expect(harness.gateway.channels().map(({ state }) => state)).toEqual(Array(3).fill('open'));
 
-    const { status, headers } = await set.call(ask.chat);
+    const { status, headers } = await harness.call(sampleRequests.chat);
     expect([status, headers['retry-after']]).toEqual([503, '24']);
-    expect(set.upstream.calls).toHaveLength(15);
+    expect(harness.upstream.calls).toHaveLength(15);
 
-    set.clock.advance(24_000);
-    expect((await set.call(ask.chat)).status).toBe(200);
-    expect(calledChannels(set).slice(15)).toBe('ab');
+    harness.clock.advance(24_000);
+    expect((await harness.call(sampleRequests.chat)).status).toBe(200);
+    expect(calledChannels(harness).slice(15)).toBe('ab');
   });
 });

@@ -1,12 +1,20 @@
 /** When another channel is tried, and when not. */
 import { describe, expect, it } from 'vitest';
-import type { Play } from './driven-upstream.ts';
+import type { CallHandler } from '../support/driven-upstream.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  completeReply,
+  headersOf,
+  type Kind,
+  model,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 import { turns } from './failing.ts';
-import { type Scene, scene } from './scene.ts';
-import { ask, begun, channel, headersOf, type Kind, model, whole } from './scene-models.ts';
 
 /** Four channels for each kind of call, in this order. */
-function fourChannels(kind: Kind, plays: readonly Play[]): Scene {
+function fourChannels(kind: Kind, handlers: readonly CallHandler[]): InProcessGateway {
   const dialect = kind.startsWith('native') ? 'gemini' : 'openai';
   const channels = ['a', 'b', 'c', 'd'].map((id, priority) => channel({ id, priority, dialect }));
   const image = { per: 'image', rows: [{ nanos: 500n }] } as const;
@@ -17,19 +25,19 @@ function fourChannels(kind: Kind, plays: readonly Play[]): Scene {
           model({ channels }),
           model({ id: 'image', protocols: ['images'], price: image, channels }),
         ];
-  return scene({ plays, models });
+  return gatewayInProcess({ handlers, models });
 }
 
 const refuses =
-  (status: number): Play =>
+  (status: number): CallHandler =>
   (up) =>
     up.answer(status, { error: { message: 'No.' } });
 const breaks =
-  (reason: string, stage: 'connect' | 'sent', timedOut = false): Play =>
+  (reason: string, stage: 'connect' | 'sent', timedOut = false): CallHandler =>
   (up) =>
     up.breakOff(reason, { stage, timedOut });
 
-type Fault = readonly [fault: string, play: Play];
+type Fault = readonly [fault: string, play: CallHandler];
 
 const classA: readonly Fault[] = [
   ['a refused connection', breaks('connect_refused', 'connect')],
@@ -63,23 +71,23 @@ describe('another channel', () => {
     // A stream that ends before its first content may be tried on another channel.
     ...asked([empty], 2, ['chatStream']),
   ])('$fault, $kind: $calls in all', async ({ kind, play, calls }) => {
-    const set = fourChannels(kind, [play, play, play, play]);
+    const harness = fourChannels(kind, [play, play, play, play]);
 
-    await set.call(ask[kind]);
+    await harness.call(sampleRequests[kind]);
 
-    const { attempts } = await set.nextRecord();
+    const { attempts } = await harness.nextRecord();
     expect(attempts.map(({ channelId }) => channelId)).toEqual(['a', 'b', 'c'].slice(0, calls));
-    expect(set.upstream.calls).toHaveLength(calls);
-    expect(set.eventTypes().filter((type) => type === 'upstream_failed')).toHaveLength(calls);
+    expect(harness.upstream.calls).toHaveLength(calls);
+    expect(harness.eventTypes().filter((type) => type === 'upstream_failed')).toHaveLength(calls);
   });
 
   it('that replies serves the caller, who notices nothing, with one hold', async () => {
-    const set = fourChannels('chat', [refuses(429), refuses(500), whole('chat')]);
+    const harness = fourChannels('chat', [refuses(429), refuses(500), completeReply('chat')]);
 
-    const { status } = await set.call(ask.chat);
+    const { status } = await harness.call(sampleRequests.chat);
 
     expect(status).toBe(200);
-    expect(await set.nextRecord()).toMatchObject({
+    expect(await harness.nextRecord()).toMatchObject({
       channelId: 'c',
       outcome: 'complete',
       chargeNanos: 20n,
@@ -101,14 +109,14 @@ describe('another channel', () => {
       credential: async () => 'secret-b',
       upstreamModel: 'gpt-b',
     });
-    const set = scene({
-      plays: [refuses(401), whole('chat')],
+    const harness = gatewayInProcess({
+      handlers: [refuses(401), completeReply('chat')],
       models: [model({ channels: [first, second] })],
     });
 
-    await set.call(ask.chat);
+    await harness.call(sampleRequests.chat);
 
-    const sent = set.upstream.calls.map(({ request: { origin, path, headers, body } }) => ({
+    const sent = harness.upstream.calls.map(({ request: { origin, path, headers, body } }) => ({
       address: origin + path,
       authorization: headers.authorization,
       organisation: headers['x-org'],
@@ -131,82 +139,82 @@ describe('another channel', () => {
   });
 
   it('that did not run the call does not undo one that may have: unknown', async () => {
-    const set = fourChannels('chat', [refuses(500), refuses(401), refuses(401), refuses(401)]);
+    const harness = fourChannels('chat', [refuses(500), refuses(401), refuses(401), refuses(401)]);
 
-    await set.call(ask.chat);
+    await harness.call(sampleRequests.chat);
 
-    expect(await set.nextRecord()).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
   });
 
   it('gets the time that is left for the first byte', async () => {
-    const set = fourChannels('chat', []);
-    const answer = set.call(ask.chat);
-    const first = await set.upstream.next();
-    set.clock.advance(100_000);
+    const harness = fourChannels('chat', []);
+    const reply = harness.call(sampleRequests.chat);
+    const first = await harness.upstream.next();
+    harness.clock.advance(100_000);
     refuses(429)(first);
-    const second = await set.upstream.next();
+    const second = await harness.upstream.next();
 
-    set.clock.advance(199_000);
+    harness.clock.advance(199_000);
     await turns();
     const reasonBefore = second.abortReason;
-    set.clock.advance(1_000);
+    harness.clock.advance(1_000);
 
     expect(reasonBefore).toBeUndefined();
     expect(await second.aborted).toBe('headers_timeout');
-    expect((await answer).status).toBe(504);
-    expect(set.upstream.calls).toHaveLength(2);
+    expect((await reply).status).toBe(504);
+    expect(harness.upstream.calls).toHaveLength(2);
   });
 
   it('is tried only while a third of that time is left', async () => {
-    const set = fourChannels('chat', []);
-    const answer = set.call(ask.chat);
-    const first = await set.upstream.next();
+    const harness = fourChannels('chat', []);
+    const reply = harness.call(sampleRequests.chat);
+    const first = await harness.upstream.next();
 
-    set.clock.advance(201_000);
+    harness.clock.advance(201_000);
     refuses(429)(first);
 
-    expect((await answer).status).toBe(429);
-    expect(set.upstream.calls).toHaveLength(1);
+    expect((await reply).status).toBe(429);
+    expect(harness.upstream.calls).toHaveLength(1);
   });
 });
 
 it('only images request a new connection', async () => {
   for (const kind of ['chat', 'native', 'image'] as const) {
-    const { call, upstream } = scene({ plays: [whole(kind)] });
+    const { call, upstream } = gatewayInProcess({ handlers: [completeReply(kind)] });
 
-    await call(ask[kind]);
+    await call(sampleRequests[kind]);
 
     expect(upstream.calls[0]?.request.freshConnection).toBe(kind === 'image');
   }
 });
 
 it('a channel’s own time limit counts from the start of the call', async () => {
-  const { start, clock, nextRecord } = scene({
+  const { start, clock, nextRecord } = gatewayInProcess({
     models: [model({ channels: [channel({ timeouts: { totalMs: 5_000 } })] })],
-    plays: [
+    handlers: [
       (up) => {
         up.respond(200, headersOf('chatStream'));
-        up.write(begun.chatStream);
+        up.write(streamBeginnings.chatStream);
       },
     ],
   });
 
-  const calling = start(ask.chatStream);
-  await calling.begun;
+  const calling = start(sampleRequests.chatStream);
+  await calling.firstBytes;
   clock.advance(6_000);
-  await calling.answer;
+  await calling.reply;
 
   expect(await nextRecord()).toMatchObject({ outcome: 'cut', reason: 'total_timeout' });
 });
 
 it('a channel’s own headers are sent once, in whatever case they are written', async () => {
   const headers = { 'User-Agent': 'host', 'OpenAI-Organization': 'org' };
-  const { call, upstream } = scene({
+  const { call, upstream } = gatewayInProcess({
     models: [model({ channels: [channel({ headers })] })],
-    plays: [whole('chat')],
+    handlers: [completeReply('chat')],
   });
 
-  await call(ask.chat);
+  await call(sampleRequests.chat);
 
   expect(upstream.calls[0]?.request.headers).toMatchObject({
     'user-agent': 'host',

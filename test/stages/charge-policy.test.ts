@@ -4,8 +4,8 @@
  */
 import { expect, it } from 'vitest';
 import { chargePolicy } from '../../src/charge-policy.ts';
-import { scene } from './scene.ts';
-import { ask } from './scene-models.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { sampleRequests } from '../support/models.ts';
 
 it('the default table', () => {
   expect(chargePolicy).toEqual({
@@ -26,20 +26,22 @@ it.each([
   ['pend', { held: 211n, used: 0n }, 'policy'],
   ['observed', { held: 0n, used: 11n }, 'estimate'],
 ] as const)('a host’s own table is used: a failure that costs %s', async (rule, state, basis) => {
-  const set = scene({
-    plays: [(up) => up.answer(500, { error: { message: 'No.' } })],
+  const harness = gatewayInProcess({
+    handlers: [(up) => up.answer(500, { error: { message: 'No.' } })],
     options: { chargePolicy: { ...chargePolicy, failed: { ...chargePolicy.failed, whole: rule } } },
   });
 
-  await set.call(ask.chat);
+  await harness.call(sampleRequests.chat);
 
-  expect(await set.nextRecord()).toMatchObject({ basis, chargeNanos: state.used });
-  expect(await set.state()).toMatchObject(state);
+  expect(await harness.nextRecord()).toMatchObject({ basis, chargeNanos: state.used });
+  expect(await harness.state()).toMatchObject(state);
 });
 
 it('a table of which a rule is missing is refused', () => {
   const { not_run: _gone, ...rest } = chargePolicy;
   const incomplete = JSON.parse(JSON.stringify(rest));
 
-  expect(() => scene({ options: { chargePolicy: incomplete } })).toThrow(/chargePolicy\.not_run/);
+  expect(() => gatewayInProcess({ options: { chargePolicy: incomplete } })).toThrow(
+    /chargePolicy\.not_run/,
+  );
 });

@@ -1,7 +1,16 @@
 /** The charge of a complete reply: by the upstream's usage, within bounds, else by counting. */
 import { describe, expect, it } from 'vitest';
-import { scene } from './scene.ts';
-import { ask, channel, chat, events, headersOf, image, model, whole } from './scene-models.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  chat,
+  completeReply,
+  events,
+  headersOf,
+  image,
+  model,
+  sampleRequests,
+} from '../support/models.ts';
 
 const choices = [
   { index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' },
@@ -109,13 +118,19 @@ function counted(): bigint {
 }
 
 it.each(rows)('usage that is $usage', async ({ figures, charge, basis, anomaly }) => {
-  const set = scene({ plays: [(up) => up.answer(200, { choices, usage: figures })] });
+  const harness = gatewayInProcess({
+    handlers: [(up) => up.answer(200, { choices, usage: figures })],
+  });
 
-  await set.call(ask.chat);
+  await harness.call(sampleRequests.chat);
 
-  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', basis, chargeNanos: charge });
-  expect(await set.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
-  expect(set.events.filter(({ type }) => type === 'usage_anomaly')).toEqual(
+  expect(await harness.nextRecord()).toMatchObject({
+    outcome: 'complete',
+    basis,
+    chargeNanos: charge,
+  });
+  expect(await harness.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
+  expect(harness.events.filter(({ type }) => type === 'usage_anomaly')).toEqual(
     anomaly === undefined ? [] : [expect.objectContaining({ reason: anomaly })],
   );
 });
@@ -125,40 +140,45 @@ describe('a usage above its hold', () => {
   const bounded = chat({ max_tokens: 10 });
 
   it('is charged in full, and reported with both amounts', async () => {
-    const set = scene({ plays: [(up) => up.answer(200, { choices, usage: figures })] });
+    const harness = gatewayInProcess({
+      handlers: [(up) => up.answer(200, { choices, usage: figures })],
+    });
 
-    await set.call(bounded);
+    await harness.call(bounded);
 
-    const { requestId } = await set.nextRecord();
-    expect(await set.state()).toEqual({ held: 0n, used: 191n, inFlight: 0 });
-    expect(set.events.filter(({ type }) => type === 'usage_anomaly')).toEqual([
+    const { requestId } = await harness.nextRecord();
+    expect(await harness.state()).toEqual({ held: 0n, used: 191n, inFlight: 0 });
+    expect(harness.events.filter(({ type }) => type === 'usage_anomaly')).toEqual([
       { type: 'usage_anomaly', requestId, reason: 'above_hold', heldNanos: 31n, usageNanos: 191n },
     ]);
   });
 
   it('is charged at the hold of a channel that is not trusted, and reported', async () => {
     const channels = [channel({ usageTrust: 'held' })];
-    const set = scene({
+    const harness = gatewayInProcess({
       models: [model({ channels })],
-      plays: [(up) => up.answer(200, { choices, usage: figures })],
+      handlers: [(up) => up.answer(200, { choices, usage: figures })],
     });
 
-    await set.call(bounded);
+    await harness.call(bounded);
 
-    expect(await set.nextRecord()).toMatchObject({ chargeNanos: 31n, heldNanos: 31n });
-    expect(set.events).toContainEqual(
+    expect(await harness.nextRecord()).toMatchObject({ chargeNanos: 31n, heldNanos: 31n });
+    expect(harness.events).toContainEqual(
       expect.objectContaining({ reason: 'above_hold', heldNanos: 31n, usageNanos: 191n }),
     );
   });
 
   it('that fits what an untrusted channel may charge is charged unchanged', async () => {
     const channels = [channel({ usageTrust: 'held' })];
-    const set = scene({ models: [model({ channels })], plays: [whole('chat')] });
+    const harness = gatewayInProcess({
+      models: [model({ channels })],
+      handlers: [completeReply('chat')],
+    });
 
-    await set.call(bounded);
+    await harness.call(bounded);
 
-    expect(await set.nextRecord()).toMatchObject({ chargeNanos: 20n });
-    expect(set.eventTypes()).toEqual(['call_ended']);
+    expect(await harness.nextRecord()).toMatchObject({ chargeNanos: 20n });
+    expect(harness.eventTypes()).toEqual(['call_ended']);
   });
 });
 
@@ -168,12 +188,12 @@ it.each([
   ['more, which costs more than was held', 2, 5, 2_500n],
 ])('%s', async (_how, n, made, charge) => {
   const data = Array.from({ length: made }, () => ({ b64_json: 'aGk=' }));
-  const set = scene({ plays: [(up) => up.answer(200, { created: 1, data })] });
+  const harness = gatewayInProcess({ handlers: [(up) => up.answer(200, { created: 1, data })] });
 
-  await set.call(image({ n }));
+  await harness.call(image({ n }));
 
-  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: charge });
-  expect(await set.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
+  expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: charge });
+  expect(await harness.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
 });
 
 describe('a native reply of a model priced by the image', () => {
@@ -193,58 +213,61 @@ describe('a native reply of a model priced by the image', () => {
     ['streaming past', replied(image, text, image, draft, image), 1_500n],
     ['with none', replied(text), 0n],
   ])('costs the images that arrived: %s', async (_how, reply, chargeNanos) => {
-    const set = scene({ models, plays: [(up) => up.answer(200, reply)] });
+    const harness = gatewayInProcess({ models, handlers: [(up) => up.answer(200, reply)] });
 
-    await set.call(ask.native);
+    await harness.call(sampleRequests.native);
 
-    expect(await set.nextRecord()).toMatchObject({ heldNanos: 500n, chargeNanos });
+    expect(await harness.nextRecord()).toMatchObject({ heldNanos: 500n, chargeNanos });
   });
 
   it('costs the images of all events of a stream', async () => {
     const stream = events(replied(image), replied(text), replied(image, draft));
-    const set = scene({
+    const harness = gatewayInProcess({
       models,
-      plays: [(up) => up.answer(200, stream, headersOf('nativeStream'))],
+      handlers: [(up) => up.answer(200, stream, headersOf('nativeStream'))],
     });
 
-    await set.call(ask.nativeStream);
+    await harness.call(sampleRequests.nativeStream);
 
-    expect(await set.nextRecord()).toMatchObject({ chargeNanos: 1_000n });
-    expect(set.events).toContainEqual(
+    expect(await harness.nextRecord()).toMatchObject({ chargeNanos: 1_000n });
+    expect(harness.events).toContainEqual(
       expect.objectContaining({ reason: 'above_hold', heldNanos: 500n, usageNanos: 1_000n }),
     );
   });
 });
 
 it('counting tokens is free', async () => {
-  const set = scene({ plays: [(up) => up.answer(200, { totalTokens: 3 })] });
+  const harness = gatewayInProcess({ handlers: [(up) => up.answer(200, { totalTokens: 3 })] });
 
-  const { status } = await set.call({ ...ask.native, path: '/v1beta/models/native:countTokens' });
+  const { status } = await harness.call({
+    ...sampleRequests.native,
+    path: '/v1beta/models/native:countTokens',
+  });
 
   expect(status).toBe(200);
-  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 0n });
+  expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 0n });
 });
 
 it('a stream is charged by its usage whether or not its caller requested it', async () => {
   for (const stream_options of [undefined, { include_usage: true }]) {
-    const set = scene({ plays: [whole('chatStream')] });
+    const harness = gatewayInProcess({ handlers: [completeReply('chatStream')] });
 
-    const { text } = await set.call(chat({ stream: true, stream_options }));
+    const { text } = await harness.call(chat({ stream: true, stream_options }));
 
     expect(text.includes('"usage"')).toBe(stream_options !== undefined);
-    expect(await set.nextRecord()).toMatchObject({ basis: 'usage', chargeNanos: 20n });
+    expect(await harness.nextRecord()).toMatchObject({ basis: 'usage', chargeNanos: 20n });
   }
 });
 
 it('a stream without usage is charged by counting', async () => {
   const delta = { choices: [{ index: 0, delta: { content: 'Hi!' }, finish_reason: 'stop' }] };
-  const set = scene({
-    plays: [(up) => up.answer(200, events(delta, '[DONE]'), headersOf('chatStream'))],
+  const harness = gatewayInProcess({
+    handlers: [(up) => up.answer(200, events(delta, '[DONE]'), headersOf('chatStream'))],
   });
 
-  await set.call(ask.chatStream);
+  await harness.call(sampleRequests.chatStream);
 
-  expect(await set.nextRecord()).toMatchObject({
+  expect(await harness.nextRecord()).toMatchObject({
     outcome: 'complete',
     basis: 'counted',
     chargeNanos: 11n + 4n,
@@ -252,16 +275,19 @@ it('a stream without usage is charged by counting', async () => {
 });
 
 it('the record describes the call, and contains neither body nor secret', async () => {
-  const set = scene({ plays: [whole('chat')], key: { metadata: { team: 'red' } } });
+  const harness = gatewayInProcess({
+    handlers: [completeReply('chat')],
+    key: { metadata: { team: 'red' } },
+  });
 
-  await set.call({ ...ask.chat, headers: { 'x-request-id': 'from-the-caller' } });
-  const record = await set.nextRecord();
+  await harness.call({ ...sampleRequests.chat, headers: { 'x-request-id': 'from-the-caller' } });
+  const record = await harness.nextRecord();
 
   expect(record).toEqual({
     booked: true,
     revision: 1,
     requestId: 'from-the-caller',
-    reservationId: 'scene-id-00000001',
+    reservationId: 'test-id-00000001',
     partition: 'default',
     lines: [{ subject: 'caller', period: '', heldNanos: 211n }],
     keyId: 'caller',
@@ -281,7 +307,7 @@ it('the record describes the call, and contains neither body nor secret', async 
         durationMs: 0,
       },
     ],
-    startedAtMs: set.clock.now(),
+    startedAtMs: harness.clock.now(),
     durationMs: 0,
     firstByteMs: 0,
     status: 200,
@@ -293,5 +319,5 @@ it('the record describes the call, and contains neither body nor secret', async 
     chargeNanos: 20n,
     price: record.price,
   });
-  expect(set.events).toEqual([{ type: 'call_ended', record }]);
+  expect(harness.events).toEqual([{ type: 'call_ended', record }]);
 });

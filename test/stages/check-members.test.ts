@@ -5,16 +5,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import { guardedRows } from '../../src/protocols/guarded-members.ts';
-import { type Asked, scene, untouched } from './scene.ts';
-import { channel, chat, contents, image, model, whole } from './scene-models.ts';
+import { type CallerRequest, gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
+import { channel, chat, completeReply, contents, image, model } from '../support/models.ts';
 
 const gemini = channel({ id: 'gemini-a', dialect: 'gemini' });
 const free = { price: { per: 'free' } } as const;
 
 /** A call, and the path of the member that is refused. */
-type Case = readonly [at: string, asked: Asked];
+type Case = readonly [at: string, asked: CallerRequest];
 
-function native(members: object): Asked {
+function native(members: object): CallerRequest {
   return { path: '/v1beta/models/native:generateContent', body: { contents, ...members } };
 }
 
@@ -116,11 +116,11 @@ const reach: readonly Case[] = [
   ['models', { ...chat(), body: escaped() }],
 ];
 
-function routed(routingConfig: object): Asked {
+function routed(routingConfig: object): CallerRequest {
   return native({ generationConfig: { routingConfig } });
 }
 
-function part(one: object): Asked {
+function part(one: object): CallerRequest {
   return chat({ messages: [{ role: 'user', content: [one] }] });
 }
 
@@ -132,7 +132,7 @@ function escaped(): string {
   );
 }
 
-const neutral: readonly Asked[] = [
+const neutral: readonly CallerRequest[] = [
   chat({ service_tier: 'auto', modalities: ['text'], audio: null, n: 1, best_of: 1 }),
   chat({
     service_tier: 'default',
@@ -154,7 +154,7 @@ const neutral: readonly Asked[] = [
 ];
 
 /** The one model of a call's protocol. */
-function modelFor({ path }: Asked, change: Partial<Model> = {}): Model {
+function modelFor({ path }: CallerRequest, change: Partial<Model> = {}): Model {
   if (path.includes('images')) {
     const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
     return model({ id: 'image', protocols: ['images'], price, ...change });
@@ -164,20 +164,22 @@ function modelFor({ path }: Asked, change: Partial<Model> = {}): Model {
     : model(change);
 }
 
-function play({ path }: Asked): ReturnType<typeof whole> {
-  return whole(path.includes('images') ? 'image' : path.startsWith('/v1beta') ? 'native' : 'chat');
+function play({ path }: CallerRequest): ReturnType<typeof completeReply> {
+  return completeReply(
+    path.includes('images') ? 'image' : path.startsWith('/v1beta') ? 'native' : 'chat',
+  );
 }
 
-async function refusalOf(asked: Asked, change: Partial<Model> = {}): Promise<unknown> {
-  const set = scene({ models: [modelFor(asked, change)] });
-  const { status, text } = await set.call(asked);
-  expect(await set.state()).toEqual(untouched);
+async function refusalOf(asked: CallerRequest, change: Partial<Model> = {}): Promise<unknown> {
+  const harness = gatewayInProcess({ models: [modelFor(asked, change)] });
+  const { status, text } = await harness.call(asked);
+  expect(await harness.state()).toEqual(untouched);
   return { status, text };
 }
 
-async function statusOf(asked: Asked, change: Partial<Model> = {}): Promise<number> {
-  const set = scene({ models: [modelFor(asked, change)], plays: [play(asked)] });
-  return (await set.call(asked)).status;
+async function statusOf(asked: CallerRequest, change: Partial<Model> = {}): Promise<number> {
+  const harness = gatewayInProcess({ models: [modelFor(asked, change)], handlers: [play(asked)] });
+  return (await harness.call(asked)).status;
 }
 
 describe('a member that raises the cost', () => {
@@ -252,12 +254,12 @@ it('images are covered by a price per image', async () => {
 it('counting tokens costs nothing, whatever tools are declared', async () => {
   const asked = native({ tools: [{ googleSearch: {} }] });
   const count = { ...asked, path: '/v1beta/models/native:countTokens' };
-  const set = scene({
+  const harness = gatewayInProcess({
     models: [modelFor(asked)],
-    plays: [(up) => up.answer(200, { totalTokens: 3 })],
+    handlers: [(up) => up.answer(200, { totalTokens: 3 })],
   });
 
-  expect((await set.call(count)).status).toBe(200);
+  expect((await harness.call(count)).status).toBe(200);
 });
 
 it('images above what the model states, or above 10, are refused', async () => {

@@ -12,17 +12,26 @@ import type { Model } from '../../src/ports/catalog.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { childScript } from '../support/child-script.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  chat,
+  completeReply,
+  headersOf,
+  kinds,
+  model,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 import { inTime, pass, turns } from './failing.ts';
-import { scene } from './scene.ts';
-import { ask, begun, channel, chat, headersOf, kinds, model, whole } from './scene-models.ts';
 
 describe('a gateway that closes', () => {
   it('refuses new calls and lists in the dialect of each, and ends the connection', async () => {
-    const { call, gateway } = scene();
+    const { call, gateway } = gatewayInProcess();
     await gateway.close();
 
     for (const asked of [
-      ...kinds.map((kind) => ask[kind]),
+      ...kinds.map((kind) => sampleRequests[kind]),
       { method: 'GET', path: '/v1/models' },
     ]) {
       const { status, headers, text } = await call(asked);
@@ -34,22 +43,22 @@ describe('a gateway that closes', () => {
   });
 
   it('ends the connection of a call that it lets finish', async () => {
-    const { start, upstream, gateway } = scene();
-    const calling = start(ask.chat);
+    const { start, upstream, gateway } = gatewayInProcess();
+    const calling = start(sampleRequests.chat);
     const up = await upstream.next();
 
     const closed = gateway.close();
-    whole('chat')(up);
+    completeReply('chat')(up);
     await closed;
 
-    const { status, headers } = await calling.answer;
+    const { status, headers } = await calling.reply;
     expect(status).toBe(200);
     expect(headers).toMatchObject({ connection: 'close' });
   });
 
   it('ends the connection of a call that fails while it closes', async () => {
-    const { start, upstream, gateway } = scene();
-    const calling = start(ask.chat);
+    const { start, upstream, gateway } = gatewayInProcess();
+    const calling = start(sampleRequests.chat);
     const up = await upstream.next();
 
     const closed = gateway.close();
@@ -58,7 +67,7 @@ describe('a gateway that closes', () => {
     up.end();
     await closed;
 
-    const { status, headers } = await calling.answer;
+    const { status, headers } = await calling.reply;
     expect(status).toBe(400);
     expect(headers).toMatchObject({ connection: 'close' });
   });
@@ -68,7 +77,7 @@ describe('a gateway that closes', () => {
     ['a method that is not served', { method: 'DELETE', path: '/v1/chat/completions' }, 405],
     ['OPTIONS', { method: 'OPTIONS', path: '/v1/chat/completions' }, 204],
   ])('ends the connection with its response to %s', async (_what, request, expected) => {
-    const { call, gateway } = scene();
+    const { call, gateway } = gatewayInProcess();
     await gateway.close();
 
     const { status, headers } = await call(request);
@@ -78,7 +87,7 @@ describe('a gateway that closes', () => {
   });
 
   it('ends the connection of a request that the host’s middleware refused', async () => {
-    const { gateway } = scene();
+    const { gateway } = gatewayInProcess();
     const refused = { method: 'POST', path: '/v1/chat/completions', headers: {} };
     expect(gateway.refuse(refused, 'body_too_large', 'Too large.').headers).toHaveProperty(
       'connection',
@@ -95,31 +104,31 @@ describe('a gateway that closes', () => {
   });
 
   it('lets a stream finish, and then closes the upstream client', async () => {
-    const { start, upstream, gateway, nextRecord } = scene();
-    const calling = start(ask.chatStream);
+    const { start, upstream, gateway, nextRecord } = gatewayInProcess();
+    const calling = start(sampleRequests.chatStream);
     const up = await upstream.next();
     up.respond(200, headersOf('chatStream'));
-    up.write(begun.chatStream);
-    await calling.begun;
+    up.write(streamBeginnings.chatStream);
+    await calling.firstBytes;
 
     const closed = gateway.close();
     await turns();
     expect(upstream.isClosed).toBe(false);
-    whole('chatStream')(up);
+    completeReply('chatStream')(up);
     await closed;
 
-    expect((await calling.answer).text).toMatch(/\[DONE\]\n\n$/);
+    expect((await calling.reply).text).toMatch(/\[DONE\]\n\n$/);
     expect(await nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 20n });
     expect(upstream.isClosed).toBe(true);
   });
 
   it('cuts calls that run longer, at any stage, and leaves no hold except an image’s', async () => {
-    const { start, upstream, gateway, clock, state, records } = scene();
-    const dialling = start(ask.chat);
+    const { start, upstream, gateway, clock, state, records } = gatewayInProcess();
+    const dialling = start(sampleRequests.chat);
     (await upstream.next()).dial();
-    const waiting = start(ask.native);
+    const waiting = start(sampleRequests.native);
     await upstream.next();
-    const image = start(ask.image);
+    const image = start(sampleRequests.image);
     await upstream.next();
 
     const closed = gateway.close({ drainMs: 5_000 });
@@ -129,9 +138,9 @@ describe('a gateway that closes', () => {
     clock.advance(1);
     await closed;
 
-    const answers = await Promise.all([dialling, waiting, image].map(({ answer }) => answer));
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
-    expect(answers.map(({ headers }) => headers['x-should-retry'])).toEqual([
+    const replies = await Promise.all([dialling, waiting, image].map(({ reply }) => reply));
+    expect(replies.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(replies.map(({ headers }) => headers['x-should-retry'])).toEqual([
       undefined,
       undefined,
       'false',
@@ -146,11 +155,11 @@ describe('a gateway that closes', () => {
   });
 
   it('cuts a call that is between two channels', async () => {
-    const { start, upstream, gateway, clock, records } = scene({
+    const { start, upstream, gateway, clock, records } = gatewayInProcess({
       models: twoChannels(() => new Promise(() => {})),
-      plays: [(up) => up.answer(429, { error: { message: 'No.' } })],
+      handlers: [(up) => up.answer(429, { error: { message: 'No.' } })],
     });
-    const calling = start(ask.chat);
+    const calling = start(sampleRequests.chat);
     await upstream.next();
     await turns();
 
@@ -158,7 +167,7 @@ describe('a gateway that closes', () => {
     clock.advance(1);
     await closed;
 
-    expect((await calling.answer).status).toBe(503);
+    expect((await calling.reply).status).toBe(503);
     expect(upstream.calls).toHaveLength(1);
     expect(records.map(({ attempts }) => attempts.map(({ reason }) => reason))).toEqual([
       ['upstream_rate_limited', 'draining'],
@@ -166,7 +175,7 @@ describe('a gateway that closes', () => {
   });
 
   it('does not wait forever for a body that does not arrive', async () => {
-    const { gateway, clock, upstream } = scene();
+    const { gateway, clock, upstream } = gatewayInProcess();
 
     const headers = { authorization: 'Bearer caller-secret' };
     void gateway.handle({
@@ -188,7 +197,7 @@ describe('a gateway that closes', () => {
   it('refuses a call whose key it was still looking up', async () => {
     const asked = gate();
     const answered = gate();
-    const { start, gateway, upstream, records } = scene({
+    const { start, gateway, upstream, records } = gatewayInProcess({
       options: {
         keys: {
           find: async () => {
@@ -204,13 +213,13 @@ describe('a gateway that closes', () => {
         },
       },
     });
-    const calling = start(ask.chat);
+    const calling = start(sampleRequests.chat);
     await asked.opened;
 
     await gateway.close();
     answered.open();
 
-    expect((await calling.answer).status).toBe(503);
+    expect((await calling.reply).status).toBe(503);
     expect(upstream.calls).toEqual([]);
     expect(records).toEqual([]);
   });
@@ -223,7 +232,7 @@ describe('a gateway that closes', () => {
   ])('waits for the longest delay of a timer when given %d ms', async (drainMs, waitMs) => {
     const waits: number[] = [];
     const clock = fakeClock();
-    const { start, upstream, gateway } = scene({
+    const { start, upstream, gateway } = gatewayInProcess({
       options: {
         clock: {
           ...clock,
@@ -234,21 +243,21 @@ describe('a gateway that closes', () => {
         },
       },
     });
-    const calling = start(ask.chat);
+    const calling = start(sampleRequests.chat);
     const up = await upstream.next();
     waits.length = 0;
 
     const closed = gateway.close({ drainMs });
-    whole('chat')(up);
+    completeReply('chat')(up);
     await closed;
 
-    expect((await calling.answer).status).toBe(200);
+    expect((await calling.reply).status).toBe(200);
     expect(waits[0]).toBe(waitMs);
   });
 
   it('closes once, however often it is called', async () => {
     let flushes = 0;
-    const { gateway } = scene({
+    const { gateway } = gatewayInProcess({
       options: {
         usage: {
           record: () => {},
@@ -268,8 +277,8 @@ describe('a gateway that closes', () => {
   it('delivers pending charges, and reports those that no store takes', async () => {
     for (const isDown of [false, true]) {
       let fails = true;
-      const { call, gateway, clock, nextRecord, state, events } = scene({
-        plays: [whole('chat')],
+      const { call, gateway, clock, nextRecord, state, events } = gatewayInProcess({
+        handlers: [completeReply('chat')],
         store: (quota) => ({
           settle: (input) => {
             if (fails) throw new StoreUnavailable('down');
@@ -277,7 +286,7 @@ describe('a gateway that closes', () => {
           },
         }),
       });
-      await call(ask.chat);
+      await call(sampleRequests.chat);
       await nextRecord();
 
       fails = isDown;
@@ -291,7 +300,7 @@ describe('a gateway that closes', () => {
 
   it('flushes the usage sink last, and survives one that fails', async () => {
     const order: string[] = [];
-    const { start, upstream, gateway, clock, events } = scene({
+    const { start, upstream, gateway, clock, events } = gatewayInProcess({
       options: {
         usage: {
           record: () => void order.push('record'),
@@ -308,7 +317,7 @@ describe('a gateway that closes', () => {
     const closed = gateway.close({ drainMs: 1 });
     clock.advance(1);
     await closed;
-    await calling.answer;
+    await calling.reply;
 
     expect(order).toEqual(['record', 'close']);
     expect(events).toContainEqual(
@@ -319,7 +328,7 @@ describe('a gateway that closes', () => {
 
   it('does not call its stores any more', async () => {
     const asked: string[] = [];
-    const { gateway, clock } = scene({
+    const { gateway, clock } = gatewayInProcess({
       store: (quota) => ({
         sweep: (options) => {
           asked.push('sweep');

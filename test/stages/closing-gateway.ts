@@ -9,7 +9,7 @@ import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { startFakeUpstream } from '../../src/testing/providers/server.ts';
-import { channel, model } from './scene-models.ts';
+import { channel, model } from '../support/models.ts';
 
 const upstream = await startFakeUpstream();
 const { secret, key } = issueKey({ group: 'staff', limitNanos: 1_000_000n });

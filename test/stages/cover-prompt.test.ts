@@ -1,7 +1,7 @@
 /** A body that grows in translation is covered by the hold before it is sent. */
 import { describe, expect, it } from 'vitest';
-import { scene, untouched } from './scene.ts';
-import { channel, contents, model } from './scene-models.ts';
+import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
+import { channel, contents, model } from '../support/models.ts';
 
 const openai = channel({ id: 'openai-a' });
 const gemini = channel({
@@ -25,12 +25,12 @@ const native = { candidates: [{ content: { parts: [{ text: 'Hi!' }] }, finishRea
 function setUp(
   limitNanos: bigint,
   channels = [openai],
-): ReturnType<typeof scene> & { readonly extended: bigint[] } {
+): ReturnType<typeof gatewayInProcess> & { readonly extended: bigint[] } {
   const extended: bigint[] = [];
-  const set = scene({
+  const harness = gatewayInProcess({
     models: [model({ id: 'native', protocols: ['native'], channels, contextTokens: 1_000_000 })],
     key: { quota: [{ id: 'caller', period: 'total', limitNanos }] },
-    plays: [(up) => up.answer(200, up.request.path.includes('/chat/') ? reply : native)],
+    handlers: [(up) => up.answer(200, up.request.path.includes('/chat/') ? reply : native)],
     store: (quota) => ({
       extend: (inputs, options) => {
         for (const { add } of inputs) extended.push(add?.[0] ?? 0n);
@@ -38,45 +38,45 @@ function setUp(
       },
     }),
   });
-  return { ...set, extended };
+  return { ...harness, extended };
 }
 
 describe('a longer body', () => {
   it('adds the difference to its hold, once', async () => {
-    const set = setUp(1_000_000n);
+    const harness = setUp(1_000_000n);
 
-    expect((await set.call(asked)).status).toBe(200);
+    expect((await harness.call(asked)).status).toBe(200);
 
-    const [sent] = set.upstream.calls;
+    const [sent] = harness.upstream.calls;
     const bytes = sent?.request.body.reduce((sum, { length }) => sum + length, 0) ?? 0;
-    const { heldNanos } = await set.nextRecord();
-    expect(set.extended).toHaveLength(1);
+    const { heldNanos } = await harness.nextRecord();
+    expect(harness.extended).toHaveLength(1);
     expect(heldNanos).toBeGreaterThanOrEqual(BigInt(Math.ceil(bytes * 0.4)) + 200n);
   });
 
   it('is not sent if the quota is not sufficient: 403, and nothing stays held', async () => {
     // Enough for the caller's body, but not for the translated one.
-    const set = setUp(2_100n);
+    const harness = setUp(2_100n);
 
-    const { status, text } = await set.call(asked);
+    const { status, text } = await harness.call(asked);
 
-    expect({ status, calls: set.upstream.calls.length }).toEqual({ status: 403, calls: 0 });
+    expect({ status, calls: harness.upstream.calls.length }).toEqual({ status: 403, calls: 0 });
     expect(text).toContain('quota');
-    expect(await set.state()).toEqual(untouched);
+    expect(await harness.state()).toEqual(untouched);
   });
 
   it('is passed over for the next channel, which gets what the caller sent', async () => {
-    const set = setUp(2_100n, [openai, gemini]);
+    const harness = setUp(2_100n, [openai, gemini]);
 
-    expect((await set.call(asked)).status).toBe(200);
+    expect((await harness.call(asked)).status).toBe(200);
 
-    expect(set.upstream.calls.map(({ request }) => request.origin)).toEqual([
+    expect(harness.upstream.calls.map(({ request }) => request.origin)).toEqual([
       'https://gemini.example',
     ]);
   });
 
   it('is not sent if the store does not answer: 503', async () => {
-    const set = scene({
+    const harness = gatewayInProcess({
       models: [
         model({ id: 'native', protocols: ['native'], channels: [openai], contextTokens: 9_000 }),
       ],
@@ -87,15 +87,15 @@ describe('a longer body', () => {
       }),
     });
 
-    expect((await set.call(asked)).status).toBe(503);
-    expect(set.upstream.calls).toHaveLength(0);
+    expect((await harness.call(asked)).status).toBe(503);
+    expect(harness.upstream.calls).toHaveLength(0);
   });
 });
 
 it('a body of about the same length needs no second call of the store', async () => {
-  const set = setUp(1_000_000n);
+  const harness = setUp(1_000_000n);
 
-  await set.call({ ...asked, body: { contents } });
+  await harness.call({ ...asked, body: { contents } });
 
-  expect(set.extended).toEqual([]);
+  expect(harness.extended).toEqual([]);
 });

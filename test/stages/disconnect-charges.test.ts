@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freeDisconnects } from '../../src/stages/free-disconnects.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { headReceived, watchAttempt } from '../../src/upstream/watch-attempt.ts';
-import type { DrivenCall } from './driven-upstream.ts';
-import { type Scene, scene } from './scene.ts';
-import { ask, channel, chat, events, model } from './scene-models.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import { channel, chat, events, model, sampleRequests } from '../support/models.ts';
 
 const stream = { 'content-type': 'text/event-stream' };
 const text = (content: string) => events({ choices: [{ index: 0, delta: { content } }] });
@@ -24,25 +24,25 @@ afterEach(() => {
 });
 
 describe('a stream whose caller has disconnected', () => {
-  const left = async (): Promise<{ readonly set: Scene; readonly up: DrivenCall }> => {
-    const set = scene();
-    const calling = set.start(ask.chatStream);
-    const up = await set.upstream.next();
+  const left = async (): Promise<{ readonly set: InProcessGateway; readonly up: DrivenCall }> => {
+    const harness = gatewayInProcess();
+    const calling = harness.start(sampleRequests.chatStream);
+    const up = await harness.upstream.next();
     up.respond(200, stream);
     up.write(text('Once'));
-    await calling.begun;
-    calling.leave();
-    await calling.answer;
-    return { set, up };
+    await calling.firstBytes;
+    calling.disconnect();
+    await calling.reply;
+    return { set: harness, up };
   };
 
   it('is charged the usage that comes within 2 s', async () => {
-    const { set, up } = await left();
+    const { set: harness, up } = await left();
     await vi.advanceTimersByTimeAsync(1_900);
     up.write(finish + usage(10, 70) + events('[DONE]'));
     await turn();
 
-    expect(await set.nextRecord()).toMatchObject({
+    expect(await harness.nextRecord()).toMatchObject({
       status: 499,
       outcome: 'caller_left',
       basis: 'usage',
@@ -51,49 +51,49 @@ describe('a stream whose caller has disconnected', () => {
   });
 
   it('is aborted after 2 s, and charged for what arrived', async () => {
-    const { set, up } = await left();
+    const { set: harness, up } = await left();
     up.write(text('upon'));
     await turn();
     expect(up.abortReason).toBeUndefined();
     await vi.advanceTimersByTimeAsync(2_000);
 
     expect(up.abortReason).toBe('aborted');
-    expect(await set.nextRecord()).toMatchObject({ basis: 'counted', chargeNanos: 11n + 8n });
+    expect(await harness.nextRecord()).toMatchObject({ basis: 'counted', chargeNanos: 11n + 8n });
   });
 
   it('is aborted after 64 KiB', async () => {
-    const { set, up } = await left();
+    const { set: harness, up } = await left();
     for (let at = 0; at < 9; at += 1) {
       up.write(text('x'.repeat(8_192)));
       await turn();
     }
 
     expect(up.abortReason).toBe('aborted');
-    expect(await set.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'caller_left' });
   });
 
   it('is settled if its upstream breaks off meanwhile, and nothing stays held', async () => {
-    const { set, up } = await left();
+    const { set: harness, up } = await left();
     up.breakOff('reset');
 
-    expect(await set.nextRecord()).toMatchObject({ status: 499, outcome: 'caller_left' });
-    expect(await set.state()).toMatchObject({ held: 0n, inFlight: 0 });
+    expect(await harness.nextRecord()).toMatchObject({ status: 499, outcome: 'caller_left' });
+    expect(await harness.state()).toMatchObject({ held: 0n, inFlight: 0 });
   });
 });
 
 describe('a caller that disconnects before the status line', () => {
-  const leaveAfter = async (set: Scene, seconds: number): Promise<bigint> => {
-    const calling = set.start(ask.chat);
-    await set.upstream.next();
-    set.clock.advance(seconds * 1_000);
-    calling.leave();
-    await calling.answer;
-    return (await set.nextRecord()).chargeNanos;
+  const leaveAfter = async (harness: InProcessGateway, seconds: number): Promise<bigint> => {
+    const calling = harness.start(sampleRequests.chat);
+    await harness.upstream.next();
+    harness.clock.advance(seconds * 1_000);
+    calling.disconnect();
+    await calling.reply;
+    return (await harness.nextRecord()).chargeNanos;
   };
 
   it('pays for the prompt, but nothing if the account was silent for 10 s', async () => {
-    expect(await leaveAfter(scene(), 9)).toBe(11n);
-    expect(await leaveAfter(scene(), 10)).toBe(0n);
+    expect(await leaveAfter(gatewayInProcess(), 9)).toBe(11n);
+    expect(await leaveAfter(gatewayInProcess(), 10)).toBe(0n);
   });
 
   it('pays nothing for a silent account three times an hour, counted for each key', () => {
@@ -116,21 +116,21 @@ describe('a caller that disconnects before the status line', () => {
   });
 
   it('pays if the account sent something to another call meanwhile', async () => {
-    const set = scene();
-    const calling = set.start(ask.chat);
-    await set.upstream.next();
-    set.clock.advance(8_000);
-    const other = set.start(ask.chatStream);
-    const up = await set.upstream.next();
+    const harness = gatewayInProcess();
+    const calling = harness.start(sampleRequests.chat);
+    await harness.upstream.next();
+    harness.clock.advance(8_000);
+    const other = harness.start(sampleRequests.chatStream);
+    const up = await harness.upstream.next();
     up.respond(200, stream);
     up.write(text('Once'));
-    await other.begun;
-    set.clock.advance(4_000);
-    calling.leave();
-    await calling.answer;
+    await other.firstBytes;
+    harness.clock.advance(4_000);
+    calling.disconnect();
+    await calling.reply;
 
-    expect(await set.nextRecord()).toMatchObject({ status: 499, chargeNanos: 11n });
-    other.leave();
+    expect(await harness.nextRecord()).toMatchObject({ status: 499, chargeNanos: 11n });
+    other.disconnect();
   });
 
   it('pays nothing after the status line if nothing arrived for 10 s', async () => {
@@ -138,49 +138,49 @@ describe('a caller that disconnects before the status line', () => {
       [16, 0n],
       [23, 0n],
     ] as const) {
-      const set = scene();
-      const calling = set.start(ask.chatStream);
-      const up = await set.upstream.next();
+      const harness = gatewayInProcess();
+      const calling = harness.start(sampleRequests.chatStream);
+      const up = await harness.upstream.next();
       up.respond(200, stream);
       for (let second = 0; second < seconds; second += 1) {
-        set.clock.advance(1_000);
+        harness.clock.advance(1_000);
         await turn();
       }
-      await calling.begun;
-      calling.leave();
-      await calling.answer;
+      await calling.firstBytes;
+      calling.disconnect();
+      await calling.reply;
       await vi.advanceTimersByTimeAsync(2_000);
 
-      expect(await set.nextRecord()).toMatchObject({ status: 499, chargeNanos: nanos });
+      expect(await harness.nextRecord()).toMatchObject({ status: 499, chargeNanos: nanos });
     }
   });
 
   it('pays nothing if another channel had failed before', async () => {
     const channels = ['a', 'b'].map((id, at) => channel({ id, priority: -at }));
-    const set = scene({ models: [model({ channels })] });
-    const calling = set.start(ask.chat);
-    (await set.upstream.next()).answer(500, { error: { message: 'down' } });
-    await set.upstream.next();
-    calling.leave();
-    await calling.answer;
+    const harness = gatewayInProcess({ models: [model({ channels })] });
+    const calling = harness.start(sampleRequests.chat);
+    (await harness.upstream.next()).answer(500, { error: { message: 'down' } });
+    await harness.upstream.next();
+    calling.disconnect();
+    await calling.reply;
 
-    expect(await set.nextRecord()).toMatchObject({ status: 499, chargeNanos: 0n });
+    expect(await harness.nextRecord()).toMatchObject({ status: 499, chargeNanos: 0n });
   });
 });
 
 describe('usage of a stream', () => {
   const charge = async (...pieces: readonly string[]): Promise<bigint> => {
-    const set = scene();
-    const calling = set.start(ask.chatStream);
-    const up = await set.upstream.next();
+    const harness = gatewayInProcess();
+    const calling = harness.start(sampleRequests.chatStream);
+    const up = await harness.upstream.next();
     up.respond(200, stream);
     for (const piece of pieces) {
       up.write(piece);
       await turn();
     }
     up.end();
-    await calling.answer;
-    return (await set.nextRecord()).chargeNanos;
+    await calling.reply;
+    return (await harness.nextRecord()).chargeNanos;
   };
   const long = text('x'.repeat(50));
 
@@ -209,15 +209,15 @@ describe('usage of a stream', () => {
   });
 
   it('of a finished stream makes it complete although its connection breaks', async () => {
-    const set = scene();
-    const calling = set.start(chat({ stream: true, stream_options: { include_usage: true } }));
-    const up = await set.upstream.next();
+    const harness = gatewayInProcess();
+    const calling = harness.start(chat({ stream: true, stream_options: { include_usage: true } }));
+    const up = await harness.upstream.next();
     up.respond(200, stream);
     up.write(text('Once') + finish + usage(10, 5));
     up.breakOff('reset');
 
-    expect((await calling.answer).text).not.toContain('error');
-    expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 20n });
+    expect((await calling.reply).text).not.toContain('error');
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 20n });
   });
 });
 

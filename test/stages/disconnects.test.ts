@@ -3,9 +3,16 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import type { Play } from './driven-upstream.ts';
-import { requestOf, scene, untouched } from './scene.ts';
-import { ask, begun, headersOf, heldNanos, kinds, replies } from './scene-models.ts';
+import type { CallHandler } from '../support/driven-upstream.ts';
+import { gatewayInProcess, requestOf, untouched } from '../support/gateway-in-process.ts';
+import {
+  headersOf,
+  heldNanos,
+  kinds,
+  replies,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 
 const cheap = kinds.filter((kind) => kind !== 'image');
 /** 0.25 tokens per byte, at most what was held for the prompt. */
@@ -24,8 +31,8 @@ describe('a caller that disconnects', () => {
   it.each(kinds)('before anything is sent is charged nothing: %s', async (kind) => {
     const asked = gate();
     const answered = gate();
-    const plain = scene();
-    const slow = scene({
+    const plain = gatewayInProcess();
+    const slow = gatewayInProcess({
       options: {
         quota: {
           ...plain.quota,
@@ -38,11 +45,11 @@ describe('a caller that disconnects', () => {
       },
     });
 
-    const calling = slow.start(ask[kind]);
+    const calling = slow.start(sampleRequests[kind]);
     await asked.opened;
-    calling.leave();
+    calling.disconnect();
     answered.open();
-    await calling.answer;
+    await calling.reply;
 
     expect(await slow.nextRecord()).toMatchObject({
       status: 499,
@@ -56,12 +63,14 @@ describe('a caller that disconnects', () => {
   });
 
   it.each(cheap)('while a channel is connecting is charged nothing: %s', async (kind) => {
-    const { start, upstream, nextRecord, state } = scene({ plays: [(up) => up.dial()] });
+    const { start, upstream, nextRecord, state } = gatewayInProcess({
+      handlers: [(up) => up.dial()],
+    });
 
-    const calling = start(ask[kind]);
+    const calling = start(sampleRequests[kind]);
     await upstream.next();
-    calling.leave();
-    await calling.answer;
+    calling.disconnect();
+    await calling.reply;
 
     expect(await nextRecord()).toMatchObject({ status: 499, outcome: 'not_run', chargeNanos: 0n });
     expect(await state()).toEqual(untouched);
@@ -69,28 +78,28 @@ describe('a caller that disconnects', () => {
 
   it('in the turn in which a stream began is not a broken stream', async () => {
     const came = gate();
-    const { start, nextRecord } = scene({
-      plays: [
+    const { start, nextRecord } = gatewayInProcess({
+      handlers: [
         (up) => {
           up.respond(200, headersOf('chatStream'));
-          up.write(begun.chatStream);
+          up.write(streamBeginnings.chatStream);
           came.open();
         },
       ],
     });
 
-    const calling = start(ask.chatStream);
+    const calling = start(sampleRequests.chatStream);
     await came.opened;
-    calling.leave();
-    await calling.answer;
+    calling.disconnect();
+    await calling.reply;
 
     expect(await nextRecord()).toMatchObject({ status: 499, outcome: 'caller_left' });
   });
 
   it('between the head and the first event of a stream is charged for the prompt', async () => {
     const headed = gate();
-    const { start, nextRecord, upstream } = scene({
-      plays: [
+    const { start, nextRecord, upstream } = gatewayInProcess({
+      handlers: [
         (up) => {
           up.respond(200, headersOf('chatStream'));
           headed.open();
@@ -98,13 +107,13 @@ describe('a caller that disconnects', () => {
       ],
     });
 
-    const calling = start(ask.chatStream);
+    const calling = start(sampleRequests.chatStream);
     await headed.opened;
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
-    calling.leave();
-    await calling.answer;
+    calling.disconnect();
+    await calling.reply;
 
     const record = await nextRecord();
     expect(record).toMatchObject({ status: 499, outcome: 'caller_left', basis: 'estimate' });
@@ -115,11 +124,11 @@ describe('a caller that disconnects', () => {
   it.each(
     cheap,
   )('before the headers aborts the upstream, and is charged for the prompt: %s', async (kind) => {
-    const { start, upstream, nextRecord, state, eventTypes } = scene();
+    const { start, upstream, nextRecord, state, eventTypes } = gatewayInProcess();
 
-    const calling = start(ask[kind]);
+    const calling = start(sampleRequests[kind]);
     const up = await upstream.next();
-    calling.leave();
+    calling.disconnect();
 
     expect(up.abortReason).toBe('caller_left');
     expect(await nextRecord()).toMatchObject({
@@ -139,15 +148,15 @@ describe('a caller that disconnects', () => {
     'chatStream',
     'nativeStream',
   ] as const)('mid-stream aborts the upstream and pays for what came: %s', async (kind) => {
-    const { start, upstream, nextRecord, state } = scene();
+    const { start, upstream, nextRecord, state } = gatewayInProcess();
 
-    const calling = start(ask[kind]);
+    const calling = start(sampleRequests[kind]);
     const up = await upstream.next();
     up.respond(200, headersOf(kind));
-    up.write(begun[kind]);
-    await calling.begun;
-    calling.leave();
-    await calling.answer;
+    up.write(streamBeginnings[kind]);
+    await calling.firstBytes;
+    calling.disconnect();
+    await calling.reply;
     expect(up.abortReason).toBeUndefined();
     // Its usage may still arrive in this time.
     await vi.advanceTimersByTimeAsync(2_000);
@@ -164,10 +173,10 @@ describe('a caller that disconnects', () => {
 
 describe('an image whose caller disconnects', () => {
   it('before the call is sent is not bought', async () => {
-    const { gateway, upstream, state } = scene();
+    const { gateway, upstream, state } = gatewayInProcess();
 
     const { status } = await gateway.handle({
-      ...requestOf(ask.image, []),
+      ...requestOf(sampleRequests.image, []),
       // As adapters report a response that is closed already.
       onClose: (listener) => queueMicrotask(listener),
     });
@@ -177,7 +186,7 @@ describe('an image whose caller disconnects', () => {
     expect(await state()).toEqual(untouched);
   });
 
-  const moments: readonly (readonly [string, Play])[] = [
+  const moments: readonly (readonly [string, CallHandler])[] = [
     ['before the headers', () => {}],
     ['after the headers', (up) => up.respond(200, headersOf('image'))],
   ];
@@ -185,36 +194,36 @@ describe('an image whose caller disconnects', () => {
   it.each(
     moments,
   )('%s runs to its end, is charged, and keeps its call slot', async (_moment, play) => {
-    const { start, call, upstream, nextRecord, state } = scene({
-      plays: [play],
+    const { start, call, upstream, nextRecord, state } = gatewayInProcess({
+      handlers: [play],
       options: { maxConcurrentCalls: 1 },
     });
 
-    const calling = start(ask.image);
+    const calling = start(sampleRequests.image);
     const up = await upstream.next();
-    calling.leave();
+    calling.disconnect();
     expect(up.abortReason).toBeUndefined();
-    expect((await call(ask.chat)).status).toBe(503);
+    expect((await call(sampleRequests.chat)).status).toBe(503);
     expect(await state()).toEqual({ held: heldNanos.image, used: 0n, inFlight: 1 });
     up.answer(200, replies.image);
 
     expect(await nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 500n });
     expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
-    await calling.answer;
-    expect((await call({ ...ask.chat, body: {} })).status).toBe(400);
+    await calling.reply;
+    expect((await call({ ...sampleRequests.chat, body: {} })).status).toBe(400);
   });
 
   it('in the middle of a large reply is charged when the rest has arrived', async () => {
-    const { start, upstream, nextRecord, state } = scene();
+    const { start, upstream, nextRecord, state } = gatewayInProcess();
     const picture = 'A'.repeat(100_000);
 
-    const calling = start(ask.image);
+    const calling = start(sampleRequests.image);
     const up = await upstream.next();
     up.respond(200, headersOf('image'));
     up.write(`{"created":1,"data":[{"b64_json":"${picture}`);
-    await calling.begun;
-    calling.leave();
-    await calling.answer;
+    await calling.firstBytes;
+    calling.disconnect();
+    await calling.reply;
     expect(up.abortReason).toBeUndefined();
     up.write('AAAA"}]}');
     up.end();
@@ -225,14 +234,14 @@ describe('an image whose caller disconnects', () => {
 });
 
 it('a settled reply is not ended again by a caller that disconnects afterwards', async () => {
-  const { start, nextRecord, records, state } = scene({
-    plays: [(up) => up.answer(200, replies.chatStream, headersOf('chatStream'))],
+  const { start, nextRecord, records, state } = gatewayInProcess({
+    handlers: [(up) => up.answer(200, replies.chatStream, headersOf('chatStream'))],
   });
 
-  const calling = start(ask.chatStream);
-  await calling.answer;
+  const calling = start(sampleRequests.chatStream);
+  await calling.reply;
   await nextRecord();
-  calling.leave();
+  calling.disconnect();
 
   expect(records).toHaveLength(1);
   expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });

@@ -14,9 +14,9 @@ import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
+import { channel, model } from '../support/models.ts';
 import { listening } from '../support/servers.ts';
 import { turns } from './failing.ts';
-import { channel, model } from './scene-models.ts';
 
 const [, , baseUrl = ''] = process.argv;
 const drainMs = 60_000;

@@ -12,8 +12,8 @@ import type { ApiKey } from '../../src/ports/key-store.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { drivenUpstream } from './driven-upstream.ts';
-import { sceneModels } from './scene-models.ts';
+import { drivenUpstream } from '../support/driven-upstream.ts';
+import { defaultModels } from '../support/models.ts';
 
 const mebibyte = 1024 * 1024;
 /** The defaults, divided by 32. */
@@ -188,7 +188,7 @@ function hosting(setup: {
       }),
     },
     quota: memoryQuotaStore({ clock }),
-    catalog: staticCatalog(sceneModels()),
+    catalog: staticCatalog(defaultModels()),
     upstream: drivenUpstream(),
     clock,
     ...setup.options,

@@ -4,9 +4,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
-import type { DrivenCall } from './driven-upstream.ts';
-import { type Scene, scene } from './scene.ts';
-import { ask, channel, events, headersOf, model } from './scene-models.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import { channel, events, headersOf, model, sampleRequests } from '../support/models.ts';
 
 type Plant = (value: string) => Readonly<Record<string, unknown>>;
 type Plants = Readonly<Record<string, Plant>>;
@@ -65,7 +65,7 @@ const chatPrompt = 11n;
 const nativePrompt = 10n;
 
 interface Way {
-  readonly ask: typeof ask.chat;
+  readonly ask: typeof sampleRequests.chat;
   readonly plants: Plants;
   readonly prompt: bigint;
   readonly type: string;
@@ -84,7 +84,7 @@ const geminiEnd = { candidates: [{ content: {}, finishReason: 'STOP', index: 0 }
 
 const ways: Readonly<Record<string, Way>> = {
   chat: {
-    ask: ask.chat,
+    ask: sampleRequests.chat,
     plants: chatPlants,
     prompt: chatPrompt,
     type: 'application/json',
@@ -94,7 +94,7 @@ const ways: Readonly<Record<string, Way>> = {
     finish: '}',
   },
   'chat stream': {
-    ask: ask.chatStream,
+    ask: sampleRequests.chatStream,
     plants: chatPlants,
     prompt: chatPrompt,
     type: streamOf,
@@ -102,7 +102,7 @@ const ways: Readonly<Record<string, Way>> = {
     finish: events({ choices: [{ ...choice, delta: {}, finish_reason: 'stop' }] }, '[DONE]'),
   },
   native: {
-    ask: ask.native,
+    ask: sampleRequests.native,
     plants: nativePlants,
     prompt: nativePrompt,
     type: 'application/json',
@@ -110,7 +110,7 @@ const ways: Readonly<Record<string, Way>> = {
     finish: '}',
   },
   'native stream': {
-    ask: ask.nativeStream,
+    ask: sampleRequests.nativeStream,
     plants: nativePlants,
     prompt: nativePrompt,
     type: streamOf,
@@ -118,7 +118,7 @@ const ways: Readonly<Record<string, Way>> = {
     finish: events(geminiEnd),
   },
   'native array': {
-    ask: { ...ask.nativeStream, search: '' },
+    ask: { ...sampleRequests.nativeStream, search: '' },
     plants: nativePlants,
     prompt: nativePrompt,
     type: 'application/json',
@@ -128,11 +128,11 @@ const ways: Readonly<Record<string, Way>> = {
   },
 };
 
-function sceneOf(): Scene {
+function sceneOf(): InProcessGateway {
   const size = { maxOutputTokens: 10_000 };
   const channels = [channel({ id: 'gemini-a', dialect: 'gemini' })];
   const models = [model(size), model({ ...size, id: 'native', protocols: ['native'], channels })];
-  return scene({ models });
+  return gatewayInProcess({ models });
 }
 
 type End = (up: DrivenCall, way: Way, leave: () => void) => void;
@@ -149,14 +149,14 @@ const ends: Readonly<Record<string, End>> = {
 };
 
 async function recordOf(way: Way, plant: Plant, end: End): Promise<UsageRecord> {
-  const set = sceneOf();
-  const calling = set.start(way.ask);
-  const up = await set.upstream.next();
+  const harness = sceneOf();
+  const calling = harness.start(way.ask);
+  const up = await harness.upstream.next();
   up.respond(200, { 'content-type': way.type });
   for (const text of way.begin(plant)) up.write(text);
-  if (way.type === streamOf) await calling.begun;
-  end(up, way, calling.leave);
-  return set.nextRecord();
+  if (way.type === streamOf) await calling.firstBytes;
+  end(up, way, calling.disconnect);
+  return harness.nextRecord();
 }
 
 const cases = Object.entries(ways).flatMap(([name, way]) =>

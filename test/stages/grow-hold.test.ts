@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import type { ExtendResult } from '../../src/ports/quota-store.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import { chat, events, headersOf, streamBeginnings } from '../support/models.ts';
 import { pass, turns } from './failing.ts';
-import { type Scene, scene } from './scene.ts';
-import { begun, chat, events, headersOf } from './scene-models.ts';
 
 const held = 11n + 2n * 16_384n;
 const asked = chat({ model: 'open', stream: true });
@@ -12,22 +12,22 @@ const asked = chat({ model: 'open', stream: true });
 const huge = events({ choices: [{ index: 0, delta: { content: 'x'.repeat(120_000) } }] });
 const end = 'data: [DONE]\n\n';
 
-type Up = Awaited<ReturnType<Scene['upstream']['next']>>;
+type Up = Awaited<ReturnType<InProcessGateway['upstream']['next']>>;
 
 async function begin(
-  set: Scene,
-): Promise<{ readonly up: Up; readonly calling: ReturnType<Scene['start']> }> {
-  const calling = set.start(asked);
-  const up = await set.upstream.next();
+  harness: InProcessGateway,
+): Promise<{ readonly up: Up; readonly calling: ReturnType<InProcessGateway['start']> }> {
+  const calling = harness.start(asked);
+  const up = await harness.upstream.next();
   up.respond(200, headersOf('chatStream'));
-  up.write(begun.chatStream);
-  await calling.begun;
+  up.write(streamBeginnings.chatStream);
+  await calling.firstBytes;
   return { up, calling };
 }
 
 it('a stream that sends 400,000 tokens in one burst is held and charged in full', async () => {
   let extends_ = 0;
-  const set = scene({
+  const harness = gatewayInProcess({
     store: (quota) => ({
       extend: (inputs, options) => {
         extends_ += 1;
@@ -35,16 +35,16 @@ it('a stream that sends 400,000 tokens in one burst is held and charged in full'
       },
     }),
   });
-  const { up, calling } = await begin(set);
+  const { up, calling } = await begin(harness);
 
   for (let event = 0; event < 10; event += 1) {
     up.write(huge);
     await turns();
   }
   up.write(end);
-  await calling.answer;
+  await calling.reply;
 
-  const { chargeNanos, heldNanos } = await set.nextRecord();
+  const { chargeNanos, heldNanos } = await harness.nextRecord();
   expect(chargeNanos).toBeGreaterThan(600_000n);
   expect(heldNanos).toBeGreaterThanOrEqual(chargeNanos);
   // One request for each hold that was used up, and none for each event.
@@ -52,10 +52,10 @@ it('a stream that sends 400,000 tokens in one burst is held and charged in full'
 });
 
 it('is cut if the store refuses to grow the hold, and costs no more than was held', async () => {
-  const set = scene({
+  const harness = gatewayInProcess({
     key: { quota: [{ id: 'caller', period: 'total', limitNanos: 2n * held }] },
   });
-  const { up, calling } = await begin(set);
+  const { up, calling } = await begin(harness);
 
   for (let event = 0; event < 3; event += 1) {
     up.write(huge);
@@ -63,13 +63,13 @@ it('is cut if the store refuses to grow the hold, and costs no more than was hel
   }
 
   expect(up.abortReason).toBe('hold_used_up');
-  expect((await calling.answer).text).toMatch(/quota of this key ran out/);
-  expect(await set.nextRecord()).toMatchObject({ outcome: 'cut', chargeNanos: 2n * held });
+  expect((await calling.reply).text).toMatch(/quota of this key ran out/);
+  expect(await harness.nextRecord()).toMatchObject({ outcome: 'cut', chargeNanos: 2n * held });
 });
 
 it('pauses for a slow store, and continues with its answer', async () => {
   const answered = gate();
-  const set = scene({
+  const harness = gatewayInProcess({
     store: (quota) => ({
       extend: async (inputs, options) => {
         await answered.opened;
@@ -77,7 +77,7 @@ it('pauses for a slow store, and continues with its answer', async () => {
       },
     }),
   });
-  const { up, calling } = await begin(set);
+  const { up, calling } = await begin(harness);
 
   up.write(huge);
   await turns();
@@ -87,13 +87,13 @@ it('pauses for a slow store, and continues with its answer', async () => {
 
   expect(up.isPaused).toBe(false);
   up.write(end);
-  await calling.answer;
-  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete' });
+  await calling.reply;
+  expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete' });
 });
 
 it('retries a failing store every second, and continues when it is back', async () => {
   let isDown = true;
-  const set = scene({
+  const harness = gatewayInProcess({
     store: (quota) => ({
       extend: (inputs, options): ReturnType<typeof quota.extend> => {
         if (isDown) throw new Error('down');
@@ -101,31 +101,31 @@ it('retries a failing store every second, and continues when it is back', async 
       },
     }),
   });
-  const { up, calling } = await begin(set);
+  const { up, calling } = await begin(harness);
 
   up.write(huge);
   await turns();
-  await pass(set.clock, 3_000);
+  await pass(harness.clock, 3_000);
   expect(up.isPaused).toBe(true);
   isDown = false;
-  await pass(set.clock, 1_000);
+  await pass(harness.clock, 1_000);
 
   expect(up.isPaused).toBe(false);
   up.write(end);
-  await calling.answer;
-  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete' });
+  await calling.reply;
+  expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete' });
 });
 
 it('continues without a hold that the store has lost', async () => {
   const gone: readonly ExtendResult[] = [{ status: 'gone', as: 'expired' }];
-  const set = scene({ store: () => ({ extend: () => gone }) });
-  const { up, calling } = await begin(set);
+  const harness = gatewayInProcess({ store: () => ({ extend: () => gone }) });
+  const { up, calling } = await begin(harness);
 
   up.write(huge);
   await turns();
 
   expect(up.isPaused).toBe(false);
   up.write(end);
-  await calling.answer;
-  expect(set.eventTypes()).toContain('hold_lapsed');
+  await calling.reply;
+  expect(harness.eventTypes()).toContain('hold_lapsed');
 });

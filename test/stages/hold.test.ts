@@ -10,16 +10,16 @@ import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { type Hold, holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
-import { type Asked, scene } from './scene.ts';
-import { ask, chat, contents, image, model, unbounded } from './scene-models.ts';
+import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
+import { chat, contents, image, model, sampleRequests, unbounded } from '../support/models.ts';
 
 /** The hold of a request. */
-function hold(asked: Asked, change: Partial<Model> = {}): Hold {
+function hold(asked: CallerRequest, change: Partial<Model> = {}): Hold {
   return holdOf(asked, model(change));
 }
 
 function holdOf(
-  { path, search = '', body }: Asked,
+  { path, search = '', body }: CallerRequest,
   of: Model,
   text: string = JSON.stringify(body),
 ): Hold {
@@ -59,7 +59,9 @@ describe('the output part', () => {
       { generation_config: { max_output_tokens: 7, candidate_count: 2 } },
     ];
 
-    const held = spellings.map((config) => hold({ ...ask.native, body: { contents, ...config } }));
+    const held = spellings.map((config) =>
+      hold({ ...sampleRequests.native, body: { contents, ...config } }),
+    );
 
     expect(held.map(({ nanos }) => nanos)).toEqual([11n + 28n, 11n + 28n]);
   });
@@ -68,12 +70,13 @@ describe('the output part', () => {
 describe('the prompt part', () => {
   /** A model whose context is large enough for everything. */
   const { contextTokens: _unstated, ...roomy } = model();
-  const holdOn = (asked: Asked, change: Partial<Model> = {}): Hold =>
+  const holdOn = (asked: CallerRequest, change: Partial<Model> = {}): Hold =>
     holdOf(asked, { ...roomy, ...change });
-  const sized = (content: unknown): Asked => chat({ messages: [{ role: 'user', content }] });
+  const sized = (content: unknown): CallerRequest =>
+    chat({ messages: [{ role: 'user', content }] });
   const tokens = (content: unknown, change: Partial<Model> = {}): number =>
     holdOn(sized(content), change).inputTokens;
-  const textTokens = (asked: Asked, without = 0): number =>
+  const textTokens = (asked: CallerRequest, without = 0): number =>
     Math.ceil((JSON.stringify(asked.body).length - without) * 0.4);
 
   it('is 0.4 tokens for each byte of the body', () => {
@@ -178,14 +181,14 @@ describe('the prompt part', () => {
       { functionResponse: { parts: { inlineData: { mimeType: 'image/png', data: base64 } } } },
     ],
   ])('leaves out a native image: %s', (_what, part) => {
-    const asked = { ...ask.native, body: { contents: [{ parts: [part] }] } };
+    const asked = { ...sampleRequests.native, body: { contents: [{ parts: [part] }] } };
 
     expect(holdOn(asked).inputTokens).toBe(textTokens(asked, base64.length) + 4_096);
   });
 
   it('counts a native signature by a fifth of its bytes', () => {
     const parts = [{ text: 'hi', thoughtSignature: base64 }];
-    const asked = { ...ask.native, body: { contents: [{ parts }] } };
+    const asked = { ...sampleRequests.native, body: { contents: [{ parts }] } };
 
     const sealed = base64.length / 5;
     const bytes = JSON.stringify(asked.body).length - base64.length;
@@ -193,7 +196,10 @@ describe('the prompt part', () => {
   });
 
   it('counts cached content as a reference', () => {
-    const asked = { ...ask.native, body: { contents, cachedContent: 'cachedContents/1' } };
+    const asked = {
+      ...sampleRequests.native,
+      body: { contents, cachedContent: 'cachedContents/1' },
+    };
 
     expect(holdOn(asked, { mediaPartTokens: { reference: 700 } }).inputTokens).toBe(
       textTokens(asked) + 700,
@@ -255,12 +261,12 @@ describe('an image', () => {
   });
 
   it('of a native call is held once for each candidate', () => {
-    expect(hold(ask.native, { price }).nanos).toBe(200n);
+    expect(hold(sampleRequests.native, { price }).nanos).toBe(200n);
   });
 });
 
 it('a free model holds nothing, nor does counting tokens', () => {
-  const count = { ...ask.native, path: '/v1beta/models/native:countTokens' };
+  const count = { ...sampleRequests.native, path: '/v1beta/models/native:countTokens' };
 
   expect(hold(chat(), { price: { per: 'free' } }).nanos).toBe(0n);
   expect(hold(count).nanos).toBe(0n);
@@ -279,7 +285,7 @@ describe('a cache that lives for an hour', () => {
     ['however it is spelt', cached('{"type":"ephemeral","ttl":"\\u0031h"}')],
     ['in every spelling', cached('{"type":"ephemeral","ttl":"1\\u0068"}')],
   ])('is held at its rate %s', (_what, text) => {
-    // The scene's models have a context of 11 tokens, which cost a thousand nanos each at 1 a
+    // The default models have a context of 11 tokens, which cost a thousand nanos each at 1 a
     // million.
     expect(heldFor(text)).toBe(11n * 4_000n);
   });
@@ -350,8 +356,8 @@ it('for any request, no usage within its bounds costs more than its hold', () =>
 });
 
 it('a model without a stated maximum is reported once', async () => {
-  const { call, events } = scene({
-    plays: Array.from({ length: 3 }, () => (up) => up.answer(400, {})),
+  const { call, events } = gatewayInProcess({
+    handlers: Array.from({ length: 3 }, () => (up) => up.answer(400, {})),
   });
 
   await call(chat({ model: 'open', max_tokens: 5 }));

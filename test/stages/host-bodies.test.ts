@@ -1,7 +1,7 @@
 /** A host that passes its own stream as the body: one that it decompresses, or a web stream. */
 import { PassThrough, Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { chat, testGateway } from '../support/call-gateway.ts';
+import { anyModelGateway, chat } from '../support/any-model-gateway.ts';
 
 const broken: readonly (readonly [string, () => Readable])[] = [
   [
@@ -26,7 +26,7 @@ const broken: readonly (readonly [string, () => Readable])[] = [
 it.each(
   broken,
 )('a stream that breaks %s is a disconnected caller, and no crash', async (_, make) => {
-  const { gateway } = testGateway();
+  const { gateway } = anyModelGateway();
   const headers = { authorization: 'Bearer caller-secret', 'content-type': 'application/json' };
 
   const { status } = await gateway.handle({

@@ -5,9 +5,16 @@
 import { describe, expect, it } from 'vitest';
 import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
+import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
+import {
+  defaultModels,
+  headersOf,
+  heldNanos,
+  model,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 import { pass, turns } from './failing.ts';
-import { scene, untouched } from './scene.ts';
-import { ask, begun, headersOf, heldNanos, model, sceneModels } from './scene-models.ts';
 
 /** A client with this `send`; `close` does nothing. */
 function clientOf(send: UpstreamClient['send']): UpstreamClient {
@@ -26,12 +33,12 @@ const throwing = clientOf(
 
 describe('a client that throws when its call is ended', () => {
   it('does not throw at the caller that disconnects', async () => {
-    const { start, nextRecord, state } = scene({ options: { upstream: throwing } });
-    const calling = start(ask.chat);
+    const { start, nextRecord, state } = gatewayInProcess({ options: { upstream: throwing } });
+    const calling = start(sampleRequests.chat);
     await turns();
 
-    calling.leave();
-    await calling.answer;
+    calling.disconnect();
+    await calling.reply;
 
     expect(await nextRecord()).toMatchObject({ status: 499, reason: 'caller_left' });
     expect(await state()).toEqual({ ...untouched, used: 11n });
@@ -39,17 +46,17 @@ describe('a client that throws when its call is ended', () => {
 
   it('does not keep the leases of other calls from being renewed', async () => {
     const brief = model({ timeouts: { totalMs: 5_000 } });
-    const { start, clock, state } = scene({
-      models: [brief, ...sceneModels().slice(1)],
+    const { start, clock, state } = gatewayInProcess({
+      models: [brief, ...defaultModels().slice(1)],
       options: { upstream: throwing, leaseMs: 6_000 },
     });
-    const calling = start(ask.chat);
-    start(ask.native);
+    const calling = start(sampleRequests.chat);
+    start(sampleRequests.native);
     await turns();
 
     await pass(clock, 60_000);
 
-    expect((await calling.answer).status).toBe(504);
+    expect((await calling.reply).status).toBe(504);
     expect(await state()).toEqual({ held: heldNanos.native, used: 0n, inFlight: 1 });
   });
 });
@@ -61,10 +68,10 @@ it('headers that a client modifies for one call are not sent with the next', asy
     Reflect.set(headers, 'x-call', 'first');
     throw new Error('not to be reached');
   });
-  const { call } = scene({ options: { upstream: marking } });
+  const { call } = gatewayInProcess({ options: { upstream: marking } });
 
-  await call(ask.chat);
-  await call(ask.chat);
+  await call(sampleRequests.chat);
+  await call(sampleRequests.chat);
 
   expect(seen).toEqual([undefined, undefined]);
 });
@@ -73,7 +80,7 @@ describe('a client that ignores an abort', () => {
   it('keeps no call past its total time, and a later response is aborted', async () => {
     const late = gate();
     const given = gate();
-    const { start, clock, nextRecord, state } = scene({
+    const { start, clock, nextRecord, state } = gatewayInProcess({
       options: {
         upstream: clientOf(async () => {
           await late.opened;
@@ -81,11 +88,11 @@ describe('a client that ignores an abort', () => {
         }),
       },
     });
-    const calling = start(ask.chat);
+    const calling = start(sampleRequests.chat);
     await turns();
 
     clock.advance(900_000);
-    const { status } = await calling.answer;
+    const { status } = await calling.reply;
     late.open();
     await given.opened;
 
@@ -96,7 +103,7 @@ describe('a client that ignores an abort', () => {
 
   it('keeps no stream past its total time either', async () => {
     let aborts = 0;
-    const { start, clock, nextRecord } = scene({
+    const { start, clock, nextRecord } = gatewayInProcess({
       options: {
         upstream: clientOf(async () =>
           response({
@@ -107,11 +114,11 @@ describe('a client that ignores an abort', () => {
         ),
       },
     });
-    const calling = start(ask.chatStream);
-    await calling.begun;
+    const calling = start(sampleRequests.chatStream);
+    await calling.firstBytes;
 
     clock.advance(900_000);
-    const { text } = await calling.answer;
+    const { text } = await calling.reply;
 
     expect(text).toMatch(/did not answer in time/);
     expect(await nextRecord()).toMatchObject({ outcome: 'cut', reason: 'total_timeout' });
@@ -121,7 +128,7 @@ describe('a client that ignores an abort', () => {
   it('is not called any more once its call has been aborted', async () => {
     const asked = gate();
     const answered = gate();
-    const { start, upstream, gateway, clock, nextRecord } = scene({
+    const { start, upstream, gateway, clock, nextRecord } = gatewayInProcess({
       store: (quota) => ({
         reserve: async (input) => {
           asked.open();
@@ -130,7 +137,7 @@ describe('a client that ignores an abort', () => {
         },
       }),
     });
-    const calling = start(ask.chat);
+    const calling = start(sampleRequests.chat);
     await asked.opened;
 
     const closed = gateway.close({ drainMs: 500 });
@@ -139,7 +146,7 @@ describe('a client that ignores an abort', () => {
     answered.open();
     await closed;
 
-    expect((await calling.answer).status).toBe(503);
+    expect((await calling.reply).status).toBe(503);
     expect(await nextRecord()).toMatchObject({ outcome: 'not_run', reason: 'draining' });
     expect(upstream.calls).toEqual([]);
   });
@@ -154,7 +161,7 @@ it.each([
   ],
   ['rejects', () => Promise.reject(new Error('no such socket'))],
 ])('a client whose close %s does not keep the gateway from closing', async (_how, close) => {
-  const { gateway } = scene({ options: { upstream: { send: throwing.send, close } } });
+  const { gateway } = gatewayInProcess({ options: { upstream: { send: throwing.send, close } } });
 
   await expect(gateway.close()).resolves.toBeUndefined();
 });
@@ -166,7 +173,7 @@ function response({ abort }: { readonly abort: () => void }): UpstreamResponse {
     headers: headersOf('chatStream'),
     body: {
       takeWhole: () => undefined,
-      start: (sink) => sink.write(Buffer.from(begun.chatStream)),
+      start: (sink) => sink.write(Buffer.from(streamBeginnings.chatStream)),
       pause: () => {},
       resume: () => {},
       abort,

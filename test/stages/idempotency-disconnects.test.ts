@@ -10,47 +10,54 @@ import type { ReplyBody } from '../../src/http.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import type { DrivenUpstream } from './driven-upstream.ts';
+import type { DrivenUpstream } from '../support/driven-upstream.ts';
+import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  completeReply,
+  headersOf,
+  model,
+  replies,
+  sampleRequests,
+} from '../support/models.ts';
 import { turns } from './failing.ts';
-import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
-import { scene, untouched } from './scene.ts';
-import { ask, channel, headersOf, model, replies, whole } from './scene-models.ts';
+import { codeOf, costs, keyed, keyedKinds, sharedStores } from './idempotent-calls.ts';
 
 describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
   it('before the upstream replied runs to its end, and is kept for the retry', async () => {
-    const { start, call, upstream, state, nextRecord } = scene();
-    const leaving = start(keyed(ask[kind]));
+    const { start, call, upstream, state, nextRecord } = gatewayInProcess();
+    const leaving = start(keyed(sampleRequests[kind]));
     const up = await upstream.next();
 
-    leaving.leave();
-    const retry = start(keyed(ask[kind]));
+    leaving.disconnect();
+    const retry = start(keyed(sampleRequests[kind]));
     await turns();
     expect(up.abortReason).toBeUndefined();
-    whole(kind)(up);
+    completeReply(kind)(up);
 
-    expect((await retry.answer).text).toBe(replies[kind]);
-    expect((await call(keyed(ask[kind]))).text).toBe(replies[kind]);
+    expect((await retry.reply).text).toBe(replies[kind]);
+    expect((await call(keyed(sampleRequests[kind]))).text).toBe(replies[kind]);
     expect(await nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: costs[kind] });
     expect(upstream.calls).toHaveLength(1);
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
   it('in the middle of a long reply is kept completely', async () => {
-    const { start, call, upstream, state } = scene();
+    const { start, call, upstream, state } = gatewayInProcess();
     const [begin, rest, end] = longReplies[kind];
-    const leaving = start(keyed(ask[kind]));
+    const leaving = start(keyed(sampleRequests[kind]));
     const up = await upstream.next();
     up.respond(200, headersOf(kind));
     up.write(begin);
-    await leaving.begun;
+    await leaving.firstBytes;
 
-    leaving.leave();
+    leaving.disconnect();
     up.write(rest);
     up.write(end);
     up.end();
     await turns();
 
-    expect((await call(keyed(ask[kind]))).text).toBe(begin + rest + end);
+    expect((await call(keyed(sampleRequests[kind]))).text).toBe(begin + rest + end);
     expect(upstream.calls).toHaveLength(1);
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
@@ -58,7 +65,7 @@ describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
   it('before anything was sent runs nothing, and a waiting caller runs it', async () => {
     const asked = gate();
     const answered = gate();
-    const stores = shared();
+    const stores = sharedStores();
     const { quota } = stores.options;
     const { start, upstream } = stores.gateway({
       options: {
@@ -71,46 +78,46 @@ describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
           },
         },
       },
-      plays: [whole(kind)],
+      handlers: [completeReply(kind)],
     });
-    const leaving = start(keyed(ask[kind]));
+    const leaving = start(keyed(sampleRequests[kind]));
     await asked.opened;
-    const waiting = start(keyed(ask[kind]));
+    const waiting = start(keyed(sampleRequests[kind]));
     await turns();
 
-    leaving.leave();
+    leaving.disconnect();
     answered.open();
 
-    expect((await waiting.answer).text).toBe(replies[kind]);
-    expect((await waiting.answer).headers).not.toHaveProperty('idempotent-replayed');
+    expect((await waiting.reply).text).toBe(replies[kind]);
+    expect((await waiting.reply).headers).not.toHaveProperty('idempotent-replayed');
     expect(upstream.calls).toHaveLength(1);
     expect(await stores.used()).toBe(costs[kind]);
   });
 });
 
 it('a waiting caller may disconnect, and the call and the other callers stay', async () => {
-  const { start, upstream, gateway } = scene();
-  const first = start(keyed(ask.chat));
+  const { start, upstream, gateway } = gatewayInProcess();
+  const first = start(keyed(sampleRequests.chat));
   const up = await upstream.next();
-  const [leaving, staying] = [start(keyed(ask.chat)), start(keyed(ask.chat))];
+  const [leaving, staying] = [start(keyed(sampleRequests.chat)), start(keyed(sampleRequests.chat))];
   await turns();
 
-  leaving.leave();
-  await leaving.answer;
-  whole('chat')(up);
+  leaving.disconnect();
+  await leaving.reply;
+  completeReply('chat')(up);
 
-  expect((await first.answer).text).toBe(replies.chat);
-  expect((await staying.answer).text).toBe(replies.chat);
+  expect((await first.reply).text).toBe(replies.chat);
+  expect((await staying.reply).text).toBe(replies.chat);
   // Nothing is running any more, or this would wait.
   await gateway.close();
 });
 
 it('without a key a chat whose caller disconnected is aborted as usual', async () => {
-  const { start, upstream, state, nextRecord } = scene();
-  const leaving = start(ask.chat);
+  const { start, upstream, state, nextRecord } = gatewayInProcess();
+  const leaving = start(sampleRequests.chat);
   const up = await upstream.next();
 
-  leaving.leave();
+  leaving.disconnect();
 
   expect(await up.aborted).toBe('caller_left');
   expect(await nextRecord()).toMatchObject({ status: 499 });
@@ -118,11 +125,11 @@ it('without a key a chat whose caller disconnected is aborted as usual', async (
 });
 
 it('a streamed image of 1 MiB is replayed byte for byte, even from odd chunks', async () => {
-  const { start, call, upstream, state } = scene();
+  const { start, call, upstream, state } = gatewayInProcess();
   const reply = `{"created":1,"data":[{"b64_json":"${'QUJD'.repeat(2 ** 18)}"}]}`;
-  const calling = start(keyed(ask.image));
+  const calling = start(keyed(sampleRequests.image));
   const up = await upstream.next();
-  const waiting = start(keyed(ask.image));
+  const waiting = start(keyed(sampleRequests.image));
   up.respond(200, headersOf('image'));
   for (let at = 0, size = 1; at < reply.length; at += size, size = ((size * 7) % 65_521) + 1) {
     up.write(reply.slice(at, at + size));
@@ -130,10 +137,10 @@ it('a streamed image of 1 MiB is replayed byte for byte, even from odd chunks', 
   }
   up.end();
 
-  expect((await calling.answer).text).toBe(reply);
-  expect((await waiting.answer).text).toBe(reply);
+  expect((await calling.reply).text).toBe(reply);
+  expect((await waiting.reply).text).toBe(reply);
   await turns();
-  expect((await call(keyed(ask.image))).text).toBe(reply);
+  expect((await call(keyed(sampleRequests.image))).text).toBe(reply);
   expect(upstream.calls).toHaveLength(1);
   expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
 });
@@ -141,7 +148,7 @@ it('a streamed image of 1 MiB is replayed byte for byte, even from odd chunks', 
 it('a reply too large for the memory of copies is sent and charged, but not kept', async () => {
   // The store could keep all of it; the bound is on the copies.
   const results = memoryResultStore({ maxBytes: 2 ** 30 });
-  const { start, call, gateway, upstream, state } = scene({ options: { results } });
+  const { start, call, gateway, upstream, state } = gatewayInProcess({ options: { results } });
   const { body } = await answeredInPart(gateway, upstream);
   const sent = discarding();
   body.sendTo(sent.out);
@@ -156,7 +163,7 @@ it('a reply too large for the memory of copies is sent and charged, but not kept
   await sent.ended;
   await turns();
 
-  const second = await call(keyed(ask.image));
+  const second = await call(keyed(sampleRequests.image));
 
   expect(sent.bytes()).toBe(65 * 2 ** 20 + 2 ** 16 + 26);
   expect([second.status, codeOf(second.text)]).toEqual([409, 'result_expired']);
@@ -164,39 +171,39 @@ it('a reply too large for the memory of copies is sent and charged, but not kept
   expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
 
   // Its memory is released.
-  const another = start(keyed(ask.image, 'k2'));
+  const another = start(keyed(sampleRequests.image, 'k2'));
   const reply = JSON.stringify({ data: [{ b64_json: 'A'.repeat(2 ** 21) }] });
   (await upstream.next()).answer(200, reply);
-  await another.answer;
+  await another.reply;
   await turns();
-  expect((await call(keyed(ask.image, 'k2'))).text).toBe(reply);
+  expect((await call(keyed(sampleRequests.image, 'k2'))).text).toBe(reply);
 });
 
 it('the memory of a copy is released when its call is done', async () => {
-  const { start, call, upstream } = scene();
+  const { start, call, upstream } = gatewayInProcess();
   const reply = JSON.stringify({ data: [{ b64_json: 'A'.repeat(15 * 2 ** 20) }] });
   for (const key of ['k1', 'k2', 'k3', 'k4', 'k5']) {
-    const calling = start(keyed(ask.image, key));
+    const calling = start(keyed(sampleRequests.image, key));
     (await upstream.next()).answer(200, reply);
-    await calling.answer;
+    await calling.reply;
     await turns();
   }
 
-  const { status, text } = await call(keyed(ask.image, 'k5'));
+  const { status, text } = await call(keyed(sampleRequests.image, 'k5'));
 
   expect([status, text === reply]).toEqual([200, true]);
 });
 
 it('an image that is translated as it streams is replayed with its end', async () => {
   const gemini = channel({ dialect: 'gemini', baseUrl: 'https://gemini.example/v1beta' });
-  const { call } = scene({
+  const { call } = gatewayInProcess({
     models: [imageModel(gemini)],
-    plays: [(up) => up.answer(200, geminiImage)],
+    handlers: [(up) => up.answer(200, geminiImage)],
   });
-  const first = await call(keyed(ask.image));
+  const first = await call(keyed(sampleRequests.image));
   await turns();
 
-  const second = await call(keyed(ask.image));
+  const second = await call(keyed(sampleRequests.image));
 
   expect(JSON.parse(first.text).data[0].b64_json).toHaveLength(2 ** 18);
   expect(second.text).toBe(first.text);
@@ -230,11 +237,11 @@ async function answeredInPart(
   const headers = { authorization: 'Bearer caller-secret', 'idempotency-key': 'k1' };
   const answer = gateway.handle({
     method: 'POST',
-    path: ask.image.path,
+    path: sampleRequests.image.path,
     search: '',
     headers,
     rawHeaders: Object.entries(headers).flat(),
-    body: Buffer.from(JSON.stringify(ask.image.body)),
+    body: Buffer.from(JSON.stringify(sampleRequests.image.body)),
     onClose: () => {},
   });
   const up = await upstream.next();

@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DrivenCall } from './driven-upstream.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import type { CallInProgress } from '../support/gateway-in-process.ts';
+import { completeReply, replies, sampleRequests } from '../support/models.ts';
 import { inTime, turns } from './failing.ts';
-import { costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
-import type { Calling } from './scene.ts';
-import { ask, replies, whole } from './scene-models.ts';
+import { costs, keyed, keyedKinds, sharedStores } from './idempotent-calls.ts';
 
 /** One event. Numbers pick among the existing gateways, callers or calls. */
 type Step =
@@ -45,9 +45,9 @@ describe.each(keyedKinds)('%s under one key', (kind) => {
   it('runs at most once', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (story) => {
-        const { clock, gateway, used } = shared();
+        const { clock, gateway, used } = sharedStores();
         const gateways = [gateway(), gateway()] as const;
-        const callers: Calling[] = [];
+        const callers: CallInProgress[] = [];
         const refused = new Set<DrivenCall>();
         const ended = new Set<DrivenCall>();
         const open = (): readonly DrivenCall[] =>
@@ -58,8 +58,8 @@ describe.each(keyedKinds)('%s under one key', (kind) => {
         for (const step of story) {
           if (step.does === 'ask') {
             const { start } = gateways[step.gateway] ?? gateways[0];
-            callers.push(start(keyed(ask[kind])));
-          } else if (step.does === 'leave') callers[step.caller]?.leave();
+            callers.push(start(keyed(sampleRequests[kind])));
+          } else if (step.does === 'leave') callers[step.caller]?.disconnect();
           else if (step.does === 'wait') clock.advance(step.ms);
           else {
             const call = open()[step.call % Math.max(1, open().length)];
@@ -78,7 +78,7 @@ describe.each(keyedKinds)('%s under one key', (kind) => {
           }
           await turns();
         }
-        const answers = await inTime(clock, Promise.all(callers.map(({ answer }) => answer)));
+        const answers = await inTime(clock, Promise.all(callers.map(({ reply }) => reply)));
 
         const ran = gateways
           .flatMap(({ upstream }) => upstream.calls)
@@ -95,7 +95,7 @@ describe.each(keyedKinds)('%s under one key', (kind) => {
   });
 
   const end = {
-    answer: whole(kind),
+    answer: completeReply(kind),
     refuse: (call: DrivenCall) => call.answer(429, { error: { message: 'Slow down.' } }),
     fail: (call: DrivenCall) => call.answer(500, {}),
     reset: (call: DrivenCall) => call.breakOff('reset'),

@@ -10,16 +10,16 @@ import type { ClaimInput } from '../../src/ports/idempotency-store.ts';
 import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
+import { completeReply, image, replies, sampleRequests } from '../support/models.ts';
 import { failures, inTime, turns, untyped } from './failing.ts';
-import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
-import { scene, untouched } from './scene.ts';
-import { ask, image, replies, whole } from './scene-models.ts';
+import { codeOf, costs, keyed, keyedKinds, sharedStores } from './idempotent-calls.ts';
 
 describe.each(failures)('a store that $how', ({ fail }) => {
   it.each(keyedKinds)('at claim lets nothing run: %s', async (kind) => {
     const abandoned: string[] = [];
-    const stores = shared();
-    const { call, clock, upstream, state, events } = scene({
+    const stores = sharedStores();
+    const { call, clock, upstream, state, events } = gatewayInProcess({
       options: {
         idempotency: {
           ...stores.options.idempotency,
@@ -32,10 +32,10 @@ describe.each(failures)('a store that $how', ({ fail }) => {
       },
     });
 
-    const answer = await inTime(clock, call(keyed(ask[kind])));
+    const reply = await inTime(clock, call(keyed(sampleRequests[kind])));
 
-    expect([answer.status, codeOf(answer.text)]).toEqual([503, 'store_unavailable']);
-    expect(answer.headers['retry-after']).toBe('1');
+    expect([reply.status, codeOf(reply.text)]).toEqual([503, 'store_unavailable']);
+    expect(reply.headers['retry-after']).toBe('1');
     expect(upstream.calls).toEqual([]);
     expect(await state()).toEqual(untouched);
     expect(abandoned).toHaveLength(1);
@@ -47,20 +47,23 @@ describe.each(failures)('a store that $how', ({ fail }) => {
   it.each(keyedKinds)('at finish withholds no reply, and runs nothing twice: %s', async (kind) => {
     const clock = fakeClock();
     const idempotency = { ...memoryIdempotencyStore({ clock }), finish: fail };
-    const { start, call, upstream, state, events } = scene({
+    const { start, call, upstream, state, events } = gatewayInProcess({
       options: { idempotency, clock },
     });
-    const [first, second] = [start(keyed(ask[kind])), start(keyed(ask[kind]))];
+    const [first, second] = [
+      start(keyed(sampleRequests[kind])),
+      start(keyed(sampleRequests[kind])),
+    ];
     const up = await upstream.next();
     await turns();
 
-    whole(kind)(up);
-    const answers = [await first.answer, await second.answer];
+    completeReply(kind)(up);
+    const answers = [await first.reply, await second.reply];
     await inTime(clock, turns());
     clock.advance(10_000);
     await turns();
     clock.advance(960_000);
-    const late = await call(keyed(ask[kind]));
+    const late = await call(keyed(sampleRequests[kind]));
 
     expect(answers.map(({ text }) => text)).toEqual([replies[kind], replies[kind]]);
     expect(events).toContainEqual(
@@ -74,28 +77,28 @@ describe.each(failures)('a store that $how', ({ fail }) => {
 
   it('at finish does not keep a 5xx', async () => {
     const clock = fakeClock();
-    const { call, events } = scene({
-      plays: [(up) => up.answer(500, {})],
+    const { call, events } = gatewayInProcess({
+      handlers: [(up) => up.answer(500, {})],
       options: { clock, idempotency: { ...memoryIdempotencyStore({ clock }), finish: fail } },
     });
 
-    const answer = await inTime(clock, call(keyed(ask.image)));
+    const reply = await inTime(clock, call(keyed(sampleRequests.image)));
 
-    expect(answer.status).toBe(502);
+    expect(reply.status).toBe(502);
     expect(events).toContainEqual(expect.objectContaining({ operation: 'finish' }));
   });
 
   it('at abandon makes the key unusable, and affects nothing else', async () => {
     const clock = fakeClock();
-    const { call, upstream, events } = scene({
-      plays: [(up) => up.answer(429, { error: { message: 'No.' } }), whole('chat')],
+    const { call, upstream, events } = gatewayInProcess({
+      handlers: [(up) => up.answer(429, { error: { message: 'No.' } }), completeReply('chat')],
       options: { clock, idempotency: { ...memoryIdempotencyStore({ clock }), abandon: fail } },
     });
 
-    const refused = await inTime(clock, call(keyed(ask.chat)));
+    const refused = await inTime(clock, call(keyed(sampleRequests.chat)));
     clock.advance(960_000);
-    const burnt = await call(keyed(ask.chat));
-    const fresh = await call(keyed(ask.chat, 'k2'));
+    const burnt = await call(keyed(sampleRequests.chat));
+    const fresh = await call(keyed(sampleRequests.chat, 'k2'));
 
     expect([refused.status, burnt.status, fresh.status]).toEqual([429, 502, 200]);
     expect(events).toContainEqual(
@@ -106,17 +109,17 @@ describe.each(failures)('a store that $how', ({ fail }) => {
 
   it('at storing a reply keeps no caller from it, but it can’t be repeated later', async () => {
     const clock = fakeClock();
-    const { call, upstream, events } = scene({
-      plays: [whole('image')],
+    const { call, upstream, events } = gatewayInProcess({
+      handlers: [completeReply('image')],
       options: { clock, results: { ...memoryResultStore({ clock }), put: fail } },
     });
 
-    const first = await call(keyed(ask.image));
-    const second = await call(keyed(ask.image));
+    const first = await call(keyed(sampleRequests.image));
+    const second = await call(keyed(sampleRequests.image));
     await turns();
     clock.advance(10_000);
     await turns();
-    const third = await call(keyed(ask.image));
+    const third = await call(keyed(sampleRequests.image));
 
     // A caller that repeats the call while the reply is being stored still gets it.
     expect([first.text, second.text]).toEqual([
@@ -134,18 +137,18 @@ describe.each(failures)('a store that $how', ({ fail }) => {
     const clock = fakeClock();
     const results = memoryResultStore({ clock });
     let get: typeof results.get = fail;
-    const { call, upstream } = scene({
-      plays: [whole('image')],
+    const { call, upstream } = gatewayInProcess({
+      handlers: [completeReply('image')],
       options: { clock, results: { ...results, get: (...asked) => get(...asked) } },
     });
-    await call(keyed(ask.image));
+    await call(keyed(sampleRequests.image));
     await turns();
 
-    const failed = await inTime(clock, call(keyed(ask.image)));
+    const failed = await inTime(clock, call(keyed(sampleRequests.image)));
     get = results.get;
 
     expect(failed.status).toBe(503);
-    expect((await call(keyed(ask.image))).text).toBe(replies.image);
+    expect((await call(keyed(sampleRequests.image))).text).toBe(replies.image);
     expect(upstream.calls).toHaveLength(1);
   });
 });
@@ -153,8 +156,8 @@ describe.each(failures)('a store that $how', ({ fail }) => {
 it('a claim whose answer was lost is abandoned', async () => {
   const idempotency = memoryIdempotencyStore();
   let isLost = true;
-  const { call } = scene({
-    plays: [whole('chat')],
+  const { call } = gatewayInProcess({
+    handlers: [completeReply('chat')],
     options: {
       idempotency: {
         ...idempotency,
@@ -166,25 +169,25 @@ it('a claim whose answer was lost is abandoned', async () => {
       },
     },
   });
-  expect((await call(keyed(ask.chat))).status).toBe(503);
+  expect((await call(keyed(sampleRequests.chat))).status).toBe(503);
   isLost = false;
 
-  expect((await call(keyed(ask.chat))).text).toBe(replies.chat);
+  expect((await call(keyed(sampleRequests.chat))).text).toBe(replies.chat);
 });
 
 it('fifty callers that wait for a claim which fails get the error immediately', async () => {
-  const { start, clock, events } = scene({
+  const { start, clock, events } = gatewayInProcess({
     options: {
       idempotency: { ...memoryIdempotencyStore(), claim: () => new Promise(() => {}) },
     },
   });
-  const callings = Array.from({ length: 50 }, () => start(keyed(ask.chat)).answer);
+  const callings = Array.from({ length: 50 }, () => start(keyed(sampleRequests.chat)).reply);
   await turns();
 
   clock.advance(1_000);
-  const answers = await Promise.all(callings);
+  const replies = await Promise.all(callings);
 
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([503]));
   expect(events).toHaveLength(1);
 });
 
@@ -207,9 +210,9 @@ describe('a store that violates its contract is treated as one that is down', ()
 
   it.each(garbage.map((answer) => [answer]))('a claim of %j', async (answer) => {
     const idempotency = { ...memoryIdempotencyStore(), claim: untyped(answer) };
-    const { call, upstream } = scene({ options: { idempotency } });
+    const { call, upstream } = gatewayInProcess({ options: { idempotency } });
 
-    expect((await call(keyed(ask.chat))).status).toBe(503);
+    expect((await call(keyed(sampleRequests.chat))).status).toBe(503);
     expect(upstream.calls).toEqual([]);
   });
 
@@ -226,14 +229,14 @@ describe('a store that violates its contract is treated as one that is down', ()
   ];
 
   it.each(results)('a reply of %j: %d', async (answer, status) => {
-    const { call } = scene({
-      plays: [whole('chat')],
+    const { call } = gatewayInProcess({
+      handlers: [completeReply('chat')],
       options: { results: { put: () => {}, get: untyped(answer) } },
     });
-    await call(keyed(ask.chat));
+    await call(keyed(sampleRequests.chat));
     await turns();
 
-    expect((await call(keyed(ask.chat))).status).toBe(status);
+    expect((await call(keyed(sampleRequests.chat))).status).toBe(status);
   });
 });
 
@@ -249,8 +252,8 @@ describe('the stores are given', () => {
       told.push(input);
       return input;
     };
-    const { call, events } = scene({
-      plays: [(up) => up.answer(200, reply), (up) => up.answer(429, {})],
+    const { call, events } = gatewayInProcess({
+      handlers: [(up) => up.answer(200, reply), (up) => up.answer(429, {})],
       options: {
         idempotency: {
           claim: (input) => store.claim(recorded(input)),
@@ -283,8 +286,8 @@ describe('the stores are given', () => {
   it('the bytes and headers of a reply, under a different name for each run', async () => {
     const names: string[] = [];
     const results = memoryResultStore();
-    const { call, clock } = scene({
-      plays: [(up) => up.answer(200, reply), (up) => up.answer(200, reply)],
+    const { call, clock } = gatewayInProcess({
+      handlers: [(up) => up.answer(200, reply), (up) => up.answer(200, reply)],
       options: {
         results: {
           ...results,
@@ -323,9 +326,9 @@ describe('the stores are given', () => {
         },
       },
     };
-    const { call } = scene({ plays: [whole('chat')], options });
+    const { call } = gatewayInProcess({ handlers: [completeReply('chat')], options });
 
-    await call(keyed(ask.chat));
+    await call(keyed(sampleRequests.chat));
 
     expect(claims.map(({ leaseMs }) => leaseMs)).toEqual([90_000]);
   });
@@ -333,23 +336,27 @@ describe('the stores are given', () => {
 
 it('many keys leave as many records as fit into the store, and no more', async () => {
   const idempotency = memoryIdempotencyStore({ maxRecords: 50 });
-  const { start, call, upstream } = scene({ options: { idempotency } });
-  const running = start(keyed(ask.chat, 'running'));
+  const { start, call, upstream } = gatewayInProcess({ options: { idempotency } });
+  const running = start(keyed(sampleRequests.chat, 'running'));
   const first = await upstream.next();
   for (let count = 0; count < 500; count += 1) {
-    const calling = start(keyed(ask.chat, `key-${count}`));
-    whole('chat')(await upstream.next());
-    await calling.answer;
+    const calling = start(keyed(sampleRequests.chat, `key-${count}`));
+    completeReply('chat')(await upstream.next());
+    await calling.reply;
   }
   await turns();
 
-  whole('chat')(first);
-  await running.answer;
+  completeReply('chat')(first);
+  await running.reply;
   await turns();
 
-  expect((await call(keyed(ask.chat, 'running'))).headers['idempotent-replayed']).toBe('true');
-  expect((await call(keyed(ask.chat, 'key-499'))).headers['idempotent-replayed']).toBe('true');
-  const forgotten = start(keyed(ask.chat, 'key-0'));
-  whole('chat')(await upstream.next());
-  expect((await forgotten.answer).headers).not.toHaveProperty('idempotent-replayed');
+  expect((await call(keyed(sampleRequests.chat, 'running'))).headers['idempotent-replayed']).toBe(
+    'true',
+  );
+  expect((await call(keyed(sampleRequests.chat, 'key-499'))).headers['idempotent-replayed']).toBe(
+    'true',
+  );
+  const forgotten = start(keyed(sampleRequests.chat, 'key-0'));
+  completeReply('chat')(await upstream.next());
+  expect((await forgotten.reply).headers).not.toHaveProperty('idempotent-replayed');
 });

@@ -1,22 +1,25 @@
 /** Two gateways over one store: a call that runs in one of them is awaited in the other. */
 import { describe, expect, it } from 'vitest';
+import { completeReply, image, replies, sampleRequests } from '../support/models.ts';
 import { inTime, pass, turns } from './failing.ts';
-import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
-import { ask, image, replies, whole } from './scene-models.ts';
+import { codeOf, costs, keyed, keyedKinds, sharedStores } from './idempotent-calls.ts';
 
 describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
   it('is replayed here when it is done, and charged once', async () => {
-    const stores = shared();
+    const stores = sharedStores();
     const [here, there] = [stores.gateway(), stores.gateway()];
-    const first = there.start(keyed(ask[kind]));
+    const first = there.start(keyed(sampleRequests[kind]));
     const up = await there.upstream.next();
-    const waiting = [here.start(keyed(ask[kind])), here.start(keyed(ask[kind]))];
+    const waiting = [
+      here.start(keyed(sampleRequests[kind])),
+      here.start(keyed(sampleRequests[kind])),
+    ];
     await pass(stores.clock, 20_000);
 
-    whole(kind)(up);
-    const original = (await first.answer).headers['x-request-id'];
+    completeReply(kind)(up);
+    const original = (await first.reply).headers['x-request-id'];
     await turns();
-    const answers = await inTime(stores.clock, Promise.all(waiting.map(({ answer }) => answer)));
+    const answers = await inTime(stores.clock, Promise.all(waiting.map(({ reply }) => reply)));
 
     for (const { status, text, headers } of answers) {
       expect([status, text]).toEqual([200, replies[kind]]);
@@ -28,7 +31,7 @@ describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
   });
 
   it('is polled at growing intervals, and finally refused with a time to wait', async () => {
-    const stores = shared();
+    const stores = sharedStores();
     const looks: number[] = [];
     const { idempotency } = stores.options;
     const there = stores.gateway();
@@ -44,10 +47,10 @@ describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
         },
       },
     });
-    void there.start(keyed(ask[kind])).answer;
+    void there.start(keyed(sampleRequests[kind])).reply;
     await there.upstream.next();
 
-    const calling = here.start(keyed(ask[kind])).answer;
+    const calling = here.start(keyed(sampleRequests[kind])).reply;
     await turns();
     await stepwise(stores.clock, 59_750);
     // If nobody were waiting any more, this call would get a reply.
@@ -64,61 +67,61 @@ describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
   });
 
   it('runs here if it certainly did not run there', async () => {
-    const stores = shared();
-    const [here, there] = [stores.gateway({ plays: [whole(kind)] }), stores.gateway()];
-    const first = there.start(keyed(ask[kind]));
+    const stores = sharedStores();
+    const [here, there] = [stores.gateway({ handlers: [completeReply(kind)] }), stores.gateway()];
+    const first = there.start(keyed(sampleRequests[kind]));
     const up = await there.upstream.next();
-    const second = here.start(keyed(ask[kind]));
+    const second = here.start(keyed(sampleRequests[kind]));
     await turns();
 
     up.answer(429, { error: { message: 'Slow down.' } });
-    expect((await first.answer).status).toBe(429);
+    expect((await first.reply).status).toBe(429);
 
-    expect((await inTime(stores.clock, second.answer)).text).toBe(replies[kind]);
+    expect((await inTime(stores.clock, second.reply)).text).toBe(replies[kind]);
     expect(await stores.used()).toBe(costs[kind]);
   });
 });
 
 it('a call whose key is running elsewhere with another body is refused immediately', async () => {
-  const stores = shared();
+  const stores = sharedStores();
   const [here, there] = [stores.gateway(), stores.gateway()];
-  void there.start(keyed(ask.image)).answer;
+  void there.start(keyed(sampleRequests.image)).reply;
   await there.upstream.next();
 
   expect((await here.call(keyed(image({ n: 2 })))).status).toBe(422);
 });
 
 it('a caller that waits for another gateway may disconnect, and holds nothing', async () => {
-  const stores = shared();
-  const [here, there] = [stores.gateway({ plays: [whole('chat')] }), stores.gateway()];
-  const first = there.start(keyed(ask.chat));
+  const stores = sharedStores();
+  const [here, there] = [stores.gateway({ handlers: [completeReply('chat')] }), stores.gateway()];
+  const first = there.start(keyed(sampleRequests.chat));
   const up = await there.upstream.next();
-  const leaving = here.start(keyed(ask.chat));
-  const staying = here.start(keyed(ask.chat));
+  const leaving = here.start(keyed(sampleRequests.chat));
+  const staying = here.start(keyed(sampleRequests.chat));
   await turns();
   expect(await here.state()).toMatchObject({ inFlight: 0 });
 
-  leaving.leave();
-  await leaving.answer;
-  whole('chat')(up);
-  await first.answer;
+  leaving.disconnect();
+  await leaving.reply;
+  completeReply('chat')(up);
+  await first.reply;
 
-  expect((await inTime(stores.clock, staying.answer)).text).toBe(replies.chat);
+  expect((await inTime(stores.clock, staying.reply)).text).toBe(replies.chat);
   expect(here.upstream.calls).toEqual([]);
   expect(here.eventTypes()).toEqual([]);
 });
 
 it('a gateway that closes does not keep waiting callers', async () => {
-  const stores = shared();
+  const stores = sharedStores();
   const [here, there] = [stores.gateway(), stores.gateway()];
-  void there.start(keyed(ask.chat)).answer;
+  void there.start(keyed(sampleRequests.chat)).reply;
   await there.upstream.next();
-  const waiting = here.start(keyed(ask.chat));
+  const waiting = here.start(keyed(sampleRequests.chat));
   await turns();
 
   const closed = here.gateway.close({ drainMs: 1_000 });
   await inTime(stores.clock, closed);
-  const { status, text } = await waiting.answer;
+  const { status, text } = await waiting.reply;
 
   expect([status, codeOf(text)]).toEqual([503, 'draining']);
 });

@@ -4,14 +4,21 @@
  */
 import { describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import type { Play } from './driven-upstream.ts';
+import type { CallHandler } from '../support/driven-upstream.ts';
+import { type CallerReply, gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  completeReply,
+  headersOf,
+  model,
+  replies,
+  sampleRequests,
+} from '../support/models.ts';
 import { inTime, pass, turns } from './failing.ts';
-import { codeOf, keyed, keyedKinds, shared } from './idempotency-scene.ts';
-import { type Answer, scene } from './scene.ts';
-import { ask, channel, headersOf, model, replies, whole } from './scene-models.ts';
+import { codeOf, keyed, keyedKinds, sharedStores } from './idempotent-calls.ts';
 
 /** Ways to fail after the request was sent, and the status that the caller gets. */
-const failures: readonly (readonly [how: string, status: number, Play])[] = [
+const failures: readonly (readonly [how: string, status: number, CallHandler])[] = [
   ['a 500', 502, (up) => up.answer(500, { error: { message: 'Oops.' } })],
   ['a 504', 504, (up) => up.answer(504, {})],
   ['a reset', 502, (up) => up.breakOff('reset')],
@@ -23,11 +30,13 @@ const failures: readonly (readonly [how: string, status: number, Play])[] = [
 describe.each(keyedKinds)('%s that may have run', (kind) => {
   it.each(failures)('after %s fails again with %d and is not run again', async (_how, ...row) => {
     const [status, play] = row;
-    const { call, upstream, state, records } = scene({ plays: [play, whole(kind)] });
-    const first = await call(keyed(ask[kind]));
+    const { call, upstream, state, records } = gatewayInProcess({
+      handlers: [play, completeReply(kind)],
+    });
+    const first = await call(keyed(sampleRequests[kind]));
     const before = await state();
 
-    const second = await call(keyed(ask[kind]));
+    const second = await call(keyed(sampleRequests[kind]));
 
     expect([first.status, second.status]).toEqual([status, status]);
     expectsNoRetry(second, first);
@@ -39,10 +48,10 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
   it('is unknown in the store before its caller gets the error', async () => {
     const order: string[] = [];
     const kept = gate();
-    const stores = shared();
+    const stores = sharedStores();
     const { idempotency } = stores.options;
     const { start } = stores.gateway({
-      plays: [(up) => up.answer(500, {})],
+      handlers: [(up) => up.answer(500, {})],
       options: {
         idempotency: {
           ...idempotency,
@@ -55,19 +64,19 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
       },
     });
 
-    const calling = start(keyed(ask[kind]));
-    void calling.answer.then(() => order.push('answered'));
+    const calling = start(keyed(sampleRequests[kind]));
+    void calling.reply.then(() => order.push('answered'));
     await turns();
     await turns();
     expect(order).toEqual(['unknown 502']);
     kept.open();
-    await calling.answer;
+    await calling.reply;
 
     expect(order).toEqual(['unknown 502', 'answered']);
   });
 
   it('because its gateway crashed is unknown once the lease is over, and not before', async () => {
-    const stores = shared();
+    const stores = sharedStores();
     const { clock } = stores;
     const { idempotency } = stores.options;
     const crashing = stores.gateway({
@@ -76,13 +85,13 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
       },
     });
     const other = stores.gateway();
-    void crashing.start(keyed(ask[kind])).answer;
+    void crashing.start(keyed(sampleRequests[kind])).reply;
     await crashing.upstream.next();
 
     // The total time of a call, and the margin.
     await pass(clock, 900_000 + 59_000);
-    const early = await inTime(clock, other.call(keyed(ask[kind])));
-    const late = await other.call(keyed(ask[kind]));
+    const early = await inTime(clock, other.call(keyed(sampleRequests[kind])));
+    const late = await other.call(keyed(sampleRequests[kind]));
 
     // It polled every few seconds until the lease was over.
     expect([early.status, late.status]).toEqual([502, 502]);
@@ -91,11 +100,11 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
   });
 
   it('gives every waiting caller the same error', async () => {
-    const { start, upstream } = scene();
-    const callings = Array.from({ length: 5 }, () => start(keyed(ask[kind])));
+    const { start, upstream } = gatewayInProcess();
+    const callings = Array.from({ length: 5 }, () => start(keyed(sampleRequests[kind])));
 
     (await upstream.next()).answer(500, {});
-    const [first, ...others] = await Promise.all(callings.map(({ answer }) => answer));
+    const [first, ...others] = await Promise.all(callings.map(({ reply }) => reply));
 
     expect(first?.status).toBe(502);
     for (const other of others) {
@@ -106,16 +115,16 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
   });
 
   it('when its gateway was closed is unknown to every other gateway', async () => {
-    const stores = shared();
+    const stores = sharedStores();
     const closing = stores.gateway();
     const other = stores.gateway();
-    const calling = closing.start(keyed(ask[kind]));
+    const calling = closing.start(keyed(sampleRequests[kind]));
     await closing.upstream.next();
-    const waiting = closing.start(keyed(ask[kind]));
+    const waiting = closing.start(keyed(sampleRequests[kind]));
 
     await inTime(stores.clock, closing.gateway.close({ drainMs: 1 }));
-    const [first, second] = [await calling.answer, await waiting.answer];
-    const third = await other.call(keyed(ask[kind]));
+    const [first, second] = [await calling.reply, await waiting.reply];
+    const third = await other.call(keyed(sampleRequests[kind]));
 
     expect([first.status, second.status, third.status]).toEqual([503, 503, 503]);
     expectsNoRetry(third, first);
@@ -124,17 +133,17 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
 });
 
 it('a call that may have run on one channel is unknown, whatever the last returned', async () => {
-  const { call, upstream } = scene({
+  const { call, upstream } = gatewayInProcess({
     models: [model({ channels: [channel(), channel({ id: 'openai-b', priority: 1 })] })],
-    plays: [
+    handlers: [
       (up) => up.answer(500, {}),
       (up) => up.answer(429, { error: { message: 'Slow down.' } }),
-      whole('chat'),
+      completeReply('chat'),
     ],
   });
-  const first = await call(keyed(ask.chat));
+  const first = await call(keyed(sampleRequests.chat));
 
-  const second = await call(keyed(ask.chat));
+  const second = await call(keyed(sampleRequests.chat));
 
   expect(first.status).toBe(429);
   expect(second.status).toBe(502);
@@ -143,16 +152,16 @@ it('a call that may have run on one channel is unknown, whatever the last return
 });
 
 it('an image that broke off half-way is unknown', async () => {
-  const { start, call, upstream } = scene();
-  const calling = start(keyed(ask.image));
+  const { start, call, upstream } = gatewayInProcess();
+  const calling = start(keyed(sampleRequests.image));
   const up = await upstream.next();
   up.respond(200, headersOf('image'));
   up.write(`{"data":[{"b64_json":"${'A'.repeat(100_000)}`);
-  await calling.begun;
+  await calling.firstBytes;
   up.breakOff('reset');
-  expect((await calling.answer).isCut).toBe(true);
+  expect((await calling.reply).isCut).toBe(true);
 
-  const second = await call(keyed(ask.image));
+  const second = await call(keyed(sampleRequests.image));
 
   expect([second.status, codeOf(second.text)]).toEqual([502, 'upstream_failed']);
   expect(second.headers['x-should-retry']).toBe('false');
@@ -160,7 +169,7 @@ it('an image that broke off half-way is unknown', async () => {
 });
 
 it('an end that comes after its lease still counts', async () => {
-  const stores = shared();
+  const stores = sharedStores();
   const { idempotency } = stores.options;
   const { start, upstream } = stores.gateway({
     options: {
@@ -171,21 +180,21 @@ it('an end that comes after its lease still counts', async () => {
     },
   });
   const other = stores.gateway();
-  const calling = start(keyed(ask.chat));
+  const calling = start(keyed(sampleRequests.chat));
   const up = await upstream.next();
   stores.clock.advance(1_001);
-  expect((await other.call(keyed(ask.chat))).status).toBe(502);
+  expect((await other.call(keyed(sampleRequests.chat))).status).toBe(502);
 
-  whole('chat')(up);
-  await calling.answer;
+  completeReply('chat')(up);
+  await calling.reply;
   await turns();
 
-  expect((await other.call(keyed(ask.chat))).text).toBe(replies.chat);
+  expect((await other.call(keyed(sampleRequests.chat))).text).toBe(replies.chat);
   expect(other.upstream.calls).toEqual([]);
 });
 
 /** Expects an error that says where to look and what to do, and that tells SDKs not to retry. */
-function expectsNoRetry({ text, headers }: Answer, first: Answer | undefined): void {
+function expectsNoRetry({ text, headers }: CallerReply, first: CallerReply | undefined): void {
   const { message } = JSON.parse(text).error;
   expect(message).toMatch(/usage log/);
   expect(message).toMatch(/new Idempotency-Key/);

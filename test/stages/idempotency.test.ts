@@ -5,18 +5,20 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { ampleNanos, gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
+import { chat, completeReply, image, model, replies, sampleRequests } from '../support/models.ts';
 import { pass, turns } from './failing.ts';
-import { codeOf, costs, keyed, keyedKinds } from './idempotency-scene.ts';
-import { ampleNanos, scene, untouched } from './scene.ts';
-import { ask, chat, image, model, replies, whole } from './scene-models.ts';
+import { codeOf, costs, keyed, keyedKinds } from './idempotent-calls.ts';
 
 describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
   it('runs once, and its reply is replayed byte for byte', async () => {
-    const { call, upstream, state, records } = scene({ plays: [whole(kind)] });
-    const first = await call(keyed(ask[kind]));
+    const { call, upstream, state, records } = gatewayInProcess({
+      handlers: [completeReply(kind)],
+    });
+    const first = await call(keyed(sampleRequests[kind]));
     await turns();
 
-    const second = await call(keyed(ask[kind]));
+    const second = await call(keyed(sampleRequests[kind]));
 
     expect(first).toMatchObject({ status: 200, text: replies[kind] });
     expect(first.headers).not.toHaveProperty('idempotent-replayed');
@@ -34,15 +36,15 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
   });
 
   it('runs once for fifty concurrent callers, and for one that comes while it runs', async () => {
-    const { start, upstream, state, records } = scene();
-    const callings = Array.from({ length: 50 }, () => start(keyed(ask[kind])));
+    const { start, upstream, state, records } = gatewayInProcess();
+    const callings = Array.from({ length: 50 }, () => start(keyed(sampleRequests[kind])));
     const up = await upstream.next();
-    callings.push(start(keyed(ask[kind])));
+    callings.push(start(keyed(sampleRequests[kind])));
     await turns();
     expect(await state()).toMatchObject({ inFlight: 1 });
 
-    whole(kind)(up);
-    const answers = await Promise.all(callings.map(({ answer }) => answer));
+    completeReply(kind)(up);
+    const answers = await Promise.all(callings.map(({ reply }) => reply));
 
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
       new Set([`200 ${replies[kind]}`]),
@@ -55,14 +57,14 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
   });
 
   it('is refused under a key that was sent with another body, immediately and later', async () => {
-    const { start, call, upstream, state } = scene();
-    const first = start(keyed(ask[kind]));
+    const { start, call, upstream, state } = gatewayInProcess();
+    const first = start(keyed(sampleRequests[kind]));
     const up = await upstream.next();
     const other = kind === 'chat' ? chat({ n: 2 }) : image({ n: 2 });
 
     const whileRunning = await call(keyed(other));
-    whole(kind)(up);
-    await first.answer;
+    completeReply(kind)(up);
+    await first.reply;
     await turns();
     const after = await call(keyed(other));
 
@@ -75,25 +77,27 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
   });
 
   it('that is repeated a day later runs again', async () => {
-    const { call, clock, upstream } = scene({ plays: [whole(kind), whole(kind)] });
-    await call(keyed(ask[kind]));
+    const { call, clock, upstream } = gatewayInProcess({
+      handlers: [completeReply(kind), completeReply(kind)],
+    });
+    await call(keyed(sampleRequests[kind]));
     await turns();
 
     clock.advance(24 * 3_600_000 - 1);
-    expect(codeOf((await call(keyed(ask[kind]))).text)).toBe('result_expired');
+    expect(codeOf((await call(keyed(sampleRequests[kind]))).text)).toBe('result_expired');
     clock.advance(1);
 
-    expect((await call(keyed(ask[kind]))).text).toBe(replies[kind]);
+    expect((await call(keyed(sampleRequests[kind]))).text).toBe(replies[kind]);
     expect(upstream.calls).toHaveLength(2);
   });
 
   it('whose reply is no longer kept is refused with the first request’s id', async () => {
-    const { call, clock, upstream } = scene({ plays: [whole(kind)] });
-    const first = await call(keyed(ask[kind]));
+    const { call, clock, upstream } = gatewayInProcess({ handlers: [completeReply(kind)] });
+    const first = await call(keyed(sampleRequests[kind]));
     await turns();
     clock.advance(30 * 60_000);
 
-    const { status, text, headers } = await call(keyed(ask[kind]));
+    const { status, text, headers } = await call(keyed(sampleRequests[kind]));
 
     expect([status, codeOf(text)]).toEqual([409, 'result_expired']);
     expect(headers).toMatchObject({
@@ -105,13 +109,13 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
   });
 
   it('is remembered across updates of the options', async () => {
-    const { call, gateway, upstream } = scene({ plays: [whole(kind)] });
-    await call(keyed(ask[kind]));
+    const { call, gateway, upstream } = gatewayInProcess({ handlers: [completeReply(kind)] });
+    await call(keyed(sampleRequests[kind]));
     await turns();
 
     gateway.update({ maxBodyBytes: 1_000_000 });
 
-    expect((await call(keyed(ask[kind]))).headers['idempotent-replayed']).toBe('true');
+    expect((await call(keyed(sampleRequests[kind]))).headers['idempotent-replayed']).toBe('true');
     expect(upstream.calls).toHaveLength(1);
   });
 });
@@ -123,12 +127,14 @@ describe('a key identifies a call', () => {
     ['k-1', '"k-1"'],
     ['x'.repeat(255), `"${'x'.repeat(255)}"`],
   ])('%s is the same as %s', async (one, other) => {
-    const { call, upstream } = scene({ plays: [whole('chat')] });
+    const { call, upstream } = gatewayInProcess({ handlers: [completeReply('chat')] });
 
-    await call(keyed(ask.chat, one));
+    await call(keyed(sampleRequests.chat, one));
     await turns();
 
-    expect((await call(keyed(ask.chat, other))).headers['idempotent-replayed']).toBe('true');
+    expect((await call(keyed(sampleRequests.chat, other))).headers['idempotent-replayed']).toBe(
+      'true',
+    );
     expect(upstream.calls).toHaveLength(1);
   });
 
@@ -137,12 +143,16 @@ describe('a key identifies a call', () => {
     ['k', 'kk'],
     ['k', "'k'"],
   ])('%s is not the same as %s', async (one, other) => {
-    const { call, upstream } = scene({ plays: [whole('chat'), whole('chat')] });
+    const { call, upstream } = gatewayInProcess({
+      handlers: [completeReply('chat'), completeReply('chat')],
+    });
 
-    await call(keyed(ask.chat, one));
+    await call(keyed(sampleRequests.chat, one));
     await turns();
 
-    expect((await call(keyed(ask.chat, other))).headers).not.toHaveProperty('idempotent-replayed');
+    expect((await call(keyed(sampleRequests.chat, other))).headers).not.toHaveProperty(
+      'idempotent-replayed',
+    );
     expect(upstream.calls).toHaveLength(2);
   });
 
@@ -154,16 +164,16 @@ describe('a key identifies a call', () => {
       disabled: false,
       quota: [{ id, period: 'total', limitNanos: ampleNanos } as const],
     });
-    const { call, upstream } = scene({
-      plays: [whole('chat'), whole('chat'), whole('image')],
+    const { call, upstream } = gatewayInProcess({
+      handlers: [completeReply('chat'), completeReply('chat'), completeReply('image')],
       options: { keys: { find: (secret) => key(`key-${secrets.indexOf(secret)}`) } },
     });
-    await call(keyed(ask.chat));
+    await call(keyed(sampleRequests.chat));
     await turns();
 
     const others = [
-      await call(keyed(ask.chat, 'k1', { authorization: 'Bearer other-secret' })),
-      await call(keyed(ask.image)),
+      await call(keyed(sampleRequests.chat, 'k1', { authorization: 'Bearer other-secret' })),
+      await call(keyed(sampleRequests.image)),
     ];
 
     expect(others.map(({ text }) => text)).toEqual([replies.chat, replies.image]);
@@ -186,9 +196,9 @@ describe('a key identifies a call', () => {
     'x'.repeat(256),
     `"${'x'.repeat(256)}"`,
   ])('and %j is refused', async (key) => {
-    const { call, upstream, state } = scene();
+    const { call, upstream, state } = gatewayInProcess();
 
-    const { status, text } = await call(keyed(ask.image, key));
+    const { status, text } = await call(keyed(sampleRequests.image, key));
 
     expect(status).toBe(400);
     expect(JSON.parse(text).error).toMatchObject({
@@ -201,19 +211,19 @@ describe('a key identifies a call', () => {
   });
 
   it('and two keys are refused, even if they are equal', async () => {
-    const { gateway, upstream } = scene();
+    const { gateway, upstream } = gatewayInProcess();
     const headers = { authorization: 'Bearer caller-secret', 'idempotency-key': 'k1, k1' };
 
     const { status } = await gateway.handle({
       method: 'POST',
-      path: ask.image.path,
+      path: sampleRequests.image.path,
       search: '',
       headers,
       rawHeaders: [
         ...['authorization', 'Bearer caller-secret'],
         ...['Idempotency-Key', 'k1', 'idempotency-key', 'k1'],
       ],
-      body: Buffer.from(JSON.stringify(ask.image.body)),
+      body: Buffer.from(JSON.stringify(sampleRequests.image.body)),
       onClose: () => {},
     });
 
@@ -224,10 +234,12 @@ describe('a key identifies a call', () => {
 
 describe('a key is ignored', () => {
   it.each(['chatStream', 'native', 'nativeStream'] as const)('for %s', async (kind) => {
-    const { call, upstream, state } = scene({ plays: [whole(kind), whole(kind)] });
+    const { call, upstream, state } = gatewayInProcess({
+      handlers: [completeReply(kind), completeReply(kind)],
+    });
 
-    const first = await call(keyed(ask[kind], 'no key at all'));
-    const second = await call(keyed(ask[kind], 'no key at all'));
+    const first = await call(keyed(sampleRequests[kind], 'no key at all'));
+    const second = await call(keyed(sampleRequests[kind], 'no key at all'));
 
     expect([first.status, second.status]).toEqual([200, 200]);
     expect(second.headers).not.toHaveProperty('idempotent-replayed');
@@ -238,59 +250,62 @@ describe('a key is ignored', () => {
 
 describe('a call that certainly did not run leaves its key free', () => {
   it('for lack of quota', async () => {
-    const { call, quota } = scene({ plays: [whole('chat')], key: { quota: poorQuota } });
-    expect((await call(keyed(ask.chat))).status).toBe(403);
+    const { call, quota } = gatewayInProcess({
+      handlers: [completeReply('chat')],
+      key: { quota: poorQuota },
+    });
+    expect((await call(keyed(sampleRequests.chat))).status).toBe(403);
 
     await addLimit(ampleNanos, quota);
-    const served = await call(keyed(ask.chat));
+    const served = await call(keyed(sampleRequests.chat));
 
     expect(served.text).toBe(replies.chat);
     expect(served.headers).not.toHaveProperty('idempotent-replayed');
   });
 
   it.each(keyedKinds)('because every channel refused it: %s', async (kind) => {
-    const { call, state } = scene({
-      plays: [(up) => up.answer(429, { error: { message: 'Slow down.' } }), whole(kind)],
+    const { call, state } = gatewayInProcess({
+      handlers: [(up) => up.answer(429, { error: { message: 'Slow down.' } }), completeReply(kind)],
     });
-    const refused = await call(keyed(ask[kind]));
+    const refused = await call(keyed(sampleRequests[kind]));
     expect(refused.status).toBe(429);
 
-    const served = await call(keyed(ask[kind]));
+    const served = await call(keyed(sampleRequests[kind]));
 
     expect(served.text).toBe(replies[kind]);
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
   it('because the upstream found it invalid', async () => {
-    const { call } = scene({
-      plays: [(up) => up.answer(400, { error: { message: 'No.' } }), whole('chat')],
+    const { call } = gatewayInProcess({
+      handlers: [(up) => up.answer(400, { error: { message: 'No.' } }), completeReply('chat')],
     });
-    expect((await call(keyed(ask.chat))).status).toBe(400);
+    expect((await call(keyed(sampleRequests.chat))).status).toBe(400);
 
-    expect((await call(keyed(ask.chat))).text).toBe(replies.chat);
+    expect((await call(keyed(sampleRequests.chat))).text).toBe(replies.chat);
   });
 
   it('and one of the waiting callers runs it', async () => {
-    const { start, upstream, state } = scene();
-    const callings = Array.from({ length: 3 }, () => start(keyed(ask.chat)));
+    const { start, upstream, state } = gatewayInProcess();
+    const callings = Array.from({ length: 3 }, () => start(keyed(sampleRequests.chat)));
     const up = await upstream.next();
     await turns();
 
     up.answer(429, { error: { message: 'Slow down.' } });
-    whole('chat')(await upstream.next());
+    completeReply('chat')(await upstream.next());
 
-    const answers = await Promise.all(callings.map(({ answer }) => answer));
-    expect(answers.map(({ status }) => status)).toEqual([429, 200, 200]);
+    const replies = await Promise.all(callings.map(({ reply }) => reply));
+    expect(replies.map(({ status }) => status)).toEqual([429, 200, 200]);
     expect(upstream.calls).toHaveLength(2);
     expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
   });
 
   it('and one that fails validation does not use it', async () => {
-    const { call } = scene({ plays: [whole('chat')] });
+    const { call } = gatewayInProcess({ handlers: [completeReply('chat')] });
     expect((await call(keyed(chat({ model: 'none' })))).status).toBe(404);
     expect((await call(keyed(chat({ n: 'x' })))).status).toBe(400);
 
-    expect((await call(keyed(ask.chat))).text).toBe(replies.chat);
+    expect((await call(keyed(sampleRequests.chat))).text).toBe(replies.chat);
   });
 });
 
@@ -299,9 +314,9 @@ it('a replayed reply repeats the note of what a translation left out', async () 
     ...channel,
     dialect: 'anthropic' as const,
   }));
-  const { call } = scene({
+  const { call } = gatewayInProcess({
     models: [model({ channels: anthropic })],
-    plays: [(up) => up.answer(200, anthropicReply)],
+    handlers: [(up) => up.answer(200, anthropicReply)],
   });
   const asked = keyed(chat({ seed: 7 }));
   const first = await call(asked);
@@ -315,27 +330,30 @@ it('a replayed reply repeats the note of what a translation left out', async () 
 });
 
 it('a replay needs no quota, and reserves none', async () => {
-  const { call, quota } = scene({ plays: [whole('chat')], key: { quota: enoughForOne } });
-  await call(keyed(ask.chat));
+  const { call, quota } = gatewayInProcess({
+    handlers: [completeReply('chat')],
+    key: { quota: enoughForOne },
+  });
+  await call(keyed(sampleRequests.chat));
   await turns();
   await addLimit(-300n, quota);
 
-  expect((await call(keyed(ask.chat))).status).toBe(200);
-  expect((await call(keyed(ask.chat, 'k2'))).status).toBe(403);
+  expect((await call(keyed(sampleRequests.chat))).status).toBe(200);
+  expect((await call(keyed(sampleRequests.chat, 'k2'))).status).toBe(403);
 });
 
 it('a record is kept from its end, however long the call ran', async () => {
-  const { start, call, clock, upstream } = scene();
-  const first = start(keyed(ask.chat));
+  const { start, call, clock, upstream } = gatewayInProcess();
+  const first = start(keyed(sampleRequests.chat));
   const up = await upstream.next();
   await pass(clock, 200_000);
-  whole('chat')(up);
-  await first.answer;
+  completeReply('chat')(up);
+  await first.reply;
   await turns();
 
   clock.advance(30 * 60_000 - 1);
 
-  expect((await call(keyed(ask.chat))).headers['idempotent-replayed']).toBe('true');
+  expect((await call(keyed(sampleRequests.chat))).headers['idempotent-replayed']).toBe('true');
 });
 
 const poorQuota = [{ id: 'poor', period: 'total', limitNanos: 10n }] as const;

@@ -1,8 +1,16 @@
 /** A model priced by the image: the images in a complete reply are charged, on every path. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
-import { type Asked, scene } from './scene.ts';
-import { ask, channel, chat, events, headersOf, image, model } from './scene-models.ts';
+import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  chat,
+  events,
+  headersOf,
+  image,
+  model,
+  sampleRequests,
+} from '../support/models.ts';
 
 const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
 const picture = 'iVBORw0KGgo'.padEnd(40, 'A');
@@ -32,11 +40,11 @@ function streamOf(dialect: DialectName, count: number): string {
 }
 
 const streamed = chat({ stream: true });
-const paths: readonly (readonly [string, 'chat' | 'native', Asked])[] = [
+const paths: readonly (readonly [string, 'chat' | 'native', CallerRequest])[] = [
   ['chat', 'chat', chat()],
   ['streamed chat', 'chat', streamed],
-  ['native', 'native', ask.native],
-  ['native stream', 'native', ask.nativeStream],
+  ['native', 'native', sampleRequests.native],
+  ['native stream', 'native', sampleRequests.nativeStream],
 ];
 const dialects: readonly DialectName[] = ['openai', 'gemini'];
 const cases = paths.flatMap(([name, protocol, asked]) =>
@@ -48,11 +56,11 @@ const cases = paths.flatMap(([name, protocol, asked]) =>
 it.each(cases)('$name over $dialect with $count images costs them', async (one) => {
   const { name, protocol, asked, dialect, count } = one;
   const isStream = name.includes('stream');
-  const set = scene({
+  const harness = gatewayInProcess({
     models: [
       model({ id: protocol, protocols: [protocol], channels: [channel({ dialect })], price }),
     ],
-    plays: [
+    handlers: [
       (up) =>
         isStream
           ? up.answer(200, streamOf(dialect, count), headersOf('chatStream'))
@@ -60,17 +68,19 @@ it.each(cases)('$name over $dialect with $count images costs them', async (one) 
     ],
   });
 
-  const { text } = await set.call(asked);
+  const { text } = await harness.call(asked);
 
   expect(text.split(picture).length - 1).toBe(count);
-  expect(await set.nextRecord()).toMatchObject({
+  expect(await harness.nextRecord()).toMatchObject({
     outcome: 'complete',
     usage: { images: count },
     chargeNanos: BigInt(count) * 500n,
   });
   const isAbove = count > 1;
   expect(
-    set.events.filter((event) => event.type === 'usage_anomaly' && event.reason === 'above_hold'),
+    harness.events.filter(
+      (event) => event.type === 'usage_anomaly' && event.reason === 'above_hold',
+    ),
   ).toHaveLength(isAbove ? 1 : 0);
 });
 
@@ -81,14 +91,14 @@ describe('the images route', () => {
     [2, 4],
   ])('charges the images that arrived: %i requested, %i sent', async (n, count) => {
     const data = Array.from({ length: count }, () => ({ b64_json: picture }));
-    const set = scene({
+    const harness = gatewayInProcess({
       models: [model({ id: 'image', protocols: ['images'], price })],
-      plays: [(up) => up.answer(200, { created: 1, data })],
+      handlers: [(up) => up.answer(200, { created: 1, data })],
     });
 
-    await set.call(image({ n }));
+    await harness.call(image({ n }));
 
-    expect(await set.nextRecord()).toMatchObject({
+    expect(await harness.nextRecord()).toMatchObject({
       usage: { images: count },
       heldNanos: BigInt(n) * 500n,
       chargeNanos: BigInt(count) * 500n,
@@ -97,9 +107,9 @@ describe('the images route', () => {
 });
 
 it('a stream that breaks off before its first image costs those requested', async () => {
-  const set = scene({
+  const harness = gatewayInProcess({
     models: [model({ price })],
-    plays: [
+    handlers: [
       (up) => {
         up.answer(
           200,
@@ -113,7 +123,7 @@ it('a stream that breaks off before its first image costs those requested', asyn
     ],
   });
 
-  await set.call(streamed);
+  await harness.call(streamed);
 
-  expect(await set.nextRecord()).toMatchObject({ outcome: 'broken', chargeNanos: 500n });
+  expect(await harness.nextRecord()).toMatchObject({ outcome: 'broken', chargeNanos: 500n });
 });

@@ -1,14 +1,14 @@
 /** The leases of holds while their calls run and end: in order, and never lost silently. */
 import { expect, it } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { completeReply, sampleRequests } from '../support/models.ts';
 import { pass, turns } from './failing.ts';
-import { scene } from './scene.ts';
-import { ask, whole } from './scene-models.ts';
 
 it('a renewal under way never shortens the long lease of an image left pending', async () => {
   const answered = gate();
   const landed: number[] = [];
-  const { start, upstream, clock, state } = scene({
+  const { start, upstream, clock, state } = gatewayInProcess({
     options: { leaseMs: 30_000 },
     store: (quota) => ({
       extend: async (inputs, options) => {
@@ -19,7 +19,7 @@ it('a renewal under way never shortens the long lease of an image left pending',
       },
     }),
   });
-  const calling = start(ask.image);
+  const calling = start(sampleRequests.image);
   const up = await upstream.next();
   await pass(clock, 10_000);
 
@@ -27,7 +27,7 @@ it('a renewal under way never shortens the long lease of an image left pending',
   await turns();
   expect(landed).toEqual([]);
   answered.open();
-  await calling.answer;
+  await calling.reply;
   await pass(clock, 60_000);
 
   expect(landed).toEqual([30_000, 900_000]);
@@ -36,7 +36,7 @@ it('a renewal under way never shortens the long lease of an image left pending',
 
 it('a hold that the store has lost is reported once, and its call charged at its end', async () => {
   let asked = 0;
-  const { start, upstream, clock, events, nextRecord, state } = scene({
+  const { start, upstream, clock, events, nextRecord, state } = gatewayInProcess({
     store: () => ({
       extend: () => {
         asked += 1;
@@ -44,12 +44,12 @@ it('a hold that the store has lost is reported once, and its call charged at its
       },
     }),
   });
-  const calling = start(ask.chat);
+  const calling = start(sampleRequests.chat);
   const up = await upstream.next();
 
   await pass(clock, 60_000);
-  whole('chat')(up);
-  await calling.answer;
+  completeReply('chat')(up);
+  await calling.reply;
 
   const { requestId } = await nextRecord();
   expect(events.filter(({ type }) => type === 'hold_lapsed')).toEqual([
@@ -61,7 +61,7 @@ it('a hold that the store has lost is reported once, and its call charged at its
 
 it('a hold that its call has just ended is not reported as lost', async () => {
   const answered = gate();
-  const { start, upstream, clock, eventTypes, nextRecord } = scene({
+  const { start, upstream, clock, eventTypes, nextRecord } = gatewayInProcess({
     store: () => ({
       extend: async () => {
         await answered.opened;
@@ -69,12 +69,12 @@ it('a hold that its call has just ended is not reported as lost', async () => {
       },
     }),
   });
-  const calling = start(ask.chat);
+  const calling = start(sampleRequests.chat);
   const up = await upstream.next();
   await pass(clock, 10_000);
 
-  whole('chat')(up);
-  await calling.answer;
+  completeReply('chat')(up);
+  await calling.reply;
   await nextRecord();
   answered.open();
   await turns();
@@ -84,7 +84,7 @@ it('a hold that its call has just ended is not reported as lost', async () => {
 
 it('the shortest legal lease outlives a renewal that has to be retried', async () => {
   let asked = 0;
-  const { start, upstream, clock, state } = scene({
+  const { start, upstream, clock, state } = gatewayInProcess({
     options: { leaseMs: 5_000 },
     store: (quota) => ({
       extend: (inputs, options) => {
@@ -94,7 +94,7 @@ it('the shortest legal lease outlives a renewal that has to be retried', async (
       },
     }),
   });
-  start(ask.chat);
+  start(sampleRequests.chat);
   await upstream.next();
 
   await pass(clock, 60_000);
@@ -103,7 +103,7 @@ it('the shortest legal lease outlives a renewal that has to be retried', async (
 });
 
 it('a partition whose renewals fail does not affect others', async () => {
-  const { start, upstream, clock, quota } = scene({
+  const { start, upstream, clock, quota } = gatewayInProcess({
     options: {
       keys: {
         find: (secret) => ({
@@ -123,7 +123,7 @@ it('a partition whose renewals fail does not affect others', async () => {
     }),
   });
   for (const partition of ['ill', 'well']) {
-    start({ ...ask.chat, headers: { authorization: `Bearer ${partition}` } });
+    start({ ...sampleRequests.chat, headers: { authorization: `Bearer ${partition}` } });
     await upstream.next();
   }
 

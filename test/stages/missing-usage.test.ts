@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
-import { scene } from './scene.ts';
-import { ask, channel, events, headersOf, type Kind, model } from './scene-models.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { channel, events, headersOf, type Kind, model, sampleRequests } from '../support/models.ts';
 
 type DialectName = Channel['dialect'];
 type Asked = Exclude<Kind, 'image'>;
@@ -69,10 +69,13 @@ async function charged(kind: Asked, dialect: DialectName, usage: unknown) {
   const channels = [channel({ dialect })];
   const models = [model({ channels }), model({ id: 'native', protocols: ['native'], channels })];
   const body = replies[dialect](usage, kind.endsWith('Stream'));
-  const set = scene({ models, plays: [(up) => up.answer(200, body, headersOf(kind))] });
-  await set.call(ask[kind]);
-  const { chargeNanos, outcome, basis } = await set.nextRecord();
-  const anomalies = set.events.flatMap((event) =>
+  const harness = gatewayInProcess({
+    models,
+    handlers: [(up) => up.answer(200, body, headersOf(kind))],
+  });
+  await harness.call(sampleRequests[kind]);
+  const { chargeNanos, outcome, basis } = await harness.nextRecord();
+  const anomalies = harness.events.flatMap((event) =>
     event.type === 'usage_anomaly' ? [event.reason] : [],
   );
   return { chargeNanos, outcome, basis, anomalies };
@@ -131,10 +134,13 @@ it.each(blocked)('a blocked prompt without usage costs nothing: %s', async (kind
   ]) {
     const reply = { promptFeedback: { blockReason: 'SAFETY' }, ...usage };
     const body = kind.endsWith('Stream') ? events(reply) : JSON.stringify(reply);
-    const set = scene({ models, plays: [(up) => up.answer(200, body, headersOf(kind))] });
+    const harness = gatewayInProcess({
+      models,
+      handlers: [(up) => up.answer(200, body, headersOf(kind))],
+    });
 
-    await set.call(ask[kind]);
+    await harness.call(sampleRequests[kind]);
 
-    expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 0n });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 0n });
   }
 });

@@ -1,16 +1,23 @@
 /** The model lists: the models that a key may use, in the format and the pages of each prefix. */
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
-import { type Answer, type Scene, scene } from './scene.ts';
-import { channel, model } from './scene-models.ts';
+import {
+  type CallerReply,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
+import { channel, model } from '../support/models.ts';
 
 const get = (path: string, search = '') => ({ method: 'GET', path, search });
 
 /** A native model of this id. */
 const native = (id: string): Model => model({ id, protocols: ['native'] });
 
-async function names(set: Scene, search: string): Promise<{ names: string[]; token?: string }> {
-  const { text } = await set.call(get('/v1beta/models', search));
+async function names(
+  harness: InProcessGateway,
+  search: string,
+): Promise<{ names: string[]; token?: string }> {
+  const { text } = await harness.call(get('/v1beta/models', search));
   const { models, nextPageToken, ...rest } = JSON.parse(text);
   expect(rest).toEqual({});
   return {
@@ -31,12 +38,12 @@ describe('GET /v1beta/models', () => {
     ['pageSize=40', [40, 40, 40]],
     ['pageSize=119', [119, 1]],
   ])('comes in pages, the last without a token: ?%s', async (search, sizes) => {
-    const set = scene({ models: many });
+    const harness = gatewayInProcess({ models: many });
 
     const pages: (readonly string[])[] = [];
     let token: string | undefined = '';
     while (token !== undefined && pages.length < 10) {
-      const page = await names(set, `${search}&pageToken=${token}`);
+      const page = await names(harness, `${search}&pageToken=${token}`);
       pages.push(page.names);
       token = page.token;
     }
@@ -46,7 +53,7 @@ describe('GET /v1beta/models', () => {
   });
 
   it('is empty, without a token, if there is no model', async () => {
-    expect(await names(scene({ models: [] }), '')).toEqual({ names: [] });
+    expect(await names(gatewayInProcess({ models: [] }), '')).toEqual({ names: [] });
   });
 
   it.each([
@@ -56,7 +63,9 @@ describe('GET /v1beta/models', () => {
     'pageToken=nonsense',
     'pageToken=%00',
   ])('refuses ?%s, and names the parameter', async (search) => {
-    const { status, text } = await scene({ models: many }).call(get('/v1beta/models', search));
+    const { status, text } = await gatewayInProcess({ models: many }).call(
+      get('/v1beta/models', search),
+    );
 
     expect(status).toBe(400);
     expect(JSON.parse(text).error).toMatchObject({ status: 'INVALID_ARGUMENT' });
@@ -64,9 +73,9 @@ describe('GET /v1beta/models', () => {
   });
 
   it('continues after the model that its token names, whatever changed before it', async () => {
-    const first = scene({ models: many.slice(0, 10) });
+    const first = gatewayInProcess({ models: many.slice(0, 10) });
     const { token } = await names(first, 'pageSize=3');
-    const second = scene({ models: [native('new'), ...many.slice(2, 10)] });
+    const second = gatewayInProcess({ models: [native('new'), ...many.slice(2, 10)] });
 
     const page = await names(second, `pageSize=2&pageToken=${token}`);
 
@@ -83,7 +92,7 @@ describe('GET /v1beta/models', () => {
       contextTokens: 1_000,
     });
 
-    const { text } = await scene({ models: [full] }).call(get('/v1beta/models/g'));
+    const { text } = await gatewayInProcess({ models: [full] }).call(get('/v1beta/models/g'));
 
     expect(JSON.parse(text)).toEqual({
       name: 'models/g',
@@ -100,7 +109,7 @@ describe('GET /v1beta/models', () => {
 
 describe('GET /v1/models', () => {
   it('lists each model in OpenAI’s format', async () => {
-    const { text } = await scene({ models: [model({ createdAtSeconds: 7 })] }).call(
+    const { text } = await gatewayInProcess({ models: [model({ createdAtSeconds: 7 })] }).call(
       get('/v1/models'),
     );
 
@@ -111,7 +120,9 @@ describe('GET /v1/models', () => {
   it('lists a model of two protocols once', async () => {
     const both = model({ id: 'both', protocols: ['images', 'chat', 'native'] });
 
-    expect(ids(await scene({ models: [both] }).call(get('/v1/models')))).toEqual(['both']);
+    expect(ids(await gatewayInProcess({ models: [both] }).call(get('/v1/models')))).toEqual([
+      'both',
+    ]);
   });
 });
 
@@ -128,16 +139,16 @@ describe('the models of a key', () => {
   ];
 
   it('are those that its group may use, by protocol', async () => {
-    const set = scene({ models });
+    const harness = gatewayInProcess({ models });
 
-    expect(ids(await set.call(get('/v1/models')))).toEqual([
+    expect(ids(await harness.call(get('/v1/models')))).toEqual([
       'a-chat',
       'both',
       '__proto__',
       'vendor/name:free',
       'an-image',
     ]);
-    expect((await names(set, '')).names).toEqual(['models/a-native', 'models/both']);
+    expect((await names(harness, '')).names).toEqual(['models/a-native', 'models/both']);
   });
 
   it.each([
@@ -149,7 +160,7 @@ describe('the models of a key', () => {
     ['/v1/models/vendor%2Fname%3Afree', 'vendor/name:free'],
     ['/v1beta/models/latest', 'models/both'],
   ])('are readable one by one: %s', async (path, name) => {
-    const { status, text } = await scene({ models }).call(get(path));
+    const { status, text } = await gatewayInProcess({ models }).call(get(path));
 
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject(path.startsWith('/v1beta') ? { name } : { id: name });
@@ -164,8 +175,8 @@ describe('the models of a key', () => {
     '/v1beta/models/a-chat',
     '/v1beta/models/of-others',
   ])('do not include others, which look like unknown ones: %s', async (path) => {
-    const hidden = await scene({ models }).call(get(path));
-    const missing = await scene({ models: [] }).call(get(path));
+    const hidden = await gatewayInProcess({ models }).call(get(path));
+    const missing = await gatewayInProcess({ models: [] }).call(get(path));
 
     expect(hidden.status).toBe(404);
     expect(hidden).toEqual(missing);
@@ -173,7 +184,7 @@ describe('the models of a key', () => {
 });
 
 it('a list costs nothing, and works while every call slot is taken', async () => {
-  const { start, call, upstream, state } = scene({ options: { maxConcurrentCalls: 1 } });
+  const { start, call, upstream, state } = gatewayInProcess({ options: { maxConcurrentCalls: 1 } });
 
   const calling = start({
     path: '/v1/chat/completions',
@@ -184,10 +195,10 @@ it('a list costs nothing, and works while every call slot is taken', async () =>
 
   expect((await call(get('/v1/models'))).status).toBe(200);
   expect(await state()).toEqual(before);
-  calling.leave();
+  calling.disconnect();
 });
 
-function ids({ text }: Answer): readonly string[] {
+function ids({ text }: CallerReply): readonly string[] {
   return JSON.parse(text).data.map(({ id }: { id: string }) => id);
 }
 
@@ -207,7 +218,7 @@ describe('a model whose channels take no calls', () => {
     ['/v1/models', 'chat-served'],
     ['/v1beta/models', 'native-served'],
   ])('is not listed: GET %s', async (path, expected) => {
-    const { text } = await scene({ models }).call(get(path));
+    const { text } = await gatewayInProcess({ models }).call(get(path));
 
     const { data, models: native } = JSON.parse(text);
     const ids = data ?? native;

@@ -4,7 +4,7 @@ import { UpstreamError } from '../../src/errors.ts';
 import { openReply } from '../../src/stages/open-reply.ts';
 import type { PreparedCall } from '../../src/stages/prepared-call.ts';
 import { openedBody } from '../../src/upstream/body/opened.ts';
-import { playedBody } from '../support/played-upstream.ts';
+import { scriptedBody } from '../support/scripted-upstream.ts';
 
 /** A call for which every reply is too large for its tap. */
 const prepared: PreparedCall = {
@@ -48,7 +48,7 @@ it.each([
   ['a stream by any spelling', 'sse', 'Text/Event-Stream; charset=UTF-8', 'data: {}\n\n'],
 ] as const)('%s that its tap can’t take is given up', async (_what, framing, type, text) => {
   let aborts = 0;
-  const body = playedBody({ chunks: [text, text] }, () => {
+  const body = scriptedBody({ chunks: [text, text] }, () => {
     aborts += 1;
   });
 

@@ -2,8 +2,15 @@
 import { expect, it } from 'vitest';
 import type { Price } from '../../src/money.ts';
 import { imagePrice, tokenPrice } from '../../src/prices/codec.ts';
-import { scene } from './scene.ts';
-import { ask, begun, channel, image, model, whole } from './scene-models.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  completeReply,
+  image,
+  model,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 
 /** A fifth of what the caller pays. */
 const cost = tokenPrice({ input: '0.0002', output: '0.0004' });
@@ -13,56 +20,56 @@ it.each([
   ['a call', {}, 20n, 4n],
   ['a call that is free for its caller', { price: free }, 0n, 4n],
 ])('of %s', async (_what, change, chargeNanos, costNanos) => {
-  const set = scene({
+  const harness = gatewayInProcess({
     models: [model({ ...change, channels: [channel({ cost })] })],
-    plays: [whole('chat')],
+    handlers: [completeReply('chat')],
   });
 
-  await set.call(ask.chat);
+  await harness.call(sampleRequests.chat);
 
-  expect(await set.nextRecord()).toMatchObject({ chargeNanos, costNanos });
+  expect(await harness.nextRecord()).toMatchObject({ chargeNanos, costNanos });
 });
 
 it('is unknown if the channel does not state it', async () => {
-  const set = scene({ plays: [whole('chat')] });
+  const harness = gatewayInProcess({ handlers: [completeReply('chat')] });
 
-  await set.call(ask.chat);
+  await harness.call(sampleRequests.chat);
 
-  expect(await set.nextRecord()).toMatchObject({ costNanos: undefined });
+  expect(await harness.nextRecord()).toMatchObject({ costNanos: undefined });
 });
 
 it('is that of the channel that replied', async () => {
   const first = channel({ cost: tokenPrice({ input: '9', output: '9' }) });
   const second = channel({ id: 'openai-b', priority: 1, cost });
-  const set = scene({
+  const harness = gatewayInProcess({
     models: [model({ channels: [first, second] })],
-    plays: [(up) => up.answer(500, {}), whole('chat')],
+    handlers: [(up) => up.answer(500, {}), completeReply('chat')],
   });
 
-  await set.call(ask.chat);
+  await harness.call(sampleRequests.chat);
 
-  expect(await set.nextRecord()).toMatchObject({ channelId: 'openai-b', costNanos: 4n });
+  expect(await harness.nextRecord()).toMatchObject({ channelId: 'openai-b', costNanos: 4n });
 });
 
 it('is nothing for a call that did not run', async () => {
-  const set = scene({
+  const harness = gatewayInProcess({
     models: [model({ channels: [channel({ cost })] })],
-    plays: [(up) => up.answer(400, { error: { message: 'No.' } })],
+    handlers: [(up) => up.answer(400, { error: { message: 'No.' } })],
   });
 
-  await set.call(ask.chat);
+  await harness.call(sampleRequests.chat);
 
-  expect(await set.nextRecord()).toMatchObject({ chargeNanos: 0n, costNanos: 0n });
+  expect(await harness.nextRecord()).toMatchObject({ chargeNanos: 0n, costNanos: 0n });
 });
 
 it('is counted like the charge if the upstream states no usage', async () => {
-  const set = scene({ models: [model({ channels: [channel({ cost })] })] });
-  const calling = set.start(ask.chatStream);
-  const up = await set.upstream.next();
-  up.answer(200, begun.chatStream, { 'content-type': 'text/event-stream' });
-  await calling.answer;
+  const harness = gatewayInProcess({ models: [model({ channels: [channel({ cost })] })] });
+  const calling = harness.start(sampleRequests.chatStream);
+  const up = await harness.upstream.next();
+  up.answer(200, streamBeginnings.chatStream, { 'content-type': 'text/event-stream' });
+  await calling.reply;
 
-  const { chargeNanos, costNanos } = await set.nextRecord();
+  const { chargeNanos, costNanos } = await harness.nextRecord();
 
   expect(chargeNanos).toBeGreaterThan(0n);
   expect(costNanos).toBe((chargeNanos + 4n) / 5n);
@@ -72,7 +79,7 @@ it('of images depends on their size, and is unknown for one without a price', as
   const images = imagePrice([{ size: '1024x1024', price: '0.00000003' }]);
   const records = await Promise.all(
     ['1024x1024', '512x512'].map(async (size) => {
-      const set = scene({
+      const harness = gatewayInProcess({
         models: [
           model({
             id: 'image',
@@ -81,10 +88,10 @@ it('of images depends on their size, and is unknown for one without a price', as
             channels: [channel({ cost: images })],
           }),
         ],
-        plays: [whole('image')],
+        handlers: [completeReply('image')],
       });
-      await set.call(image({ size }));
-      return set.nextRecord();
+      await harness.call(image({ size }));
+      return harness.nextRecord();
     }),
   );
 

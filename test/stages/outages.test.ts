@@ -3,7 +3,7 @@
  * timeouts: each title contains the number that its test asserts.
  */
 import { describe, expect, it } from 'vitest';
-import { ask } from './scene-models.ts';
+import { sampleRequests } from '../support/models.ts';
 import { type Conduct, type Outcome, type Simulation, simulation } from './simulated-channels.ts';
 
 const answers: Conduct = { kind: 'answers', afterMs: 1_000 };
@@ -19,7 +19,7 @@ function unserved({ outcomes }: Simulation): readonly Outcome[] {
 async function oneByOne(
   set: Simulation,
   count: number,
-  { asked = ask.chat, betweenMs = 0, leavesMs }: Partial<Pacing> = {},
+  { asked = sampleRequests.chat, betweenMs = 0, leavesMs }: Partial<Pacing> = {},
 ): Promise<void> {
   for (let made = 0; made < count; made += 1) {
     const leaving = leavesMs === undefined ? {} : { leavesMs };
@@ -29,7 +29,7 @@ async function oneByOne(
 }
 
 interface Pacing {
-  readonly asked: typeof ask.chat;
+  readonly asked: typeof sampleRequests.chat;
   readonly betweenMs: number;
   readonly leavesMs: number;
 }
@@ -39,7 +39,7 @@ async function every(
   set: Simulation,
   ms: number,
   lastsMs: number,
-  { asked = ask.chat }: Partial<Pacing> = {},
+  { asked = sampleRequests.chat }: Partial<Pacing> = {},
 ): Promise<void> {
   const calls: Promise<Outcome>[] = [];
   for (let passed = 0; passed < lastsMs; passed += ms) {
@@ -61,7 +61,7 @@ describe('a preferred channel that hangs', () => {
   ])('$kind, callers one after the other for two hours: 1 suffers', async ({ kind, waitMs }) => {
     const set = simulation(['a', 'b'], badA(hangs));
 
-    await oneByOne(set, 700, { asked: ask[kind], betweenMs: 9_000 });
+    await oneByOne(set, 700, { asked: sampleRequests[kind], betweenMs: 9_000 });
 
     expect(unserved(set)).toMatchObject([{ beganMs: 0, status: 504 }]);
     expect(unserved(set)[0]?.tookMs).toBeLessThanOrEqual(waitMs + 1_000);
@@ -73,7 +73,7 @@ describe('a preferred channel that hangs', () => {
   it('two calls a second: 25 suffer', async () => {
     const set = simulation(['a', 'b'], badA(hangs));
 
-    await every(set, 500, 600_000, { asked: ask.chatStream });
+    await every(set, 500, 600_000, { asked: sampleRequests.chatStream });
 
     expect(unserved(set).length).toBe(25);
     expect(set.states().slice(0, 2)).toEqual(['a deprioritized slow', 'a open headers_timeout']);
@@ -82,7 +82,7 @@ describe('a preferred channel that hangs', () => {
   it('images, one after the other for two hours: 2 suffer', async () => {
     const set = simulation(['a', 'b'], badA(hangs));
 
-    await oneByOne(set, 700, { asked: ask.image, betweenMs: 9_000 });
+    await oneByOne(set, 700, { asked: sampleRequests.image, betweenMs: 9_000 });
 
     expect(unserved(set).length).toBe(2);
   });
@@ -144,7 +144,7 @@ describe('a channel that can’t be reached, a call every 20 s', () => {
 it('100 calls in flight when their channel dies with nothing sent: 0 suffer', async () => {
   const set = simulation(['a', 'b'], badA({ kind: 'black_hole' }));
 
-  await set.until(Promise.all(Array.from({ length: 100 }, () => set.call(ask.chat))));
+  await set.until(Promise.all(Array.from({ length: 100 }, () => set.call(sampleRequests.chat))));
 
   expect(set.outcomes.map(({ status }) => status)).toEqual(Array(100).fill(200));
 });
@@ -198,7 +198,7 @@ describe('callers that disconnect after 60 s from a hanging channel, one by one'
     const set = simulation(['a', 'b'], badA(hangs));
 
     for (let made = 0; made < 30; made += 1) {
-      await set.until(set.call(ask.chat, { key: 'only', leavesMs: 60_000 }));
+      await set.until(set.call(sampleRequests.chat, { key: 'only', leavesMs: 60_000 }));
       await set.pass(1_000);
     }
 
@@ -210,7 +210,7 @@ describe('callers that disconnect after 60 s from a hanging channel, one by one'
     const set = simulation(['a', 'b'], () => hangs);
 
     for (let made = 0; made < 9; made += 1) {
-      await set.until(set.call(ask.chat, { key: 'only', leavesMs: 60_000 }));
+      await set.until(set.call(sampleRequests.chat, { key: 'only', leavesMs: 60_000 }));
       await set.pass(1_000);
     }
 
@@ -223,11 +223,11 @@ describe('a single account that answers 429', () => {
     const set = simulation(['a'], (_id, nowMs) =>
       nowMs < 10_000 ? { kind: 'says', status: 429, retryAfter: 30 } : { ...answers },
     );
-    await set.until(set.call(ask.chat));
+    await set.until(set.call(sampleRequests.chat));
     await set.pass(10_000);
 
-    await set.until(Promise.all(Array.from({ length: 5 }, () => set.call(ask.chat))));
-    await set.until(set.call(ask.chat));
+    await set.until(Promise.all(Array.from({ length: 5 }, () => set.call(sampleRequests.chat))));
+    await set.until(set.call(sampleRequests.chat));
 
     expect(set.outcomes.map(({ status, retryAfter }) => `${status} ${retryAfter}`)).toEqual([
       '429 30',
@@ -242,10 +242,10 @@ describe('a single account that answers 429', () => {
     const set = simulation(['a'], (_id, nowMs) =>
       nowMs === 0 ? { kind: 'says', status, retryAfter: 30 } : answers,
     );
-    await set.until(set.call(ask.chat));
+    await set.until(set.call(sampleRequests.chat));
     await set.pass(10_000);
 
-    await set.until(Promise.all([set.call(ask.chat), set.call(ask.chat)]));
+    await set.until(Promise.all([set.call(sampleRequests.chat), set.call(sampleRequests.chat)]));
 
     expect(set.outcomes.slice(1).map((one) => [one.status, one.retryAfter])).toEqual([
       [503, '20'],

@@ -5,8 +5,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
-import { scene } from './scene.ts';
-import { ask, channel, events, headersOf, type Kind, model } from './scene-models.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { channel, events, headersOf, type Kind, model, sampleRequests } from '../support/models.ts';
 
 type DialectName = Channel['dialect'];
 type Asked = Exclude<Kind, 'image'>;
@@ -101,9 +101,12 @@ const wholes: Readonly<Record<DialectName, (usage: object) => object>> = {
 async function recordOf(kind: Asked, dialect: DialectName, body: string) {
   const channels = [channel({ dialect })];
   const models = [model({ channels }), model({ id: 'native', protocols: ['native'], channels })];
-  const set = scene({ models, plays: [(up) => up.answer(200, body, headersOf(kind))] });
-  await set.call(ask[kind]);
-  return set.nextRecord();
+  const harness = gatewayInProcess({
+    models,
+    handlers: [(up) => up.answer(200, body, headersOf(kind))],
+  });
+  await harness.call(sampleRequests[kind]);
+  return harness.nextRecord();
 }
 
 async function streamed(kind: Asked, dialect: DialectName, early: object, last: object) {

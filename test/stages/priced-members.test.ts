@@ -7,8 +7,8 @@ import type { MemberPrices } from '../../src/money.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
 import type { MembersInput } from '../../src/prices/price-json.ts';
-import { type Asked, scene, untouched } from './scene.ts';
-import { chat, image, model, whole } from './scene-models.ts';
+import { type CallerRequest, gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
+import { chat, completeReply, image, model } from '../support/models.ts';
 
 /** 1 nano per prompt token, 2 per completion token; a prompt of 11 and an output of 100 tokens. */
 function priced(members: MembersInput, change: Partial<Model> = {}): Model {
@@ -17,11 +17,11 @@ function priced(members: MembersInput, change: Partial<Model> = {}): Model {
 
 const search = chat({ web_search_options: {} });
 
-async function held(asked: Asked, of: Model): Promise<bigint> {
-  const set = scene({ models: [of] });
-  set.start(asked);
-  await set.upstream.next();
-  return (await set.state()).held;
+async function held(asked: CallerRequest, of: Model): Promise<bigint> {
+  const harness = gatewayInProcess({ models: [of] });
+  harness.start(asked);
+  await harness.upstream.next();
+  return (await harness.state()).held;
 }
 
 /** A chat reply of 10 and 5 tokens, with additional usage. */
@@ -32,19 +32,19 @@ function reply(more: object = {}): string {
   });
 }
 
-async function charged(asked: Asked, of: Model, usage: object = {}): Promise<bigint> {
-  const set = scene({
+async function charged(asked: CallerRequest, of: Model, usage: object = {}): Promise<bigint> {
+  const harness = gatewayInProcess({
     models: [of],
-    plays: [(up) => up.answer(200, reply(usage), { 'content-type': 'application/json' })],
+    handlers: [(up) => up.answer(200, reply(usage), { 'content-type': 'application/json' })],
   });
-  await set.call(asked);
-  const { chargeNanos } = await set.nextRecord();
-  expect(await set.state()).toEqual({ ...untouched, used: chargeNanos });
+  await harness.call(asked);
+  const { chargeNanos } = await harness.nextRecord();
+  expect(await harness.state()).toEqual({ ...untouched, used: chargeNanos });
   return chargeNanos;
 }
 
 describe('the hold', () => {
-  it.each<[string, Asked, MembersInput, bigint]>([
+  it.each<[string, CallerRequest, MembersInput, bigint]>([
     ['ten fees, and ten contexts', search, { web_search: { perCall: '0.000001' } }, 10_321n],
     ['as many fees as the price says', search, bounded({ holdCalls: 3 }), 3_211n],
     ['the input that the price says', search, bounded({ holdInputTokens: 50 }), 10_261n],
@@ -83,7 +83,7 @@ function bounded(more: { readonly holdCalls?: number; readonly holdInputTokens?:
 }
 
 describe('the charge', () => {
-  it.each<[string, Asked, MembersInput, object, bigint]>([
+  it.each<[string, CallerRequest, MembersInput, object, bigint]>([
     [
       'a fee for each search that the reply states',
       search,
@@ -123,7 +123,7 @@ describe('the charge', () => {
 describe('a member that is still refused', () => {
   const { contextTokens: _unstated, ...endless } = priced({ web_search: {} });
 
-  it.each<[string, Asked, Model]>([
+  it.each<[string, CallerRequest, Model]>([
     ['another member', chat({ speed: 'fast' }), priced({ web_search: {} })],
     ['a tool whose results nothing bounds', search, endless],
     ['answers whose number is none', chat({ best_of: '8' }), priced({ best_of: {} })],
@@ -131,9 +131,9 @@ describe('a member that is still refused', () => {
     ['a budget below zero', chat({ thinking_budget: -1e10 }), priced({ best_of: {} })],
     ['video', chat({ modalities: ['video'] }), audible()],
   ])('%s', async (what, asked, of) => {
-    const set = scene({ models: [of], plays: [whole('chat')] });
+    const harness = gatewayInProcess({ models: [of], handlers: [completeReply('chat')] });
 
-    const { status } = await set.call(asked);
+    const { status } = await harness.call(asked);
 
     // A negative budget means none, and was always accepted.
     expect(status).toBe(what === 'a budget below zero' ? 200 : 400);

@@ -7,10 +7,21 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../src/dialects/table.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
-import type { Play } from './driven-upstream.ts';
+import type { CallHandler } from '../support/driven-upstream.ts';
+import {
+  type CallerReply,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
+import {
+  channel,
+  completeReply,
+  events,
+  type Kind,
+  model,
+  sampleRequests,
+} from '../support/models.ts';
 import { type Blamed, documentOf, type Refused, refusals } from './provider-refusals.ts';
-import { type Answer, type Scene, scene } from './scene.ts';
-import { ask, channel, events, type Kind, model, whole } from './scene-models.ts';
 
 /**
  * Where a provider sends it: as an error response, in a 200, as the first event, or after valid
@@ -34,7 +45,7 @@ const beginnings: Readonly<Record<Refused['dialect'], string>> = {
     .join(''),
 };
 
-function playOf(refused: Refused, place: Place): Play {
+function playOf(refused: Refused, place: Place): CallHandler {
   const text = documentOf(refused);
   const event =
     refused.dialect === 'anthropic' ? `event: error\ndata: ${text}\n\n` : `data: ${text}\n\n`;
@@ -49,7 +60,7 @@ function playOf(refused: Refused, place: Place): Play {
 }
 
 /** A gateway whose models have the refusing channel first, and a working one second. */
-function refusing(play: Play, dialect: Refused['dialect'], kind: Kind): Scene {
+function refusing(play: CallHandler, dialect: Refused['dialect'], kind: Kind): InProcessGateway {
   const first: Partial<Channel> = {
     id: 'first',
     dialect,
@@ -62,14 +73,16 @@ function refusing(play: Play, dialect: Refused['dialect'], kind: Kind): Scene {
     priority: 1,
     dialect: protocol === 'native' ? 'gemini' : 'openai',
   });
-  return scene({
-    plays: [play, whole(kind)],
+  return gatewayInProcess({
+    handlers: [play, completeReply(kind)],
     models: [model({ id: protocol, protocols: [protocol], channels: [channel(first), good] })],
   });
 }
 
 /** What is paused: the whole account, or one model. */
-function pausedAt({ gateway }: Scene): readonly (readonly [string, string | undefined, number?])[] {
+function pausedAt({
+  gateway,
+}: InProcessGateway): readonly (readonly [string, string | undefined, number?])[] {
   const first = gateway.channels().find(({ channelId }) => channelId === 'first');
   if (first === undefined) return [];
   const account = first.state === 'ready' ? [] : ([[first.state, first.reason]] as const);
@@ -92,15 +105,15 @@ describe.each(refusals.map((refused) => [name(refused), refused] as const))('%s'
     for (const kind of kinds) {
       // Inside a 200, OpenAI's errors have no status: only their text tells.
       if (place !== 'refusal' && refused.dialect === 'openai' && !hasStatus(refused)) continue;
-      const set = refusing(playOf(refused, place), refused.dialect, kind);
+      const harness = refusing(playOf(refused, place), refused.dialect, kind);
 
-      const answer = await set.call(ask[kind]);
+      const reply = await harness.call(sampleRequests[kind]);
 
-      expect(pausedAt(set)).toEqual(pauses[refused.blamed]);
-      expect(answer.text).not.toContain('a secret prompt');
-      if (refused.blamed === 'request') expectCallersFault(answer, refused, place, kind, set);
+      expect(pausedAt(harness)).toEqual(pauses[refused.blamed]);
+      expect(reply.text).not.toContain('a secret prompt');
+      if (refused.blamed === 'request') expectCallersFault(reply, refused, place, kind, harness);
       else if (place !== 'later event')
-        expect([answer.status, set.upstream.calls.length]).toEqual([200, 2]);
+        expect([reply.status, harness.upstream.calls.length]).toEqual([200, 2]);
     }
   });
 });
@@ -111,22 +124,22 @@ function hasStatus({ status, error }: Refused): boolean {
 }
 
 function expectCallersFault(
-  answer: Answer,
+  reply: CallerReply,
   refused: Refused,
   place: Place,
   kind: Kind,
-  { upstream }: Scene,
+  { upstream }: InProcessGateway,
 ): void {
   expect(upstream.calls).toHaveLength(1);
   const isNative = kind.startsWith('native');
   const isBlocked = isNative && isFiltered(refused);
   if (isBlocked && place !== 'later event') {
-    expect(answer.status).toBe(200);
-    expect(answer.text).toContain('"blockReason"');
+    expect(reply.status).toBe(200);
+    expect(reply.text).toContain('"blockReason"');
     return;
   }
-  expect(answer.status).toBe(place === 'later event' ? 200 : 400);
-  const error = errorIn(answer.text);
+  expect(reply.status).toBe(place === 'later event' ? 200 : 400);
+  const error = errorIn(reply.text);
   const told = isNative ? error.details?.[0]?.reason?.toLowerCase() : (error.code ?? undefined);
   expect(told).toBe(refused.clientCode);
   if (refused.param === undefined) return;
@@ -197,7 +210,8 @@ function title(text: string): string {
 }
 
 describe('a 403 that blames nobody', () => {
-  const forbids: Play = (up) => up.answer(403, { error: { message: 'Forbidden', code: 403 } });
+  const forbids: CallHandler = (up) =>
+    up.answer(403, { error: { message: 'Forbidden', code: 403 } });
   const models = ['one', 'two'].map((id) =>
     model({ id, channels: [channel({ id: 'first', upstreamModel: `up-${id}` })] }),
   );
@@ -205,34 +219,37 @@ describe('a 403 that blames nobody', () => {
     path: '/v1/chat/completions',
     body: { model: id, messages: [{ role: 'user', content: 'hi' }] },
   });
-  const accountState = ({ gateway }: Scene) => gateway.channels()[0]?.state;
+  const accountState = ({ gateway }: InProcessGateway) => gateway.channels()[0]?.state;
 
   it('pauses one model for a minute, and leaves the others of the account alone', async () => {
-    const set = scene({ plays: [forbids, whole('chat')], models });
+    const harness = gatewayInProcess({ handlers: [forbids, completeReply('chat')], models });
 
-    await set.call(chatOf('one'));
-    const [{ untilMs = 0 } = { untilMs: 0 }] = set.gateway.channels()[0]?.models ?? [];
+    await harness.call(chatOf('one'));
+    const [{ untilMs = 0 } = { untilMs: 0 }] = harness.gateway.channels()[0]?.models ?? [];
 
-    expect((untilMs ?? 0) - set.clock.now()).toBe(60_000);
-    expect((await set.call(chatOf('two'))).status).toBe(200);
+    expect((untilMs ?? 0) - harness.clock.now()).toBe(60_000);
+    expect((await harness.call(chatOf('two'))).status).toBe(200);
   });
 
   it('of a second model pauses the account, if nothing was served between', async () => {
-    const set = scene({ plays: [forbids, forbids], models });
+    const harness = gatewayInProcess({ handlers: [forbids, forbids], models });
 
-    await set.call(chatOf('one'));
-    expect(accountState(set)).toBe('ready');
-    await set.call(chatOf('two'));
+    await harness.call(chatOf('one'));
+    expect(accountState(harness)).toBe('ready');
+    await harness.call(chatOf('two'));
 
-    expect(accountState(set)).toBe('cooling_down');
+    expect(accountState(harness)).toBe('cooling_down');
   });
 
   it('of the same model again, or after a served call, does not pause the account', async () => {
-    const again = scene({ plays: [forbids, forbids], models });
+    const again = gatewayInProcess({ handlers: [forbids, forbids], models });
     await again.call(chatOf('one'));
     again.clock.advance(60_000);
     await again.call(chatOf('one'));
-    const between = scene({ plays: [forbids, whole('chat'), forbids], models });
+    const between = gatewayInProcess({
+      handlers: [forbids, completeReply('chat'), forbids],
+      models,
+    });
     await between.call(chatOf('one'));
     await between.call(chatOf('two'));
     await between.call(chatOf('two'));
@@ -241,11 +258,11 @@ describe('a 403 that blames nobody', () => {
   });
 
   it('is forgotten when the host switches the account on again', async () => {
-    const set = scene({ plays: [forbids, forbids], models });
-    await set.call(chatOf('one'));
-    set.gateway.enableChannel('first');
-    await set.call(chatOf('two'));
+    const harness = gatewayInProcess({ handlers: [forbids, forbids], models });
+    await harness.call(chatOf('one'));
+    harness.gateway.enableChannel('first');
+    await harness.call(chatOf('two'));
 
-    expect(accountState(set)).toBe('ready');
+    expect(accountState(harness)).toBe('ready');
   });
 });

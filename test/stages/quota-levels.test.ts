@@ -2,20 +2,22 @@
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../src/ports/quota-store.ts';
 import { quotaLevels } from '../../src/stages/quota-levels.ts';
-import { type Scene, scene } from './scene.ts';
-import { ask, whole } from './scene-models.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import { completeReply, sampleRequests } from '../support/models.ts';
 
 const month = '2026-01';
 
-function quotaLow({ events }: Scene): readonly unknown[] {
+function quotaLow({ events }: InProcessGateway): readonly unknown[] {
   return events.filter(({ type }) => type === 'quota_low');
 }
 
 describe('a 403', () => {
   it('states what the call may cost and what is left of the key’s own quota', async () => {
-    const set = scene({ key: { quota: [{ id: 'caller', period: 'total', limitNanos: 100n }] } });
+    const harness = gatewayInProcess({
+      key: { quota: [{ id: 'caller', period: 'total', limitNanos: 100n }] },
+    });
 
-    const { status, text } = await set.call(ask.chat);
+    const { status, text } = await harness.call(sampleRequests.chat);
 
     expect(status).toBe(403);
     expect(text).toContain(
@@ -25,13 +27,13 @@ describe('a 403', () => {
 
   it('never says that less than nothing is left', async () => {
     const quota = [{ id: 'caller', period: 'total', limitNanos: 220n }] as const;
-    const set = scene({ key: { quota }, plays: [whole('chat')] });
-    await set.quota.adjust({
+    const harness = gatewayInProcess({ key: { quota }, handlers: [completeReply('chat')] });
+    await harness.quota.adjust({
       ...{ id: 'payment_000000001', partition: 'default', subject: 'caller', period: '' },
       addLimit: -500n,
     });
 
-    expect((await set.call(ask.chat)).text).toContain(', and 0 is left of this key');
+    expect((await harness.call(sampleRequests.chat)).text).toContain(', and 0 is left of this key');
   });
 
   it('says that it is the group’s quota, without an amount', async () => {
@@ -40,7 +42,7 @@ describe('a 403', () => {
       { id: 'team', period: 'month', limitNanos: 77n },
     ] as const;
 
-    const { status, text } = await scene({ key: { quota } }).call(ask.chat);
+    const { status, text } = await gatewayInProcess({ key: { quota } }).call(sampleRequests.chat);
 
     expect(status).toBe(403);
     expect(text).toContain("the quota of this key's group is not sufficient");
@@ -51,35 +53,38 @@ describe('a 403', () => {
 describe('quota_low', () => {
   it('is sent once at 80 % and once at 95 % of what a subject may spend', async () => {
     const quota = [{ id: 'caller', period: 'month', limitNanos: 10_000n }] as const;
-    const set = scene({ key: { quota }, plays: Array.from({ length: 495 }, () => whole('chat')) });
+    const harness = gatewayInProcess({
+      key: { quota },
+      handlers: Array.from({ length: 495 }, () => completeReply('chat')),
+    });
     const spend = async (calls: number): Promise<void> => {
-      for (let call = 0; call < calls; call += 1) await set.call(ask.chat);
+      for (let call = 0; call < calls; call += 1) await harness.call(sampleRequests.chat);
     };
     const event = { type: 'quota_low', subject: 'caller', period: month, limitNanos: 10_000n };
     const at80 = { ...event, percent: 80, remainingNanos: 2_000n };
     const at95 = { ...event, percent: 95, remainingNanos: 500n };
 
     await spend(400);
-    expect(quotaLow(set)).toEqual([]);
+    expect(quotaLow(harness)).toEqual([]);
     await spend(75);
-    expect(quotaLow(set)).toEqual([at80]);
+    expect(quotaLow(harness)).toEqual([at80]);
     await spend(20);
-    expect(quotaLow(set)).toEqual([at80, at95]);
+    expect(quotaLow(harness)).toEqual([at80, at95]);
   });
 
   it('is sent for a call that is refused, too', async () => {
-    const set = scene({
+    const harness = gatewayInProcess({
       key: { quota: [{ id: 'caller', period: 'month', limitNanos: 300n }] },
-      plays: Array.from({ length: 13 }, () => whole('chat')),
+      handlers: Array.from({ length: 13 }, () => completeReply('chat')),
     });
-    await set.quota.adjust({
+    await harness.quota.adjust({
       ...{ id: 'correction_000001', partition: 'default', subject: 'caller', period: month },
       addLimit: -290n,
     });
 
-    expect((await set.call(ask.chat)).status).toBe(403);
+    expect((await harness.call(sampleRequests.chat)).status).toBe(403);
 
-    expect(quotaLow(set)).toMatchObject([{ percent: 95, remainingNanos: 10n }]);
+    expect(quotaLow(harness)).toMatchObject([{ percent: 95, remainingNanos: 10n }]);
   });
 
   it('is decided by what is left before a call, for each subject and period', () => {

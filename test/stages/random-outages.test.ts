@@ -4,7 +4,7 @@
  * again.
  */
 import { describe, expect, it } from 'vitest';
-import { ask } from './scene-models.ts';
+import { sampleRequests } from '../support/models.ts';
 import { type Conduct, type Outcome, type Simulation, simulation } from './simulated-channels.ts';
 
 const answers: Conduct = { kind: 'answers', afterMs: 1_000 };
@@ -84,7 +84,7 @@ async function crowd(seed: number): Promise<Crowd> {
   const set: Simulation = simulation(ids, conducts, { isEqual: true, random });
   const calls: Promise<Outcome>[] = [];
   while (set.clock.monotonicMs() < faultyMs + recoveryMs + 180_000) {
-    const asked = random() < 0.5 ? ask.chat : ask.chatStream;
+    const asked = random() < 0.5 ? sampleRequests.chat : sampleRequests.chatStream;
     calls.push(set.call(asked, { key: `key-${calls.length % 50}` }));
     await set.pass(500);
   }
@@ -95,8 +95,8 @@ async function crowd(seed: number): Promise<Crowd> {
 }
 
 /** The states of the account, and of the models on it that have trouble. */
-function statesOf({ scene }: Simulation, id: string): readonly string[] {
-  const status = scene.gateway.channels().find(({ channelId }) => channelId === id);
+function statesOf({ harness }: Simulation, id: string): readonly string[] {
+  const status = harness.gateway.channels().find(({ channelId }) => channelId === id);
   return status === undefined ? [] : [status, ...status.models].map(({ state }) => state);
 }
 
@@ -107,13 +107,13 @@ describe.each([2, 3, 4])('three channels, two of which fail at random (seed %i)'
     // An open circuit gets no calls except its trial.
     expect(violations).toEqual([]);
     // One channel always works, so no caller is told that there is none.
-    expect(set.scene.eventTypes()).not.toContain('no_channel');
+    expect(set.harness.eventTypes()).not.toContain('no_channel');
     // It gets its share of calls, and recovered channels get theirs again.
     expect(visitsOf('c', 0) / set.outcomes.length).toBeGreaterThan(0.3);
     const sinceMs = faultyMs + recoveryMs;
     const late = visitsOf('a', sinceMs) + visitsOf('b', sinceMs) + visitsOf('c', sinceMs);
     for (const id of ids) expect(visitsOf(id, sinceMs) / late).toBeGreaterThan(0.2);
-    expect(set.scene.gateway.channels()).toMatchObject(
+    expect(set.harness.gateway.channels()).toMatchObject(
       ids.map(() => ({ state: 'ready', inFlight: 0, models: [] })),
     );
     // Of 3,600 callers, during some twenty outages of a channel.

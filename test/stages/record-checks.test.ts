@@ -1,7 +1,7 @@
 /** The models that a host's catalog may return: the same as in a catalog in code, and no others. */
 import { describe, expect, it } from 'vitest';
 import { recordChecks } from '../../src/stages/record-checks.ts';
-import { channel, model } from './scene-models.ts';
+import { channel, model } from '../support/models.ts';
 
 const good = model();
 const { price: _inherited, ...rest } = good;

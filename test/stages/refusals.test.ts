@@ -2,22 +2,36 @@
 import { expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
-import type { Play } from './driven-upstream.ts';
-import { type Asked, type SceneSetup, scene, untouched } from './scene.ts';
-import { ask, begun, channel, chat, headersOf, image, model, whole } from './scene-models.ts';
+import type { CallHandler } from '../support/driven-upstream.ts';
+import {
+  type CallerRequest,
+  type GatewaySetup,
+  gatewayInProcess,
+  untouched,
+} from '../support/gateway-in-process.ts';
+import {
+  channel,
+  chat,
+  completeReply,
+  headersOf,
+  image,
+  model,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 
 interface Row {
   readonly refusal: string;
-  readonly asked?: Asked;
-  readonly setup?: SceneSetup;
+  readonly asked?: CallerRequest;
+  readonly setup?: GatewaySetup;
   readonly status: number;
   readonly code: string | null;
 }
 
-const key = (change: Partial<ApiKey>): SceneSetup => ({ key: change });
-const models = (...list: readonly Partial<Model>[]): SceneSetup => ({ models: list.map(model) });
+const key = (change: Partial<ApiKey>): GatewaySetup => ({ key: change });
+const models = (...list: readonly Partial<Model>[]): GatewaySetup => ({ models: list.map(model) });
 /** An unescaped line break in a string that is so long that the scan skips its inside. */
-const broken = (asked: Asked): string =>
+const broken = (asked: CallerRequest): string =>
   JSON.stringify({ ...Object(asked.body), user: 'a'.repeat(200_000) }).replace(
     /a{100000}/,
     (half) => `${half}\n`,
@@ -36,13 +50,13 @@ const rows: readonly Row[] = [
   { refusal: 'no such path', asked: { path: '/v1/embeddings' }, status: 404, code: 'unknown_url' },
   {
     refusal: 'a wrong method',
-    asked: { ...ask.chat, method: 'PUT' },
+    asked: { ...sampleRequests.chat, method: 'PUT' },
     status: 405,
     code: 'method_not_allowed',
   },
   {
     refusal: 'an unknown secret',
-    asked: { ...ask.chat, headers: { authorization: 'Bearer nobody' } },
+    asked: { ...sampleRequests.chat, headers: { authorization: 'Bearer nobody' } },
     status: 401,
     code: 'invalid_api_key',
   },
@@ -58,10 +72,10 @@ const rows: readonly Row[] = [
     status: 401,
     code: 'invalid_api_key',
   },
-  { refusal: 'no JSON', asked: { ...ask.chat, body: '{' }, status: 400, code: null },
+  { refusal: 'no JSON', asked: { ...sampleRequests.chat, body: '{' }, status: 400, code: null },
   {
     refusal: 'a control character deep in a text that has to be translated',
-    asked: { ...ask.chat, body: broken(ask.chat) },
+    asked: { ...sampleRequests.chat, body: broken(sampleRequests.chat) },
     setup: models({ channels: [channel({ dialect: 'anthropic' })] }),
     status: 400,
     code: null,
@@ -75,7 +89,7 @@ const rows: readonly Row[] = [
   },
   {
     refusal: 'another content type',
-    asked: { ...ask.chat, headers: { 'content-type': 'text/plain' } },
+    asked: { ...sampleRequests.chat, headers: { 'content-type': 'text/plain' } },
     status: 415,
     code: 'unsupported_media_type',
   },
@@ -153,50 +167,50 @@ const rows: readonly Row[] = [
   },
   {
     refusal: 'no channel that speaks the protocol',
-    asked: ask.image,
+    asked: sampleRequests.image,
     setup: models(noImages),
     ...unrouted,
   },
 ];
 
-it.each(rows)('$refusal', async ({ asked = ask.chat, setup = {}, status, code }) => {
-  const { call, state, upstream } = scene(setup);
+it.each(rows)('$refusal', async ({ asked = sampleRequests.chat, setup = {}, status, code }) => {
+  const { call, state, upstream } = gatewayInProcess(setup);
 
-  const answer = await call(asked);
+  const reply = await call(asked);
 
-  expect(answer.status).toBe(status);
-  expect(JSON.parse(answer.text).error.code).toBe(code);
+  expect(reply.status).toBe(status);
+  expect(JSON.parse(reply.text).error.code).toBe(code);
   expect(upstream.calls).toEqual([]);
   expect(await state()).toEqual(untouched);
 });
 
 it('a control character deep in a long text is left for the upstream to refuse', async () => {
-  const body = broken(ask.chat);
-  const { start, upstream, state } = scene();
-  const calling = start({ ...ask.chat, body });
+  const body = broken(sampleRequests.chat);
+  const { start, upstream, state } = gatewayInProcess();
+  const calling = start({ ...sampleRequests.chat, body });
   const up = await upstream.next();
 
   up.answer(400, { error: { message: 'We could not parse the JSON body.', code: null } });
-  const answer = await calling.answer;
+  const reply = await calling.reply;
 
   expect(Buffer.concat(up.request.body).toString()).toBe(body);
-  expect(answer.status).toBe(400);
+  expect(reply.status).toBe(400);
   expect(await state()).toEqual(untouched);
 });
 
-it.each<[string, Play]>([
+it.each<[string, CallHandler]>([
   ['answers 500 to', (up) => up.answer(500, { error: { message: 'Boom' } })],
   ['breaks off at', (up) => up.breakOff('reset', { stage: 'sent' })],
 ])('a body that an upstream %s is the caller’s fault if it is not valid JSON', async (_, play) => {
-  for (const asked of [ask.chat, ask.image]) {
-    const { start, upstream, state, gateway, nextRecord } = scene();
+  for (const asked of [sampleRequests.chat, sampleRequests.image]) {
+    const { start, upstream, state, gateway, nextRecord } = gatewayInProcess();
     const calling = start({ ...asked, body: broken(asked) });
     play(await upstream.next());
 
-    const answer = await calling.answer;
+    const reply = await calling.reply;
 
-    expect(answer.status).toBe(400);
-    expect(JSON.parse(answer.text).error.message).toMatch(/not valid JSON at byte 1000\d\d\./);
+    expect(reply.status).toBe(400);
+    expect(JSON.parse(reply.text).error.message).toMatch(/not valid JSON at byte 1000\d\d\./);
     expect(await nextRecord()).toMatchObject({ outcome: 'not_run', reason: 'invalid_json' });
     expect(await state()).toEqual(untouched);
     expect(gateway.channels()).toMatchObject([{ state: 'ready', models: [] }]);
@@ -204,38 +218,42 @@ it.each<[string, Play]>([
 });
 
 it.each([
-  ['none_configured', ask.chat, models({ channels: [] })],
-  ['price_restriction', ask.chat, models({ channels: [channel({ maxPriceNanos: 1n })] })],
-  ['protocol', ask.image, models(noImages)],
+  ['none_configured', sampleRequests.chat, models({ channels: [] })],
+  [
+    'price_restriction',
+    sampleRequests.chat,
+    models({ channels: [channel({ maxPriceNanos: 1n })] }),
+  ],
+  ['protocol', sampleRequests.image, models(noImages)],
 ])('a host gets the reason why no channel could serve: %s', async (reason, asked, setup) => {
-  const { call, events, nextRecord } = scene(setup);
+  const { call, events, nextRecord } = gatewayInProcess(setup);
 
-  const answer = await call(asked);
+  const reply = await call(asked);
 
-  expect(JSON.parse(answer.text).error.message).toBe('No available Acme accounts');
-  expect(answer.headers['retry-after']).toBe('10');
+  expect(JSON.parse(reply.text).error.message).toBe('No available Acme accounts');
+  expect(reply.headers['retry-after']).toBe('10');
   expect(events).toContainEqual(expect.objectContaining({ type: 'no_channel', reason }));
   expect(await nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n, attempts: [] });
 });
 
 it('a refused call frees its slot: a gateway with one slot serves the next call', async () => {
-  const { call } = scene({ options: { maxConcurrentCalls: 1 } });
+  const { call } = gatewayInProcess({ options: { maxConcurrentCalls: 1 } });
 
   const refused = rows.filter(({ setup }) => setup === undefined);
 
-  for (const { asked = ask.chat } of refused) await call(asked);
+  for (const { asked = sampleRequests.chat } of refused) await call(asked);
 
   expect((await call(chat({ model: 'x' }))).status).toBe(404);
 });
 
 it('more bytes than the gateway may buffer wait for those of the earlier call', async () => {
-  const { start, call, upstream } = scene({ options: room });
-  const first = start(ask.chat);
+  const { start, call, upstream } = gatewayInProcess({ options: room });
+  const first = start(sampleRequests.chat);
   const up = await upstream.next();
 
-  const second = await call(ask.chat);
-  whole('chat')(up);
-  await first.answer;
+  const second = await call(sampleRequests.chat);
+  completeReply('chat')(up);
+  await first.reply;
 
   expect(second.status).toBe(503);
   expect(JSON.parse(second.text).error.code).toBe('overloaded');
@@ -243,28 +261,28 @@ it('more bytes than the gateway may buffer wait for those of the earlier call', 
 });
 
 it('the body of a stream stays in the budget until its call is done', async () => {
-  const { start, call, upstream, nextRecord } = scene({ options: room });
-  const streaming = start(ask.chatStream);
+  const { start, call, upstream, nextRecord } = gatewayInProcess({ options: room });
+  const streaming = start(sampleRequests.chatStream);
   const up = await upstream.next();
   up.respond(200, headersOf('chatStream'));
-  up.write(begun.chatStream);
-  await streaming.begun;
+  up.write(streamBeginnings.chatStream);
+  await streaming.firstBytes;
 
-  const meanwhile = await call(ask.chat);
-  whole('chatStream')(up);
-  await streaming.answer;
+  const meanwhile = await call(sampleRequests.chat);
+  completeReply('chatStream')(up);
+  await streaming.reply;
   await nextRecord();
-  const afterwards = start(ask.chat);
+  const afterwards = start(sampleRequests.chat);
 
   expect(JSON.parse(meanwhile.text).error.code).toBe('overloaded');
-  whole('chat')(await upstream.next());
-  expect((await afterwards.answer).status).toBe(200);
+  completeReply('chat')(await upstream.next());
+  expect((await afterwards.reply).status).toBe(200);
 });
 
 it('a body that never arrived completely frees its slot and its bytes', async () => {
-  const { call } = scene({ options: { ...room, maxConcurrentCalls: 1 } });
+  const { call } = gatewayInProcess({ options: { ...room, maxConcurrentCalls: 1 } });
 
   for (let count = 0; count < 3; count += 1) {
-    expect((await call({ ...ask.chat, body: 'x'.repeat(60) })).status).toBe(400);
+    expect((await call({ ...sampleRequests.chat, body: 'x'.repeat(60) })).status).toBe(400);
   }
 });

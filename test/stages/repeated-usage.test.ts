@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
-import { scene } from './scene.ts';
-import { ask, channel, events, model } from './scene-models.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { channel, events, model, sampleRequests } from '../support/models.ts';
 
 type DialectName = Channel['dialect'];
 type Figures = readonly [input: number, output: number] | undefined;
@@ -70,9 +70,12 @@ const ways = (['chatStream', 'nativeStream'] as const).flatMap((kind) =>
 async function usageOf(kind: 'chatStream' | 'nativeStream', dialect: DialectName, body: string) {
   const channels = [channel({ dialect })];
   const models = [model({ channels }), model({ id: 'native', protocols: ['native'], channels })];
-  const set = scene({ models, plays: [(up) => up.answer(200, body, eventStream)] });
-  await set.call(ask[kind]);
-  return set.nextRecord();
+  const harness = gatewayInProcess({
+    models,
+    handlers: [(up) => up.answer(200, body, eventStream)],
+  });
+  await harness.call(sampleRequests[kind]);
+  return harness.nextRecord();
 }
 
 const eventStream = { 'content-type': 'text/event-stream' };

@@ -4,9 +4,13 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
-import type { DrivenCall } from './driven-upstream.ts';
-import { type Scene, scene, untouched } from './scene.ts';
-import { ask, channel, events, type Kind, model } from './scene-models.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import {
+  gatewayInProcess,
+  type InProcessGateway,
+  untouched,
+} from '../support/gateway-in-process.ts';
+import { channel, events, type Kind, model, sampleRequests } from '../support/models.ts';
 
 type DialectName = Channel['dialect'];
 type Streamed = Extract<Kind, 'chatStream' | 'nativeStream'>;
@@ -104,11 +108,11 @@ const ways = streamed.flatMap((kind) => dialects.map((dialect) => ({ kind, diale
 const triedElsewhere = faults.filter(({ status }) => status !== 504);
 
 /** A model for both protocols, with one channel of the dialect or more. */
-function setOver(dialect: DialectName, channels = 1): Scene {
+function setOver(dialect: DialectName, channels = 1): InProcessGateway {
   const list = Array.from({ length: channels }, (_, at) =>
     channel({ id: `${dialect}-${at}`, dialect, priority: -at }),
   );
-  return scene({
+  return gatewayInProcess({
     models: [
       model({ channels: list }),
       model({ id: 'native', protocols: ['native'], channels: list }),
@@ -134,7 +138,7 @@ function labelsOf(at: number, fault: Fault, kind: Streamed): typeof labels {
 }
 
 /** The call to the next channel; undefined if there is none. */
-async function nextOf({ upstream }: Scene): Promise<DrivenCall | undefined> {
+async function nextOf({ upstream }: InProcessGateway): Promise<DrivenCall | undefined> {
   for (let turns = 0; turns < 50 && upstream.calls.length < 2; turns += 1) await turn();
   return upstream.calls[1];
 }
@@ -143,18 +147,18 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
   it.each(faults)('$name after any noise has its own status and costs nothing', async (fault) => {
     for (const before of [...noise[dialect], noise[dialect].join('')]) {
       for (const isCut of [false, true]) {
-        const set = setOver(dialect);
-        const calling = set.start(ask[kind]);
-        const up = await set.upstream.next();
+        const harness = setOver(dialect);
+        const calling = harness.start(sampleRequests[kind]);
+        const up = await harness.upstream.next();
         up.respond(200, stream);
         for (const piece of isCut ? before : [before]) up.write(piece);
         await turn();
         fault.happens(up, dialect);
 
-        const answer = await calling.answer;
-        expect([before, answer.status]).toEqual([before, fault.status]);
-        expect(await set.nextRecord()).toMatchObject({ chargeNanos: 0n });
-        expect(await set.state()).toEqual(untouched);
+        const reply = await calling.reply;
+        expect([before, reply.status]).toEqual([before, fault.status]);
+        expect(await harness.nextRecord()).toMatchObject({ chargeNanos: 0n });
+        expect(await harness.state()).toEqual(untouched);
       }
     }
   });
@@ -167,88 +171,88 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
     const others = isOver ? rubbish : [...rubbish, ...documents];
     for (const [at, before] of ['', ...noise[dialect], ...others].entries()) {
       for (const type of labelsOf(at, fault, kind)) {
-        const set = setOver(dialect, 2);
-        const calling = set.start(ask[kind]);
-        const first = await set.upstream.next();
+        const harness = setOver(dialect, 2);
+        const calling = harness.start(sampleRequests[kind]);
+        const first = await harness.upstream.next();
         first.respond(200, type === undefined ? {} : { 'content-type': type });
         first.write(before);
         await turn();
         fault.happens(first, dialect);
-        const second = await nextOf(set);
+        const second = await nextOf(harness);
         expect([type, before, second === undefined]).toEqual([type, before, false]);
         second?.respond(200, stream);
         second?.write(word[dialect]);
 
-        expect(await calling.begun).toContain('Once');
-        calling.leave();
+        expect(await calling.firstBytes).toContain('Once');
+        calling.disconnect();
       }
     }
   });
 
   it('a silence after any noise is not tried on another channel', async () => {
     for (const before of noise[dialect]) {
-      const set = setOver(dialect, 2);
-      const calling = set.start(ask[kind]);
-      const up = await set.upstream.next();
+      const harness = setOver(dialect, 2);
+      const calling = harness.start(sampleRequests[kind]);
+      const up = await harness.upstream.next();
       up.respond(200, stream);
       up.write(before);
       await turn();
       up.breakOff('idle_timeout', { timedOut: true });
 
-      expect((await calling.answer).status).toBe(504);
-      expect(set.upstream.calls).toHaveLength(1);
+      expect((await calling.reply).status).toBe(504);
+      expect(harness.upstream.calls).toHaveLength(1);
     }
   });
 
   it('is sent at its first content, with the noise that belongs to its dialect', async () => {
-    const set = setOver(dialect);
-    const calling = set.start(ask[kind]);
-    const up = await set.upstream.next();
+    const harness = setOver(dialect);
+    const calling = harness.start(sampleRequests[kind]);
+    const up = await harness.upstream.next();
     up.respond(200, stream);
     for (const piece of noise[dialect]) up.write(piece);
     await turn();
     up.write(word[dialect]);
 
-    const text = await calling.begun;
+    const text = await calling.firstBytes;
     expect(text).toContain('Once');
     expect(text).not.toMatch(/PROCESSING|retry|^id:|event:/m);
-    calling.leave();
+    calling.disconnect();
   });
 
   it('is sent after 15 s without content, and a failure after that costs nothing', async () => {
     for (const fault of faults) {
-      const set = setOver(dialect);
-      const calling = set.start(ask[kind]);
-      const up = await set.upstream.next();
+      const harness = setOver(dialect);
+      const calling = harness.start(sampleRequests[kind]);
+      const up = await harness.upstream.next();
       up.respond(200, stream);
       up.write(noise[dialect].join(''));
       await turn();
       for (let second = 0; second < 15; second += 1) {
-        set.clock.advance(1_000);
+        harness.clock.advance(1_000);
         await turn();
       }
-      await calling.begun;
+      await calling.firstBytes;
       fault.happens(up, dialect);
 
-      const answer = await calling.answer;
-      expect([fault.name, answer.status]).toEqual([fault.name, 200]);
-      expect(answer.text).toMatch(/"error":/);
-      expect(await set.nextRecord()).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
-      expect(await set.state()).toEqual(untouched);
-      expect(set.eventTypes()).toContain('upstream_failed');
+      const reply = await calling.reply;
+      expect([fault.name, reply.status]).toEqual([fault.name, 200]);
+      expect(reply.text).toMatch(/"error":/);
+      expect(await harness.nextRecord()).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
+      expect(await harness.state()).toEqual(untouched);
+      expect(harness.eventTypes()).toContain('upstream_failed');
     }
   });
 });
 
 describe('a quiet stream', () => {
   const quiet = async (kind: Streamed) => {
-    const set = setOver(kind === 'chatStream' ? 'openai' : 'gemini');
-    const calling = set.start(ask[kind]);
-    const up = await set.upstream.next();
+    const harness = setOver(kind === 'chatStream' ? 'openai' : 'gemini');
+    const calling = harness.start(sampleRequests[kind]);
+    const up = await harness.upstream.next();
     up.respond(200, stream);
-    return { set, calling, up };
+    return { set: harness, calling, up };
   };
-  const pass = async ({ clock }: Scene, seconds: number) => {
+  const pass = async ({ clock }: InProcessGateway, seconds: number) => {
     for (let second = 0; second < seconds; second += 1) {
       clock.advance(1_000);
       await turn();
@@ -256,38 +260,38 @@ describe('a quiet stream', () => {
   };
 
   it('is kept alive with comments for OpenAI’s clients', async () => {
-    const { set, calling, up } = await quiet('chatStream');
-    await pass(set, 46);
+    const { set: harness, calling, up } = await quiet('chatStream');
+    await pass(harness, 46);
     up.write(word.openai);
     up.write(events('[DONE]'));
     up.end();
 
-    expect((await calling.answer).text).toBe(
+    expect((await calling.reply).text).toBe(
       `${': keep-alive\n\n'.repeat(3)}${word.openai}${events('[DONE]')}`,
     );
   });
 
   it('of Google’s clients gets line ends before its first event, and nothing else', async () => {
-    const { set, calling, up } = await quiet('nativeStream');
-    await pass(set, 46);
+    const { set: harness, calling, up } = await quiet('nativeStream');
+    await pass(harness, 46);
     const last = events({
       candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }],
     });
     up.write(last);
     up.end();
 
-    expect((await calling.answer).text).toBe(`\r\n${last}`);
+    expect((await calling.reply).text).toBe(`\r\n${last}`);
   });
 
   it('is also kept alive between its events', async () => {
-    const { set, calling, up } = await quiet('chatStream');
+    const { set: harness, calling, up } = await quiet('chatStream');
     up.write(word.openai);
-    await calling.begun;
-    await pass(set, 31);
+    await calling.firstBytes;
+    await pass(harness, 31);
     up.write(events('[DONE]'));
     up.end();
 
-    expect((await calling.answer).text).toBe(`${word.openai}: keep-alive\n\n${events('[DONE]')}`);
+    expect((await calling.reply).text).toBe(`${word.openai}: keep-alive\n\n${events('[DONE]')}`);
   });
 });
 
@@ -313,16 +317,16 @@ describe('an Anthropic stream', () => {
       (up) => up.write(word.anthropic),
     ];
     for (const happens of after) {
-      const set = setOver('anthropic');
-      const calling = set.start(ask[kind]);
-      const up = await set.upstream.next();
+      const harness = setOver('anthropic');
+      const calling = harness.start(sampleRequests[kind]);
+      const up = await harness.upstream.next();
       up.respond(200, stream);
       up.write(word.anthropic + rest);
       await turn();
       happens(up);
 
-      expect((await calling.answer).text).not.toContain('"error"');
-      expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 20n });
+      expect((await calling.reply).text).not.toContain('"error"');
+      expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 20n });
     }
   });
 });

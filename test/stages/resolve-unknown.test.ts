@@ -1,30 +1,37 @@
 /** A host ends the hold of an image whose outcome was unknown. */
 import { describe, expect, it } from 'vitest';
 import type { UnknownResolution } from '../../src/stages/resolve-unknown.ts';
-import type { DrivenCall } from './driven-upstream.ts';
-import { type Scene, type SceneSetup, scene } from './scene.ts';
-import { ask, whole } from './scene-models.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import {
+  type GatewaySetup,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
+import { completeReply, sampleRequests } from '../support/models.ts';
 
 /** An image that a 500 left in doubt. */
-async function inDoubt(setup: SceneSetup = {}): Promise<Scene> {
-  const set = scene({
-    plays: [(up) => up.answer(500, { error: { message: 'No.' } })],
+async function inDoubt(setup: GatewaySetup = {}): Promise<InProcessGateway> {
+  const harness = gatewayInProcess({
+    handlers: [(up) => up.answer(500, { error: { message: 'No.' } })],
     ...setup,
   });
-  await set.call(ask.image);
-  return set;
+  await harness.call(sampleRequests.image);
+  return harness;
 }
 
-async function resolved(set: Scene, resolution: UnknownResolution): Promise<unknown> {
-  const [record] = set.records;
-  return record && (await set.gateway.resolveUnknown(record, resolution));
+async function resolved(
+  harness: InProcessGateway,
+  resolution: UnknownResolution,
+): Promise<unknown> {
+  const [record] = harness.records;
+  return record && (await harness.gateway.resolveUnknown(record, resolution));
 }
 
 describe('an image in doubt', () => {
   it('keeps its hold for a quarter of an hour, and is recorded so', async () => {
-    const set = await inDoubt();
+    const harness = await inDoubt();
 
-    expect(set.records).toMatchObject([
+    expect(harness.records).toMatchObject([
       {
         outcome: 'unknown',
         chargeNanos: 0n,
@@ -33,9 +40,9 @@ describe('an image in doubt', () => {
         lines: [{ subject: 'caller', period: '', heldNanos: 500n }],
       },
     ]);
-    expect(await set.state()).toMatchObject({ held: 500n, used: 0n });
-    set.clock.advance(901_000);
-    expect(await set.state()).toMatchObject({ held: 0n, used: 0n });
+    expect(await harness.state()).toMatchObject({ held: 500n, used: 0n });
+    harness.clock.advance(901_000);
+    expect(await harness.state()).toMatchObject({ held: 0n, used: 0n });
   });
 
   it.each<[string, UnknownResolution, bigint]>([
@@ -43,13 +50,13 @@ describe('an image in doubt', () => {
     ['what the host names', { ran: true, chargeNanos: 120n }, 120n],
     ['nothing, where it did not run', { ran: false }, 0n],
   ])('costs %s', async (_what, resolution, charge) => {
-    const set = await inDoubt();
+    const harness = await inDoubt();
 
-    await resolved(set, resolution);
+    await resolved(harness, resolution);
 
-    expect(await set.state()).toMatchObject({ held: 0n, used: charge });
-    expect(set.records.at(-1)).toMatchObject({
-      requestId: set.records[0]?.requestId,
+    expect(await harness.state()).toMatchObject({ held: 0n, used: charge });
+    expect(harness.records.at(-1)).toMatchObject({
+      requestId: harness.records[0]?.requestId,
       outcome: resolution.ran ? 'complete' : 'not_run',
       reason: 'resolved',
       basis: 'policy',
@@ -58,55 +65,60 @@ describe('an image in doubt', () => {
   });
 
   it('is charged late, if the host found out late', async () => {
-    const set = await inDoubt();
-    set.clock.advance(1_000_000);
+    const harness = await inDoubt();
+    harness.clock.advance(1_000_000);
 
-    expect(await resolved(set, { ran: true })).toMatchObject({ status: 'settled_late' });
+    expect(await resolved(harness, { ran: true })).toMatchObject({ status: 'settled_late' });
 
-    expect(await set.state()).toMatchObject({ held: 0n, used: 500n });
+    expect(await harness.state()).toMatchObject({ held: 0n, used: 500n });
   });
 
   it('is ended once', async () => {
-    const set = await inDoubt();
-    await resolved(set, { ran: true, chargeNanos: 120n });
+    const harness = await inDoubt();
+    await resolved(harness, { ran: true, chargeNanos: 120n });
 
-    expect(await resolved(set, { ran: true })).toMatchObject({ status: 'already' });
-    expect(await resolved(set, { ran: false })).toMatchObject({ status: 'already' });
+    expect(await resolved(harness, { ran: true })).toMatchObject({ status: 'already' });
+    expect(await resolved(harness, { ran: false })).toMatchObject({ status: 'already' });
 
-    expect(await set.state()).toMatchObject({ used: 120n });
-    expect(set.records).toHaveLength(2);
+    expect(await harness.state()).toMatchObject({ used: 120n });
+    expect(harness.records).toHaveLength(2);
   });
 
   it('keeps its money held and frees its slot: the key can call as if nothing ran', async () => {
     const ruined = (up: DrivenCall): void => up.answer(500, { error: { message: 'No.' } });
-    const set = scene({
+    const harness = gatewayInProcess({
       key: { maxConcurrentCalls: 2 },
-      plays: [ruined, ruined, ruined, whole('chat')],
+      handlers: [ruined, ruined, ruined, completeReply('chat')],
     });
 
     const statuses: number[] = [];
-    for (const asked of [ask.image, ask.image, ask.image, ask.chat]) {
-      statuses.push((await set.call(asked)).status);
+    for (const asked of [
+      sampleRequests.image,
+      sampleRequests.image,
+      sampleRequests.image,
+      sampleRequests.chat,
+    ]) {
+      statuses.push((await harness.call(asked)).status);
     }
 
     expect(statuses).toEqual([502, 502, 502, 200]);
-    expect(await set.state()).toMatchObject({ held: 1_500n, inFlight: 0 });
+    expect(await harness.state()).toMatchObject({ held: 1_500n, inFlight: 0 });
   });
 
   it('charges nothing to a subject that only counts calls', async () => {
-    const set = await inDoubt({
+    const harness = await inDoubt({
       key: { quota: [{ id: 'team', period: 'month', limitNanos: 9_000n }], maxConcurrentCalls: 3 },
     });
 
-    await resolved(set, { ran: true });
+    await resolved(harness, { ran: true });
 
-    expect(await set.state('team', '2026-01')).toMatchObject({ used: 500n });
-    expect(await set.state('caller')).toMatchObject({ used: 0n, inFlight: 0 });
+    expect(await harness.state('team', '2026-01')).toMatchObject({ used: 500n });
+    expect(await harness.state('caller')).toMatchObject({ used: 0n, inFlight: 0 });
   });
 
   it('stays in doubt while the store is down, and can be ended later', async () => {
     let isDown = false;
-    const set = await inDoubt({
+    const harness = await inDoubt({
       store: (quota) => ({
         settle: (input) => {
           if (isDown) throw new Error('down');
@@ -115,17 +127,19 @@ describe('an image in doubt', () => {
       }),
     });
     isDown = true;
-    await expect(resolved(set, { ran: true })).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(resolved(harness, { ran: true })).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
 
     isDown = false;
-    await resolved(set, { ran: true });
+    await resolved(harness, { ran: true });
 
-    expect(await set.state()).toMatchObject({ used: 500n });
+    expect(await harness.state()).toMatchObject({ used: 500n });
   });
 
   it('is ended although the usage sink fails', async () => {
-    const set = await inDoubt();
-    set.gateway.update({
+    const harness = await inDoubt();
+    harness.gateway.update({
       usage: {
         record: () => {
           throw new Error('full');
@@ -134,8 +148,8 @@ describe('an image in doubt', () => {
       },
     });
 
-    expect(await resolved(set, { ran: true })).toMatchObject({ status: 'settled' });
-    expect(set.eventTypes()).toContain('port_failed');
+    expect(await resolved(harness, { ran: true })).toMatchObject({ status: 'settled' });
+    expect(harness.eventTypes()).toContain('port_failed');
   });
 });
 
@@ -145,12 +159,12 @@ it.each<[string, Record<string, unknown>, UnknownResolution]>([
   ['chargeNanos', {}, { ran: true, chargeNanos: -1n }],
   ['chargeNanos', {}, { ran: true, chargeNanos: 2n ** 53n }],
 ])('an illegal %s is refused, and nothing changes', async (name, change, said) => {
-  const set = await inDoubt();
-  const [record] = set.records;
+  const harness = await inDoubt();
+  const [record] = harness.records;
   if (record === undefined) throw new Error('no record');
 
-  const refused = set.gateway.resolveUnknown({ ...record, ...change }, said);
+  const refused = harness.gateway.resolveUnknown({ ...record, ...change }, said);
 
   await expect(refused).rejects.toThrow(`resolveUnknown: ${name} must`);
-  expect(await set.state()).toMatchObject({ held: 500n, used: 0n });
+  expect(await harness.state()).toMatchObject({ held: 500n, used: 0n });
 });

@@ -1,49 +1,53 @@
 /** How long callers are told to wait, and whether their SDKs may retry by themselves. */
 import { describe, expect, it } from 'vitest';
-import type { Play } from './driven-upstream.ts';
-import { type Answer, type Scene, scene } from './scene.ts';
-import { ask, channel, model } from './scene-models.ts';
+import type { CallHandler } from '../support/driven-upstream.ts';
+import {
+  type CallerReply,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
+import { channel, model, sampleRequests } from '../support/models.ts';
 
 const limits =
-  (headers: Readonly<Record<string, string>> = {}, error: object = {}): Play =>
+  (headers: Readonly<Record<string, string>> = {}, error: object = {}): CallHandler =>
   (up) =>
     up.answer(429, { error: { message: 'Slow down.', ...error } }, headers);
 
 /** A chat model with channels a, b, … in this order. */
-function channels(count: number, plays: readonly Play[]): Scene {
+function channels(count: number, handlers: readonly CallHandler[]): InProcessGateway {
   const list = ['a', 'b', 'c'].slice(0, count).map((id, priority) => channel({ id, priority }));
-  return scene({ plays, models: [model({ channels: list })] });
+  return gatewayInProcess({ handlers, models: [model({ channels: list })] });
 }
 
-function waitIn({ status, headers }: Answer): readonly unknown[] {
+function waitIn({ status, headers }: CallerReply): readonly unknown[] {
   return [status, headers['retry-after'], headers['x-should-retry']];
 }
 
 describe('a caller whose channels all cool down', () => {
   it('gets the time until the first of them is back, not the last that was tried', async () => {
-    const set = channels(2, [limits({ 'retry-after': '7' }), limits({ 'retry-after': '20' })]);
+    const harness = channels(2, [limits({ 'retry-after': '7' }), limits({ 'retry-after': '20' })]);
 
-    expect(waitIn(await set.call(ask.chat))).toEqual([429, '7', undefined]);
+    expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([429, '7', undefined]);
   });
 
   it('gets the time for which they cool down if they state none, longer each time', async () => {
-    const set = channels(1, [limits(), limits()]);
+    const harness = channels(1, [limits(), limits()]);
 
-    expect(waitIn(await set.call(ask.chat))).toEqual([429, '10', undefined]);
-    set.clock.advance(10_000);
-    expect(waitIn(await set.call(ask.chat))).toEqual([429, '20', undefined]);
+    expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([429, '10', undefined]);
+    harness.clock.advance(10_000);
+    expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([429, '20', undefined]);
   });
 
   it('gets the longer time of a header and RetryInfo', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1s' }];
     const gemini = channel({ id: 'g', dialect: 'gemini', baseUrl: 'https://g.example/v1beta' });
-    const set = scene({
-      plays: [limits({ 'retry-after': '7' }, { details })],
+    const harness = gatewayInProcess({
+      handlers: [limits({ 'retry-after': '7' }, { details })],
       models: [model({ channels: [gemini] })],
     });
 
-    expect(waitIn(await set.call(ask.chat))).toEqual([429, '7', undefined]);
-    expect(set.gateway.channels()[0]?.models[0]?.untilMs).toBe(set.clock.now() + 7_000);
+    expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([429, '7', undefined]);
+    expect(harness.gateway.channels()[0]?.models[0]?.untilMs).toBe(harness.clock.now() + 7_000);
   });
 
   it('is told not to retry by itself if the time is more than a minute', async () => {
@@ -52,31 +56,33 @@ describe('a caller whose channels all cool down', () => {
       ['61', 'false'],
       ['3600', 'false'],
     ] as const) {
-      const set = channels(1, [limits({ 'retry-after': seconds })]);
+      const harness = channels(1, [limits({ 'retry-after': seconds })]);
 
-      expect(waitIn(await set.call(ask.chat))).toEqual([429, seconds, advice]);
+      expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([429, seconds, advice]);
     }
   });
 
   it('is told the same for an account without money, and for the calls that follow', async () => {
-    const set = channels(1, [limits({}, { code: 'insufficient_quota' })]);
+    const harness = channels(1, [limits({}, { code: 'insufficient_quota' })]);
 
-    expect(waitIn(await set.call(ask.chat))).toEqual([429, '3600', 'false']);
-    expect(waitIn(await set.call(ask.chat))).toEqual([503, '3600', 'false']);
+    expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([429, '3600', 'false']);
+    expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([503, '3600', 'false']);
   });
 
   it('gets no time in the error text, which an SDK might wait for', async () => {
-    const set = channels(1, [limits({ 'retry-after': '3600' })]);
+    const harness = channels(1, [limits({ 'retry-after': '3600' })]);
 
-    expect((await set.call(ask.chat)).text).not.toMatch(/try again in|\d+ ?s(?:econds)?\b/i);
+    expect((await harness.call(sampleRequests.chat)).text).not.toMatch(
+      /try again in|\d+ ?s(?:econds)?\b/i,
+    );
   });
 });
 
 it('a model that no upstream serves is not to be retried', async () => {
-  const missing: Play = (up) => up.answer(404, { error: { message: 'No such model.' } });
-  const { call, events } = scene({ plays: [missing] });
+  const missing: CallHandler = (up) => up.answer(404, { error: { message: 'No such model.' } });
+  const { call, events } = gatewayInProcess({ handlers: [missing] });
 
-  const { status, headers, text } = await call(ask.chat);
+  const { status, headers, text } = await call(sampleRequests.chat);
 
   expect([status, headers['x-should-retry']]).toEqual([502, 'false']);
   expect(text).not.toMatch(/retry|again/i);

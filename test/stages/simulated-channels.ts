@@ -8,9 +8,14 @@ import type { KeyStore } from '../../src/ports/key-store.ts';
 import type { UpstreamClient, UpstreamRequest } from '../../src/ports/upstream-client.ts';
 import type { FakeClock } from '../../src/testing/fake-clock.ts';
 import { transportError } from '../../src/upstream/transport-error.ts';
+import {
+  type CallerReply,
+  type CallerRequest,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
+import { channel, model, replies } from '../support/models.ts';
 import { turns } from './failing.ts';
-import { type Answer, type Asked, type Scene, scene } from './scene.ts';
-import { channel, model, replies } from './scene-models.ts';
 
 /** The behaviour of an upstream for a call that arrives now. */
 export type Conduct =
@@ -33,7 +38,7 @@ export interface Outcome {
 
 /** A gateway with simulated channels a, b, …. */
 export interface Simulation {
-  readonly scene: Scene;
+  readonly harness: InProcessGateway;
   readonly clock: FakeClock;
   readonly outcomes: readonly Outcome[];
   /** The channels that calls were sent to so far: `aab`. */
@@ -42,7 +47,7 @@ export interface Simulation {
   running(channelId: string): number;
   /** Sends one call and resolves with its outcome. The caller disconnects after `leavesMs`. */
   call(
-    asked: Asked,
+    asked: CallerRequest,
     caller?: { readonly key?: string; readonly leavesMs?: number },
   ): Promise<Outcome>;
   /** Lets time pass, running everything that is due. */
@@ -61,7 +66,7 @@ export function simulation(
   const { isEqual = false, random = () => 0.5 } = options;
   const visits: string[] = [];
   const running = new Map<string, number>();
-  const upstream = simulatedUpstream(() => set.clock, conducts, visits, running);
+  const upstream = simulatedUpstream(() => harness.clock, conducts, visits, running);
   const channels = ids.map((id, index) =>
     channel({ id, priority: isEqual ? 0 : index, baseUrl: `https://${id}.example/v1` }),
   );
@@ -70,8 +75,11 @@ export function simulation(
     model({ channels }),
     model({ id: 'image', protocols: ['images'], price: image, channels }),
   ];
-  const set: Scene = scene({ models, options: { upstream, random, keys: anyKey } });
-  const { clock } = set;
+  const harness: InProcessGateway = gatewayInProcess({
+    models,
+    options: { upstream, random, keys: anyKey },
+  });
+  const { clock } = harness;
   const outcomes: Outcome[] = [];
 
   const step = async (): Promise<void> => {
@@ -80,7 +88,7 @@ export function simulation(
   };
 
   return {
-    scene: set,
+    harness,
     clock,
     outcomes,
     visited: () => visits.join(''),
@@ -88,21 +96,21 @@ export function simulation(
     call: async (asked, { key = 'one', leavesMs } = {}) => {
       const beganMs = clock.monotonicMs();
       const headers = { authorization: `Bearer ${key}`, 'x-vendor-api-key': key };
-      const calling = set.start({ ...asked, headers });
+      const calling = harness.start({ ...asked, headers });
       let hasLeft = false;
       if (leavesMs !== undefined) {
         once(clock, leavesMs, () => {
           hasLeft = true;
-          calling.leave();
+          calling.disconnect();
         });
       }
-      const answer: Answer = await calling.answer;
+      const reply: CallerReply = await calling.reply;
       const outcome: Outcome = {
         key,
         beganMs,
         tookMs: clock.monotonicMs() - beganMs,
-        status: hasLeft ? 0 : answer.status,
-        retryAfter: answer.headers['retry-after'],
+        status: hasLeft ? 0 : reply.status,
+        retryAfter: reply.headers['retry-after'],
       };
       outcomes.push(outcome);
       return outcome;
@@ -121,7 +129,7 @@ export function simulation(
       return seen;
     },
     states: () =>
-      set.events
+      harness.events
         .filter((event): event is Changed => event.type === 'channel_changed')
         .map(({ channelId, state, reason }) => [channelId, state, reason].join(' ').trim()),
   };

@@ -3,10 +3,16 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { ReplyBody } from '../../src/http.ts';
 import type { GatewayOptions } from '../../src/options.ts';
-import type { DrivenCall } from './driven-upstream.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
+import {
+  events,
+  headersOf,
+  heldNanos,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 import { pass, turns } from './failing.ts';
-import { type Scene, scene } from './scene.ts';
-import { ask, begun, events, headersOf, heldNanos } from './scene-models.ts';
 
 /** More than the buffers between the gateway and a caller hold. */
 const much = 'x'.repeat(100_000);
@@ -25,12 +31,12 @@ const callers: readonly (readonly [string, (body: ReplyBody) => Slow])[] = [
 
 describe.each(callers)('a caller that does not read, served through %s', (_how, readBy) => {
   it('counts as disconnected after 30 s: the upstream is aborted, its output charged', async () => {
-    const { set, up, caller } = await served('chatStream', readBy);
+    const { set: harness, up, caller } = await served('chatStream', readBy);
     up.write(muchText);
 
-    await pass(set.clock, 29_000);
+    await pass(harness.clock, 29_000);
     const before = [caller.isGone(), up.abortReason];
-    await pass(set.clock, 2_000);
+    await pass(harness.clock, 2_000);
 
     expect(before).toEqual([false, undefined]);
     expect(caller.isGone()).toBe(true);
@@ -38,7 +44,7 @@ describe.each(callers)('a caller that does not read, served through %s', (_how, 
     up.write(muchText);
     await turns();
     expect(up.abortReason).toBe('aborted');
-    const record = await set.nextRecord();
+    const record = await harness.nextRecord();
     expect(record).toMatchObject({
       status: 499,
       outcome: 'caller_left',
@@ -46,15 +52,15 @@ describe.each(callers)('a caller that does not read, served through %s', (_how, 
       basis: 'counted',
     });
     expect(record.chargeNanos).toBeGreaterThan(0n);
-    expect(await set.state()).toMatchObject({ held: 0n, inFlight: 0 });
+    expect(await harness.state()).toMatchObject({ held: 0n, inFlight: 0 });
   });
 
   it('stays connected while it reads something now and then', async () => {
-    const { set, up, caller } = await served('chatStream', readBy);
+    const { set: harness, up, caller } = await served('chatStream', readBy);
 
     for (let round = 0; round < 10; round += 1) {
       up.write(muchText);
-      await pass(set.clock, 20_000);
+      await pass(harness.clock, 20_000);
       await caller.take();
       await turns();
     }
@@ -68,56 +74,56 @@ describe.each(callers)('a caller that does not read, served through %s', (_how, 
       callerStallMs: 600_000,
       timeouts: { idleMs: 10_000, firstTokenMs: 20_000 },
     };
-    const { set, up, caller } = await served('chatStream', readBy, longTimeouts);
+    const { set: harness, up, caller } = await served('chatStream', readBy, longTimeouts);
     up.write(muchText);
-    await pass(set.clock, 300_000);
+    await pass(harness.clock, 300_000);
     const reasonBefore = up.abortReason;
     await caller.take();
 
-    await pass(set.clock, 11_000);
+    await pass(harness.clock, 11_000);
 
     expect(reasonBefore).toBeUndefined();
     expect(up.abortReason).toBe('idle_timeout');
   });
 
   it('does not get its image, which continues, is finished, and is charged', async () => {
-    const { set, up, caller } = await served('image', readBy);
+    const { set: harness, up, caller } = await served('image', readBy);
     up.write(`"created":1,"data":[{"b64_json":"${'A'.repeat(200_000)}`);
-    await pass(set.clock, 31_000);
+    await pass(harness.clock, 31_000);
     const [isGone, abortReason] = [caller.isGone(), up.abortReason];
 
     up.write('AAAA"}]}');
     up.end();
 
     expect([isGone, abortReason]).toEqual([true, undefined]);
-    expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 500n });
-    expect(await set.state()).toEqual({ held: 0n, used: heldNanos.image, inFlight: 0 });
+    expect(await harness.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 500n });
+    expect(await harness.state()).toEqual({ held: 0n, used: heldNanos.image, inFlight: 0 });
   });
 });
 
 it('a reply whose first chunk is too large for its caller counts too', async () => {
-  const set = scene();
-  const { body } = await opened(set, 'chatStream', muchText);
+  const harness = gatewayInProcess();
+  const { body } = await opened(harness, 'chatStream', muchText);
   const caller = slowWritable(body);
 
-  await pass(set.clock, 31_000);
+  await pass(harness.clock, 31_000);
 
   expect(caller.isGone()).toBe(true);
-  expect(await set.nextRecord()).toMatchObject({ reason: 'caller_stalled' });
+  expect(await harness.nextRecord()).toMatchObject({ reason: 'caller_stalled' });
 });
 
 it('a response whose destroy() throws still ends its call', async () => {
-  const set = scene();
-  const { body } = await opened(set, 'chatStream', muchText);
+  const harness = gatewayInProcess();
+  const { body } = await opened(harness, 'chatStream', muchText);
   const out = new Writable({ write: () => {} });
   out.destroy = () => {
     throw new Error('host');
   };
   body.sendTo(out);
 
-  await pass(set.clock, 31_000);
+  await pass(harness.clock, 31_000);
 
-  expect(await set.nextRecord()).toMatchObject({ reason: 'caller_stalled' });
+  expect(await harness.nextRecord()).toMatchObject({ reason: 'caller_stalled' });
 });
 
 /** A call whose reply has begun and is being sent to a slow caller. */
@@ -125,23 +131,26 @@ async function served(
   kind: 'chatStream' | 'image',
   readBy: (body: ReplyBody) => Slow,
   options: Partial<GatewayOptions> = {},
-): Promise<{ readonly set: Scene; readonly up: DrivenCall; readonly caller: Slow }> {
-  const beginning = { chatStream: begun.chatStream, image: `{"usage":null,${' '.repeat(70_000)}` };
-  const set = scene({ options });
-  const { up, body } = await opened(set, kind, beginning[kind]);
+): Promise<{ readonly set: InProcessGateway; readonly up: DrivenCall; readonly caller: Slow }> {
+  const beginning = {
+    chatStream: streamBeginnings.chatStream,
+    image: `{"usage":null,${' '.repeat(70_000)}`,
+  };
+  const harness = gatewayInProcess({ options });
+  const { up, body } = await opened(harness, kind, beginning[kind]);
   const caller = readBy(body);
   await turns();
-  return { set, up, caller };
+  return { set: harness, up, caller };
 }
 
 /** A streamed reply that nobody reads yet. */
 async function opened(
-  { gateway, upstream }: Scene,
+  { gateway, upstream }: InProcessGateway,
   kind: 'chatStream' | 'image',
   beginning: string,
 ): Promise<{ readonly up: DrivenCall; readonly body: ReplyBody }> {
   const headers = { authorization: 'Bearer caller-secret' };
-  const { path, body: asked } = ask[kind];
+  const { path, body: asked } = sampleRequests[kind];
   const answer = gateway.handle({
     method: 'POST',
     path,

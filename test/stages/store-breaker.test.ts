@@ -3,16 +3,24 @@ import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../src/ports/quota-store.ts';
 import { storeBreaker } from '../../src/stages/store-breaker.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import {
+  type GatewaySetup,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
+import { completeReply, sampleRequests } from '../support/models.ts';
 import { inTime, pass, turns } from './failing.ts';
-import { type Scene, type SceneSetup, scene } from './scene.ts';
-import { ask, whole } from './scene-models.ts';
 
 /** A quota store that does not answer while it is down. */
-function goneStore(setup: SceneSetup = {}): { readonly set: Scene; come(): void; asked(): number } {
+function goneStore(setup: GatewaySetup = {}): {
+  readonly set: InProcessGateway;
+  come(): void;
+  asked(): number;
+} {
   let isGone = true;
   let asked = 0;
-  const set = scene({
-    plays: Array.from({ length: 20 }, () => whole('chat')),
+  const harness = gatewayInProcess({
+    handlers: Array.from({ length: 20 }, () => completeReply('chat')),
     store: (quota) => ({
       reserve: (input) => {
         asked += 1;
@@ -22,7 +30,7 @@ function goneStore(setup: SceneSetup = {}): { readonly set: Scene; come(): void;
     ...setup,
   });
   return {
-    set,
+    set: harness,
     come: () => {
       isGone = false;
     },
@@ -32,20 +40,23 @@ function goneStore(setup: SceneSetup = {}): { readonly set: Scene; come(): void;
 
 describe('a quota store that hangs', () => {
   it('is waited for by three callers; the others are refused immediately', async () => {
-    const { set, asked } = goneStore();
-    for (let call = 0; call < 3; call += 1) await inTime(set.clock, set.call(ask.chat));
-    const before = set.clock.monotonicMs();
+    const { set: harness, asked } = goneStore();
+    for (let call = 0; call < 3; call += 1)
+      await inTime(harness.clock, harness.call(sampleRequests.chat));
+    const before = harness.clock.monotonicMs();
 
-    const answers = await Promise.all(Array.from({ length: 50 }, () => set.call(ask.chat)));
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => harness.call(sampleRequests.chat)),
+    );
 
-    expect(set.clock.monotonicMs()).toBe(before);
+    expect(harness.clock.monotonicMs()).toBe(before);
     expect(asked()).toBe(3);
-    for (const { status, headers, text } of answers) {
+    for (const { status, headers, text } of replies) {
       expect(status).toBe(503);
       expect(headers['retry-after']).toBe('1');
       expect(JSON.parse(text).error.code).toBe('store_unavailable');
     }
-    const reasons = set.events.flatMap((event) =>
+    const reasons = harness.events.flatMap((event) =>
       event.type === 'port_failed' && event.operation === 'reserve' ? [event.reason] : [],
     );
     expect(reasons.slice(0, 3)).toEqual(Array(3).fill('StoreUnavailable'));
@@ -53,37 +64,42 @@ describe('a quota store that hangs', () => {
   });
 
   it('is tried by one caller at a time, and serves again after its first answer', async () => {
-    const { set, come, asked } = goneStore();
-    for (let call = 0; call < 3; call += 1) await inTime(set.clock, set.call(ask.chat));
-    await pass(set.clock, 1_000);
+    const { set: harness, come, asked } = goneStore();
+    for (let call = 0; call < 3; call += 1)
+      await inTime(harness.clock, harness.call(sampleRequests.chat));
+    await pass(harness.clock, 1_000);
 
-    const probe = set.call(ask.chat);
+    const probe = harness.call(sampleRequests.chat);
     await turns();
     expect(asked()).toBe(4);
-    expect((await set.call(ask.chat)).status).toBe(503);
+    expect((await harness.call(sampleRequests.chat)).status).toBe(503);
     expect(asked()).toBe(4);
-    expect((await inTime(set.clock, probe)).status).toBe(503);
+    expect((await inTime(harness.clock, probe)).status).toBe(503);
 
     come();
-    await pass(set.clock, 1_000);
-    const served = await Promise.all([set.call(ask.chat), set.call(ask.chat)]);
+    await pass(harness.clock, 1_000);
+    const served = await Promise.all([
+      harness.call(sampleRequests.chat),
+      harness.call(sampleRequests.chat),
+    ]);
     // The first of them was the half-open trial, and got its answer before the other one asked.
     expect(served.map(({ status }) => status)).toEqual([200, 200]);
   });
 
   it('is replaced by the host, and the new one is asked immediately', async () => {
-    const { set } = goneStore();
-    for (let call = 0; call < 3; call += 1) await inTime(set.clock, set.call(ask.chat));
+    const { set: harness } = goneStore();
+    for (let call = 0; call < 3; call += 1)
+      await inTime(harness.clock, harness.call(sampleRequests.chat));
 
-    set.gateway.update({ quota: set.quota });
+    harness.gateway.update({ quota: harness.quota });
 
-    expect((await set.call(ask.chat)).status).toBe(200);
+    expect((await harness.call(sampleRequests.chat)).status).toBe(200);
   });
 
   it('gets no releases for reserves that were never sent', async () => {
     const released: string[] = [];
     const hung = new Promise<ReserveResult>(() => {});
-    const { set } = goneStore({
+    const { set: harness } = goneStore({
       store: () => ({
         reserve: () => hung,
         release: ({ id }) => {
@@ -92,9 +108,10 @@ describe('a quota store that hangs', () => {
         },
       }),
     });
-    for (let call = 0; call < 3; call += 1) await inTime(set.clock, set.call(ask.chat));
+    for (let call = 0; call < 3; call += 1)
+      await inTime(harness.clock, harness.call(sampleRequests.chat));
 
-    for (let call = 0; call < 10; call += 1) await set.call(ask.chat);
+    for (let call = 0; call < 10; call += 1) await harness.call(sampleRequests.chat);
 
     expect(released).toHaveLength(3);
   });
@@ -102,7 +119,7 @@ describe('a quota store that hangs', () => {
 
 it('a store that fails fast, or answers one call wrongly, is asked by every call', async () => {
   let asked = 0;
-  const { call } = scene({
+  const { call } = gatewayInProcess({
     store: () => ({
       reserve: () => {
         asked += 1;
@@ -111,7 +128,8 @@ it('a store that fails fast, or answers one call wrongly, is asked by every call
     }),
   });
 
-  for (let count = 0; count < 10; count += 1) expect((await call(ask.chat)).status).toBe(503);
+  for (let count = 0; count < 10; count += 1)
+    expect((await call(sampleRequests.chat)).status).toBe(503);
 
   expect(asked).toBe(10);
 });

@@ -6,14 +6,14 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
+import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
+import { completeReply, sampleRequests } from '../support/models.ts';
 import { failures, inTime, pass, turns, untyped } from './failing.ts';
-import { scene, untouched } from './scene.ts';
-import { ask, whole } from './scene-models.ts';
 
 describe('a quota store that fails at reserve', () => {
   it.each(failures)('$how: 503, and the hold that may exist is released', async ({ fail }) => {
     const released: string[] = [];
-    const { call, clock, upstream, events } = scene({
+    const { call, clock, upstream, events } = gatewayInProcess({
       store: (quota) => ({
         reserve: fail,
         release: (input) => {
@@ -23,11 +23,11 @@ describe('a quota store that fails at reserve', () => {
       }),
     });
 
-    const answer = await inTime(clock, call(ask.chat));
+    const reply = await inTime(clock, call(sampleRequests.chat));
 
-    expect(answer.status).toBe(503);
-    expect(answer.headers['retry-after']).toBe('1');
-    expect(JSON.parse(answer.text).error.code).toBe('store_unavailable');
+    expect(reply.status).toBe(503);
+    expect(reply.headers['retry-after']).toBe('1');
+    expect(JSON.parse(reply.text).error.code).toBe('store_unavailable');
     expect(upstream.calls).toEqual([]);
     expect(released).toHaveLength(1);
     expect(events).toEqual([
@@ -36,7 +36,7 @@ describe('a quota store that fails at reserve', () => {
   });
 
   it('although it made the hold holds nothing in the end', async () => {
-    const { call, state } = scene({
+    const { call, state } = gatewayInProcess({
       store: (quota) => ({
         reserve: (input) => {
           quota.reserve(input);
@@ -45,7 +45,7 @@ describe('a quota store that fails at reserve', () => {
       }),
     });
 
-    expect((await call(ask.chat)).status).toBe(503);
+    expect((await call(sampleRequests.chat)).status).toBe(503);
     expect(await state()).toEqual(untouched);
   });
 });
@@ -69,9 +69,9 @@ describe('a port that violates its contract fails closed', () => {
   ];
 
   it.each(garbage.map((answer) => [answer]))('a reserve of %o', async (answer) => {
-    const { call, upstream } = scene({ store: () => ({ reserve: untyped(answer) }) });
+    const { call, upstream } = gatewayInProcess({ store: () => ({ reserve: untyped(answer) }) });
 
-    expect((await call(ask.chat)).status).toBe(503);
+    expect((await call(sampleRequests.chat)).status).toBe(503);
     expect(upstream.calls).toEqual([]);
   });
 
@@ -113,9 +113,9 @@ describe('a port that violates its contract fails closed', () => {
   ];
 
   it.each(ports)('%s', async (_what, options, status) => {
-    const { call, upstream } = scene({ options });
+    const { call, upstream } = gatewayInProcess({ options });
 
-    expect((await call(ask.chat)).status).toBe(status);
+    expect((await call(sampleRequests.chat)).status).toBe(status);
     expect(upstream.calls).toEqual([]);
   });
 
@@ -129,7 +129,7 @@ describe('a port that violates its contract fails closed', () => {
   }
 
   it('a list of models that is not a list', async () => {
-    const { call } = scene({ options: { catalog: catalog({}) } });
+    const { call } = gatewayInProcess({ options: { catalog: catalog({}) } });
 
     expect((await call({ method: 'GET', path: '/v1/models' })).status).toBe(503);
   });
@@ -141,17 +141,17 @@ describe('a quota store that fails at settle', () => {
   }) => {
     const ids: string[] = [];
     let isDown = true;
-    const { call, clock, nextRecord, state, events } = scene({
+    const { call, clock, nextRecord, state, events } = gatewayInProcess({
       store: (quota) => ({
         settle: (input) => {
           ids.push(input.id);
           return isDown ? fail() : quota.settle(input);
         },
       }),
-      plays: [whole('chat')],
+      handlers: [completeReply('chat')],
     });
 
-    expect((await call(ask.chat)).status).toBe(200);
+    expect((await call(sampleRequests.chat)).status).toBe(200);
     await inTime(clock, nextRecord());
     expect(await state()).toMatchObject({ used: 0n });
     await pass(clock, 5_000);
@@ -168,11 +168,11 @@ describe('a quota store that fails at settle', () => {
   });
 
   it('for longer than a store remembers ended holds is reported to the host', async () => {
-    const { call, clock, nextRecord, events } = scene({
+    const { call, clock, nextRecord, events } = gatewayInProcess({
       store: () => ({ settle: () => Promise.reject(new StoreUnavailable('down')) }),
-      plays: [whole('chat')],
+      handlers: [completeReply('chat')],
     });
-    await call(ask.chat);
+    await call(sampleRequests.chat);
     const { requestId, reservationId } = await nextRecord();
 
     await pass(clock, 14 * 60_000);
@@ -197,11 +197,11 @@ describe('a quota store that fails at settle', () => {
   });
 
   it('does not make a refused caller wait longer than one timeout', async () => {
-    const { call, clock } = scene({
+    const { call, clock } = gatewayInProcess({
       store: () => ({ release: () => new Promise(() => {}) }),
-      plays: [(up) => up.answer(400, { error: { message: 'No.' } })],
+      handlers: [(up) => up.answer(400, { error: { message: 'No.' } })],
     });
-    const asked = call(ask.chat);
+    const asked = call(sampleRequests.chat);
     await turns();
 
     clock.advance(1_000);
@@ -212,19 +212,19 @@ describe('a quota store that fails at settle', () => {
 
 describe('leases of a store that is down for a while', () => {
   it('outlive it, and a settle after they ran out is still booked', async () => {
-    const { start, upstream, clock, nextRecord, state } = scene({
+    const { start, upstream, clock, nextRecord, state } = gatewayInProcess({
       store: () => ({
         extend: () => {
           throw new StoreUnavailable('down');
         },
       }),
     });
-    const calling = start(ask.chat);
+    const calling = start(sampleRequests.chat);
     const up = await upstream.next();
 
     await pass(clock, 60_000);
-    whole('chat')(up);
-    await calling.answer;
+    completeReply('chat')(up);
+    await calling.reply;
     await nextRecord();
 
     expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });

@@ -7,9 +7,9 @@ import type { ApiKey, QuotaSubject } from '../../src/ports/key-store.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { ExtendInput } from '../../src/ports/quota-store.ts';
 import { periodName } from '../../src/stages/reserve.ts';
+import { ampleNanos, gatewayInProcess } from '../support/gateway-in-process.ts';
+import { chat, completeReply, model, sampleRequests } from '../support/models.ts';
 import { pass } from './failing.ts';
-import { ampleNanos, scene } from './scene.ts';
-import { ask, chat, model, whole } from './scene-models.ts';
 
 const own: QuotaSubject = { id: 'caller', period: 'total', limitNanos: ampleNanos };
 const pool: QuotaSubject = { id: 'a-pool', period: 'total', limitNanos: 1_000n };
@@ -18,16 +18,16 @@ describe('a key with a subject of its own and its group’s', () => {
   const quota = [own, pool];
 
   it('is held and charged on both, in full', async () => {
-    const { start, upstream, state, nextRecord } = scene({ key: { quota } });
+    const { start, upstream, state, nextRecord } = gatewayInProcess({ key: { quota } });
 
-    const calling = start(ask.chat);
+    const calling = start(sampleRequests.chat);
     const up = await upstream.next();
     expect([await state(), await state('a-pool')]).toEqual([
       { held: 211n, used: 0n, inFlight: 1 },
       { held: 211n, used: 0n, inFlight: 1 },
     ]);
-    whole('chat')(up);
-    await calling.answer;
+    completeReply('chat')(up);
+    await calling.reply;
     await nextRecord();
 
     expect([await state(), await state('a-pool')]).toEqual([
@@ -37,9 +37,11 @@ describe('a key with a subject of its own and its group’s', () => {
   });
 
   it('is refused if either has too little, and holds on neither', async () => {
-    const { call, state } = scene({ key: { quota: [own, { ...pool, limitNanos: 100n }] } });
+    const { call, state } = gatewayInProcess({
+      key: { quota: [own, { ...pool, limitNanos: 100n }] },
+    });
 
-    const { status, text } = await call(ask.chat);
+    const { status, text } = await call(sampleRequests.chat);
 
     expect(status).toBe(403);
     expect(text).not.toContain('pool');
@@ -47,46 +49,49 @@ describe('a key with a subject of its own and its group’s', () => {
   });
 
   it('in debt may use free models, and no others', async () => {
-    const { call, quota } = scene({
+    const { call, quota } = gatewayInProcess({
       models: [model(), model({ id: 'free', price: { per: 'free' } })],
-      plays: [whole('chat')],
+      handlers: [completeReply('chat')],
     });
     const lines = [{ subject: 'caller', period: '', amount: ampleNanos * 2n }];
     const id = 'debt-00000000000';
     await quota.settle({ id, partition: 'default', lines, basis: 'policy' });
 
-    expect((await call(ask.chat)).status).toBe(403);
+    expect((await call(sampleRequests.chat)).status).toBe(403);
     expect((await call(chat({ model: 'free' }))).status).toBe(200);
   });
 
   it('applies a changed limit of its record immediately', async () => {
     const subject = { ...own, limitNanos: 100n };
-    const { call } = scene({ key: { quota: [subject] }, plays: [whole('chat')] });
-    expect((await call(ask.chat)).status).toBe(403);
+    const { call } = gatewayInProcess({
+      key: { quota: [subject] },
+      handlers: [completeReply('chat')],
+    });
+    expect((await call(sampleRequests.chat)).status).toBe(403);
 
     subject.limitNanos = ampleNanos;
-    expect((await call(ask.chat)).status).toBe(200);
+    expect((await call(sampleRequests.chat)).status).toBe(200);
 
     subject.limitNanos = 50n;
-    expect((await call(ask.chat)).status).toBe(403);
+    expect((await call(sampleRequests.chat)).status).toBe(403);
   });
 
   it('refuses only the calls that cost more than its budget has left', async () => {
     const texts: QuotaSubject = { id: 'texts', period: 'total', limitNanos: 300n };
-    const { call } = scene({
+    const { call } = gatewayInProcess({
       key: { quota: [texts] },
-      plays: [whole('chat')],
+      handlers: [completeReply('chat')],
     });
 
-    expect((await call(ask.image)).status).toBe(403);
-    expect((await call(ask.chat)).status).toBe(200);
+    expect((await call(sampleRequests.image)).status).toBe(403);
+    expect((await call(sampleRequests.chat)).status).toBe(200);
   });
 
   it('is sorted by subject for the store, whatever the order of the key', async () => {
     const seen: (readonly string[])[] = [];
-    const { call } = scene({
+    const { call } = gatewayInProcess({
       key: { quota: [{ ...own, id: 'z' }, pool, own] },
-      plays: [whole('chat')],
+      handlers: [completeReply('chat')],
       store: (quotaStore) => ({
         reserve: (input) => {
           seen.push(input.lines.map(({ subject }) => subject));
@@ -95,7 +100,7 @@ describe('a key with a subject of its own and its group’s', () => {
       }),
     });
 
-    await call(ask.chat);
+    await call(sampleRequests.chat);
 
     expect(seen).toEqual([['a-pool', 'caller', 'z']]);
   });
@@ -116,32 +121,32 @@ describe('concurrent calls of a key', () => {
   ];
 
   it.each(keys)('are limited: a key %s', async (_which, key) => {
-    const { start, call, upstream, nextRecord, state } = scene({ key });
+    const { start, call, upstream, nextRecord, state } = gatewayInProcess({ key });
 
-    const running = [start(ask.chat), start(ask.chat)];
+    const running = [start(sampleRequests.chat), start(sampleRequests.chat)];
     const first = await upstream.next();
     await upstream.next();
-    const refused = await call(ask.chat);
-    whole('chat')(first);
-    await Promise.race(running.map(({ answer }) => answer));
+    const refused = await call(sampleRequests.chat);
+    completeReply('chat')(first);
+    await Promise.race(running.map(({ reply }) => reply));
     await nextRecord();
-    const again = start(ask.chat);
+    const again = start(sampleRequests.chat);
     await upstream.next();
 
     expect(refused.status).toBe(429);
     expect(refused.headers['retry-after']).toBe('1');
     expect(upstream.calls).toHaveLength(3);
     expect(await state()).toMatchObject({ inFlight: 2 });
-    again.leave();
+    again.disconnect();
   });
 
   it('are counted without money if the key has no subject with its id', async () => {
-    const { call, nextRecord, state } = scene({
+    const { call, nextRecord, state } = gatewayInProcess({
       key: { maxConcurrentCalls: 1, quota: [pool] },
-      plays: [whole('chat')],
+      handlers: [completeReply('chat')],
     });
 
-    await call(ask.chat);
+    await call(sampleRequests.chat);
     await nextRecord();
 
     expect(await state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
@@ -164,45 +169,45 @@ describe('a period', () => {
     ['month', '2026-01', '2026-02'],
     ['day', '2026-01-31', '2026-02-01'],
   ] as const)('that turns is charged where the call began: %s', async (period, before, after) => {
-    const { start, upstream, clock, nextRecord, state } = scene({
+    const { start, upstream, clock, nextRecord, state } = gatewayInProcess({
       startMs,
       key: { quota: [{ ...own, period }] },
     });
 
-    const calling = start(ask.chat);
+    const calling = start(sampleRequests.chat);
     const up = await upstream.next();
     clock.advance(1_000);
-    whole('chat')(up);
-    await calling.answer;
+    completeReply('chat')(up);
+    await calling.reply;
     await nextRecord();
-    const next = start(ask.chat);
+    const next = start(sampleRequests.chat);
     await upstream.next();
 
     expect(await state('caller', before)).toEqual({ held: 0n, used: 20n, inFlight: 0 });
     expect(await state('caller', after)).toMatchObject({ held: 211n, used: 0n });
-    next.leave();
+    next.disconnect();
   });
 
   it('gives a new allowance when it changes', async () => {
     const daily: QuotaSubject = { ...own, period: 'day', limitNanos: 211n };
-    const { call, clock, nextRecord } = scene({
+    const { call, clock, nextRecord } = gatewayInProcess({
       startMs,
       key: { quota: [daily] },
-      plays: [whole('chat'), whole('chat')],
+      handlers: [completeReply('chat'), completeReply('chat')],
     });
 
-    expect((await call(ask.chat)).status).toBe(200);
+    expect((await call(sampleRequests.chat)).status).toBe(200);
     await nextRecord();
-    expect((await call(ask.chat)).status).toBe(403);
+    expect((await call(sampleRequests.chat)).status).toBe(403);
     clock.advance(1_000);
-    expect((await call(ask.chat)).status).toBe(200);
+    expect((await call(sampleRequests.chat)).status).toBe(200);
   });
 });
 
 describe('leases', () => {
   it('are renewed after a third of their time, all in one batch', async () => {
     const batches: (readonly ExtendInput[])[] = [];
-    const { start, upstream, clock, state } = scene({
+    const { start, upstream, clock, state } = gatewayInProcess({
       options: { leaseMs: 30_000 },
       store: (quota) => ({
         extend: (inputs) => {
@@ -211,7 +216,9 @@ describe('leases', () => {
         },
       }),
     });
-    const calls = [ask.chat, ask.chat, ask.image].map((asked) => start(asked));
+    const calls = [sampleRequests.chat, sampleRequests.chat, sampleRequests.image].map((asked) =>
+      start(asked),
+    );
     for (const _call of calls) await upstream.next();
 
     await pass(clock, 9_000);
@@ -221,40 +228,40 @@ describe('leases', () => {
     expect(batches.map((inputs) => inputs.length)).toEqual(Array.from({ length: 10 }, () => 3));
     expect(new Set(batches.flat().map(({ ttlMs }) => ttlMs))).toEqual(new Set([30_000]));
     expect(await state()).toMatchObject({ held: 211n + 211n + 500n, inFlight: 3 });
-    for (const calling of calls) calling.leave();
+    for (const calling of calls) calling.disconnect();
   });
 
   it('of a key with its own partition are in that partition', async () => {
-    const { start, upstream, quota } = scene({ key: { quotaPartition: 'eu' } });
+    const { start, upstream, quota } = gatewayInProcess({ key: { quotaPartition: 'eu' } });
 
     const calling = start(chat());
     await upstream.next();
 
     expect(await quota.read('caller', '', 'eu')).toMatchObject({ held: 211n });
     expect(await quota.read('caller', '', defaultPartition)).toBeUndefined();
-    calling.leave();
+    calling.disconnect();
   });
 });
 
 it('a call whose key is disabled while it runs is charged to its end', async () => {
   let disabled = false;
-  const { start, call, upstream, nextRecord } = scene({
+  const { start, call, upstream, nextRecord } = gatewayInProcess({
     options: { keys: { find: () => ({ id: 'caller', group: 'staff', quota: [own], disabled }) } },
   });
 
-  const calling = start(ask.chat);
+  const calling = start(sampleRequests.chat);
   const up = await upstream.next();
   disabled = true;
-  whole('chat')(up);
+  completeReply('chat')(up);
 
-  expect((await calling.answer).status).toBe(200);
+  expect((await calling.reply).status).toBe(200);
   expect(await nextRecord()).toMatchObject({ chargeNanos: 20n });
-  expect((await call(ask.chat)).status).toBe(401);
+  expect((await call(sampleRequests.chat)).status).toBe(401);
 });
 
 it('a key expires exactly at its time', async () => {
   const expiresAtMs = Date.UTC(2026, 0, 1) + 1_000;
-  const { call, clock } = scene({ key: { expiresAtMs } });
+  const { call, clock } = gatewayInProcess({ key: { expiresAtMs } });
 
   clock.advance(999);
   expect((await call(chat({ model: 'x' }))).status).toBe(404);

@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { channel, chat, completeReply, model, sampleRequests } from '../support/models.ts';
 import { pass } from './failing.ts';
-import { scene } from './scene.ts';
-import { ask, channel, chat, model, whole } from './scene-models.ts';
 
 it('a call in flight ends with the options it began with: its price, its stores', async () => {
-  const { start, upstream, gateway, nextRecord, state, clock } = scene();
+  const { start, upstream, gateway, nextRecord, state, clock } = gatewayInProcess();
   const dear = model({
     price: {
       per: 'token',
@@ -16,20 +16,20 @@ it('a call in flight ends with the options it began with: its price, its stores'
   });
   const other = memoryQuotaStore({ clock });
 
-  const calling = start(ask.chat);
+  const calling = start(sampleRequests.chat);
   const up = await upstream.next();
   gateway.update({ catalog: staticCatalog([dear]), quota: other });
   await pass(clock, 60_000);
   expect(await state()).toMatchObject({ held: 211n, inFlight: 1 });
-  whole('chat')(up);
-  await calling.answer;
+  completeReply('chat')(up);
+  await calling.reply;
 
   expect(await nextRecord()).toMatchObject({ chargeNanos: 20n });
   expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
 });
 
 it('the next call sees the change', async () => {
-  const { call, gateway } = scene({ plays: [whole('chat')] });
+  const { call, gateway } = gatewayInProcess({ handlers: [completeReply('chat')] });
 
   expect((await call(chat({ model: 'new' }))).status).toBe(404);
   gateway.update({ catalog: staticCatalog([model({ id: 'new' })]) });
@@ -40,15 +40,15 @@ it('the next call sees the change', async () => {
 
 it('a channel that was changed in place is called at its new URL, not at the old one', async () => {
   const changed = { ...channel(), baseUrl: 'https://old.example/v1', credential: 'old-secret' };
-  const { call, gateway, upstream } = scene({
+  const { call, gateway, upstream } = gatewayInProcess({
     models: [model({ channels: [changed] })],
-    plays: [whole('chat'), whole('chat')],
+    handlers: [completeReply('chat'), completeReply('chat')],
   });
 
-  await call(ask.chat);
+  await call(sampleRequests.chat);
   Object.assign(changed, { baseUrl: 'https://new.example/v2', credential: 'new-secret' });
   gateway.update({ catalog: staticCatalog([model({ channels: [changed] })]) });
-  await call(ask.chat);
+  await call(sampleRequests.chat);
 
   const sent = upstream.calls.map(({ request }) => request);
   expect(sent.map(({ origin, path }) => origin + path)).toEqual([
@@ -62,20 +62,20 @@ it('a channel that was changed in place is called at its new URL, not at the old
 });
 
 it('options that are not given stay, and undefined restores the default', async () => {
-  const { call, gateway } = scene({ options: { maxBodyBytes: 10 } });
+  const { call, gateway } = gatewayInProcess({ options: { maxBodyBytes: 10 } });
 
   gateway.update({ allowQueryKey: true });
-  expect((await call(ask.chat)).status).toBe(413);
+  expect((await call(sampleRequests.chat)).status).toBe(413);
   gateway.update(JSON.parse('{}', () => ({ maxBodyBytes: undefined })));
 
   expect((await call(chat({ model: 'x' }))).status).toBe(404);
 });
 
 it('a bad option changes nothing, not even the good options given with it', async () => {
-  const { call, gateway } = scene({ plays: [whole('chat')] });
+  const { call, gateway } = gatewayInProcess({ handlers: [completeReply('chat')] });
   const change = { catalog: staticCatalog([]), maxBodyBytes: -1 };
 
   expect(() => gateway.update(change)).toThrow(/options\.maxBodyBytes must be a positive integer/);
 
-  expect((await call(ask.chat)).status).toBe(200);
+  expect((await call(sampleRequests.chat)).status).toBe(200);
 });

@@ -3,9 +3,17 @@
  * charged and what is still held.
  */
 import { describe, expect, it } from 'vitest';
-import type { DrivenCall } from './driven-upstream.ts';
-import { type Answer, scene } from './scene.ts';
-import { ask, channel, headersOf, heldNanos, type Kind, kinds, model } from './scene-models.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import { type CallerReply, gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  headersOf,
+  heldNanos,
+  type Kind,
+  kinds,
+  model,
+  sampleRequests,
+} from '../support/models.ts';
 
 /** A failure that ends a call without a reply. */
 interface Row {
@@ -179,15 +187,17 @@ function broken(reason: string, stage: 'connect' | 'sent', timedOut = false) {
 
 describe.each(rows)('$fault', (row) => {
   it.each(kinds)('%s', async (kind) => {
-    const { call, nextRecord, state, upstream } = scene({ plays: [(up) => row.play(up, kind)] });
+    const { call, nextRecord, state, upstream } = gatewayInProcess({
+      handlers: [(up) => row.play(up, kind)],
+    });
     const image = kind === 'image';
 
-    const answer = await call(ask[kind]);
+    const reply = await call(sampleRequests[kind]);
     const record = await nextRecord();
 
-    expect(summaryOf(answer, kind)).toEqual(expectedAnswer(row, kind));
+    expect(summaryOf(reply, kind)).toEqual(expectedAnswer(row, kind));
     expect(record).toMatchObject({
-      status: answer.status,
+      status: reply.status,
       outcome: row.ran ? 'unknown' : 'not_run',
       reason: row.reason,
       basis: 'policy',
@@ -211,15 +221,15 @@ it.each([
   ['a page in place of a reply', 'upstream_protocol_error', '<html>'],
 ])('%s costs nothing, and an image stays in doubt', async (_, reason, body) => {
   for (const kind of ['chat', 'native', 'image'] as const) {
-    const { call, nextRecord, state } = scene({
-      plays: [(up) => up.answer(200, body, headersOf(kind))],
+    const { call, nextRecord, state } = gatewayInProcess({
+      handlers: [(up) => up.answer(200, body, headersOf(kind))],
     });
 
-    const answer = await call(ask[kind]);
+    const reply = await call(sampleRequests[kind]);
     const record = await nextRecord();
 
     const image = kind === 'image';
-    expect(answer.status).toBe(502);
+    expect(reply.status).toBe(502);
     expect(record).toMatchObject({
       outcome: 'unknown',
       reason,
@@ -233,20 +243,22 @@ it.each([
 it('an empty 200 labelled as a stream costs nothing', async () => {
   const labelled = { 'content-type': 'text/event-stream' };
   for (const kind of ['chat', 'chatStream', 'native', 'nativeStream'] as const) {
-    const { call, nextRecord, state } = scene({ plays: [(up) => up.answer(200, '', labelled)] });
+    const { call, nextRecord, state } = gatewayInProcess({
+      handlers: [(up) => up.answer(200, '', labelled)],
+    });
 
-    const answer = await call(ask[kind]);
+    const reply = await call(sampleRequests[kind]);
     const record = await nextRecord();
 
-    expect([kind, answer.status]).toEqual([kind, 502]);
+    expect([kind, reply.status]).toEqual([kind, 502]);
     expect(record).toMatchObject({ outcome: 'unknown', chargeNanos: 0n, usage: undefined });
     expect(await state()).toMatchObject({ held: 0n, used: 0n });
   }
 });
 
 it('the hold of an image in doubt is kept for 15 minutes, then released', async () => {
-  const { call, nextRecord, state, clock } = scene({ plays: [refusal(500)] });
-  await call(ask.image);
+  const { call, nextRecord, state, clock } = gatewayInProcess({ handlers: [refusal(500)] });
+  await call(sampleRequests.image);
   await nextRecord();
 
   clock.advance(899_000);
@@ -255,7 +267,7 @@ it('the hold of an image in doubt is kept for 15 minutes, then released', async 
   expect(await state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
 });
 
-function summaryOf({ status, headers, text }: Answer, kind: Kind): object {
+function summaryOf({ status, headers, text }: CallerReply, kind: Kind): object {
   const { error } = JSON.parse(text);
   return {
     status,
@@ -284,12 +296,12 @@ function expectedAnswer(row: Row, kind: Kind): object {
 it('a 400 that echoes the headers of a channel tells the caller none of their values', async () => {
   const headers = { 'X-Tenant': 'pw-horse', 'X-Auth': 'Token battery-4', 'X-Mode': 'fast' };
   const message = 'pw-horse (battery-4) may not use temperature in fast mode';
-  const { call } = scene({
+  const { call } = gatewayInProcess({
     models: [model({ channels: [channel({ headers })] })],
-    plays: [(up) => up.answer(400, { error: { message } })],
+    handlers: [(up) => up.answer(400, { error: { message } })],
   });
 
-  const { text } = await call(ask.chat);
+  const { text } = await call(sampleRequests.chat);
 
   expect(JSON.parse(text).error.message).toBe(
     '[redacted] ([redacted]) may not use temperature in fast mode',
@@ -298,11 +310,11 @@ it('a 400 that echoes the headers of a channel tells the caller none of their va
 
 it('a 404 of a parameter passes the upstream’s own message on', async () => {
   const error = { message: 'No such file: file-1', type: 'invalid_request_error', param: 'file' };
-  const { call, nextRecord } = scene({ plays: [(up) => up.answer(404, { error })] });
+  const { call, nextRecord } = gatewayInProcess({ handlers: [(up) => up.answer(404, { error })] });
 
-  const answer = await call(ask.chat);
+  const reply = await call(sampleRequests.chat);
 
-  expect(answer.status).toBe(400);
-  expect(answer.text).toContain('No such file');
+  expect(reply.status).toBe(400);
+  expect(reply.text).toContain('No such file');
   expect(await nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n });
 });

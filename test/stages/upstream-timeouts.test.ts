@@ -11,38 +11,43 @@ import {
   watchProgress as streamOf,
   watchAttempt,
 } from '../../src/upstream/watch-attempt.ts';
-import type { DrivenCall } from './driven-upstream.ts';
-import { pass, turns } from './failing.ts';
-import { type Calling, type Scene, scene, untouched } from './scene.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
 import {
-  ask,
-  begun,
+  type CallInProgress,
+  gatewayInProcess,
+  type InProcessGateway,
+  untouched,
+} from '../support/gateway-in-process.ts';
+import {
   channel,
+  completeReply,
+  defaultModels,
   headersOf,
   type Kind,
   kinds,
   model,
   replies,
-  sceneModels,
-  whole,
-} from './scene-models.ts';
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
+import { pass, turns } from './failing.ts';
 
 const isStream = (kind: Kind): boolean => kind.endsWith('Stream');
 const streams = ['chatStream', 'nativeStream'] as const;
 
 /** A running call, and the upstream's side of it. */
-interface Underway extends Scene {
+interface Underway extends InProcessGateway {
   readonly up: DrivenCall;
-  readonly calling: Calling;
+  readonly calling: CallInProgress;
 }
 
 async function underway(
   kind: Kind,
   setup: { readonly models?: readonly Model[]; readonly options?: Partial<GatewayOptions> } = {},
 ): Promise<Underway> {
-  const set = scene(setup);
-  const calling = set.start(ask[kind]);
-  return { ...set, calling, up: await set.upstream.next() };
+  const harness = gatewayInProcess(setup);
+  const calling = harness.start(sampleRequests[kind]);
+  return { ...harness, calling, up: await harness.upstream.next() };
 }
 
 /** The same, after the upstream has sent this much. */
@@ -59,7 +64,7 @@ async function answering(
 }
 
 /** Advances the clock in one step and runs what is due. */
-async function later({ clock }: Scene, ms: number): Promise<void> {
+async function later({ clock }: InProcessGateway, ms: number): Promise<void> {
   clock.advance(ms);
   await turns();
 }
@@ -74,7 +79,7 @@ describe('the timeout for the head', () => {
     await later(set, 1_000);
 
     expect(reasonBefore).toBeUndefined();
-    expect((await set.calling.answer).status).toBe(504);
+    expect((await set.calling.reply).status).toBe(504);
     expect(await set.nextRecord()).toMatchObject({ outcome: 'unknown', reason: 'headers_timeout' });
     expect(set.up.abortReason).toBe('headers_timeout');
   });
@@ -88,42 +93,42 @@ describe('the timeout for the head', () => {
     set.up.write(replies.chat);
     set.up.end();
 
-    expect((await set.calling.answer).status).toBe(200);
+    expect((await set.calling.reply).status).toBe(200);
   });
 
   it('of a call that got no socket does not end it: another channel is tried', async () => {
     const brief = channel({ timeouts: { firstByteMs: 5_000 } });
     const other = channel({ id: 'openai-b', priority: 1 });
-    const set = scene({
+    const harness = gatewayInProcess({
       models: [model({ channels: [brief, other] })],
-      plays: [(up) => up.dial(), whole('chat')],
+      handlers: [(up) => up.dial(), completeReply('chat')],
     });
-    const calling = set.start(ask.chat);
-    await set.upstream.next();
+    const calling = harness.start(sampleRequests.chat);
+    await harness.upstream.next();
 
-    await later(set, 5_000);
+    await later(harness, 5_000);
 
-    expect((await calling.answer).status).toBe(200);
-    expect((await set.nextRecord()).attempts).toMatchObject([
+    expect((await calling.reply).status).toBe(200);
+    expect((await harness.nextRecord()).attempts).toMatchObject([
       { channelId: 'openai-a', reason: 'headers_timeout' },
       { channelId: 'openai-b', reason: undefined },
     ]);
-    expect(set.eventTypes()).toEqual(['channel_changed', 'upstream_failed', 'call_ended']);
+    expect(harness.eventTypes()).toEqual(['channel_changed', 'upstream_failed', 'call_ended']);
   });
 });
 
 describe('the timeout for the next chunk', () => {
   it.each(streams)('ends a stream with an error: %s', async (kind) => {
-    const set = await answering(kind, begun[kind]);
+    const set = await answering(kind, streamBeginnings[kind]);
     await later(set, 119_000);
-    set.up.write(begun[kind]);
+    set.up.write(streamBeginnings[kind]);
     await later(set, 119_000);
     const reasonBefore = set.up.abortReason;
 
     await later(set, 1_000);
 
     expect(reasonBefore).toBeUndefined();
-    const { text, isCut } = await set.calling.answer;
+    const { text, isCut } = await set.calling.reply;
     expect(text).toContain('did not answer in time');
     expect(isCut).toBe(false);
     expect(await set.nextRecord()).toMatchObject({ outcome: 'broken', reason: 'idle_timeout' });
@@ -138,7 +143,7 @@ describe('the timeout for the next chunk', () => {
 
     await later(set, 120_000);
 
-    expect((await set.calling.answer).status).toBe(504);
+    expect((await set.calling.reply).status).toBe(504);
     expect(await set.nextRecord()).toMatchObject({ reason: 'idle_timeout' });
   });
 
@@ -149,7 +154,7 @@ describe('the timeout for the next chunk', () => {
 
     await later(set, 120_000);
 
-    expect((await set.calling.answer).status).toBe(400);
+    expect((await set.calling.reply).status).toBe(400);
     expect(await set.state()).toEqual(untouched);
   });
 });
@@ -174,7 +179,7 @@ describe('the timeout for an event with content', () => {
     await pinged(set, ping);
 
     expect(reasonBefore).toBeUndefined();
-    const { status, text } = await set.calling.answer;
+    const { status, text } = await set.calling.reply;
     expect(text).toContain('did not answer in time');
     // The status line waits for `quietMs` at most.
     expect(status).toBe(200);
@@ -189,14 +194,14 @@ describe('the timeout for an event with content', () => {
 
     for (let minute = 0; minute < 5; minute += 1) await pinged(set, anthropic);
 
-    expect((await set.calling.answer).text).toContain('did not answer in time');
+    expect((await set.calling.reply).text).toContain('did not answer in time');
     expect(await set.nextRecord()).toMatchObject({ reason: 'silent_stream', chargeNanos: 0n });
   });
 
   it.each(streams)('restarts with every event: %s', async (kind) => {
-    const set = await answering(kind, begun[kind]);
+    const set = await answering(kind, streamBeginnings[kind]);
     for (let minute = 0; minute < 4; minute += 1) await pinged(set, pings.comment);
-    set.up.write(begun[kind]);
+    set.up.write(streamBeginnings[kind]);
     await turns();
 
     for (let minute = 0; minute < 4; minute += 1) await pinged(set, pings.comment);
@@ -204,7 +209,7 @@ describe('the timeout for an event with content', () => {
     for (let minute = 0; minute < 2; minute += 1) await pinged(set, pings.comment);
 
     expect(reasonBefore).toBeUndefined();
-    expect((await set.calling.answer).text).toContain('did not answer in time');
+    expect((await set.calling.reply).text).toContain('did not answer in time');
     expect(await set.nextRecord()).toMatchObject({ outcome: 'broken', reason: 'silent_stream' });
   });
 
@@ -215,7 +220,7 @@ describe('the timeout for an event with content', () => {
     set.up.write(replies.chat);
     set.up.end();
 
-    expect((await set.calling.answer).status).toBe(200);
+    expect((await set.calling.reply).status).toBe(200);
   });
 
   async function pinged(set: Underway, ping: string): Promise<void> {
@@ -226,7 +231,7 @@ describe('the timeout for an event with content', () => {
 
 it('a channel’s timeouts override the model’s, which override the gateway’s', async () => {
   const silent = async (timeouts: Model['timeouts'], ofChannel: Model['timeouts']) => {
-    const set = await answering('chatStream', begun.chatStream, {
+    const set = await answering('chatStream', streamBeginnings.chatStream, {
       options: { timeouts: { connectMs: 1_000, idleMs: 2_000, totalMs: 60_000 } },
       models: [
         model({
@@ -247,13 +252,13 @@ it('a channel’s timeouts override the model’s, which override the gateway’
 });
 
 it('a call that has ended has no timeouts any more', async () => {
-  const set = scene({ models: sceneModels(), plays: [whole('chat')] });
-  await set.call(ask.chat);
+  const harness = gatewayInProcess({ models: defaultModels(), handlers: [completeReply('chat')] });
+  await harness.call(sampleRequests.chat);
 
-  await later(set, 900_000);
+  await later(harness, 900_000);
 
-  expect(set.records).toHaveLength(1);
-  expect(set.upstream.calls[0]?.abortReason).toBeUndefined();
+  expect(harness.records).toHaveLength(1);
+  expect(harness.upstream.calls[0]?.abortReason).toBeUndefined();
 });
 
 it('a caller that is always slow does not excuse an upstream that sends nothing', () => {

@@ -14,8 +14,8 @@ import { keyStoreContract } from '../../src/testing/contracts/key-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { failures, inTime, untyped } from '../stages/failing.ts';
-import { scene } from '../stages/scene.ts';
-import { ask } from '../stages/scene-models.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { sampleRequests } from '../support/models.ts';
 
 describe.each(['directly', 'by promise'])('cachedKeyStore over a store that replies %s', (how) => {
   const contract = keyStoreContract(() => {
@@ -308,9 +308,9 @@ describe('while the store is down', () => {
   it('a caller gets 503, never 401', async () => {
     const { store, fails } = cached({ 'caller-secret': key('one') });
     fails(() => Promise.reject(new StoreUnavailable('down')));
-    const { call } = scene({ options: { keys: store } });
+    const { call } = gatewayInProcess({ options: { keys: store } });
 
-    expect((await call(ask.chat)).status).toBe(503);
+    expect((await call(sampleRequests.chat)).status).toBe(503);
   });
 });
 
@@ -319,7 +319,7 @@ describe('a gateway over a cached store', () => {
     const clock = fakeClock();
     const expiring = { ...key('one'), expiresAtMs: clock.now() + 10_000 };
     const { store, lookups } = cached({ 'caller-secret': expiring }, { clock });
-    const { call } = scene({ options: { keys: store, clock } });
+    const { call } = gatewayInProcess({ options: { keys: store, clock } });
     const models = { method: 'GET', path: '/v1/models' };
 
     const before = await call(models);

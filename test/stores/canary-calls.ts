@@ -15,10 +15,14 @@ import type { UsageRecord, UsageSink } from '../../src/ports/usage-sink.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import type { PublishedModel } from '../../src/stores/sql/published-catalog.ts';
 import { type Canaries, canaries as common, found, leakOf } from '../faults/canaries.ts';
-import { type DrivenUpstream, drivenUpstream, type Play } from '../stages/driven-upstream.ts';
-import { keyed } from '../stages/idempotency-scene.ts';
-import { type Asked, scene } from '../stages/scene.ts';
-import { chat, events, headersOf, image, sceneModels } from '../stages/scene-models.ts';
+import { keyed } from '../stages/idempotent-calls.ts';
+import {
+  type CallHandler,
+  type DrivenUpstream,
+  drivenUpstream,
+} from '../support/driven-upstream.ts';
+import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
+import { chat, defaultModels, events, headersOf, image } from '../support/models.ts';
 
 /** The caller's key; a test adds it to its store. */
 export const caller: IssuedKey = issueKey({
@@ -37,7 +41,7 @@ export const canaries: Canaries & Readonly<Record<'completion' | 'idempotencyKey
 };
 
 /** The models, in the form of a database, with names in place of secrets. */
-export const canaryModels: readonly PublishedModel[] = sceneModels()
+export const canaryModels: readonly PublishedModel[] = defaultModels()
   .filter(({ id }) => ['chat', 'image', 'native'].includes(id))
   .map((model) => ({
     ...model,
@@ -69,7 +73,7 @@ export interface CanaryStores extends Omit<GatewayOptions, 'catalog' | 'usage'> 
 export async function runCanaryCalls({ sinks = [], ...stores }: CanaryStores): Promise<void> {
   const records: UsageRecord[] = [];
   const driven = drivenUpstream(...steps.flatMap(({ play }) => play ?? []));
-  const { gateway, call } = scene({
+  const { gateway, call } = gatewayInProcess({
     options: {
       catalog: staticCatalog(modelsWithSecret()),
       ...stores,
@@ -109,9 +113,9 @@ export function canariesIn(places: Readonly<Record<string, unknown>>): readonly 
 }
 
 interface Step {
-  readonly asked: Asked;
+  readonly asked: CallerRequest;
   /** The upstream's part; undefined where the call does not reach it. */
-  readonly play?: Play;
+  readonly play?: CallHandler;
   readonly status: number;
 }
 
@@ -137,7 +141,7 @@ const messages = [
 const askedChat = chat({ messages });
 const askedStream = chat({ messages, stream: true });
 const askedImage = image({ prompt });
-const askedNative: Asked = {
+const askedNative: CallerRequest = {
   path: '/v1beta/models/native:generateContent',
   body: {
     contents: [
@@ -173,11 +177,11 @@ const steps: readonly Step[] = [
   { asked: askedImage, play: answers(500, leak), status: 502 },
 ];
 
-function answers(status: number, body: unknown): Play {
+function answers(status: number, body: unknown): CallHandler {
   return (up) => up.answer(status, body);
 }
 
-function streams(...data: readonly unknown[]): Play {
+function streams(...data: readonly unknown[]): CallHandler {
   return (up) => up.answer(200, events(...data), headersOf('chatStream'));
 }
 
@@ -195,7 +199,7 @@ function downAtFirst(upstream: DrivenUpstream): UpstreamClient {
   };
 }
 
-function withKey(asked: Asked): Asked {
+function withKey(asked: CallerRequest): CallerRequest {
   const authorization = `Bearer ${caller.secret}`;
   const headers = { ...asked.headers, authorization, 'x-vendor-api-key': caller.secret };
   return { ...asked, headers };

@@ -5,15 +5,15 @@ import { describe, expect, it, vi } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { inTime, turns } from '../stages/failing.ts';
-import { scene } from '../stages/scene.ts';
-import { ask } from '../stages/scene-models.ts';
-import { channelJson, fileScene, modelJson, modelsJson } from './file-catalog-scene.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { sampleRequests } from '../support/models.ts';
+import { catalogFile, channelJson, modelJson, modelsJson } from './catalog-file.ts';
 
 const oneModel: GatewayEvent = { type: 'catalog_loaded', source: 'models.json', models: 1 };
 
 describe('a changed file is served', () => {
   it('when it is overwritten', async () => {
-    const { write, open, news } = await fileScene();
+    const { write, open, news } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
@@ -25,7 +25,7 @@ describe('a changed file is served', () => {
   });
 
   it('when another file is renamed over it', async () => {
-    const { write, replace, open, news } = await fileScene();
+    const { write, replace, open, news } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
@@ -36,7 +36,7 @@ describe('a changed file is served', () => {
   });
 
   it('when the symbolic link to its folder is swapped, as Kubernetes does', async () => {
-    const { folder, open, news } = await fileScene();
+    const { folder, open, news } = await catalogFile();
     for (const name of ['first', 'second']) {
       await mkdir(join(folder, name));
       await writeFile(join(folder, name, 'models.json'), JSON.stringify(modelsJson(name)));
@@ -54,7 +54,7 @@ describe('a changed file is served', () => {
   });
 
   it('when its modification time is set back', async () => {
-    const { file, write, replace, open, news } = await fileScene();
+    const { file, write, replace, open, news } = await catalogFile();
     await write(modelsJson('one'));
     const catalog = await open();
 
@@ -67,7 +67,7 @@ describe('a changed file is served', () => {
 
   it('with the current secrets', async () => {
     vi.stubEnv('ROTATED_KEY_OF_TEST', 'sk-1');
-    const { file, write, open, news } = await fileScene();
+    const { file, write, open, news } = await catalogFile();
     const channels = [{ ...channelJson, credential: { env: 'ROTATED_KEY_OF_TEST' } }];
     await write({ models: [{ ...modelJson, channels }] });
     const catalog = await open();
@@ -84,7 +84,7 @@ describe('an invalid version changes nothing and is reported once', () => {
   const invalid = 'jsonFileCatalog: models.json: the text is not valid JSON at line 1, column';
 
   it('when the file is half written, until it is complete', async () => {
-    const { write, open, news, events } = await fileScene();
+    const { write, open, news, events } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
     const whole = JSON.stringify(modelsJson('new'));
@@ -104,7 +104,7 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when it breaks a rule, once per version', async () => {
-    const { write, replace, open, news, events } = await fileScene();
+    const { write, replace, open, news, events } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
@@ -125,7 +125,7 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when the file is missing, until it is put back unchanged', async () => {
-    const { file, write, open, news, events } = await fileScene();
+    const { file, write, open, news, events } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
@@ -144,7 +144,7 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when a folder takes its place', async () => {
-    const { file, write, open, news } = await fileScene();
+    const { file, write, open, news } = await catalogFile();
     await write(modelsJson('old'));
     await open();
 
@@ -157,7 +157,7 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when a link leads in a circle, until it leads to a file', async () => {
-    const { folder, file, write, replace, open, news } = await fileScene();
+    const { folder, file, write, replace, open, news } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
@@ -173,7 +173,7 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when its secret is missing, until it is added, without a change of the file', async () => {
-    const { write, open, news, events } = await fileScene();
+    const { write, open, news, events } = await catalogFile();
     await write(modelsJson('old'));
     let isSealed = true;
     const catalog = await open({
@@ -199,7 +199,7 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when its secret never resolves', async () => {
-    const { write, open, news, clock } = await fileScene();
+    const { write, open, news, clock } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open({ credentials: () => new Promise(() => {}) });
     const channels = [{ ...channelJson, credential: { name: 'a' } }];
@@ -213,7 +213,7 @@ describe('an invalid version changes nothing and is reported once', () => {
 
 describe('a catalog in use', () => {
   it('lets a call finish with the model it began with', async () => {
-    const { write, replace, open, news } = await fileScene();
+    const { write, replace, open, news } = await catalogFile();
     const served = (price: string, upstreamModel: string): object => ({
       models: [
         {
@@ -226,8 +226,8 @@ describe('a catalog in use', () => {
     });
     await write(served('0.001', 'first'));
     const catalog = await open();
-    const { start, upstream, nextRecord } = scene({ options: { catalog } });
-    const calling = start(ask.chat);
+    const { start, upstream, nextRecord } = gatewayInProcess({ options: { catalog } });
+    const calling = start(sampleRequests.chat);
     const up = await upstream.next();
 
     await replace(served('0.002', 'second'));
@@ -236,17 +236,17 @@ describe('a catalog in use', () => {
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
     });
-    await calling.answer;
+    await calling.reply;
 
     expect(await nextRecord()).toMatchObject({ chargeNanos: 20n });
-    const next = start(ask.chat);
+    const next = start(sampleRequests.chat);
     const { request } = await upstream.next();
     expect(Buffer.concat(request.body).toString()).toContain('"second"');
-    next.leave();
+    next.disconnect();
   });
 
   it('stops polling once it is closed, and still serves', async () => {
-    const { write, replace, open, clock, events } = await fileScene();
+    const { write, replace, open, clock, events } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
@@ -260,7 +260,7 @@ describe('a catalog in use', () => {
   });
 
   it('runs one poll at a time', async () => {
-    const { write, replace, open, news, clock } = await fileScene();
+    const { write, replace, open, news, clock } = await catalogFile();
     await write(modelsJson('old'));
     const requested = gate();
     const resolvable = gate();
@@ -296,7 +296,7 @@ describe('a catalog in use', () => {
     ],
     ['rejects later', () => Promise.reject(new Error('listener'))],
   ])('survives a listener that %s', async (_how, fail) => {
-    const { write, replace, open, news, report } = await fileScene();
+    const { write, replace, open, news, report } = await catalogFile();
     await write(modelsJson('old'));
     const failing = (event: GatewayEvent): unknown => {
       report(event);

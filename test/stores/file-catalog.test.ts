@@ -6,11 +6,11 @@ import type { Model } from '../../src/ports/catalog.ts';
 import { priceToJson } from '../../src/prices/codec.ts';
 import { catalogContract } from '../../src/testing/contracts/catalog.ts';
 import { untyped } from '../stages/failing.ts';
-import { channelJson, fileScene, modelJson, modelsJson } from './file-catalog-scene.ts';
+import { catalogFile, channelJson, modelJson, modelsJson } from './catalog-file.ts';
 
 describe('jsonFileCatalog', () => {
   const contract = catalogContract(async (models) => {
-    const { write, open } = await fileScene();
+    const { write, open } = await catalogFile();
     const priced = models.map((model) => ({ ...model, price: priceToJson(model.price) }));
     await write(`{"models":${JSON.stringify(priced, (_name, value) => plain(value))}}`);
     const catalog = await open();
@@ -20,7 +20,7 @@ describe('jsonFileCatalog', () => {
 
   it('reads amounts as numbers or text, and secrets by their references', async () => {
     vi.stubEnv('OPENAI_KEY_OF_TEST', 'sk-env');
-    const { write, open } = await fileScene();
+    const { write, open } = await catalogFile();
     const named = { ...channelJson, id: 'two', credential: { name: 'vault/two' } };
     const channels = [
       { ...channelJson, credential: { env: 'OPENAI_KEY_OF_TEST' }, maxPriceNanos: 7 },
@@ -60,7 +60,7 @@ describe('jsonFileCatalog', () => {
   });
 
   it('resolves a secret once, however many channels share it', async () => {
-    const { write, open } = await fileScene();
+    const { write, open } = await catalogFile();
     const channels = [{ ...channelJson, credential: { name: 'shared' } }];
     await write({ models: ['a', 'b', 'c'].map((id) => ({ ...modelJson, id, channels })) });
     const resolved: string[] = [];
@@ -76,7 +76,7 @@ describe('jsonFileCatalog', () => {
   });
 
   it('accepts a secret in the file only if the host allows it', async () => {
-    const { write, open } = await fileScene();
+    const { write, open } = await catalogFile();
     const channels = [{ ...channelJson, credential: 'sk-in-the-file' }];
     await write({ models: [{ ...modelJson, channels }] });
 
@@ -128,7 +128,7 @@ describe('a file is refused at start-up', () => {
   ];
 
   it.each(texts)('that %s', async (_problem, text, expected) => {
-    const { write, open } = await fileScene();
+    const { write, open } = await catalogFile();
     await write(text);
 
     expect(await refusal(open())).toMatch(/^jsonFileCatalog: models\.json: /);
@@ -188,7 +188,7 @@ describe('a file is refused at start-up', () => {
   ];
 
   it.each(models)('if %s: %j', async (problem, invalid, expected) => {
-    const { write, open } = await fileScene();
+    const { write, open } = await catalogFile();
     await write({ models: [modelJson, invalid] });
 
     const message = await refusal(open());
@@ -199,7 +199,7 @@ describe('a file is refused at start-up', () => {
   });
 
   it('if a secret is not found, without repeating what was written there', async () => {
-    const { write, open } = await fileScene();
+    const { write, open } = await catalogFile();
     const sources: readonly (readonly [object, object, string])[] = [
       [{ env: 'sk-pasted-here' }, {}, '.env names a variable that is not set. Set it before'],
       [{ name: 'sk-pasted-here' }, {}, '.name needs options.credentials. Give a function'],
@@ -227,7 +227,7 @@ describe('a file is refused at start-up', () => {
   });
 
   it('if it is missing, not a file, or too large, by its base name', async () => {
-    const { folder, write, open } = await fileScene();
+    const { folder, write, open } = await catalogFile();
     await write(Buffer.alloc(16 * 1024 * 1024 + 1, ' '));
 
     const missing = await refusal(open({ path: join(folder, 'missing.json') }));
@@ -244,7 +244,7 @@ describe('a file is refused at start-up', () => {
   });
 
   it('if it keeps changing', async () => {
-    const { file, write, open } = await fileScene();
+    const { file, write, open } = await catalogFile();
     await write(' '.repeat(8 * 1024 * 1024));
     let isOver = false;
     const writer = (): void => {
@@ -261,7 +261,7 @@ describe('a file is refused at start-up', () => {
   });
 
   it('if options are wrong', async () => {
-    const { write, open } = await fileScene();
+    const { write, open } = await catalogFile();
     await write(modelsJson('a'));
 
     expect(await refusal(open(untyped({ path: 5 })()))).toBe(

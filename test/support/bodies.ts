@@ -6,7 +6,7 @@ export const chatBody = {
   messages: [{ role: 'user', content: 'Hello!' }],
 } as const;
 
-/** An image of the smallest size that has a price on the stage. */
+/** An image of the smallest size that has a price in `mounted-models.ts`. */
 export const imageBody = {
   model: 'image-1',
   prompt: 'A grey cat.',

@@ -2,14 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
 import {
-  type Asked,
+  type AnyModelSetup,
+  anyModelGateway,
+  type CallerRequest,
   chat,
   native,
-  type TestSetup,
-  testGateway,
   wholeChat,
-} from '../support/call-gateway.ts';
-import { type Played, playedUpstream } from '../support/played-upstream.ts';
+} from '../support/any-model-gateway.ts';
+import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 
 const events = { 'content-type': 'text/event-stream' };
 
@@ -17,14 +17,14 @@ const data = (document: unknown): string => `data: ${JSON.stringify(document)}\n
 
 async function called(
   dialect: DialectName,
-  asked: Asked,
-  played: Played,
-  setup: Pick<TestSetup, 'model'> = {},
+  asked: CallerRequest,
+  played: ScriptedReply,
+  setup: Pick<AnyModelSetup, 'model'> = {},
 ) {
-  const upstream = playedUpstream({ headers: events, ...played });
-  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' }, ...setup });
-  const answer = await gateway.call(asked);
-  return { ...answer, record: gateway.records[0], aborted: upstream.aborted };
+  const upstream = scriptedUpstream({ headers: events, ...played });
+  const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' }, ...setup });
+  const reply = await gateway.call(asked);
+  return { ...reply, record: gateway.records[0], aborted: upstream.aborted };
 }
 
 const messageStart = {

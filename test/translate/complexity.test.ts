@@ -2,12 +2,18 @@
 import { describe, expect, it } from 'vitest';
 import { member, parseJson } from '../../src/json.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
-import { type Asked, chat, images, native, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  images,
+  native,
+} from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
-async function outcome(dialect: DialectName, asked: Asked) {
-  const upstream = playedUpstream({ status: 400, chunks: ['{}'] });
-  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+async function outcome(dialect: DialectName, asked: CallerRequest) {
+  const upstream = scriptedUpstream({ status: 400, chunks: ['{}'] });
+  const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
   const { status, text } = await gateway.call(asked);
   const error = member(parseJson(text), 'error');
   return {
@@ -73,7 +79,7 @@ describe('messages', () => {
 });
 
 describe('JSON inside strings', () => {
-  const body = (args: string, result = 'ok'): Asked =>
+  const body = (args: string, result = 'ok'): CallerRequest =>
     chat(
       `{"model":"m","messages":[${question},{"role":"assistant","tool_calls":[{"id":"c1",
       "type":"function","function":{"name":"f","arguments":${JSON.stringify(args)}}}]},
@@ -127,7 +133,7 @@ describe('objects that a server may merge into the body', () => {
       top_k: 1,
     });
   const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
-  const callsOf = (extra: object): readonly Asked[] => [
+  const callsOf = (extra: object): readonly CallerRequest[] => [
     chat(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...extra })),
     images(JSON.stringify({ model: 'm', prompt: 'a cat', ...extra })),
     native('json', JSON.stringify({ contents, ...extra })),
@@ -164,7 +170,7 @@ describe('objects that a server may merge into the body', () => {
 
   it('may be 4 levels deep in lists of a native call', async () => {
     const wrap: Wrap = (inner) => ({ extra_body: [inner] });
-    const call = (levels: number): Asked =>
+    const call = (levels: number): CallerRequest =>
       native('json', JSON.stringify({ contents, ...nested(wrap, levels) }));
 
     expect(await outcome('gemini', call(4))).toMatchObject({ wasSent: true });

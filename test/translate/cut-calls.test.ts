@@ -54,14 +54,14 @@ it.each([
   const end = dialect === 'openai' ? ['data: [DONE]\n\n'] : [];
   const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
 
-  const { answer } = await exchanged(
+  const { answer: reply } = await exchanged(
     dialect,
     asking('native', 'sse'),
     eventStream(...lines, ...end),
   );
 
-  expect(answer.text).toContain('"finishReason":"SAFETY"');
-  expect(answer.text).not.toMatch(/functionCall|_raw/);
+  expect(reply.text).toContain('"finishReason":"SAFETY"');
+  expect(reply.text).not.toMatch(/functionCall|_raw/);
 });
 
 describe.each(protocolsOf('anthropic'))('to %s, a call', (protocol) => {
@@ -72,10 +72,14 @@ describe.each(protocolsOf('anthropic'))('to %s, a call', (protocol) => {
   ])('%s ends in one error', async (_, events) => {
     const played = stream(start('msg_1'), ...events, ...stop);
 
-    const { answer, gateway } = await exchanged('anthropic', asking(protocol, 'sse'), played);
+    const { answer: reply, gateway } = await exchanged(
+      'anthropic',
+      asking(protocol, 'sse'),
+      played,
+    );
 
-    expect(answer.text).toContain('"error":{');
-    expect(answer.text).not.toMatch(/_raw|"finish_reason":"|"finishReason"|\[DONE\]/);
+    expect(reply.text).toContain('"error":{');
+    expect(reply.text).not.toMatch(/_raw|"finish_reason":"|"finishReason"|\[DONE\]/);
     expect(gateway.records[0]?.outcome).not.toBe('complete');
   });
 
@@ -87,13 +91,13 @@ describe.each(protocolsOf('anthropic'))('to %s, a call', (protocol) => {
       { type: 'content_block_stop', index: 0 },
     ];
 
-    const { answer, gateway } = await exchanged(
+    const { answer: reply, gateway } = await exchanged(
       'anthropic',
       asking(protocol, 'sse'),
       stream(start('msg_1'), ...whole, ...stop),
     );
 
-    expect(answer.text).not.toContain('"error"');
+    expect(reply.text).not.toContain('"error"');
     expect(gateway.records[0]?.outcome).toBe('complete');
   });
 });

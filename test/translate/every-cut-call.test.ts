@@ -1,7 +1,7 @@
 /** Arguments that were cut at any character are never passed on as a complete call. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
-import type { Played } from '../support/played-upstream.ts';
+import type { ScriptedReply } from '../support/scripted-upstream.ts';
 import type { Protocol } from './laws/caller-side.ts';
 import {
   asking,
@@ -52,12 +52,12 @@ function openaiCalls(args: string): readonly object[] {
   ];
 }
 
-function openaiReply(args: string, finish_reason: string | null): Played {
+function openaiReply(args: string, finish_reason: string | null): ScriptedReply {
   const message = { role: 'assistant', content: null, tool_calls: openaiCalls(args) };
   return document(JSON.stringify({ choices: [{ index: 0, message, finish_reason }], usage }));
 }
 
-function openaiStream(args: string, finish_reason: string | null): Played {
+function openaiStream(args: string, finish_reason: string | null): ScriptedReply {
   const choice = (delta: object, reason: string | null = null): object => ({
     choices: [{ index: 0, delta, finish_reason: reason }],
   });
@@ -66,7 +66,7 @@ function openaiStream(args: string, finish_reason: string | null): Played {
   return eventStream(...framed(...pieces, ...end, { choices: [], usage }), 'data: [DONE]\n\n');
 }
 
-function anthropicStream(args: string, stop_reason: string | null): Played {
+function anthropicStream(args: string, stop_reason: string | null): ScriptedReply {
   return eventStream(
     ...framed(
       { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 9 } } },
@@ -100,7 +100,7 @@ interface Row {
   readonly layout: Layout;
   readonly finish: string | null;
   readonly meaning: Meaning;
-  readonly played: (args: string) => Played;
+  readonly played: (args: string) => ScriptedReply;
 }
 
 const rows: readonly Row[] = [
@@ -114,7 +114,7 @@ const rows: readonly Row[] = [
 function rowsOf(
   dialect: 'openai' | 'anthropic',
   form: 'json' | 'stream',
-  played: (args: string, finish: string | null) => Played,
+  played: (args: string, finish: string | null) => ScriptedReply,
 ): readonly Row[] {
   return protocolsOf(dialect).flatMap((protocol) =>
     (form === 'json' ? (['json'] as const) : streamLayouts[protocol]).flatMap((layout) =>
@@ -131,18 +131,18 @@ const said = {
   chat: { limit: '"finish_reason":"length"', filter: '"finish_reason":"content_filter"' },
 } as const;
 
-function expectCut({ protocol, meaning }: Row, { answer, gateway }: Outcome): void {
-  expect(answer.text).not.toMatch(/_raw|"finish_reason":"(tool_calls|stop)"|"STOP"|"OTHER"/);
-  if (protocol === 'native') expect(answer.text).not.toContain('paint');
+function expectCut({ protocol, meaning }: Row, { answer: reply, gateway }: Outcome): void {
+  expect(reply.text).not.toMatch(/_raw|"finish_reason":"(tool_calls|stop)"|"STOP"|"OTHER"/);
+  if (protocol === 'native') expect(reply.text).not.toContain('paint');
   if (meaning === 'error') {
-    expect(answer.text).toContain('"error":{');
-    expect(answer.text).not.toMatch(/"finish_reason":"|"finishReason"|\[DONE\]/);
+    expect(reply.text).toContain('"error":{');
+    expect(reply.text).not.toMatch(/"finish_reason":"|"finishReason"|\[DONE\]/);
     expect(gateway.records[0]?.outcome).not.toBe('complete');
     return;
   }
-  expect(answer.status).toBe(200);
-  expect(answer.text).toContain(said[protocol][meaning]);
-  expect(answer.text).not.toContain('"error"');
+  expect(reply.status).toBe(200);
+  expect(reply.text).toContain(said[protocol][meaning]);
+  expect(reply.text).not.toContain('"error"');
 }
 
 describe.each(rows)('$protocol over $dialect, $layout, finish $finish', (row) => {
@@ -169,10 +169,10 @@ describe.each(endedRows)('$protocol over $dialect, $layout', (row) => {
   ])('a call is complete with the arguments %j', async (args) => {
     const { dialect, protocol, layout } = row;
     const played = row.played(args);
-    const { answer, gateway } = await exchanged(dialect, asking(protocol, layout), played);
+    const { answer: reply, gateway } = await exchanged(dialect, asking(protocol, layout), played);
 
-    expect(answer.text).toContain('paint');
-    expect(answer.text).not.toContain('"error"');
+    expect(reply.text).toContain('paint');
+    expect(reply.text).not.toContain('"error"');
     expect(gateway.records[0]?.outcome).toBe('complete');
   });
 });

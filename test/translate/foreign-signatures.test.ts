@@ -1,17 +1,17 @@
 /** A conversation may change its provider: none gets another one’s signature. */
 import { expect, it } from 'vitest';
 import { seal } from '../../src/canonical/provider-data.ts';
-import { native, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, native } from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 const envelope = seal({ provider: 'anthropic', kind: 'signature', data: 'sig+/=="' });
 const own = 'CiQB4/H/XqgOwn==';
 
 /** The body that a relay sends to Gemini for a history with these signatures. */
 async function relayed(body: string): Promise<string> {
-  const upstream = playedUpstream({ chunks: ['{"candidates":[]}'] });
+  const upstream = scriptedUpstream({ chunks: ['{"candidates":[]}'] });
 
-  await testGateway({ upstream }).call(native('json', body));
+  await anyModelGateway({ upstream }).call(native('json', body));
 
   return Buffer.concat(upstream.requests[0]?.body ?? []).toString();
 }

@@ -1,8 +1,8 @@
 /** Translated streams of upstreams with broken SSE framing. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
-import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, type CallerRequest, chat, native } from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 const events = { 'content-type': 'text/event-stream' };
 const document = { 'content-type': 'application/json' };
@@ -16,14 +16,14 @@ const openaiLast = openaiPiece('', '"stop"');
 
 async function called(
   dialect: DialectName,
-  asked: Asked,
+  asked: CallerRequest,
   chunks: readonly string[],
   headers: Readonly<Record<string, string>> = events,
 ) {
-  const upstream = playedUpstream({ headers, chunks });
-  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
-  const answer = await gateway.call(asked);
-  return { ...answer, record: gateway.records[0] };
+  const upstream = scriptedUpstream({ headers, chunks });
+  const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+  const reply = await gateway.call(asked);
+  return { ...reply, record: gateway.records[0] };
 }
 
 /** The visible text of a chat stream. */
@@ -52,12 +52,12 @@ describe('a Gemini upstream for a chat stream', () => {
     ['no blank line at the end', [`data: ${geminiPiece('a')}\n\n`, `data: ${geminiLast('b')}`]],
     ['pings of Google’s kind', [`data: {}\n\ndata: ${geminiLast('ab')}\n\n`]],
   ])('is read with %s', async (_, chunks) => {
-    const { status, text, cut } = await called('gemini', chat(), chunks);
+    const { status, text, isCut } = await called('gemini', chat(), chunks);
 
     expect(status).toBe(200);
     expect(chatText(text)).toBe('ab');
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-    expect(cut).toBe(false);
+    expect(isCut).toBe(false);
   });
 
   it('that sends an array in place of events is read', async () => {
@@ -101,7 +101,7 @@ describe('a Gemini upstream for a chat stream', () => {
     ['text that is nothing', ['\nInternal Server Error\n\n']],
     ['nothing at all', []],
   ])('%s ends the stream as an error', async (_, tail) => {
-    const { status, text, cut, record } = await called('gemini', chat(), [
+    const { status, text, isCut, record } = await called('gemini', chat(), [
       `data: ${geminiPiece('a')}\n\n`,
       ...tail,
     ]);
@@ -111,7 +111,7 @@ describe('a Gemini upstream for a chat stream', () => {
     expect(text.endsWith('}}\n\n')).toBe(true);
     expect(text).toContain('data: {"error":');
     expect(text).not.toContain('[DONE]');
-    expect(cut).toBe(false);
+    expect(isCut).toBe(false);
     expect(record?.outcome).toBe('broken');
   });
 
@@ -173,8 +173,8 @@ describe('an OpenAI upstream for a native stream', () => {
 
   it('a prompt blocked by Azure’s filter is a blocked prompt for native callers', async () => {
     const error = { error: { message: 'Filtered.', code: 'content_filter', status: 400 } };
-    const upstream = playedUpstream({ status: 400, chunks: [JSON.stringify(error)] });
-    const gateway = testGateway({ upstream, channel: { dialect: 'openai' } });
+    const upstream = scriptedUpstream({ status: 400, chunks: [JSON.stringify(error)] });
+    const gateway = anyModelGateway({ upstream, channel: { dialect: 'openai' } });
 
     const { status, text } = await gateway.call(native('json'));
 

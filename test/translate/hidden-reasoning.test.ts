@@ -1,6 +1,6 @@
 /** Native replies show reasoning only if it was requested, but never lose a signature. */
 import { describe, expect, it } from 'vitest';
-import { native } from '../support/call-gateway.ts';
+import { native } from '../support/any-model-gateway.ts';
 import { document, eventStream, exchanged } from './laws/exchange.ts';
 import { list, record } from './laws/tree.ts';
 
@@ -35,9 +35,9 @@ describe('reasoning in a native reply', () => {
     [including(false), [{ text: 'Fine.' }]],
     [including(true), [{ text: 'Hm.', thought: true }, { text: 'Fine.' }]],
   ])('is present only if it was requested: %j', async (members, parts) => {
-    const { answer } = await exchanged('openai', asked(members), reasoned);
+    const { answer: reply } = await exchanged('openai', asked(members), reasoned);
 
-    expect(contentIn(answer.text)).toEqual({ role: 'model', parts });
+    expect(contentIn(reply.text)).toEqual({ role: 'model', parts });
   });
 
   it('is also left out of a stream', async () => {
@@ -50,19 +50,19 @@ describe('reasoning in a native reply', () => {
       'data: [DONE]\n\n',
     ];
 
-    const { answer } = await exchanged('openai', asked({}, 'sse'), eventStream(...chunks));
+    const { answer: reply } = await exchanged('openai', asked({}, 'sse'), eventStream(...chunks));
 
-    expect(answer.text).toContain('Fine.');
-    expect(answer.text).not.toMatch(/Hm\.|"thought"/);
+    expect(reply.text).toContain('Fine.');
+    expect(reply.text).not.toMatch(/Hm\.|"thought"/);
   });
 
   it('is returned to its provider unchanged, although it was hidden', async () => {
-    const { answer } = await exchanged('anthropic', asked(), signed);
-    expect(answer.text).not.toMatch(/Hm\.|"thought":true/);
+    const { answer: reply } = await exchanged('anthropic', asked(), signed);
+    expect(reply.text).not.toMatch(/Hm\.|"thought":true/);
 
     const response = { functionResponse: { id: 'toolu_1', name: 'look', response: { a: 1 } } };
     const next = {
-      contents: [question, contentIn(answer.text), { role: 'user', parts: [response] }],
+      contents: [question, contentIn(reply.text), { role: 'user', parts: [response] }],
       tools: [{ functionDeclarations: [{ name: 'look' }] }],
     };
     const { sent } = await exchanged('anthropic', asked(next), signed);

@@ -3,8 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { type DialectTable, dialects } from '../../src/dialects/table.ts';
 import type { JsonValue } from '../../src/json.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
-import { type Asked, chat, native, testGateway, wholeChat } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  native,
+  wholeChat,
+} from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { begun as begunAnthropic } from './anthropic-scene.ts';
 import { begin as geminiExchange } from './gemini-client-scene.ts';
 import { callsOf, chunk, eventsOfStream, finishesOf } from './openai-client-support.ts';
@@ -44,7 +50,7 @@ function refusingDepth(document: JsonValue): JsonValue {
 
 async function called(
   dialect: DialectName,
-  asked: Asked,
+  asked: CallerRequest,
   chunks: readonly string[],
   table: DialectTable = dialects,
 ) {
@@ -52,10 +58,10 @@ async function called(
   const headers: Readonly<Record<string, string>> = isWhole
     ? {}
     : { 'content-type': 'text/event-stream' };
-  const upstream = playedUpstream({ headers, chunks });
-  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' }, table });
-  const answer = await gateway.call(asked);
-  return { ...answer, records: gateway.records, aborted: upstream.aborted };
+  const upstream = scriptedUpstream({ headers, chunks });
+  const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' }, table });
+  const reply = await gateway.call(asked);
+  return { ...reply, records: gateway.records, aborted: upstream.aborted };
 }
 
 describe('an OpenAI upstream', () => {

@@ -2,14 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
-import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import { anyModelGateway, type CallerRequest, chat, native } from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 const a = { type: 'string' } as const;
 const circle = { properties: { kind: a, r: a }, required: ['kind', 'r'] } as const;
 const square = { properties: { kind: a, side: a }, required: ['kind', 'side'] } as const;
 
-const asks: readonly (readonly [DialectName, (schema: JsonObject) => Asked])[] = [
+const asks: readonly (readonly [DialectName, (schema: JsonObject) => CallerRequest])[] = [
   ['anthropic', (schema) => chat(chatBody(schema))],
   ['anthropic', (schema) => native('json', nativeBody(schema))],
   ['openai', (schema) => native('json', nativeBody(schema))],
@@ -38,15 +38,15 @@ const answers = {
   gemini: '{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}',
 } as const;
 
-async function dropped(dialect: DialectName, asked: Asked, strict = false) {
+async function dropped(dialect: DialectName, asked: CallerRequest, strict = false) {
   const headers = { 'content-type': 'application/json' };
-  const upstream = playedUpstream({ headers, chunks: [answers[dialect]] });
+  const upstream = scriptedUpstream({ headers, chunks: [answers[dialect]] });
   const channel = { dialect, upstreamModel: 'm' } as const;
-  const gateway = testGateway({ upstream, channel, model: { strict } });
+  const gateway = anyModelGateway({ upstream, channel, model: { strict } });
   const whole = { ...asked, body: String(asked.body).replace('"stream":true', '"stream":false') };
-  const answer = await gateway.call(whole);
-  const names = (answer.headers['x-tollgate-dropped'] ?? '').split(',');
-  return { status: answer.status, isListed: names.includes('tools.schema') };
+  const reply = await gateway.call(whole);
+  const names = (reply.headers['x-tollgate-dropped'] ?? '').split(',');
+  return { status: reply.status, isListed: names.includes('tools.schema') };
 }
 
 const looser: readonly (readonly [string, JsonObject])[] = [
@@ -101,10 +101,10 @@ describe('toward an older Gemini', () => {
     { type: 'object', properties: {} },
   ])('an object without properties is sent without parameters: %j', async (schema) => {
     const headers = { 'content-type': 'application/json' };
-    const upstream = playedUpstream({ headers, chunks: [answers.gemini] });
+    const upstream = scriptedUpstream({ headers, chunks: [answers.gemini] });
     const channel = { dialect: 'gemini', upstreamModel: 'gemini-1.5-pro' } as const;
 
-    await testGateway({ upstream, channel }).call(chat(chatBody(schema)));
+    await anyModelGateway({ upstream, channel }).call(chat(chatBody(schema)));
 
     const up = Buffer.concat([...(upstream.requests[0]?.body ?? [])]).toString();
     expect(up).toContain('"functionDeclarations":[{"name":"f"}]');

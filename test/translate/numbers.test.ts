@@ -3,9 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, items, type JsonValue, parseJson } from '../../src/json.ts';
 import type { Channel, DialectName } from '../../src/ports/catalog.ts';
-import { type Asked, chat, native, testGateway, wholeChat } from '../support/call-gateway.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  native,
+  wholeChat,
+} from '../support/any-model-gateway.ts';
 import { hostileNumbers, numbersIn, objectWithNumbers, sameNumbers } from '../support/numbers.ts';
-import { type Played, playedUpstream } from '../support/played-upstream.ts';
+import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 
 /** The JSON text of the value under this name, in a document or in a string of it. */
 function textUnder(name: string, text: string): string | undefined {
@@ -36,7 +42,7 @@ function valueAt(text: string, start: number): string {
 interface Place {
   readonly name: string;
   readonly dialect: DialectName;
-  readonly asked: (json: string) => Asked;
+  readonly asked: (json: string) => CallerRequest;
   /** The name under which the value is sent upstream; in the request it is `marked`. */
   readonly channel?: Partial<Channel>;
 }
@@ -125,9 +131,13 @@ const requests: readonly Place[] = [
 ];
 
 /** The body sent upstream, as text. */
-async function sent(dialect: DialectName, asked: Asked, upstreamModel = 'm'): Promise<string> {
-  const upstream = playedUpstream({ status: 400, headers: document, chunks: ['{}'] });
-  await testGateway({ upstream, channel: { dialect, upstreamModel } }).call(asked);
+async function sent(
+  dialect: DialectName,
+  asked: CallerRequest,
+  upstreamModel = 'm',
+): Promise<string> {
+  const upstream = scriptedUpstream({ status: 400, headers: document, chunks: ['{}'] });
+  await anyModelGateway({ upstream, channel: { dialect, upstreamModel } }).call(asked);
   return Buffer.concat([...(upstream.requests[0]?.body ?? [])]).toString();
 }
 
@@ -171,11 +181,11 @@ describe('a request keeps the numbers of', () => {
 
 const document = { 'content-type': 'application/json' };
 const events = { 'content-type': 'text/event-stream' };
-const framed = (...all: readonly string[]): Played => ({
+const framed = (...all: readonly string[]): ScriptedReply => ({
   headers: events,
   chunks: all.map((data) => `data: ${data.replaceAll('\n', ' ')}\n\n`),
 });
-const whole = (text: string): Played => ({ headers: document, chunks: [text] });
+const whole = (text: string): ScriptedReply => ({ headers: document, chunks: [text] });
 
 const geminiReply = (json: string): string =>
   `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"f",
@@ -196,7 +206,7 @@ const message = (content: string): string =>
   "stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`;
 const toolUse = (input: string): string =>
   `{"type":"tool_use","id":"toolu_1","name":"f","input":${input}}`;
-const anthropicStream = (input: string, delta?: string): Played =>
+const anthropicStream = (input: string, delta?: string): ScriptedReply =>
   framed(
     `{"type":"message_start","message":${message('').replace('"tool_use"', 'null')}}`,
     `{"type":"content_block_start","index":0,"content_block":${toolUse(input)}}`,
@@ -212,7 +222,12 @@ const anthropicStream = (input: string, delta?: string): Played =>
   );
 
 /** The upstream's reply, whole and streamed. */
-const replies: readonly (readonly [DialectName, string, (json: string) => Played, boolean])[] = [
+const replies: readonly (readonly [
+  DialectName,
+  string,
+  (json: string) => ScriptedReply,
+  boolean,
+])[] = [
   ['gemini', 'whole', (json) => whole(geminiReply(json)), false],
   ['gemini', 'streamed', (json) => framed(geminiReply(json)), true],
   ['openai', 'text', (json) => whole(openaiReply(JSON.stringify(marked(json)))), false],
@@ -244,8 +259,8 @@ describe('a reply keeps the numbers of arguments', () => {
   it.each(answered)('%s', async (_, protocol, [dialect, , play, isStream]) => {
     const asked = protocol === 'chat' ? chat(isStream ? undefined : wholeChat) : undefined;
     const law = fc.asyncProperty(objectWithNumbers, async (json) => {
-      const gateway = testGateway({
-        upstream: playedUpstream(play(json)),
+      const gateway = anyModelGateway({
+        upstream: scriptedUpstream(play(json)),
         channel: { dialect, upstreamModel: 'm' },
       });
 
@@ -272,7 +287,7 @@ describe('a reply keeps the numbers of arguments', () => {
   it.each(hostileNumbers)('that Vertex streams in pieces: %s', async (number) => {
     const call = (inside: string, end = ''): string =>
       `{"candidates":[{"content":{"parts":[{"functionCall":{${inside}}}]}${end},"index":0}]}`;
-    const upstream = playedUpstream(
+    const upstream = scriptedUpstream(
       framed(
         call('"name":"f","willContinue":true'),
         call(
@@ -282,7 +297,9 @@ describe('a reply keeps the numbers of arguments', () => {
       ),
     );
 
-    const { text } = await testGateway({ upstream, channel: { dialect: 'gemini' } }).call(chat());
+    const { text } = await anyModelGateway({ upstream, channel: { dialect: 'gemini' } }).call(
+      chat(),
+    );
 
     expect(text).toContain(JSON.stringify(`{"id":${number}}`));
   });
@@ -291,8 +308,8 @@ describe('a reply keeps the numbers of arguments', () => {
     const reply = `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"a"},
       "logprobs":{"content":[{"token":"a","logprob":${number},"top_logprobs":[]}]},
       "finish_reason":"stop"}]}`;
-    const upstream = playedUpstream(whole(reply));
-    const gateway = testGateway({ upstream, channel: { dialect: 'openai' } });
+    const upstream = scriptedUpstream(whole(reply));
+    const gateway = anyModelGateway({ upstream, channel: { dialect: 'openai' } });
 
     const { text } = await gateway.call(native('json'));
 

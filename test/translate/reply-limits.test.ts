@@ -8,8 +8,14 @@ import {
   parseBoundedExactly,
 } from '../../src/bounded-json.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
-import { type Asked, chat, native, testGateway, wholeChat } from '../support/call-gateway.ts';
-import { playedUpstream } from '../support/played-upstream.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  native,
+  wholeChat,
+} from '../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 /** An array of this many elements counts one value for each, and one for the array. */
 const list = (unit: string, count: number): string => `[${`${unit},`.repeat(count - 1)}${unit}]`;
@@ -79,7 +85,12 @@ const replies: Readonly<Record<DialectName, readonly string[]>> = {
   ],
 };
 
-const callers: readonly (readonly [string, DialectName, 'whole' | 'events' | 'array', Asked])[] = [
+const callers: readonly (readonly [
+  string,
+  DialectName,
+  'whole' | 'events' | 'array',
+  CallerRequest,
+])[] = [
   ['a whole chat', 'gemini', 'whole', chat(wholeChat)],
   ['a whole chat', 'anthropic', 'whole', chat(wholeChat)],
   ['a whole native call', 'openai', 'whole', native('json')],
@@ -116,8 +127,8 @@ type Case = (typeof cases)[number];
 async function outcome({ dialect, framing, asked, reply }: Case, value: string) {
   const body = framed[framing](reply.replace('@', () => value));
   const headers = { 'content-type': contentTypes[framing] };
-  const upstream = playedUpstream({ headers, chunks: [body] });
-  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+  const upstream = scriptedUpstream({ headers, chunks: [body] });
+  const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
   const { status } = await gateway.call(asked);
   const [record] = gateway.records;
   return { status, outcome: record?.outcome, charge: record?.chargeNanos, basis: record?.basis };
@@ -139,8 +150,8 @@ describe('a reply at the limits', () => {
   ] as const)('of %s keeps a thousand unknown parts and no empty ones', async (dialect, reply) => {
     const part = '{"type":"thing","mark":0}';
     const text = reply.replace('@', `[{},{"type":"text","text":"a"},${list(part, 3_000).slice(1)}`);
-    const upstream = playedUpstream({ chunks: [text] });
-    const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+    const upstream = scriptedUpstream({ chunks: [text] });
+    const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
 
     const answer = await gateway.call(chat(wholeChat));
 
@@ -165,8 +176,11 @@ describe('tool calls of a reply', () => {
     const statuses = [10_000, 10_001].map(async (count) => {
       const body = replyOf(framing === 'whole' ? 'message' : 'delta', unit, count);
       const headers = { 'content-type': contentTypes[framing] };
-      const upstream = playedUpstream({ headers, chunks: [framed[framing](body)] });
-      const gateway = testGateway({ upstream, channel: { dialect: 'openai', upstreamModel: 'm' } });
+      const upstream = scriptedUpstream({ headers, chunks: [framed[framing](body)] });
+      const gateway = anyModelGateway({
+        upstream,
+        channel: { dialect: 'openai', upstreamModel: 'm' },
+      });
       return (await gateway.call(asked)).status;
     });
 

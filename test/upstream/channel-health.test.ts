@@ -1,10 +1,9 @@
 /** Cooldowns, circuit breakers and recovery, by the outcomes of calls. */
 import { describe, expect, it } from 'vitest';
 import {
-  asked,
   channel,
   fails,
-  healthHarness,
+  healthSetup,
   image,
   limited,
   neutral,
@@ -15,7 +14,8 @@ import {
   times,
   timesOut,
   unreachable,
-} from './health-harness.ts';
+  wholeCall,
+} from './health-setup.ts';
 
 describe('a cooldown', () => {
   it.each<[string, number | undefined, number]>([
@@ -24,7 +24,7 @@ describe('a cooldown', () => {
     ['lasts at most an hour', 1e12, 3_600_000],
     ['lasts ten seconds if the upstream names no length', undefined, 10_000],
   ])('%s', (_what, forMs, cooldownMs) => {
-    const { call, clock, stateOf } = healthHarness();
+    const { call, clock, stateOf } = healthSetup();
     call(limited(forMs));
 
     clock.advance(cooldownMs - 1);
@@ -34,7 +34,7 @@ describe('a cooldown', () => {
   });
 
   it('doubles up to five minutes if the upstream names no length, until a call is served', () => {
-    const { call, clock, health } = healthHarness();
+    const { call, clock, health } = healthSetup();
     const spans: number[] = [];
     const coolDown = (): void => {
       call(limited());
@@ -51,7 +51,7 @@ describe('a cooldown', () => {
   });
 
   it('is not doubled by last-resort calls during it', () => {
-    const { call, clock, health } = healthHarness();
+    const { call, clock, health } = healthSetup();
     const remainingMs = (): number => (health.statuses()[0]?.models[0]?.untilMs ?? 0) - clock.now();
 
     times(6, () => {
@@ -66,7 +66,7 @@ describe('a cooldown', () => {
   });
 
   it('applies to one model, or to the account with all its models', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
     call(limited(5_000));
     expect([stateOf('m'), stateOf('other')]).toEqual(['upstream_rate_limited', 'available']);
 
@@ -75,8 +75,8 @@ describe('a cooldown', () => {
   });
 
   it('is not ended by the success of a call that began before it', () => {
-    const { health, call, stateOf } = healthHarness();
-    const early = health.begin(channel, 'm', asked);
+    const { health, call, stateOf } = healthSetup();
+    const early = health.begin(channel, 'm', wholeCall);
     call(limited(60_000));
 
     early.end(served);
@@ -85,7 +85,7 @@ describe('a cooldown', () => {
   });
 
   it('ends when a last-resort call is served', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
     call(limited(60_000));
 
     call(served);
@@ -96,7 +96,7 @@ describe('a cooldown', () => {
 
 describe('an open circuit', () => {
   it('follows the fifth failure in a row', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
     times(4, () => call(fails));
     expect(stateOf()).toBe('available');
 
@@ -106,7 +106,7 @@ describe('an open circuit', () => {
   });
 
   it('does not follow if a call was served in between', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
     times(4, () => call(fails));
 
     call(served);
@@ -116,7 +116,7 @@ describe('an open circuit', () => {
   });
 
   it('follows however much time lies between the failures', () => {
-    const { call, clock, stateOf } = healthHarness();
+    const { call, clock, stateOf } = healthSetup();
 
     times(5, () => {
       clock.advance(3_600_000);
@@ -127,7 +127,7 @@ describe('an open circuit', () => {
   });
 
   it('is not hastened by mistakes of callers', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
     times(4, () => call(fails));
     times(9, () => call(neutral));
 
@@ -135,7 +135,7 @@ describe('an open circuit', () => {
   });
 
   it('counts connection failures for the account, other failures for the model', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
     times(3, () => call(unreachable, 'm'));
     times(3, () => call(fails, 'm'));
     expect(stateOf('m')).toBe('available');
@@ -150,7 +150,7 @@ describe('an open circuit', () => {
     [0.5, 30_000],
     [1, 36_000],
   ])('lasts half a minute, plus or minus a fifth (%d)', (random, lastsMs) => {
-    const { call, clock, stateOf } = healthHarness(() => random);
+    const { call, clock, stateOf } = healthSetup(() => random);
     times(5, () => call(fails));
 
     clock.advance(lastsMs - 1);
@@ -160,11 +160,11 @@ describe('an open circuit', () => {
   });
 
   it('is tested by one half-open trial call, while others wait', () => {
-    const { call, clock, health, stateOf } = healthHarness();
+    const { call, clock, health, stateOf } = healthSetup();
     times(5, () => call(fails));
     clock.advance(30_000);
 
-    const trial = health.begin(channel, 'm', asked);
+    const trial = health.begin(channel, 'm', wholeCall);
     expect(stateOf()).toBe('upstream_error');
     trial.answered();
 
@@ -172,7 +172,7 @@ describe('an open circuit', () => {
   });
 
   it('lasts longer each time the trial fails, five minutes at most', () => {
-    const { call, clock, health } = healthHarness();
+    const { call, clock, health } = healthSetup();
     times(5, () => call(fails));
     const spans: number[] = [];
 
@@ -187,7 +187,7 @@ describe('an open circuit', () => {
   });
 
   it('is tested again after a trial that proved nothing', () => {
-    const { call, clock, stateOf } = healthHarness();
+    const { call, clock, stateOf } = healthSetup();
     times(5, () => call(fails));
     clock.advance(30_000);
 
@@ -199,8 +199,8 @@ describe('an open circuit', () => {
   });
 
   it('is not doubled by calls that were running when it opened', () => {
-    const { call, clock, health, stateOf } = healthHarness();
-    const running = Array.from({ length: 50 }, () => health.begin(channel, 'm', asked));
+    const { call, clock, health, stateOf } = healthSetup();
+    const running = Array.from({ length: 50 }, () => health.begin(channel, 'm', wholeCall));
 
     for (const lease of running) lease.end(fails);
     clock.advance(30_000);
@@ -212,7 +212,7 @@ describe('an open circuit', () => {
   });
 
   it('takes an image as its trial only after twice the time, if others can serve it', () => {
-    const { call, clock, stateOf } = healthHarness();
+    const { call, clock, stateOf } = healthSetup();
     times(5, () => call(fails));
 
     clock.advance(30_000);
@@ -222,7 +222,7 @@ describe('an open circuit', () => {
   });
 
   it('takes an image call as its trial only after an hour if it opened for timeouts', () => {
-    const { call, clock, stateOf } = healthHarness();
+    const { call, clock, stateOf } = healthSetup();
     times(2, () => call(timesOut));
 
     clock.advance(3_600_000);
@@ -234,7 +234,7 @@ describe('an open circuit', () => {
 
 describe('a rejected credential', () => {
   it('makes the account unavailable until there is another credential', () => {
-    const { call, clock, stateOf, health } = healthHarness();
+    const { call, clock, stateOf, health } = healthSetup();
     call(refused);
     clock.advance(1e9);
     const rotated = { ...channel, credential: 'another' };
@@ -244,13 +244,13 @@ describe('a rejected credential', () => {
       'available',
     ]);
 
-    health.begin(rotated, 'm', asked).end(served);
+    health.begin(rotated, 'm', wholeCall).end(served);
 
     expect(health.statuses()[0]?.state).toBe('ready');
   });
 
   it('makes it unavailable until the host reloads the catalog or enables the channel', () => {
-    const { call, stateOf, health } = healthHarness();
+    const { call, stateOf, health } = healthSetup();
     call(refused);
     health.reloaded();
     expect(stateOf()).toBe('available');
@@ -261,11 +261,11 @@ describe('a rejected credential', () => {
   });
 
   it('makes it unavailable for a minute if it comes from a function', () => {
-    const { clock, health } = healthHarness();
+    const { clock, health } = healthSetup();
     const rotating = { ...channel, credential: async () => 'secret' };
     const isOpen = (): boolean => health.availability(rotating, 'm', text).kind === 'available';
 
-    health.begin(rotating, 'm', asked).end(refused);
+    health.begin(rotating, 'm', wholeCall).end(refused);
 
     expect(isOpen()).toBe(false);
     clock.advance(60_000);
@@ -273,7 +273,7 @@ describe('a rejected credential', () => {
   });
 
   it('does not appear in a status', () => {
-    const { call, health } = healthHarness();
+    const { call, health } = healthSetup();
     call(refused);
 
     expect(JSON.stringify(health.statuses())).not.toContain('secret');
@@ -282,10 +282,10 @@ describe('a rejected credential', () => {
 
 describe('a channel', () => {
   it('takes no more concurrent calls than allowed', () => {
-    const { health, stateOf } = healthHarness();
+    const { health, stateOf } = healthSetup();
     const bounded = { ...channel, maxConcurrentCalls: 2 };
-    const first = health.begin(bounded, 'm', asked);
-    health.begin(bounded, 'other', asked);
+    const first = health.begin(bounded, 'm', wholeCall);
+    health.begin(bounded, 'other', wholeCall);
     expect(stateOf('m', text, bounded)).toBe('busy');
 
     first.end(served);
@@ -296,7 +296,7 @@ describe('a channel', () => {
   });
 
   it('is unavailable while the host has disabled it, and starts clean when enabled', () => {
-    const { call, health, stateOf } = healthHarness();
+    const { call, health, stateOf } = healthSetup();
     call({ kind: 'cooldown', reason: 'unpaid', where: 'account', forMs: 9_000, lastResort: false });
     health.disable('a');
     expect(stateOf()).toBe('switched_off');
@@ -307,7 +307,7 @@ describe('a channel', () => {
   });
 
   it('emits each change once, with the reason and the end of the cooldown', () => {
-    const { call, events, clock } = healthHarness();
+    const { call, events, clock } = healthSetup();
     times(3, () => call(limited(20_000)));
     clock.advance(20_000);
     call(served);
@@ -333,8 +333,8 @@ describe('a channel', () => {
   });
 
   it('is listed with its calls and its unhealthy models', () => {
-    const { call, clock, health } = healthHarness();
-    health.begin(channel, 'm', asked);
+    const { call, clock, health } = healthSetup();
+    health.begin(channel, 'm', wholeCall);
     call(limited(20_000), 'other');
 
     const [status] = health.statuses();
@@ -345,13 +345,13 @@ describe('a channel', () => {
   });
 
   it('does not fill the memory when ever new ids come', () => {
-    const { health } = healthHarness();
+    const { health } = healthSetup();
 
     for (let made = 0; made < 20_000; made += 1) {
-      health.begin({ ...channel, id: `made-up-${made}` }, 'm', asked).end(served);
+      health.begin({ ...channel, id: `made-up-${made}` }, 'm', wholeCall).end(served);
     }
     for (let made = 0; made < 5_000; made += 1) {
-      health.begin(channel, `made-up-${made}`, asked).end(limited(1e6));
+      health.begin(channel, `made-up-${made}`, wholeCall).end(limited(1e6));
     }
 
     expect(health.statuses().length).toBeLessThanOrEqual(10_000);

@@ -4,7 +4,7 @@ import { createGateway } from '../../src/gateway.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import { ask, channel, model, replies } from '../stages/scene-models.ts';
+import { channel, model, replies, sampleRequests } from '../support/models.ts';
 import { rawServer } from './raw-server.ts';
 
 it('as many calls reach the upstream at once as the new limit allows', async () => {
@@ -27,11 +27,11 @@ it('as many calls reach the upstream at once as the new limit allows', async () 
   const headers = { authorization: 'Bearer caller-secret' };
   const request = {
     method: 'POST',
-    path: ask.chat.path,
+    path: sampleRequests.chat.path,
     search: '',
     headers,
     rawHeaders: Object.entries(headers).flat(),
-    body: Buffer.from(JSON.stringify(ask.chat.body)),
+    body: Buffer.from(JSON.stringify(sampleRequests.chat.body)),
     onClose: () => {},
   };
 

@@ -4,18 +4,18 @@ import type { Channel } from '../../src/ports/catalog.ts';
 import type { ChannelLease } from '../../src/upstream/channel-health.ts';
 import type { HealthSignal } from '../../src/upstream/health-signal.ts';
 import {
-  asked,
   channel,
-  type HealthHarness,
-  healthHarness,
+  type HealthSetup,
+  healthSetup,
   served,
   times,
   timesOut,
-} from './health-harness.ts';
+  wholeCall,
+} from './health-setup.ts';
 
 describe('a timeout', () => {
   it('deprioritizes the model on the account, and the second one opens its circuit', () => {
-    const { call, clock, stateOf } = healthHarness();
+    const { call, clock, stateOf } = healthSetup();
 
     call(timesOut);
     expect([stateOf('m'), stateOf('other')]).toEqual(['deprioritized', 'available']);
@@ -26,7 +26,7 @@ describe('a timeout', () => {
   });
 
   it('is forgotten after the first call that is served', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
     call(timesOut);
 
     call(served);
@@ -37,14 +37,14 @@ describe('a timeout', () => {
   });
 
   it('is followed by one trial call after half a minute, while others go elsewhere', () => {
-    const { call, clock, health, stateOf } = healthHarness();
+    const { call, clock, health, stateOf } = healthSetup();
     call(timesOut);
     clock.advance(29_999);
     expect(stateOf()).toBe('deprioritized');
     clock.advance(1);
     expect(stateOf()).toBe('available');
 
-    const trial = health.begin(channel, 'm', asked);
+    const trial = health.begin(channel, 'm', wholeCall);
     expect(stateOf()).toBe('deprioritized');
     trial.answered();
 
@@ -52,9 +52,9 @@ describe('a timeout', () => {
   });
 
   it('gives its trial call five times the median time to a first byte', () => {
-    const { call, clock, health } = healthHarness();
+    const { call, clock, health } = healthSetup();
     for (const ms of [1_000, 9_000, 4_000, 2_000, 60_000]) {
-      const lease = health.begin({ ...channel, id: 'b' }, 'm', asked);
+      const lease = health.begin({ ...channel, id: 'b' }, 'm', wholeCall);
       clock.advance(ms);
       lease.firstByte(clock.monotonicMs());
       lease.answered();
@@ -63,17 +63,17 @@ describe('a timeout', () => {
     call(timesOut);
     clock.advance(30_000);
 
-    const trial = health.begin(channel, 'm', asked);
-    const concurrent = health.begin(channel, 'm', asked);
+    const trial = health.begin(channel, 'm', wholeCall);
+    const concurrent = health.begin(channel, 'm', wholeCall);
 
     expect([trial.trialMs, concurrent.trialMs]).toEqual([20_000, undefined]);
   });
 
   it('of a call that a later one has overtaken does not count', () => {
-    const { clock, health, stateOf } = healthHarness();
-    const stuck = health.begin(channel, 'm', asked);
+    const { clock, health, stateOf } = healthSetup();
+    const stuck = health.begin(channel, 'm', wholeCall);
     clock.advance(1);
-    const later = health.begin(channel, 'm', asked);
+    const later = health.begin(channel, 'm', wholeCall);
     later.firstByte(clock.monotonicMs());
     later.answered();
     clock.advance(300_000);
@@ -92,7 +92,7 @@ describe('a caller that disconnects from a silent call', () => {
   });
 
   it('counts as half a timeout, each key once', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
 
     times(20, () => call(disconnects('one')));
     expect(stateOf()).toBe('available');
@@ -106,7 +106,7 @@ describe('a caller that disconnects from a silent call', () => {
   });
 
   it('counts again after a call was served', () => {
-    const { call, stateOf } = healthHarness();
+    const { call, stateOf } = healthSetup();
     call(disconnects('one'));
     call(served);
     call(disconnects('one'));
@@ -120,18 +120,18 @@ describe('a caller that disconnects from a silent call', () => {
 
 describe('three calls that wait longer than usual', () => {
   const other = { ...channel, id: 'b' };
-  const begin = ({ health }: HealthHarness, of: Channel): ChannelLease =>
-    health.begin(of, 'm', asked);
+  const begin = ({ health }: HealthSetup, of: Channel): ChannelLease =>
+    health.begin(of, 'm', wholeCall);
   /** A call through the other channel that is answered after `ms`. */
-  const answered = (harness: HealthHarness, ms: number): void => {
+  const answered = (harness: HealthSetup, ms: number): void => {
     const lease = begin(harness, other);
     harness.clock.advance(ms);
     lease.firstByte(harness.clock.monotonicMs());
     lease.answered();
     lease.end(served);
   };
-  const slow = (): HealthHarness => {
-    const harness = healthHarness();
+  const slow = (): HealthSetup => {
+    const harness = healthSetup();
     times(3, () => begin(harness, channel));
     harness.clock.advance(10_001);
     return harness;
@@ -152,12 +152,12 @@ describe('three calls that wait longer than usual', () => {
   it('do not if no other has replied, if there are only two, or within five medians', () => {
     const alone = slow();
     alone.health.tick();
-    const two = healthHarness();
+    const two = healthSetup();
     times(2, () => begin(two, channel));
     two.clock.advance(10_001);
     answered(two, 0);
     two.health.tick();
-    const usual = healthHarness();
+    const usual = healthSetup();
     times(5, () => answered(usual, 4_000));
     times(3, () => begin(usual, channel));
     usual.clock.advance(19_000);
@@ -208,7 +208,7 @@ describe('three calls that wait longer than usual', () => {
   });
 
   it('are compared only with the same kind of reply: streams begin earlier', () => {
-    const harness = healthHarness();
+    const harness = healthSetup();
     times(3, () => begin(harness, channel));
     harness.clock.advance(10_001);
     const stream = harness.health.begin(other, 'm', { modelId: 'm', reply: 'streamed' });

@@ -5,8 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
 import { protocols } from '../../../src/protocols/table.ts';
-import { type Asked, chat, testGateway, wholeChat } from '../../support/call-gateway.ts';
-import { type Played, playedUpstream } from '../../support/played-upstream.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  wholeChat,
+} from '../../support/any-model-gateway.ts';
+import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { toy } from '../../translate/toy/dialect.ts';
 import { toyName, toyProtocol } from './protocol.ts';
 
@@ -24,9 +29,9 @@ const openaiReply = JSON.stringify({
 
 const toyChannel: Partial<Channel> = JSON.parse('{"dialect":"toy","upstreamModel":"up"}');
 
-function toyGateway(played: Played, channel: Partial<Channel>) {
-  const upstream = playedUpstream(played);
-  const gateway = testGateway({
+function toyGateway(played: ScriptedReply, channel: Partial<Channel>) {
+  const upstream = scriptedUpstream(played);
+  const gateway = anyModelGateway({
     upstream,
     channel,
     model: { protocols: [toyName, 'chat'] },
@@ -40,7 +45,7 @@ function toyGateway(played: Played, channel: Partial<Channel>) {
   };
 }
 
-function ask(body = '{"model":"m", "ask":["hi"]}', secret = 'caller-secret'): Asked {
+function ask(body = '{"model":"m", "ask":["hi"]}', secret = 'caller-secret'): CallerRequest {
   return { path: '/toy/ask', body, headers: { 'x-toy-key': secret } };
 }
 

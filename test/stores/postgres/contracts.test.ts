@@ -9,19 +9,19 @@ import { idempotencyStoreContract } from '../../../src/testing/contracts/idempot
 import { keyStoreContract } from '../../../src/testing/contracts/key-store.ts';
 import { usageSinkContract } from '../../../src/testing/contracts/usage-sink.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { type HeldClock, holdClock, migrated } from './scene.ts';
+import { type ControlledClock, controlClock, migrated } from './schema.ts';
 
 const schema = 'Other_Schema';
 
 describe.skipIf(!hasPostgres())('PostgreSQL', () => {
   let server: PostgresServer;
   let client: ReturnType<PostgresServer['pool']>;
-  let clock: HeldClock;
+  let clock: ControlledClock;
 
   beforeAll(async () => {
     server = await startPostgres();
     client = await migrated(server.pool(), schema);
-    clock = await holdClock(client, schema);
+    clock = await controlClock(client, schema);
   });
   afterAll(() => server.stop());
 

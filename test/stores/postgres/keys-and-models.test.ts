@@ -7,7 +7,7 @@ import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import type { PublishedModel } from '../../../src/stores/sql/published-catalog.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { migrated } from './scene.ts';
+import { migrated } from './schema.ts';
 
 const model: PublishedModel = {
   id: 'gpt-5',

@@ -17,7 +17,7 @@ import {
   canaryModels,
   runCanaryCalls,
 } from '../canary-calls.ts';
-import { migrated } from './scene.ts';
+import { migrated } from './schema.ts';
 
 describe.skipIf(!hasPostgres())('PostgreSQL', () => {
   let server: PostgresServer;

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { quotaStoreContract } from '../../../src/testing/contracts/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { type HeldClock, holdClock, migrated } from './scene.ts';
+import { type ControlledClock, controlClock, migrated } from './schema.ts';
 
 describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
   let server: PostgresServer;
-  let clock: HeldClock;
+  let clock: ControlledClock;
 
   beforeAll(async () => {
     server = await startPostgres();
-    clock = await holdClock(await migrated(server.pool()));
+    clock = await controlClock(await migrated(server.pool()));
   });
   afterAll(() => server.stop());
 

@@ -8,20 +8,20 @@ import {
   postgresQuotaStore,
 } from '../../../src/stores/postgres/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { type HeldClock, holdClock, migrated } from './scene.ts';
+import { type ControlledClock, controlClock, migrated } from './schema.ts';
 
 const hourMs = 3_600_000;
 
 describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
   let server: PostgresServer;
   let pool: pg.Pool;
-  let clock: HeldClock;
+  let clock: ControlledClock;
   let store: PostgresQuotaStore;
 
   beforeAll(async () => {
     server = await startPostgres();
     pool = await migrated(server.pool());
-    clock = await holdClock(pool);
+    clock = await controlClock(pool);
     store = postgresQuotaStore({ client: pool });
   });
   afterAll(() => server.stop());

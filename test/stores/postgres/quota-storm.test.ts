@@ -8,7 +8,7 @@ import {
   postgresQuotaStore,
 } from '../../../src/stores/postgres/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { migrated } from './scene.ts';
+import { migrated } from './schema.ts';
 
 const seed = 20_261_121;
 const partition = 'storm';

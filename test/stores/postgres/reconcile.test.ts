@@ -6,7 +6,7 @@ import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
 import { reconcile } from '../../../src/stores/sql/reconcile.ts';
 import { usageRecord } from '../../../src/testing/contracts/usage-sink.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { migrated } from './scene.ts';
+import { migrated } from './schema.ts';
 
 describe.skipIf(!hasPostgres())('reconcile over PostgreSQL', () => {
   let server: PostgresServer;

@@ -8,7 +8,7 @@ import { usageRecord } from '../../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { everyCount } from '../every-count.ts';
-import { migrated } from './scene.ts';
+import { migrated } from './schema.ts';
 
 const dayMs = 86_400_000;
 const november = Date.UTC(2026, 10, 1);

@@ -7,7 +7,7 @@ import type { RedisClient } from '../../../src/stores/redis/client.ts';
 import { redisQuotaStore } from '../../../src/stores/redis/index.ts';
 import { describeRedis } from '../../services/redis.ts';
 import { callsOf, newPartition, reserveOf } from './calls.ts';
-import { newPrefix } from './scene.ts';
+import { newPrefix } from './clients.ts';
 
 describeRedis('a quota store works over', (server) => {
   const closers: (() => unknown)[] = [];

@@ -8,7 +8,7 @@ import type { RedisClient } from '../../../src/stores/redis/client.ts';
 import { redisIdempotencyStore, redisQuotaStore } from '../../../src/stores/redis/index.ts';
 import { describeRedis, type RedisServer, startRedis } from '../../services/redis.ts';
 import { callsOf, line, newPartition, reserveOf } from './calls.ts';
-import { newPrefix } from './scene.ts';
+import { newPrefix } from './clients.ts';
 
 const host = '127.0.0.1';
 const lastSlot = 16_383;

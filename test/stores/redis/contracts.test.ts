@@ -6,7 +6,7 @@ import { quotaStoreOver } from '../../../src/stores/redis/quota-operations.ts';
 import { idempotencyStoreContract } from '../../../src/testing/contracts/idempotency-store.ts';
 import { quotaStoreContract } from '../../../src/testing/contracts/quota-store.ts';
 import { describeRedis } from '../../services/redis.ts';
-import { clients, newPrefix, type OpenClient, onClock, serverClock } from './scene.ts';
+import { clients, newPrefix, type OpenClient, onClock, serverClock } from './clients.ts';
 
 describeRedis('the Redis stores', (server) => {
   describe.each(clients)('over %s', (_name, open) => {

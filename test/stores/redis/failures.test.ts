@@ -65,7 +65,7 @@ describe('a Redis store', () => {
   });
 
   describe('where one of two partitions can’t be reached', () => {
-    const scene = (down: readonly string[], message = 'CLUSTERDOWN Hash slot not served') => {
+    const harness = (down: readonly string[], message = 'CLUSTERDOWN Hash slot not served') => {
       const keys: string[] = [];
       const send = async (args: readonly string[]): Promise<unknown> => {
         const [, , keyCount = '', key = ''] = args;
@@ -81,24 +81,24 @@ describe('a Redis store', () => {
     }));
 
     it('an extend has the outcome unknown', async () => {
-      const { store, keys } = scene(['bad']);
+      const { store, keys } = harness(['bad']);
 
       await expect(store.extend(leases)).rejects.toMatchObject(unknown);
       expect(keys).toEqual(['t:{good}:', 't:{bad}:']);
     });
 
     it('an extend is not_done only if all batches were refused', async () => {
-      await expect(scene(['good', 'bad']).store.extend(leases)).rejects.toMatchObject(refused);
-      const lost = scene(['good', 'bad'], 'Socket closed unexpectedly').store;
+      await expect(harness(['good', 'bad']).store.extend(leases)).rejects.toMatchObject(refused);
+      const lost = harness(['good', 'bad'], 'Socket closed unexpectedly').store;
       await expect(lost.extend(leases)).rejects.toMatchObject(unknown);
     });
 
     it('a sweep still covers the other partitions, and throws at the end', async () => {
-      const { store, keys } = scene(['default']);
+      const { store, keys } = harness(['default']);
 
       await expect(store.sweep({ max: 10 })).rejects.toMatchObject(unknown);
       expect(keys).toEqual(['t:{default}:', 't:{good}:', 't:{bad}:']);
-      const down = scene(['default', 'good', 'bad']).store;
+      const down = harness(['default', 'good', 'bad']).store;
       await expect(down.sweep({ max: 10 })).rejects.toMatchObject(refused);
     });
   });

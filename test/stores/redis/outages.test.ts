@@ -11,7 +11,7 @@ import { redisQuotaStore } from '../../../src/stores/redis/quota-store.ts';
 import { type CutProxy, startCutProxy } from '../../proof/cut-proxy.ts';
 import { describeRedis } from '../../services/redis.ts';
 import { callsOf, line, newPartition, reserveOf } from './calls.ts';
-import { clients, newPrefix, type OpenClient } from './scene.ts';
+import { clients, newPrefix, type OpenClient } from './clients.ts';
 
 const shortDeadline = { timeoutMs: 50 };
 const longDeadline = { timeoutMs: 5_000 };

@@ -8,7 +8,7 @@ import { rateLimiterOver, redisRateLimiter } from '../../../src/stores/redis/rat
 import { rateLimiterContract } from '../../../src/testing/contracts/rate-limiter.ts';
 import type { FakeClock } from '../../../src/testing/fake-clock.ts';
 import { describeRedis } from '../../services/redis.ts';
-import { clients, newPrefix, type OpenClient, onClock, serverClock } from './scene.ts';
+import { clients, newPrefix, type OpenClient, onClock, serverClock } from './clients.ts';
 
 describeRedis('a rate limiter in Redis', (server) => {
   const opened: OpenClient[] = [];

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisResultStore } from '../../../src/stores/redis/index.ts';
 import { resultStoreContract } from '../../../src/testing/contracts/result-store.ts';
 import { describeRedis } from '../../services/redis.ts';
-import { newPrefix } from './scene.ts';
+import { newPrefix } from './clients.ts';
 
 const name = (number: number): string => `${String(number).padStart(64, '0')}.claim-0000000000000`;
 const bodyOf = (bytes: number): Uint8Array => new Uint8Array(bytes).map((_, at) => at % 256);

@@ -14,7 +14,7 @@ import { redisQuotaStore } from '../../../src/stores/redis/quota-store.ts';
 import type { FakeClock } from '../../../src/testing/fake-clock.ts';
 import { describeRedis } from '../../services/redis.ts';
 import { callsOf, line, newPartition, reserveOf } from './calls.ts';
-import { newPrefix, onClock, serverClock } from './scene.ts';
+import { newPrefix, onClock, serverClock } from './clients.ts';
 
 type Client = Awaited<ReturnType<typeof connected>>;
 

@@ -11,12 +11,12 @@ const three = usageRecord({ requestId: 'three' });
 const refusal = `CREATE TRIGGER refusal BEFORE INSERT ON tollgate_usage
   WHEN new.request_id = 'two' BEGIN SELECT raise(ABORT, 'refused'); END`;
 
-interface Scene {
+interface OpenedSink {
   readonly db: OpenDatabase;
   readonly clock: FakeClock;
 }
 
-function opened(kind: Kind): Scene {
+function opened(kind: Kind): OpenedSink {
   const { db, cleanup } = scratch(kind);
   onTestFinished(cleanup);
   return { db, clock: fakeClock() };

@@ -50,10 +50,10 @@ describe('a chat caller', () => {
     ['chat over gemini', 503, 'UNAVAILABLE', 503, noChannel],
     ['chat over gemini', 504, 'DEADLINE_EXCEEDED', 504, {}],
   ])('%s hears of %s %s as %s', async (way, upstream, word, status, words) => {
-    const answer = await told(way, upstream, word);
+    const reply = await told(way, upstream, word);
 
-    expect(answer.status).toBe(status);
-    expect(answer.error).toMatchObject(words);
+    expect(reply.status).toBe(status);
+    expect(reply.error).toMatchObject(words);
   });
 
   it('gets errors in its own format, with the message if it can fix them', async () => {
@@ -67,9 +67,9 @@ describe('a chat caller', () => {
     const error = { code: 429, message: 'So.', status: 'RESOURCE_EXHAUSTED', details };
     const played = { status: 429, chunks: [JSON.stringify({ error })] };
 
-    const { answer } = await called(columnOf('chat over gemini'), false, {}, played);
+    const { answer: reply } = await called(columnOf('chat over gemini'), false, {}, played);
 
-    expect(answer.headers['retry-after']).toBe('35');
+    expect(reply.headers['retry-after']).toBe('35');
   });
 
   it('is never told about an invalid key of the gateway (f-err-api-key)', async () => {
@@ -79,10 +79,10 @@ describe('a chat caller', () => {
     const error = { code: 400, message: 'API key.', status: 'INVALID_ARGUMENT', details };
     const played = { status: 400, chunks: [JSON.stringify({ error })] };
 
-    const { answer } = await called(columnOf('chat over gemini'), false, {}, played);
+    const { answer: reply } = await called(columnOf('chat over gemini'), false, {}, played);
 
-    expect(answer.status).toBe(502);
-    expect(answer.text).not.toContain('API key.');
+    expect(reply.status).toBe(502);
+    expect(reply.text).not.toContain('API key.');
   });
 });
 
@@ -99,10 +99,10 @@ describe('a native caller', () => {
     ['native over anthropic', 403, 'permission_error', 502, 'UNAVAILABLE'],
     ['native over anthropic', 529, 'overloaded_error', 503, 'UNAVAILABLE'],
   ])('%s hears of %s %s as %s %s, the number twice', async (way, upstream, word, code, status) => {
-    const answer = await told(way, upstream, word);
+    const reply = await told(way, upstream, word);
 
-    expect(answer.status).toBe(code);
-    expect(answer.error).toMatchObject({ code, status });
+    expect(reply.status).toBe(code);
+    expect(reply.error).toMatchObject({ code, status });
   });
 });
 
@@ -115,18 +115,18 @@ describe('an error document of any shape', () => {
   ])('is read: %s', async (_, text) => {
     const played = { status: 400, chunks: [text] };
 
-    const { answer } = await called(columnOf('native over openai'), false, {}, played);
+    const { answer: reply } = await called(columnOf('native over openai'), false, {}, played);
 
-    expect(answer.status).toBe(400);
-    expect(errorOf(answer)?.message).toBe('So.');
+    expect(reply.status).toBe(400);
+    expect(errorOf(reply)?.message).toBe('So.');
   });
 
   it('is not shown if it is not JSON', async () => {
     const played = { status: 400, chunks: ['<html>nginx at gpu7.internal.example</html>'] };
 
-    const { answer } = await called(columnOf('native over openai'), false, {}, played);
+    const { answer: reply } = await called(columnOf('native over openai'), false, {}, played);
 
-    expect(answer.status).toBe(400);
-    expect(answer.text).not.toMatch(/nginx|gpu7/);
+    expect(reply.status).toBe(400);
+    expect(reply.text).not.toMatch(/nginx|gpu7/);
   });
 });

@@ -52,7 +52,7 @@ describe('schemas', () => {
   it('in Google’s subset keep properties named like keywords (OmniRoute#4339)', async () => {
     const tools = [chatTool('now', { parameters: named })];
 
-    const { upstream, answer } = await sent(
+    const { upstream, answer: reply } = await sent(
       'chat over gemini',
       { tools },
       {
@@ -61,7 +61,7 @@ describe('schemas', () => {
     );
 
     const declared = pick(upstream, 'tools', 0, 'functionDeclarations', 0, 'parameters');
-    expect(answer.status).toBe(200);
+    expect(reply.status).toBe(200);
     expect(Object.keys(Object(pick(declared, 'properties')))).toEqual(named.required);
     expect(pick(declared, 'required')).toEqual(named.required);
   });
@@ -75,7 +75,7 @@ describe('schemas', () => {
   ])('no unknown keyword is a refusal: %j (weave-os/router#808, opencode#15408)', async (more) => {
     const tools = [chatTool('now', { parameters: { type: 'object', ...more } })];
 
-    const { answer, upstream } = await sent(
+    const { answer: reply, upstream } = await sent(
       'chat over gemini',
       { tools },
       {
@@ -85,7 +85,7 @@ describe('schemas', () => {
 
     const [keyword = ''] = Object.keys(more).filter((name) => name !== 'properties');
     const declared = JSON.stringify(pick(upstream, 'tools', 0));
-    expect(answer.status).toBe(200);
+    expect(reply.status).toBe(200);
     if (keyword !== '') expect(declared).not.toContain(keyword);
     expect(declared).not.toMatch(/"const"|exclusiveMinimum|contentEncoding/);
   });

@@ -134,9 +134,9 @@ describe('tools', () => {
   it('of the provider are not silently dropped with functions (LL#23337)', async () => {
     const tools = [{ googleSearch: {}, functionDeclarations: [{ name: 'now' }] }];
 
-    const { answer } = await sent('native over anthropic', { tools });
+    const { answer: reply } = await sent('native over anthropic', { tools });
 
-    expect(answer.status).toBe(400);
+    expect(reply.status).toBe(400);
   });
 
   it('`allowedFunctionNames` is never sent with mode AUTO', async () => {

@@ -16,8 +16,8 @@ const events = { 'content-type': 'text/event-stream' };
 
 async function streamText(way: Way, frames: readonly string[]): Promise<string> {
   const column = columnOf(way);
-  const { answer } = await called(column, true, {}, { headers: events, chunks: frames });
-  return answer.text;
+  const { answer: reply } = await called(column, true, {}, { headers: events, chunks: frames });
+  return reply.text;
 }
 
 function documents(text: string): readonly JsonValue[] {
@@ -37,10 +37,10 @@ describe('reading', () => {
     );
 
     const column = columnOf('chat over gemini');
-    const { answer } = await called(column, true, {}, { headers: events, chunks });
+    const { answer: reply } = await called(column, true, {}, { headers: events, chunks });
 
-    expect(answer.text).toContain('Zürich 🚀');
-    expect(answer.text).not.toContain('\uFFFD');
+    expect(reply.text).toContain('Zürich 🚀');
+    expect(reply.text).not.toContain('\uFFFD');
   });
 
   it('a last event without a blank line is read (hermes#106404)', async () => {

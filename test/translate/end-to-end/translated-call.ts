@@ -1,7 +1,7 @@
 /** Runs one translated call end to end. */
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import type { TestSetup } from '../../support/call-gateway.ts';
+import type { AnyModelSetup } from '../../support/any-model-gateway.ts';
 import { type Called, called } from '../matrix/call.ts';
 import type { Protocol } from '../matrix/columns.ts';
 import { type Heard, heard } from '../matrix/heard.ts';
@@ -11,7 +11,7 @@ import { plainReplies, played } from '../matrix/upstream-replies.ts';
 export type Way = `${Protocol} over ${DialectName}`;
 
 /** Settings that differ from the defaults. */
-export interface SentSetup extends Pick<TestSetup, 'channel' | 'model'> {
+export interface SentSetup extends Pick<AnyModelSetup, 'channel' | 'model'> {
   readonly streamed?: boolean;
 }
 
@@ -55,8 +55,8 @@ export async function bothHeard(
 export async function heardStream(way: Way, frames: readonly string[]): Promise<Heard> {
   const column = columnOf(way);
   const headers = { 'content-type': 'text/event-stream' };
-  const { answer } = await called(column, true, {}, { headers, chunks: frames });
-  return heard(column.protocol, true, answer);
+  const { answer: reply } = await called(column, true, {}, { headers, chunks: frames });
+  return heard(column.protocol, true, reply);
 }
 
 /** Splits a way into protocol and dialect. */

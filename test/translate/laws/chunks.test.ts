@@ -1,6 +1,6 @@
 /** The caller’s stream does not depend on where the network splits the upstream’s stream. */
 import { describe, expect, it } from 'vitest';
-import { chat } from '../../support/call-gateway.ts';
+import { chat } from '../../support/any-model-gateway.ts';
 import type { Protocol } from './caller-side.ts';
 import {
   asking,
@@ -63,10 +63,10 @@ describe('a stream split in two', () => {
 
     for (const at of cutPoints(bytes.length)) {
       const chunks = [bytes.subarray(0, at), bytes.subarray(at)];
-      const { answer } = await cut(protocol, 'sse', recorded, chunks);
+      const { answer: reply } = await cut(protocol, 'sse', recorded, chunks);
 
-      expect(answer.text).toContain('"error":{');
-      expect(answer.cut).toBe(false);
+      expect(reply.text).toContain('"error":{');
+      expect(reply.isCut).toBe(false);
     }
   });
 });
@@ -75,11 +75,11 @@ describe('a chat whose caller asks for no usage', () => {
   it.each(
     rows(goodStreams).filter(([protocol]) => protocol === 'chat'),
   )('gets none, to %s: %s', async (_protocol, _name, { dialect, bytes }) => {
-    const { answer, gateway } = await exchanged(dialect, chat(), eventStream(bytes));
+    const { answer: reply, gateway } = await exchanged(dialect, chat(), eventStream(bytes));
 
-    expect(answer.text).not.toContain('"usage"');
-    expect(answer.text).not.toContain('"choices":[]');
-    expect(gateway.records[0]?.outcome).toBe(answer.status === 200 ? 'complete' : 'failed');
+    expect(reply.text).not.toContain('"usage"');
+    expect(reply.text).not.toContain('"choices":[]');
+    expect(gateway.records[0]?.outcome).toBe(reply.status === 200 ? 'complete' : 'failed');
   });
 });
 

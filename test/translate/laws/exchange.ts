@@ -6,17 +6,17 @@
 import type { Usage } from '../../../src/money.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import {
-  type Answer,
-  type Asked,
+  type AnyModelGateway,
+  anyModelGateway,
+  type CallerReply,
+  type CallerRequest,
   chat,
   chatWithUsage,
   native,
-  type TestGateway,
-  testGateway,
   wholeChat,
-} from '../../support/call-gateway.ts';
+} from '../../support/any-model-gateway.ts';
 import { type Fixture, fixtures } from '../../support/fixtures.ts';
-import { type Played, playedUpstream } from '../../support/played-upstream.ts';
+import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { answered, assembled, type Protocol } from './caller-side.ts';
 import { documentsOf, framed } from './oracle.ts';
 import { argumentsOf } from './pieces.ts';
@@ -116,15 +116,15 @@ const nativeWithThoughts = JSON.stringify({
 });
 
 /** A plain request; a streamed chat also asks for usage. */
-export function asking(protocol: Protocol, layout: Layout): Asked {
+export function asking(protocol: Protocol, layout: Layout): CallerRequest {
   if (protocol === 'native') return native(layout, nativeWithThoughts);
   return chat(layout === 'json' ? wholeChat : chatWithUsage);
 }
 
 /** The result of a call. */
 export interface Outcome {
-  readonly answer: Answer;
-  readonly gateway: TestGateway;
+  readonly answer: CallerReply;
+  readonly gateway: AnyModelGateway;
   /** The body sent upstream, if the call got that far. */
   readonly sent: string;
 }
@@ -132,16 +132,20 @@ export interface Outcome {
 /** Calls a gateway whose upstream replies as given. */
 export async function exchanged(
   dialect: DialectName,
-  asked: Asked,
-  played: Played,
+  asked: CallerRequest,
+  played: ScriptedReply,
 ): Promise<Outcome> {
-  const upstream = playedUpstream(played);
+  const upstream = scriptedUpstream(played);
   // Two of the recorded vendors count so; of the others a total is the sum.
   const capabilities = { reasoningOutsideCompletion: true };
   const channel = { dialect, upstreamModel: models[dialect], capabilities };
-  const gateway = testGateway({ upstream, channel });
-  const answer = await gateway.call(asked);
-  return { answer, gateway, sent: Buffer.concat(upstream.requests[0]?.body ?? []).toString() };
+  const gateway = anyModelGateway({ upstream, channel });
+  const reply = await gateway.call(asked);
+  return {
+    answer: reply,
+    gateway,
+    sent: Buffer.concat(upstream.requests[0]?.body ?? []).toString(),
+  };
 }
 
 /** Models that support everything in their dialect. */
@@ -152,12 +156,12 @@ const models: Readonly<Record<DialectName, string>> = {
 };
 
 /** A streamed reply in these chunks. */
-export function eventStream(...chunks: readonly (Uint8Array | string)[]): Played {
+export function eventStream(...chunks: readonly (Uint8Array | string)[]): ScriptedReply {
   return { headers: { 'content-type': 'text/event-stream; charset=utf-8' }, chunks };
 }
 
 /** A whole reply. */
-export function document(...chunks: readonly (Uint8Array | string)[]): Played {
+export function document(...chunks: readonly (Uint8Array | string)[]): ScriptedReply {
   return { headers: { 'content-type': 'application/json' }, chunks };
 }
 
@@ -173,17 +177,17 @@ export interface Translated extends Outcome {
 export async function translated(
   { protocol, dialect }: Pair,
   layout: Layout,
-  played: Played,
+  played: ScriptedReply,
 ): Promise<Translated> {
   const outcome = await exchanged(dialect, asking(protocol, layout), played);
-  const { answer, gateway } = outcome;
-  const documents = answered(answer.text, layout !== 'json');
-  const whole = answer.status === 200 ? assembled(protocol, documents) : record(documents[0]);
+  const { answer: reply, gateway } = outcome;
+  const documents = answered(reply.text, layout !== 'json');
+  const whole = reply.status === 200 ? assembled(protocol, documents) : record(documents[0]);
   return { ...outcome, whole, plain: plainly(whole), usage: gateway.records[0]?.usage };
 }
 
 /** Documents as a stream of their dialect in a single chunk. */
-export function streamOf(dialect: DialectName, documents: readonly Json[]): Played {
+export function streamOf(dialect: DialectName, documents: readonly Json[]): ScriptedReply {
   return eventStream(framed(dialect, documents).join(''));
 }
 

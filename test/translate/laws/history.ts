@@ -2,7 +2,7 @@
  * Builds a caller's next turn after tool calls like SDKs do, and reads the request sent upstream.
  */
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import { type Asked, chat, native } from '../../support/call-gateway.ts';
+import { type CallerRequest, chat, native } from '../../support/any-model-gateway.ts';
 import type { Protocol } from './caller-side.ts';
 import { isRecord, type Json, list, parsed, record, strings, text } from './tree.ts';
 
@@ -20,11 +20,11 @@ export function resultOf(position: number): Json {
 }
 
 /** The request that follows a reply with tool calls: the reply, and the results. */
-export function echoed(protocol: Protocol, answer: string, echo: Echo): Asked {
+export function echoed(protocol: Protocol, answer: string, echo: Echo): CallerRequest {
   return protocol === 'chat' ? chatEcho(answer, echo) : nativeEcho(answer, echo);
 }
 
-function chatEcho(answer: string, { order }: Echo): Asked {
+function chatEcho(answer: string, { order }: Echo): CallerRequest {
   const message = record(record(list(record(JSON.parse(answer)).choices)[0]).message);
   const calls = list(message.tool_calls).map(record);
   const results = order.map((position) => ({
@@ -41,7 +41,7 @@ function chatEcho(answer: string, { order }: Echo): Asked {
 }
 
 /** The model's content is returned as the same JSON text, so that numbers keep every digit. */
-function nativeEcho(answer: string, { order, hasIds }: Echo): Asked {
+function nativeEcho(answer: string, { order, hasIds }: Echo): CallerRequest {
   const content = record(record(list(record(JSON.parse(answer)).candidates)[0]).content);
   const parts = list(content.parts).map(record);
   const calls = parts.map(({ functionCall }) => functionCall).filter(isRecord);

@@ -1,6 +1,6 @@
 /** For any upstream reply, a caller gets a reply or a well-formed error. */
 import { describe, expect, it } from 'vitest';
-import { chat } from '../../support/call-gateway.ts';
+import { chat } from '../../support/any-model-gateway.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
   asking,
@@ -91,17 +91,17 @@ describe('a member that no conversion reads', () => {
 
 /** A reply, an error response of the gateway, or a stream that ends with an error. */
 function expectSane(protocol: Protocol, layout: Layout, outcome: Outcome, input: string): void {
-  const { answer, gateway } = outcome;
-  const about = `${input.slice(0, 3_000)}\n→ ${answer.text.slice(0, 300)}`;
-  expect(answer.cut, about).toBe(false);
+  const { answer: reply, gateway } = outcome;
+  const about = `${input.slice(0, 3_000)}\n→ ${reply.text.slice(0, 300)}`;
+  expect(reply.isCut, about).toBe(false);
   expect(gateway.records, about).toHaveLength(1);
-  if (answer.status !== 200) {
-    expect([400, 403, 404, 413, 429, 499, 502, 503, 504], about).toContain(answer.status);
-    expectError(protocol, record(JSON.parse(answer.text)), about);
+  if (reply.status !== 200) {
+    expect([400, 403, 404, 413, 429, 499, 502, 503, 504], about).toContain(reply.status);
+    expectError(protocol, record(JSON.parse(reply.text)), about);
     return;
   }
   const isStream = layout !== 'json';
-  const body = layout === 'sse' ? withoutBareError(protocol, answer.text) : answer.text;
+  const body = layout === 'sse' ? withoutBareError(protocol, reply.text) : reply.text;
   for (const one of answered(body, isStream)) {
     if (isRecord(one.error)) expectError(protocol, one, about);
     else expectReply(protocol, one, isStream, about);

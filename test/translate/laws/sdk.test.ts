@@ -4,8 +4,8 @@ import { ApiError, GoogleGenAI } from '@google/genai';
 import OpenAI, { APIError } from 'openai';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, describe, expect, it } from 'vitest';
-import { testGateway } from '../../support/call-gateway.ts';
-import { playedUpstream } from '../../support/played-upstream.ts';
+import { anyModelGateway } from '../../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { closed, listening } from '../../support/servers.ts';
 import { eventStream, isLast, type Recorded, rows, streams } from './exchange.ts';
 import { dataOf, eventsOf } from './oracle.ts';
@@ -76,8 +76,8 @@ function beforeEnd({ text }: Recorded): readonly string[] {
 
 async function serving({ dialect }: Recorded, events: readonly string[]): Promise<string> {
   if (open.server !== undefined) await closed(open.server);
-  const upstream = playedUpstream(eventStream(...events));
-  const { gateway } = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+  const upstream = scriptedUpstream(eventStream(...events));
+  const { gateway } = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
   open.server = createServer(nodeAdapter(gateway));
   return listening(open.server);
 }

@@ -1,6 +1,6 @@
 /** No account data of the upstream, and no foreign signature, reaches a caller. */
 import { describe, expect, it } from 'vitest';
-import { type Answer, upstreamHost, upstreamSecret } from '../../support/call-gateway.ts';
+import { type CallerReply, upstreamHost, upstreamSecret } from '../../support/any-model-gateway.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
   asking,
@@ -30,10 +30,14 @@ describe('an error response that names the account', () => {
     for (const status of [recorded.status, 400, 401, 404, 429, 500, 503]) {
       for (const layout of ['json', ...streamLayouts[protocol]] as const) {
         const played = { ...document(told), status };
-        const { answer } = await exchanged(recorded.dialect, asking(protocol, layout), played);
+        const { answer: reply } = await exchanged(
+          recorded.dialect,
+          asking(protocol, layout),
+          played,
+        );
 
-        expect(answer.status).toBeGreaterThanOrEqual(400);
-        expectSilent(answer);
+        expect(reply.status).toBeGreaterThanOrEqual(400);
+        expectSilent(reply);
       }
     }
   });
@@ -62,10 +66,10 @@ describe.each(pairs)('an error amid a stream from $dialect to $protocol', ({
     for (const layout of streamLayouts[protocol]) {
       for (const chunks of [[first, tail], [tail], [first + tail]]) {
         const asked = asking(protocol, layout);
-        const { answer } = await exchanged(dialect, asked, eventStream(...chunks));
+        const { answer: reply } = await exchanged(dialect, asked, eventStream(...chunks));
 
-        expect(answer.text).toContain('"error":');
-        expectSilent(answer);
+        expect(reply.text).toContain('"error":');
+        expectSilent(reply);
       }
     }
   });
@@ -81,10 +85,10 @@ describe('a signature', () => {
     for (const layout of ['json', ...streamLayouts[protocol]] as const) {
       const pieces = oracles[dialect].stream(whole, drawn(5));
       const played = layout === 'json' ? document(text) : streamOf(dialect, pieces);
-      const { answer } = await exchanged(dialect, asking(protocol, layout), played);
+      const { answer: reply } = await exchanged(dialect, asking(protocol, layout), played);
 
-      expectTagged(protocol, layout, answer, signaturesIn(whole));
-      expectSilent(answer);
+      expectTagged(protocol, layout, reply, signaturesIn(whole));
+      expectSilent(reply);
     }
   });
 
@@ -94,10 +98,10 @@ describe('a signature', () => {
 
     for (const layout of streamLayouts[protocol]) {
       const asked = asking(protocol, layout);
-      const { answer } = await exchanged(dialect, asked, eventStream(bytes));
+      const { answer: reply } = await exchanged(dialect, asked, eventStream(bytes));
 
-      expectTagged(protocol, layout, answer, made);
-      expectSilent(answer);
+      expectTagged(protocol, layout, reply, made);
+      expectSilent(reply);
     }
   });
 });
@@ -111,11 +115,11 @@ const tagged: Readonly<Record<Protocol, RegExp>> = {
 function expectTagged(
   protocol: Protocol,
   layout: Layout,
-  answer: Answer,
+  reply: CallerReply,
   made: readonly string[],
 ): void {
-  expect(answer.status).toBe(200);
-  for (const one of answered(answer.text, layout !== 'json')) {
+  expect(reply.status).toBe(200);
+  for (const one of answered(reply.text, layout !== 'json')) {
     for (const [path, value] of strings(one)) {
       const shown = made.filter((signature) => value.includes(signature));
       if (shown.length > 0) expect(path).toMatch(tagged[protocol]);
@@ -133,7 +137,7 @@ function isGoogles(value: string, made: readonly string[]): boolean {
 }
 
 /** Headers are checked as well. */
-function expectSilent({ text, headers }: Answer): void {
+function expectSilent({ text, headers }: CallerReply): void {
   for (const said of [text, JSON.stringify(headers)]) {
     expect(said).not.toContain(upstreamSecret);
     expect(said).not.toContain(upstreamHost);

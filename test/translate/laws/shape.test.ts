@@ -22,9 +22,9 @@ import { count, drawn, isRecord, type Json, list, record, text } from './tree.ts
 describe('a translated stream is well-formed', () => {
   it.each(rows(goodStreams))('to %s: %s', async (protocol, _name, { dialect, bytes }) => {
     for (const layout of streamLayouts[protocol]) {
-      const { answer } = await translated({ protocol, dialect }, layout, eventStream(bytes));
+      const { answer: reply } = await translated({ protocol, dialect }, layout, eventStream(bytes));
 
-      if (answer.status === 200) expectShape(protocol, answer.text);
+      if (reply.status === 200) expectShape(protocol, reply.text);
     }
   });
 
@@ -33,10 +33,10 @@ describe('a translated stream is well-formed', () => {
     const played = streamOf(dialect, oracles[dialect].stream(whole, drawn(7)));
 
     for (const layout of streamLayouts[protocol]) {
-      const { answer } = await translated({ protocol, dialect }, layout, played);
+      const { answer: reply } = await translated({ protocol, dialect }, layout, played);
 
-      const isWhole = answer.status === 200 && !/"error":\{/.test(answer.text);
-      if (isWhole) expectShape(protocol, answer.text);
+      const isWhole = reply.status === 200 && !/"error":\{/.test(reply.text);
+      if (isWhole) expectShape(protocol, reply.text);
     }
   });
 });
@@ -122,12 +122,12 @@ function expectChoice(told: readonly Json[]): void {
   expect(told.findIndex(({ finish_reason }) => finish_reason !== null)).toBe(told.length - 1);
   expect(told.at(-1)?.delta).toEqual({});
   const fragments = told.flatMap(({ delta }) => list(record(delta).tool_calls).map(record));
-  const begun = fragments.filter(({ id }) => id !== undefined);
-  expect(begun.map(({ index }) => index)).toEqual(begun.map((_, position) => position));
-  expect(begun.every(({ function: called }) => text(record(called).name) !== '')).toBe(true);
-  const seen = new Set(begun.map(({ index }) => index));
+  const firstBytes = fragments.filter(({ id }) => id !== undefined);
+  expect(firstBytes.map(({ index }) => index)).toEqual(firstBytes.map((_, position) => position));
+  expect(firstBytes.every(({ function: called }) => text(record(called).name) !== '')).toBe(true);
+  const seen = new Set(firstBytes.map(({ index }) => index));
   expect(fragments.every(({ index }) => seen.has(index))).toBe(true);
-  if (told.at(-1)?.finish_reason === 'tool_calls') expect(begun.length).toBeGreaterThan(0);
+  if (told.at(-1)?.finish_reason === 'tool_calls') expect(firstBytes.length).toBeGreaterThan(0);
 }
 
 function expectNative(documents: readonly Json[]): void {

@@ -1,7 +1,7 @@
 /** A call that is echoed with its result reaches any upstream unchanged. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import { chat } from '../../support/call-gateway.ts';
+import { chat } from '../../support/any-model-gateway.ts';
 import type { Protocol } from './caller-side.ts';
 import {
   asking,
@@ -93,10 +93,10 @@ describe.each(
     // Gemini's arguments are an object, so that parsing it loses digits.
     if (whole === undefined) return;
 
-    const { answer } = await exchanged(pair.dialect, asking(pair.protocol, 'sse'), whole);
+    const { answer: reply } = await exchanged(pair.dialect, asking(pair.protocol, 'sse'), whole);
 
-    expect(unescaped(answer.text)).toContain('12345678901234567890');
-    expect(unescaped(answer.text)).toContain('0.1234567890123456789');
+    expect(unescaped(reply.text)).toContain('12345678901234567890');
+    expect(unescaped(reply.text)).toContain('0.1234567890123456789');
   });
 
   it('keeps them in a chat request', async () => {
@@ -130,9 +130,9 @@ function caseOf({ dialect, isStream, text }: Recorded): Omit<Case, 'name'> {
 
 async function answerOf({ dialect, whole }: Case, protocol: Protocol): Promise<string> {
   const played = document(JSON.stringify(whole));
-  const { answer } = await exchanged(dialect, asking(protocol, 'json'), played);
-  expect(answer.status).toBe(200);
-  return answer.text;
+  const { answer: reply } = await exchanged(dialect, asking(protocol, 'json'), played);
+  expect(reply.status).toBe(200);
+  return reply.text;
 }
 
 async function sentBody(
@@ -140,8 +140,8 @@ async function sentBody(
   dialect: Pair['dialect'],
   asked: Parameters<typeof exchanged>[1],
 ): Promise<string> {
-  const { sent, answer } = await exchanged(dialect, asked, document('{}'));
-  expect(sent, `${protocol}: ${answer.text}`).not.toBe('');
+  const { sent, answer: reply } = await exchanged(dialect, asked, document('{}'));
+  expect(sent, `${protocol}: ${reply.text}`).not.toBe('');
   return sent;
 }
 

@@ -100,9 +100,9 @@ describe('a complete stream', () => {
     if (oracles[dialect].reply(whole).useless === true || !documents.some(isLast)) return;
 
     const played = streamOf(dialect, documents);
-    const { answer, gateway } = await exchanged(dialect, asking(protocol, 'sse'), played);
+    const { answer: reply, gateway } = await exchanged(dialect, asking(protocol, 'sse'), played);
 
-    expect(answer.text).not.toContain('"error":{');
+    expect(reply.text).not.toContain('"error":{');
     expect(gateway.records[0]?.outcome).toBe('complete');
   });
 });
@@ -116,20 +116,24 @@ function notDone(event: string): boolean {
 }
 
 /** An error status if nothing had been received, else the exact form that the protocol requires. */
-function expectBroken(protocol: Protocol, layout: Layout, { answer, gateway }: Outcome): void {
-  expect(answer.cut).toBe(false);
+function expectBroken(
+  protocol: Protocol,
+  layout: Layout,
+  { answer: reply, gateway }: Outcome,
+): void {
+  expect(reply.isCut).toBe(false);
   expect(gateway.records[0]?.outcome).not.toBe('complete');
-  expect(answer.text).not.toContain('[DONE]');
-  if (answer.status !== 200) {
-    expect(answer.status).toBe(502);
-    expect(JSON.parse(answer.text)).toEqual({ error: errors[protocol] });
+  expect(reply.text).not.toContain('[DONE]');
+  if (reply.status !== 200) {
+    expect(reply.status).toBe(502);
+    expect(JSON.parse(reply.text)).toEqual({ error: errors[protocol] });
     return;
   }
   if (layout === 'json_array') {
-    expect(answered(answer.text, true).at(-1)).toEqual({ error: errors[protocol] });
+    expect(answered(reply.text, true).at(-1)).toEqual({ error: errors[protocol] });
     return;
   }
-  const broken = brokenStream(protocol, answer);
+  const broken = brokenStream(protocol, reply);
   expect(broken?.error).toEqual(errors[protocol]);
   expect(broken?.before).not.toContain('finishReason');
   expect(broken?.before).not.toMatch(/"finish_reason":"/);

@@ -53,20 +53,20 @@ function exampleOf(path: string, tree: Tree, { json, dropped }: Outcome): string
   return `${path} of ${sent}\nbecame ${json}\nand these were dropped: ${dropped.join(', ')}`;
 }
 
-interface Scene {
+interface SearchInput {
   readonly tree: Tree;
   readonly base: Outcome;
   readonly translate: Translate;
 }
 
-function isKept({ leaf, path }: Placed, { tree, base, translate }: Scene): boolean {
+function isKept({ leaf, path }: Placed, { tree, base, translate }: SearchInput): boolean {
   if (leaf.kind === 'verbatim' && base.texts.includes(String(leaf.value))) return true;
   if (isNamed(path, base.dropped)) return true;
   return leaf.kind === 'effect' && makesDifference(leaf, { tree, base, translate });
 }
 
 /** Another value must change the request or the list of dropped members, or be refused. */
-function makesDifference(leaf: Leaf, { tree, base, translate }: Scene): boolean {
+function makesDifference(leaf: Leaf, { tree, base, translate }: SearchInput): boolean {
   const changed = translate(built(tree, leaf));
   return (
     changed.json !== base.json ||

@@ -1,13 +1,13 @@
 /** Sends one request of a cell through a gateway, in-process, and shows both of its sides. */
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../../src/json.ts';
 import {
-  type Answer,
+  type AnyModelSetup,
+  anyModelGateway,
+  type CallerReply,
   chat,
   native,
-  type TestSetup,
-  testGateway,
-} from '../../support/call-gateway.ts';
-import { type Played, playedUpstream } from '../../support/played-upstream.ts';
+} from '../../support/any-model-gateway.ts';
+import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { type Column, isRelay, models } from './columns.ts';
 
 /** A request and what became of it. */
@@ -18,7 +18,7 @@ export interface Called {
   readonly upstream: JsonValue | undefined;
   /** Whether it is the caller's bytes. */
   readonly isUntouched: boolean;
-  readonly answer: Answer;
+  readonly answer: CallerReply;
   /** The names in `x-tollgate-dropped`. */
   readonly dropped: readonly string[];
 }
@@ -28,16 +28,16 @@ export async function called(
   column: Column,
   streamed: boolean,
   body: JsonObject,
-  reply: Played,
-  setup: Pick<TestSetup, 'channel' | 'model'> = {},
+  reply: ScriptedReply,
+  setup: Pick<AnyModelSetup, 'channel' | 'model'> = {},
 ): Promise<Called> {
   const { dialect, protocol } = column;
-  const upstream = playedUpstream(reply);
+  const upstream = scriptedUpstream(reply);
   const upstreamModel = isRelay(column) ? 'm' : models[dialect];
   const channel = { dialect, upstreamModel, ...setup.channel };
   // Free, and allowed what only the model's record can allow: the table is about translation.
   const model = { price: { per: 'free' }, allow: { file_id: true }, ...setup.model } as const;
-  const gateway = testGateway({ upstream, channel, model });
+  const gateway = anyModelGateway({ upstream, channel, model });
   const sent = JSON.stringify(protocol === 'chat' ? chatBody(body, streamed) : nativeBody(body));
   const asked = protocol === 'chat' ? chat(sent) : native(streamed ? 'sse' : 'json', sent);
   const answer = await gateway.call(asked);
@@ -65,8 +65,8 @@ function nativeBody(body: JsonObject): JsonObject {
 }
 
 /** The error of an answer in either dialect. */
-export function errorOf(answer: Answer): JsonObject | undefined {
-  const document = parseJson(answer.text);
+export function errorOf(reply: CallerReply): JsonObject | undefined {
+  const document = parseJson(reply.text);
   const error = isJsonObject(document) ? document.error : undefined;
   return isJsonObject(error) ? error : undefined;
 }

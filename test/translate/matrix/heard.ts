@@ -7,7 +7,7 @@ import {
   member,
   parseJson,
 } from '../../../src/json.ts';
-import type { Answer } from '../../support/call-gateway.ts';
+import type { CallerReply } from '../../support/any-model-gateway.ts';
 import type { Protocol } from './columns.ts';
 import { objects, pick, textAt } from './json.ts';
 
@@ -41,11 +41,11 @@ export interface HeardCall {
 }
 
 /** Reads a response like a caller does. */
-export function heard(protocol: Protocol, streamed: boolean, answer: Answer): Heard {
-  const documents = streamed ? eventsIn(answer.text) : [parseJson(answer.text) ?? null];
+export function heard(protocol: Protocol, streamed: boolean, reply: CallerReply): Heard {
+  const documents = streamed ? eventsIn(reply.text) : [parseJson(reply.text) ?? null];
   const read = protocol === 'chat' ? heardChat : heardNative;
   const error = documents.map((document) => member(document, 'error')).find(isJsonObject);
-  return { ...read(documents), status: answer.status, error };
+  return { ...read(documents), status: reply.status, error };
 }
 
 function eventsIn(text: string): readonly JsonValue[] {

@@ -42,11 +42,11 @@ function isList(wanted: JsonObject | readonly JsonObject[]): wanted is readonly 
   return Array.isArray(wanted);
 }
 
-function refusal({ answer }: Called, names: readonly string[]): string {
-  const error = errorOf(answer);
+function refusal({ answer: reply }: Called, names: readonly string[]): string {
+  const error = errorOf(reply);
   const words = `${textAt(error, 'param')} ${textAt(error, 'message')}`;
   const isNamed = names.some((name) => words.includes(name));
-  if (answer.status !== 400) return `FAILED ${answer.status}`;
+  if (reply.status !== 400) return `FAILED ${reply.status}`;
   return isNamed ? 'refused' : 'refused, unnamed';
 }
 

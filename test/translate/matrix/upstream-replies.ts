@@ -1,7 +1,7 @@
 /** One reply of each dialect in both of its forms: the stream is made from the whole one. */
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import type { Played } from '../../support/played-upstream.ts';
+import type { ScriptedReply } from '../../support/scripted-upstream.ts';
 import { objects, pick, textAt } from './json.ts';
 
 /** The answer a channel gives to any request. */
@@ -74,12 +74,15 @@ export function played(
   reply: JsonObject,
   streamed: boolean,
   ending: Ending = 'whole',
-): Played {
+): ScriptedReply {
   if (!streamed) return { headers: document, chunks: [JSON.stringify(reply)] };
   const { frames, terminator } = streams[dialect](reply);
   if (ending === 'whole') return { headers: events, chunks: [...frames, ...terminator] };
-  const begun = frames.slice(0, Math.ceil(frames.length / 2));
-  return { headers: events, chunks: ending === 'cut' ? begun : [...begun, errorFrames[dialect]] };
+  const firstBytes = frames.slice(0, Math.ceil(frames.length / 2));
+  return {
+    headers: events,
+    chunks: ending === 'cut' ? firstBytes : [...firstBytes, errorFrames[dialect]],
+  };
 }
 
 interface Frames {

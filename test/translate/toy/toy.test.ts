@@ -4,12 +4,12 @@ import type { Dialect } from '../../../src/dialects/dialect.ts';
 import type { StreamFormat } from '../../../src/dialects/stream-format.ts';
 import { dialects } from '../../../src/dialects/table.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
-import { chat, native, testGateway, wholeChat } from '../../support/call-gateway.ts';
-import { type Played, playedUpstream } from '../../support/played-upstream.ts';
+import { anyModelGateway, chat, native, wholeChat } from '../../support/any-model-gateway.ts';
+import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { toy } from './dialect.ts';
 
-const whole: Played = { chunks: ['{"says":"Hello you.","spent":[3,4]}'] };
-const streamed: Played = {
+const whole: ScriptedReply = { chunks: ['{"says":"Hello you.","spent":[3,4]}'] };
+const streamed: ScriptedReply = {
   headers: { 'content-type': 'text/event-stream' },
   chunks: ['data: {"says":"Hello "}\n\n', 'data: {"says":"you.","spent":[3,4]}\n\n'],
 };
@@ -21,9 +21,9 @@ const streamed: Played = {
 const toyChannel: Partial<Channel> = JSON.parse('{"dialect":"toy"}');
 
 /** A gateway with one toy channel, and the requests it sent there. */
-function toyGateway(played: Played, dialect: Dialect = toy) {
-  const upstream = playedUpstream(played);
-  const gateway = testGateway({
+function toyGateway(played: ScriptedReply, dialect: Dialect = toy) {
+  const upstream = scriptedUpstream(played);
+  const gateway = anyModelGateway({
     upstream,
     channel: toyChannel,
     table: { ...dialects, toy: dialect },
@@ -67,12 +67,12 @@ describe('a toy dialect', () => {
   ])('streams to %s', async (_, asked, says) => {
     const gateway = toyGateway(streamed);
 
-    const { status, text, cut } = await gateway.call(asked);
+    const { status, text, isCut } = await gateway.call(asked);
 
     expect(gateway.sent()).toEqual({ lines: ['user: hi'], stream: true });
     expect(status).toBe(200);
     expect(text).toContain(says);
-    expect(cut).toBe(false);
+    expect(isCut).toBe(false);
   });
 
   it('is charged by its own figures', async () => {

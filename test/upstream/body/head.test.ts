@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { ByteSink, UpstreamBody } from '../../../src/ports/upstream-client.ts';
 import { type DetachableBody, readHead } from '../../../src/upstream/body/head.ts';
 import { openedBody } from '../../../src/upstream/body/opened.ts';
-import { type Played, playedBody } from '../../support/played-upstream.ts';
+import { type ScriptedReply, scriptedBody } from '../../support/scripted-upstream.ts';
 
 describe('readHead', () => {
   it('stops at the chunk that is enough, and passes on the rest in order', async () => {
-    const body = opened(playedBody({ chunks: ['a', 'b', 'c', 'd'] }));
+    const body = opened(scriptedBody({ chunks: ['a', 'b', 'c', 'd'] }));
     const head = await readHead(body, is('b'));
 
     expect(texts([head.bytes])).toEqual(['ab']);
@@ -16,7 +16,7 @@ describe('readHead', () => {
   });
 
   it('ends with the body if no chunk is enough', async () => {
-    const body = opened(playedBody({ chunks: ['a', 'b'] }));
+    const body = opened(scriptedBody({ chunks: ['a', 'b'] }));
     const head = await readHead(body, () => false);
 
     expect(texts([head.bytes])).toEqual(['ab']);
@@ -25,23 +25,23 @@ describe('readHead', () => {
   });
 
   it('of an empty body is empty', async () => {
-    const head = await readHead(opened(playedBody({})), () => false);
+    const head = await readHead(opened(scriptedBody({})), () => false);
 
     expect(head.bytes).toHaveLength(0);
     expect(head.ended).toBe(true);
   });
 
   it('rejects if the body fails before that', async () => {
-    const broken: Played = { chunks: ['a'], ending: 'reset' };
+    const broken: ScriptedReply = { chunks: ['a'], ending: 'reset' };
 
-    await expect(readHead(opened(playedBody(broken)), () => false)).rejects.toMatchObject({
+    await expect(readHead(opened(scriptedBody(broken)), () => false)).rejects.toMatchObject({
       name: 'UpstreamError',
       reason: 'reset',
     });
   });
 
   it('passes on a later failure of the body', async () => {
-    const body = opened(playedBody({ chunks: ['a', 'b'], ending: 'reset' }));
+    const body = opened(scriptedBody({ chunks: ['a', 'b'], ending: 'reset' }));
     await readHead(body, is('a'));
 
     expect(await restOf(body)).toEqual(['b', 'upstream body: reset']);
@@ -49,7 +49,7 @@ describe('readHead', () => {
 
   it('aborts the body if the check throws', async () => {
     let aborted = false;
-    const body = playedBody({ chunks: ['a', 'b'] }, () => {
+    const body = scriptedBody({ chunks: ['a', 'b'] }, () => {
       aborted = true;
     });
     const judge = () => {
@@ -82,7 +82,7 @@ describe('readHead', () => {
 
   it('works with a body that is an instance of a class', async () => {
     class Body implements UpstreamBody {
-      readonly inner: UpstreamBody = playedBody({ chunks: ['a', 'b'] });
+      readonly inner: UpstreamBody = scriptedBody({ chunks: ['a', 'b'] });
       takeWhole(limit: number): Uint8Array | undefined {
         return this.inner.takeWhole(limit);
       }

@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import type { ByteSink } from '../../../src/ports/upstream-client.ts';
 import { openedBody } from '../../../src/upstream/body/opened.ts';
-import { handBody } from '../../bytes/reply-harness.ts';
+import { controlledBody } from '../../bytes/reply-doubles.ts';
 
 it('chunks that arrive without a reader are given to the next reader as one chunk', () => {
-  const { body, sink } = handBody();
+  const { body, sink } = controlledBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
   opened.detach();
@@ -20,7 +20,7 @@ it('chunks that arrive without a reader are given to the next reader as one chun
 });
 
 it('its client is asked to pause only once much is unread, and to resume after that', () => {
-  const { body, sink, calls } = handBody();
+  const { body, sink, calls } = controlledBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
   opened.detach();
@@ -39,7 +39,7 @@ it.each([
   ['came to its end', (sink: ByteSink) => sink.end(), ['a', 'end']],
   ['broke off', (sink: ByteSink) => sink.fail(new Error('reset')), ['a', 'reset']],
 ])('that it %s without a reader is delivered after the buffered chunks', (_how, finish, told) => {
-  const { body, sink } = handBody();
+  const { body, sink } = controlledBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
   opened.detach();
@@ -53,7 +53,7 @@ it.each([
 });
 
 it('a body that was cut without a reader fails for the next reader, and is aborted', () => {
-  const { body, sink, calls } = handBody();
+  const { body, sink, calls } = controlledBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
   opened.detach();
@@ -69,7 +69,7 @@ it('a body that was cut without a reader fails for the next reader, and is abort
 });
 
 it('a body that was cut before its first reader is never started', () => {
-  const { body, calls } = handBody();
+  const { body, calls } = controlledBody();
   const opened = openedBody(body, undefined);
   const { log, reader } = recording();
 
@@ -81,7 +81,7 @@ it('a body that was cut before its first reader is never started', () => {
 });
 
 it('a body that has ended is not cut', () => {
-  const { body, sink, calls } = handBody();
+  const { body, sink, calls } = controlledBody();
   const opened = openedBody(body, undefined);
   const { log, reader } = recording();
   opened.start(reader);
@@ -94,7 +94,7 @@ it('a body that has ended is not cut', () => {
 });
 
 it('a body that was aborted delivers nothing any more', () => {
-  const { body, sink } = handBody();
+  const { body, sink } = controlledBody();
   const opened = openedBody(body, undefined);
   const { log, reader } = recording();
   opened.start(reader);

@@ -6,7 +6,12 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { countedIds } from '../support/counted-ids.ts';
-import { type Asked, type Scene, type SceneSetup, scene } from './scene.ts';
+import {
+  type CallerRequest,
+  type GatewaySetup,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
 
 /** The kinds of call for which a key is supported. */
 export const keyedKinds = ['chat', 'image'] as const;
@@ -18,7 +23,11 @@ export const costs: Readonly<Record<(typeof keyedKinds)[number], bigint>> = {
 };
 
 /** The same call, with a key. */
-export function keyed(asked: Asked, key = 'k1', headers: Asked['headers'] = {}): Asked {
+export function keyed(
+  asked: CallerRequest,
+  key = 'k1',
+  headers: CallerRequest['headers'] = {},
+): CallerRequest {
   return { ...asked, headers: { ...headers, 'idempotency-key': key } };
 }
 
@@ -28,18 +37,18 @@ export function codeOf(text: string): string | undefined {
 }
 
 /** Stores and a clock that several gateways share. */
-export interface Shared {
+export interface SharedStores {
   readonly clock: FakeClock;
   readonly options: Required<
     Pick<GatewayOptions, 'clock' | 'quota' | 'idempotency' | 'results' | 'ids'>
   >;
   /** Adds a gateway over these stores. */
-  gateway(setup?: SceneSetup): Scene;
+  gateway(setup?: GatewaySetup): InProcessGateway;
   used(): Promise<bigint | undefined>;
 }
 
 /** Makes fresh stores. */
-export function shared(): Shared {
+export function sharedStores(): SharedStores {
   const clock = fakeClock();
   const ids = countedIds('shared');
   const options = {
@@ -52,7 +61,8 @@ export function shared(): Shared {
   return {
     clock,
     options,
-    gateway: (setup = {}) => scene({ ...setup, options: { ...options, ...setup.options } }),
+    gateway: (setup = {}) =>
+      gatewayInProcess({ ...setup, options: { ...options, ...setup.options } }),
     used: async () => (await options.quota.read('caller', '', defaultPartition))?.used,
   };
 }

@@ -12,7 +12,7 @@ import {
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
 /** A file in a temporary folder. */
-export interface FileScene {
+export interface CatalogFile {
   readonly folder: string;
   readonly file: string;
   readonly clock: FakeClock;
@@ -29,8 +29,8 @@ export interface FileScene {
   news(): Promise<GatewayEvent>;
 }
 
-/** Makes the scene; its folder is removed when the test is over. */
-export async function fileScene(): Promise<FileScene> {
+/** Makes a temporary folder for the file; the folder is removed when the test is over. */
+export async function catalogFile(): Promise<CatalogFile> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, 'models.json');

@@ -7,7 +7,7 @@ import type { HealthSignal } from '../../src/upstream/health-signal.ts';
 
 export const startMs: number = Date.UTC(2026, 0, 1);
 export const text = { isBoughtOnce: false };
-export const asked = { modelId: 'm', reply: 'whole' } as const;
+export const wholeCall = { modelId: 'm', reply: 'whole' } as const;
 export const image = { isBoughtOnce: true };
 export const channel: Channel = {
   id: 'a',
@@ -18,7 +18,7 @@ export const channel: Channel = {
   weight: 1,
 };
 
-export interface HealthHarness {
+export interface HealthSetup {
   readonly health: ChannelHealth;
   readonly clock: FakeClock;
   readonly events: readonly GatewayEvent[];
@@ -28,7 +28,7 @@ export interface HealthHarness {
   stateOf(model?: string, kind?: { readonly isBoughtOnce: boolean }, of?: Channel): string;
 }
 
-export function healthHarness(random: () => number = () => 0.5): HealthHarness {
+export function healthSetup(random: () => number = () => 0.5): HealthSetup {
   const clock = fakeClock(startMs);
   const events: GatewayEvent[] = [];
   const health = channelHealth(clock, random, (event) => events.push(event));
@@ -36,7 +36,7 @@ export function healthHarness(random: () => number = () => 0.5): HealthHarness {
     health,
     clock,
     events,
-    call: (signal, model = 'm') => health.begin(channel, model, asked).end(signal),
+    call: (signal, model = 'm') => health.begin(channel, model, wholeCall).end(signal),
     stateOf: (model = 'm', kind = text, of = channel) => {
       const availability = health.availability(of, model, kind);
       return availability.kind === 'unavailable' ? availability.reason : availability.kind;

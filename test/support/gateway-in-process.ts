@@ -15,13 +15,13 @@ import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { countedIds } from '../support/counted-ids.ts';
-import { type DrivenUpstream, drivenUpstream, type Play } from './driven-upstream.ts';
-import { sceneModels } from './scene-models.ts';
+import { countedIds } from './counted-ids.ts';
+import { type CallHandler, type DrivenUpstream, drivenUpstream } from './driven-upstream.ts';
+import { defaultModels } from './models.ts';
 
-/** How the scene differs from the default. */
-export interface SceneSetup {
-  readonly plays?: readonly Play[];
+/** What differs from the default gateway. */
+export interface GatewaySetup {
+  readonly handlers?: readonly CallHandler[];
   readonly models?: readonly Model[];
   readonly key?: Partial<ApiKey>;
   readonly options?: Partial<GatewayOptions>;
@@ -32,7 +32,7 @@ export interface SceneSetup {
 }
 
 /** A request of a caller. */
-export interface Asked {
+export interface CallerRequest {
   readonly method?: string;
   readonly path: string;
   readonly search?: string;
@@ -41,7 +41,7 @@ export interface Asked {
 }
 
 /** A response as its caller sees it. */
-export interface Answer {
+export interface CallerReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -50,15 +50,15 @@ export interface Answer {
 }
 
 /** A caller that waits for its response. */
-export interface Calling {
-  readonly answer: Promise<Answer>;
+export interface CallInProgress {
+  readonly reply: Promise<CallerReply>;
   /** Resolves with what has arrived, at the first byte of a streamed reply. */
-  readonly begun: Promise<string>;
-  leave(): void;
+  readonly firstBytes: Promise<string>;
+  disconnect(): void;
 }
 
 /** A gateway with its ports and its callers. */
-export interface Scene {
+export interface InProcessGateway {
   readonly gateway: Gateway;
   readonly clock: FakeClock;
   readonly upstream: DrivenUpstream;
@@ -70,8 +70,8 @@ export interface Scene {
    * written yet.
    */
   nextRecord(): Promise<UsageRecord>;
-  start(asked: Asked): Calling;
-  call(asked: Asked): Promise<Answer>;
+  start(asked: CallerRequest): CallInProgress;
+  call(asked: CallerRequest): Promise<CallerReply>;
   /** The quota state of a subject; the caller's own by default. */
   state(subject?: string, period?: string): Promise<Pick<QuotaState, 'held' | 'used' | 'inFlight'>>;
   /** The types of the events so far. */
@@ -83,11 +83,18 @@ const secret = 'caller-secret';
 /** The quota of the key, in nanos. */
 export const ampleNanos = 1_000_000n;
 
-/** Sets the scene. Nothing needs to be closed, because neither timers nor sockets are real. */
-export function scene(setup: SceneSetup = {}): Scene {
-  const { plays = [], models = sceneModels(), key, options, store = () => ({}), startMs } = setup;
+/** Creates the gateway. Nothing must be closed, because neither timers nor sockets are real. */
+export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
+  const {
+    handlers = [],
+    models = defaultModels(),
+    key,
+    options,
+    store = () => ({}),
+    startMs,
+  } = setup;
   const clock = fakeClock(startMs);
-  const upstream = drivenUpstream(...plays);
+  const upstream = drivenUpstream(...handlers);
   const quota = memoryQuotaStore({ clock });
   const events: GatewayEvent[] = [];
   const log = recordLog();
@@ -105,7 +112,7 @@ export function scene(setup: SceneSetup = {}): Scene {
     usage: { record: log.take, close: async () => {} },
     upstream,
     clock,
-    ids: countedIds('scene'),
+    ids: countedIds(),
     random: () => 0,
     onEvent: (event) => events.push(event),
     ...options,
@@ -119,7 +126,7 @@ export function scene(setup: SceneSetup = {}): Scene {
     records: log.records,
     nextRecord: log.next,
     start: (asked) => startCall(gateway, asked),
-    call: (asked) => startCall(gateway, asked).answer,
+    call: (asked) => startCall(gateway, asked).reply,
     state: async (subject = 'caller', period = '') => {
       const row = await quota.read(subject, period, defaultPartition);
       return { held: row?.held ?? 0n, used: row?.used ?? 0n, inFlight: row?.inFlight ?? 0 };
@@ -131,11 +138,11 @@ export function scene(setup: SceneSetup = {}): Scene {
 /** The state in which nothing is held or charged. */
 export const untouched = { held: 0n, used: 0n, inFlight: 0 } as const;
 
-function startCall(gateway: Gateway, asked: Asked): Calling {
+function startCall(gateway: Gateway, asked: CallerRequest): CallInProgress {
   const listeners: (() => void)[] = [];
   const written: Buffer[] = [];
   let tellBegun: (text: string) => void = () => {};
-  const begun = new Promise<string>((resolve) => {
+  const firstBytes = new Promise<string>((resolve) => {
     tellBegun = resolve;
   });
   const socket = new Writable({
@@ -150,7 +157,7 @@ function startCall(gateway: Gateway, asked: Asked): Calling {
   });
   const text = (): string => Buffer.concat(written).toString();
 
-  const received = async ({ status, headers, body }: GatewayResponse): Promise<Answer> => {
+  const received = async ({ status, headers, body }: GatewayResponse): Promise<CallerReply> => {
     if (body instanceof Uint8Array) {
       return { status, headers, text: Buffer.from(body).toString(), isCut: false };
     }
@@ -159,9 +166,9 @@ function startCall(gateway: Gateway, asked: Asked): Calling {
     return { status, headers, text: text(), isCut: !socket.writableFinished };
   };
   return {
-    answer: gateway.handle(requestOf(asked, listeners)).then(received),
-    begun,
-    leave: () => {
+    reply: gateway.handle(requestOf(asked, listeners)).then(received),
+    firstBytes,
+    disconnect: () => {
       for (const listener of listeners) listener();
       socket.destroy();
     },
@@ -170,7 +177,7 @@ function startCall(gateway: Gateway, asked: Asked): Calling {
 
 /** The request that an adapter would make. Calling the listeners closes its connection. */
 export function requestOf(
-  { method = 'POST', path, search = '', body, headers = {} }: Asked,
+  { method = 'POST', path, search = '', body, headers = {} }: CallerRequest,
   listeners: (() => void)[],
 ): Parameters<Gateway['handle']>[0] {
   const sent = { authorization: `Bearer ${secret}`, 'x-vendor-api-key': secret, ...headers };

@@ -1,6 +1,6 @@
 /**
- * The set-up that adapter and acceptance tests share: a gateway with memory stores in front of the
- * fake upstream, a catalog with one model of each kind, and a key for each kind of caller.
+ * A gateway behind a mount, called over HTTP: memory stores, the fake upstream, a catalog with one
+ * model of each kind, and a key for each kind of caller.
  */
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
@@ -17,14 +17,14 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type MemoryUsageSink, memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { countedIds } from './counted-ids.ts';
+import { mountedModels } from './mounted-models.ts';
 import { closed, listening } from './servers.ts';
-import { stageModels } from './stage-models.ts';
 
 /** Who calls: a key of each group, and keys that are refused. */
 export type CallerName = 'chat' | 'image' | 'native' | 'disabled' | 'expired' | 'poor';
 
 /** A gateway in front of a fake upstream; no server of its own. */
-export interface Stage {
+export interface UnmountedGateway {
   readonly gateway: Gateway;
   readonly upstream: FakeUpstream;
   readonly keys: MemoryKeyStore;
@@ -41,8 +41,8 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** A {@link Stage} on bare `node:http`. */
-export interface NodeStage extends Stage {
+/** A {@link UnmountedGateway} on bare `node:http`. */
+export interface MountedGateway extends UnmountedGateway {
   /** `http://127.0.0.1:49152` */
   readonly origin: string;
 }
@@ -60,14 +60,14 @@ const callers: Readonly<Record<CallerName, Parameters<typeof issueKey>[0]>> = {
   poor: { id: 'poor-key', group: 'image', limitNanos: 1n },
 };
 
-/** The models of a stage, served by this upstream. */
-export type StageModels = (upstream: FakeUpstream, credential: string) => readonly Model[];
+/** Makes the models that are served by this upstream. */
+export type ModelsOf = (upstream: FakeUpstream, credential: string) => readonly Model[];
 
-/** Creates the stage; `options` override its own. */
-export async function stage(
+/** Creates a gateway that the test mounts itself; `options` override the default ones. */
+export async function unmountedGateway(
   options: Partial<GatewayOptions> = {},
-  models: StageModels = stageModels,
-): Promise<Stage> {
+  models: ModelsOf = mountedModels,
+): Promise<UnmountedGateway> {
   const upstream = await startFakeUpstream({ apiKey: upstreamSecret });
   const keys = memoryKeyStore();
   const quota = memoryQuotaStore();
@@ -118,20 +118,20 @@ export async function stage(
   };
 }
 
-/** Creates the stage on bare `node:http`. */
-export async function nodeStage(
+/** Creates a gateway on bare `node:http`. */
+export async function mountedGateway(
   options: Partial<GatewayOptions> = {},
-  models: StageModels = stageModels,
-): Promise<NodeStage> {
-  const set = await stage(options, models);
-  const server = createServer(nodeAdapter(set.gateway));
+  models: ModelsOf = mountedModels,
+): Promise<MountedGateway> {
+  const harness = await unmountedGateway(options, models);
+  const server = createServer(nodeAdapter(harness.gateway));
   const origin = await listening(server);
   return {
-    ...set,
+    ...harness,
     origin,
     close: async () => {
       await closed(server);
-      await set.close();
+      await harness.close();
     },
   };
 }

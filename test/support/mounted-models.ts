@@ -1,4 +1,4 @@
-/** The catalog of the stage: one model of each kind. */
+/** The models of a mounted gateway: one of each kind. */
 import type { Price } from '../../src/money.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { faultNames } from '../../src/testing/providers/faults.ts';
@@ -10,7 +10,7 @@ const tokenPrice: Price = {
   rates: { input: 100_000_000n, output: 400_000_000n },
 };
 
-/** The price of an image on the stage. */
+/** The price of an image of these models. */
 export const imagePrices = { low: 11_000_000n, high: 167_000_000n } as const;
 
 const imagePrice: Price = {
@@ -22,7 +22,7 @@ const imagePrice: Price = {
 };
 
 /** The models, each with the channels of this upstream that can serve it. */
-export function stageModels(
+export function mountedModels(
   upstream: Pick<FakeUpstream, 'openaiBaseUrl' | 'geminiBaseUrl'>,
   credential: string,
 ): readonly Model[] {

@@ -31,7 +31,7 @@ export interface DrivenCall {
 }
 
 /** Handles a call as soon as it arrives. */
-export type Play = (call: DrivenCall) => void;
+export type CallHandler = (call: DrivenCall) => void;
 
 /** The client, and its calls. */
 export interface DrivenUpstream extends UpstreamClient {
@@ -42,7 +42,7 @@ export interface DrivenUpstream extends UpstreamClient {
 }
 
 /** Handles the first calls by `plays`, one each; later calls wait for the test. */
-export function drivenUpstream(...plays: readonly Play[]): DrivenUpstream {
+export function drivenUpstream(...handlers: readonly CallHandler[]): DrivenUpstream {
   const calls: DrivenCall[] = [];
   const untaken: DrivenCall[] = [];
   const waiters: ((call: DrivenCall) => void)[] = [];
@@ -62,7 +62,7 @@ export function drivenUpstream(...plays: readonly Play[]): DrivenUpstream {
     send: (request) =>
       new Promise((resolve, reject) => {
         const call = drivenCall(request, resolve, reject);
-        const play = plays[calls.length];
+        const play = handlers[calls.length];
         calls.push(call);
         play?.(call);
         const waiter = waiters.shift();

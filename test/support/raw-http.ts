@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 
 /** A connection on which a test controls every byte. */
-export interface Wire {
+export interface RawConnection {
   write(bytes: string | Uint8Array): void;
   /** Resolves once the server has sent this text; rejects if it closes without. */
   until(text: string): Promise<void>;
@@ -15,10 +15,10 @@ export interface Wire {
 }
 
 /** Connects to `http://127.0.0.1:1234`; `allowHalfOpen` goes on sending after the server's end. */
-export async function dial(
+export async function connectRaw(
   origin: string,
   options: { readonly allowHalfOpen?: boolean } = {},
-): Promise<Wire> {
+): Promise<RawConnection> {
   const { hostname, port } = new URL(origin);
   const socket = connect({ host: hostname, port: Number(port), ...options });
   let received = '';
@@ -67,14 +67,14 @@ export async function dial(
 }
 
 /** Sends these bytes, and returns everything received once the server has closed. */
-export async function exchange(origin: string, bytes: string | Uint8Array): Promise<string> {
-  const wire = await dial(origin);
+export async function exchangeRaw(origin: string, bytes: string | Uint8Array): Promise<string> {
+  const wire = await connectRaw(origin);
   wire.write(bytes);
   return wire.rest;
 }
 
 /** A request as text, with a `Content-Length` for the body; other headers as given. */
-export function request(
+export function rawRequest(
   line: string,
   headers: Readonly<Record<string, string>> = {},
   body?: string,

@@ -15,7 +15,7 @@ import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { countedIds } from './counted-ids.ts';
 
 /** A request to the gateway. */
-export interface Asked {
+export interface CallerRequest {
   readonly path: string;
   readonly search?: string;
   readonly body: Uint8Array | string;
@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 /** Everything that a caller sees of an answer. */
-export interface Answer {
+export interface CallerReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Buffer;
@@ -32,18 +32,18 @@ export interface Answer {
   /** The writes, one for each turn of the event loop. */
   readonly writes: readonly Buffer[];
   /** The connection was cut: the reply did not end. */
-  readonly cut: boolean;
+  readonly isCut: boolean;
 }
 
 /** A gateway with one key, and one channel for every model name. */
-export interface TestGateway {
+export interface AnyModelGateway {
   readonly gateway: Gateway;
   readonly records: readonly UsageRecord[];
-  call(asked: Asked): Promise<Answer>;
+  call(asked: CallerRequest): Promise<CallerReply>;
 }
 
 /** Differences from the plain case. */
-export interface TestSetup {
+export interface AnyModelSetup {
   readonly upstream?: UpstreamClient;
   readonly channel?: Partial<Channel>;
   readonly model?: Partial<Model>;
@@ -61,7 +61,7 @@ export const upstreamHost = 'gpu7.internal.example';
 const callerSecret = 'caller-secret';
 
 /** Creates a gateway; nothing must be closed, because no timer or socket is real. */
-export function testGateway(setup: TestSetup = {}): TestGateway {
+export function anyModelGateway(setup: AnyModelSetup = {}): AnyModelGateway {
   const { upstream, channel, model, table = dialects, rows = protocols } = setup;
   const clock = fakeClock();
   const usage = memoryUsageSink();
@@ -123,7 +123,7 @@ function plainChannel(dialect: DialectName): Channel {
 }
 
 /** Sends one request as an adapter would, and collects the answer as a socket would. */
-async function callGateway(gateway: Gateway, asked: Asked): Promise<Answer> {
+async function callGateway(gateway: Gateway, asked: CallerRequest): Promise<CallerReply> {
   const body = Buffer.from(asked.body);
   const headers = {
     authorization: `Bearer ${callerSecret}`,
@@ -141,12 +141,12 @@ async function callGateway(gateway: Gateway, asked: Asked): Promise<Answer> {
     body,
     onClose: () => {},
   });
-  const { writes, cut } = await received(response);
+  const { writes, cut: isCut } = await received(response);
   // The record is written after the answer; memory stores need no more than a turn.
   await setImmediate();
   const bytes = Buffer.concat(writes);
   const { status } = response;
-  return { status, headers: response.headers, bytes, text: bytes.toString(), writes, cut };
+  return { status, headers: response.headers, bytes, text: bytes.toString(), writes, isCut };
 }
 
 function received(
@@ -170,12 +170,14 @@ function received(
 }
 
 /** A chat request; by default the body requests a stream. */
-export function chat(body: Uint8Array | string = streamedChat): Asked {
+export function chat(body: Uint8Array | string = streamedChat): CallerRequest {
   return { path: '/v1/chat/completions', body };
 }
 
 /** An image request. */
-export function images(body: Uint8Array | string = '{"model":"m","prompt":"a cat"}'): Asked {
+export function images(
+  body: Uint8Array | string = '{"model":"m","prompt":"a cat"}',
+): CallerRequest {
   return { path: '/v1/images/generations', body };
 }
 
@@ -183,7 +185,7 @@ export function images(body: Uint8Array | string = '{"model":"m","prompt":"a cat
 export function native(
   framing: 'json' | 'sse' | 'json_array' = 'sse',
   body: Uint8Array | string = nativeHello,
-): Asked {
+): CallerRequest {
   const method = framing === 'json' ? 'generateContent' : 'streamGenerateContent';
   return {
     path: `/v1beta/models/m:${method}`,

@@ -1,6 +1,6 @@
 /**
- * The stage of translated calls: models whose callers and upstreams speak different dialects. A
- * model's id is the dialect and the upstream's name for it: `gemini/gemini-3-agent-2`.
+ * A mounted gateway for translated calls: callers and upstreams of its models speak different
+ * dialects. A model's id is the dialect and the upstream's name for it: `gemini/gemini-3-agent-2`.
  */
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../src/ports/catalog.ts';
 import { faultNames } from '../../src/testing/providers/faults.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
-import { type NodeStage, nodeStage } from './stage.ts';
+import { type MountedGateway, mountedGateway } from '../support/mounted-gateway.ts';
 
 /** The upstreams' names of the models, by dialect. */
 const upstreamModels: Readonly<Record<DialectName, readonly string[]>> = {
@@ -23,12 +23,12 @@ const upstreamModels: Readonly<Record<DialectName, readonly string[]>> = {
 /** The group of all callers, chat and native. */
 const groups: readonly string[] = ['chat', 'native'];
 
-/** Creates the stage on bare `node:http`. */
-export function translatedStage(): Promise<NodeStage> {
-  return nodeStage({}, translatedModels);
+/** Creates the gateway on bare `node:http`. */
+export function translatingGateway(): Promise<MountedGateway> {
+  return mountedGateway({}, translatedModels);
 }
 
-/** The catalog of the stage. */
+/** Its models. */
 function translatedModels(upstream: FakeUpstream, credential: string): readonly Model[] {
   const baseUrls: Readonly<Record<DialectName, string>> = {
     openai: upstream.openaiBaseUrl,

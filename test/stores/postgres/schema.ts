@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { migratePostgres } from '../../../src/stores/postgres/migrations.ts';
 
 /** The clock of a schema, which only a test advances. */
-export interface HeldClock {
+export interface ControlledClock {
   advance(ms: number): Promise<void>;
 }
 
@@ -11,7 +11,7 @@ export interface HeldClock {
  * Replaces the server's clock with one that the test advances. All functions of the schema get the
  * time from `now_ms()`, so replacing it controls all leases.
  */
-export async function holdClock(pool: pg.Pool, schema = 'tollgate'): Promise<HeldClock> {
+export async function controlClock(pool: pg.Pool, schema = 'tollgate'): Promise<ControlledClock> {
   const sql = [
     'CREATE TABLE "tollgate".held_clock (now_ms bigint NOT NULL)',
     'INSERT INTO "tollgate".held_clock VALUES (1767225600000)',

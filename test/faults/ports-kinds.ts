@@ -1,9 +1,9 @@
-/** The kinds of calls of the matrix, by the names of the scene of `test/stages`. */
-import type { Kind as SceneKind } from '../stages/scene-models.ts';
+/** The kinds of calls of the fault matrix, by their names in `test/support/models.ts`. */
+import type { Kind as RequestKind } from '../support/models.ts';
 import type { Kind } from './row.ts';
 
 /** The same kind by its name there. */
-export const sceneKinds: Readonly<Record<Kind, SceneKind>> = {
+export const requestKinds: Readonly<Record<Kind, RequestKind>> = {
   chat: 'chat',
   chat_stream: 'chatStream',
   image: 'image',
@@ -12,7 +12,7 @@ export const sceneKinds: Readonly<Record<Kind, SceneKind>> = {
 };
 
 /** The cost of a whole reply: 10 and 5 tokens, or one image. */
-export const costNanos: Readonly<Record<SceneKind, bigint>> = {
+export const costNanos: Readonly<Record<RequestKind, bigint>> = {
   chat: 20n,
   chatStream: 20n,
   image: 500n,

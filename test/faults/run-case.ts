@@ -58,7 +58,7 @@ export interface Outcome {
 export type Balance = Pick<QuotaState, 'held' | 'used' | 'inFlight'>;
 
 /** Runs the case, and closes everything at the end. */
-export async function playCase(play: Case, hosts: Hosts): Promise<Outcome> {
+export async function runCase(play: Case, hosts: Hosts): Promise<Outcome> {
   const { row, kind } = play;
   const { at, certificate } = row.circumstances ?? {};
   const addressOf = (script: string): string =>

@@ -1,6 +1,6 @@
 /**
- * Runs a row about callers on one mount: a stage whose ports wait for the test, a host in front of
- * it, and a caller that follows the row's script.
+ * Runs a row about callers on one mount: a gateway whose ports wait for the test, a host in front
+ * of it, and a caller that follows the row's script.
  */
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -14,15 +14,15 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Gate, gate, type Script } from '../../src/testing/providers/scripts.ts';
 import { mounts, type RunningMount } from '../adapters/mounts.ts';
-import { type Stage, stage as setStage } from '../support/stage.ts';
+import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { answering, bytesOf, flooding, halting, modelsFor, waiting } from './callers-calls.ts';
 import type { CallerRow, CallerStep } from './callers-row.ts';
 import { answersIn, type RawAnswer, type RawCaller, rawCaller } from './raw-caller.ts';
 import type { Kind } from './row.ts';
 
 /** The results of a script. */
-export interface Played {
-  readonly stage: Stage;
+export interface ScriptOutcome {
+  readonly harness: UnmountedGateway;
   /** The answers on all connections. */
   readonly answers: readonly RawAnswer[];
   readonly records: readonly UsageRecord[];
@@ -34,10 +34,10 @@ export interface Played {
 }
 
 /** The state that steps use. */
-interface SceneState {
+interface ScriptState {
   readonly row: CallerRow;
   readonly kind: Kind;
-  readonly stage: Stage;
+  readonly harness: UnmountedGateway;
   readonly host: RunningMount;
   readonly clock: FakeClock;
   readonly gates: Readonly<Record<GateName, Gate>>;
@@ -60,53 +60,57 @@ type GateName =
 const stallSeconds = 40;
 
 /** Runs the script, and waits until the gateway has nothing left to do. */
-export async function play(row: CallerRow, mountName: string, kind: Kind): Promise<Played> {
+export async function runScript(
+  row: CallerRow,
+  mountName: string,
+  kind: Kind,
+): Promise<ScriptOutcome> {
   const gates = closedGates();
   if (!row.steps.includes('is authenticated')) gates.keysAnswer.open();
   if (!row.steps.includes('has reserved')) gates.reserveAnswers.open();
   const quota = memoryQuotaStore();
   const clock = fakeClock();
-  const { stage, reserves } = await waitingStage(kind, clock, quota, gates);
+  const { harness, reserves } = await waitingGateway(kind, clock, quota, gates);
   const { script, flooded } = scriptOf(row, kind, gates.continues);
-  stage.upstream.enqueue(script, answering(kind));
-  const host = await mountNamed(mountName).start(watched(stage, gates, row));
+  harness.upstream.enqueue(script, answering(kind));
+  const host = await mountNamed(mountName).start(watched(harness, gates, row));
   const callers = [await rawCaller(host.origin)];
   try {
-    const world: SceneState = { row, kind, stage, host, clock, gates, callers, flooded };
-    for (const step of row.steps) await steps[step](world);
-    const records = await Promise.all(row.expected.records.map(() => stage.nextRecord()));
-    await stage.drained();
+    const state: ScriptState = { row, kind, harness, host, clock, gates, callers, flooded };
+    for (const step of row.steps) await steps[step](state);
+    const records = await Promise.all(row.expected.records.map(() => harness.nextRecord()));
+    await harness.drained();
     const { held = 0n, used = 0n, inFlight = 0 } = (await stateOf(quota)) ?? {};
     return {
-      stage,
+      harness,
       answers: callers.flatMap((caller) => answersIn(caller.received(), row.method)),
       // Including unexpected ones.
-      records: stage.usage.records.length > records.length ? stage.usage.records : records,
+      records: harness.usage.records.length > records.length ? harness.usage.records : records,
       reserves: reserves(),
-      upstream: await Promise.all(stage.upstream.calls.map(({ closed }) => closed)),
+      upstream: await Promise.all(harness.upstream.calls.map(({ closed }) => closed)),
       quota: { held, used, inFlight },
       reported: host.reported,
     };
   } finally {
     for (const caller of callers) caller.close();
     await host.close();
-    await stage.close();
+    await harness.close();
   }
 }
 
-/** A stage whose key store and quota store answer when the gates are open. */
-async function waitingStage(
+/** A gateway whose key store and quota store answer when the gates are open. */
+async function waitingGateway(
   kind: Kind,
   clock: FakeClock,
   quota: QuotaStore,
-  gates: SceneState['gates'],
-): Promise<{ readonly stage: Stage; readonly reserves: () => number }> {
+  gates: ScriptState['gates'],
+): Promise<{ readonly harness: UnmountedGateway; readonly reserves: () => number }> {
   let reserves = 0;
   const keys: KeyStore = {
     find: async (secret) => {
       gates.keysAsked.open();
       await gates.keysAnswer.opened;
-      return stage.keys.find(secret);
+      return harness.keys.find(secret);
     },
   };
   const reserve: QuotaStore['reserve'] = async (input) => {
@@ -116,8 +120,8 @@ async function waitingStage(
     return quota.reserve(input);
   };
   const options = { clock, keys, quota: { ...quota, reserve } };
-  const stage = await setStage(options, modelsFor(kind));
-  return { stage, reserves: () => reserves };
+  const harness = await unmountedGateway(options, modelsFor(kind));
+  return { harness, reserves: () => reserves };
 }
 
 function stateOf(quota: QuotaStore): MaybePromise<QuotaState | undefined> {
@@ -131,7 +135,7 @@ export function mountNamed(name: string): (typeof mounts)[number] {
   return found;
 }
 
-function closedGates(): SceneState['gates'] {
+function closedGates(): ScriptState['gates'] {
   return {
     noticed: gate(),
     keysAsked: gate(),
@@ -145,8 +149,8 @@ function closedGates(): SceneState['gates'] {
 
 /** The gateway, with signals for a caller that disconnected and for an answer that is ready. */
 function watched(
-  { gateway }: Stage,
-  { noticed, handled }: SceneState['gates'],
+  { gateway }: UnmountedGateway,
+  { noticed, handled }: ScriptState['gates'],
   row: CallerRow,
 ): GatewayHandler {
   // Before it has found the key, the gateway itself does not listen for disconnects.
@@ -200,42 +204,42 @@ function* counting<T>(pieces: Iterable<T>, onPiece: () => void): Generator<T> {
   }
 }
 
-const steps: Readonly<Record<CallerStep, (world: SceneState) => Promise<void> | void>> = {
+const steps: Readonly<Record<CallerStep, (state: ScriptState) => Promise<void> | void>> = {
   connects: async ({ host, callers }) => {
     callers.push(await rawCaller(host.origin));
   },
-  'sends it all': (world) => inUse(world).send(wholeOf(world)),
-  'sends it byte by byte': (world) => inUse(world).sendBytewise(wholeOf(world)),
-  'sends the head, expecting 100': (world) => inUse(world).send(`${headOf(world)}\r\n\r\n`),
-  'sends half of the body': (world) => {
-    const body = bodyOf(world);
-    inUse(world).send(body.slice(0, body.length / 2));
+  'sends it all': (state) => inUse(state).send(wholeOf(state)),
+  'sends it byte by byte': (state) => inUse(state).sendBytewise(wholeOf(state)),
+  'sends the head, expecting 100': (state) => inUse(state).send(`${headOf(state)}\r\n\r\n`),
+  'sends half of the body': (state) => {
+    const body = bodyOf(state);
+    inUse(state).send(body.slice(0, body.length / 2));
   },
-  'sends the rest of the body': (world) => {
-    const body = bodyOf(world);
-    inUse(world).send(body.slice(body.length / 2));
+  'sends the rest of the body': (state) => {
+    const body = bodyOf(state);
+    inUse(state).send(body.slice(body.length / 2));
   },
-  'sends two at once': (world) =>
-    inUse(world).send(wholeOf(world) + forUnknownModel(wholeOf(world))),
-  'stops reading': (world) => inUse(world).stopReading(),
-  'sends FIN': (world) => inUse(world).finish(),
-  closes: (world) => inUse(world).close(),
-  resets: (world) => inUse(world).reset(),
-  'sees the first event alone': async (world) => {
-    await inUse(world).until((received) => received.includes('Once'));
-    expect(inUse(world).received()).not.toMatch(/STOP|"stop"/);
+  'sends two at once': (state) =>
+    inUse(state).send(wholeOf(state) + forUnknownModel(wholeOf(state))),
+  'stops reading': (state) => inUse(state).stopReading(),
+  'sends FIN': (state) => inUse(state).finish(),
+  closes: (state) => inUse(state).close(),
+  resets: (state) => inUse(state).reset(),
+  'sees the first event alone': async (state) => {
+    await inUse(state).until((received) => received.includes('Once'));
+    expect(inUse(state).received()).not.toMatch(/STOP|"stop"/);
   },
-  'sees 100 Continue': (world) =>
-    inUse(world).until((received) => received.startsWith('HTTP/1.1 100 Continue\r\n\r\n')),
-  'sees an answer': (world) => seesAnswers(world, 1),
-  'sees both answers': (world) => seesAnswers(world, 2),
+  'sees 100 Continue': (state) =>
+    inUse(state).until((received) => received.startsWith('HTTP/1.1 100 Continue\r\n\r\n')),
+  'sees an answer': (state) => seesAnswers(state, 1),
+  'sees both answers': (state) => seesAnswers(state, 2),
   'is noticed as gone': ({ gates }) => gates.noticed.opened,
   'is being authenticated': ({ gates }) => gates.keysAsked.opened,
   'is authenticated': ({ gates }) => gates.keysAnswer.open(),
   'is reserving': ({ gates }) => gates.reserveAsked.opened,
   'has reserved': ({ gates }) => gates.reserveAnswers.open(),
-  'is at the upstream': async ({ stage }) => {
-    await stage.upstream.nextCall();
+  'is at the upstream': async ({ harness }) => {
+    await harness.upstream.nextCall();
   },
   'the upstream continues': ({ gates }) => gates.continues.open(),
   'the second is answered first': ({ gates }) => gates.handled.opened,
@@ -249,9 +253,9 @@ const steps: Readonly<Record<CallerStep, (world: SceneState) => Promise<void> | 
   },
 };
 
-function seesAnswers(world: SceneState, count: number): Promise<void> {
-  const { method } = world.row;
-  return inUse(world).until((received) => answersIn(received, method).length >= count);
+function seesAnswers(state: ScriptState, count: number): Promise<void> {
+  const { method } = state.row;
+  return inUse(state).until((received) => answersIn(received, method).length >= count);
 }
 
 /**
@@ -269,14 +273,14 @@ async function untilStill(moved: () => number): Promise<void> {
   }
 }
 
-function inUse({ callers }: SceneState): RawCaller {
+function inUse({ callers }: ScriptState): RawCaller {
   const caller = callers.at(-1);
   if (caller === undefined) throw new Error('no caller has connected');
   return caller;
 }
 
-function wholeOf({ row, kind, stage }: SceneState): string {
-  return bytesOf(kind, stage.secrets.chat, row);
+function wholeOf({ row, kind, harness }: ScriptState): string {
+  return bytesOf(kind, harness.secrets.chat, row);
 }
 
 /** The same call for an unknown model. */
@@ -284,13 +288,13 @@ function forUnknownModel(call: string): string {
   return call.replace('/models/m:', '/models/x:').replace('"model":"m"', '"model":"x"');
 }
 
-function headOf({ row, kind, stage }: SceneState): string {
+function headOf({ row, kind, harness }: ScriptState): string {
   const headers = { ...row.headers, expect: '100-continue' };
-  const [head = ''] = bytesOf(kind, stage.secrets.chat, { ...row, headers }).split('\r\n\r\n', 1);
+  const [head = ''] = bytesOf(kind, harness.secrets.chat, { ...row, headers }).split('\r\n\r\n', 1);
   return head;
 }
 
-function bodyOf(world: SceneState): string {
-  const whole = wholeOf(world);
+function bodyOf(state: ScriptState): string {
+  const whole = wholeOf(state);
   return whole.slice(whole.indexOf('\r\n\r\n') + 4);
 }

@@ -1,7 +1,7 @@
-/** The models of the scene, and the requests and replies of callers and upstreams. */
+/** The models of the gateway in process, and requests and replies for them. */
 import type { Channel, Model } from '../../src/ports/catalog.ts';
-import type { Play } from './driven-upstream.ts';
-import type { Asked } from './scene.ts';
+import type { CallHandler } from './driven-upstream.ts';
+import type { CallerRequest } from './gateway-in-process.ts';
 
 /** 1 nano per prompt token, 2 per completion token. */
 const tokenPrice = {
@@ -9,7 +9,7 @@ const tokenPrice = {
   rates: { input: 1_000_000n, output: 2_000_000n },
 } as const;
 
-/** A channel of the scene; by default `openai-a` of the openai dialect. */
+/** A channel; by default `openai-a` of the openai dialect. */
 export function channel(change: Partial<Channel> = {}): Channel {
   return {
     id: 'openai-a',
@@ -22,10 +22,10 @@ export function channel(change: Partial<Channel> = {}): Channel {
   };
 }
 
-/** The context of the scene's models. It is so small that every prompt holds the same amount. */
+/** The context of the default models. It is so small that every prompt holds the same amount. */
 const promptTokens = 11;
 
-/** A model of the scene; by default for chat, with one channel. */
+/** A model; by default for chat, with one channel. */
 export function model(change: Partial<Model> = {}): Model {
   return {
     id: 'chat',
@@ -41,7 +41,7 @@ export function model(change: Partial<Model> = {}): Model {
 }
 
 /** One model for each protocol, one without a stated maximum, one for another group. */
-export function sceneModels(): readonly Model[] {
+export function defaultModels(): readonly Model[] {
   const gemini = channel({
     id: 'gemini-a',
     dialect: 'gemini',
@@ -73,7 +73,7 @@ export const contents: readonly unknown[] = [{ parts: [{ text: 'hi' }] }];
 export type Kind = 'chat' | 'chatStream' | 'image' | 'native' | 'nativeStream';
 
 /** A minimal request of each kind. */
-export const ask: Readonly<Record<Kind, Asked>> = {
+export const sampleRequests: Readonly<Record<Kind, CallerRequest>> = {
   chat: chat(),
   chatStream: chat({ stream: true }),
   image: image(),
@@ -89,19 +89,19 @@ export const ask: Readonly<Record<Kind, Asked>> = {
 export const kinds: readonly Kind[] = ['chat', 'chatStream', 'image', 'native', 'nativeStream'];
 
 /** A chat call with other members. */
-export function chat(members: Readonly<Record<string, unknown>> = {}): Asked {
+export function chat(members: Readonly<Record<string, unknown>> = {}): CallerRequest {
   return { path: '/v1/chat/completions', body: { model: 'chat', messages, ...members } };
 }
 
 /** An image call with other members. */
-export function image(members: Readonly<Record<string, unknown>> = {}): Asked {
+export function image(members: Readonly<Record<string, unknown>> = {}): CallerRequest {
   return {
     path: '/v1/images/generations',
     body: { model: 'image', prompt: 'a cat', ...members },
   };
 }
 
-/** The hold of each call of {@link ask}: a prompt of 11 tokens and 100 tokens of output. */
+/** The hold of each call of {@link sampleRequests}: a prompt of 11 tokens and 100 tokens of output. */
 export const heldNanos: Readonly<Record<Kind, bigint>> = {
   chat: 211n,
   chatStream: 211n,
@@ -127,12 +127,12 @@ export const replies: Readonly<Record<Kind, string>> = {
 };
 
 /** An upstream that sends a complete reply immediately. */
-export function whole(kind: Kind): Play {
+export function completeReply(kind: Kind): CallHandler {
   return (up) => up.answer(200, replies[kind], headersOf(kind));
 }
 
 /** The beginning of an unfinished stream. */
-export const begun: Readonly<Record<'chatStream' | 'nativeStream', string>> = {
+export const streamBeginnings: Readonly<Record<'chatStream' | 'nativeStream', string>> = {
   chatStream: events({ choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] }),
   nativeStream: events(geminiReply(undefined)),
 };

@@ -7,7 +7,7 @@ import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts'
 export const clean: Closing = { writes: [], cut: false };
 
 /** A body driven by hand, and the calls made on it. */
-export interface HandBody {
+export interface ControlledBody {
   readonly body: UpstreamBody;
   readonly calls: readonly string[];
   /** The sink of the body, after it was started. */
@@ -37,7 +37,7 @@ export function pipe(changes: Partial<ReplyPipe> = {}): ReplyPipe {
 }
 
 /** Creates a body driven by hand. */
-export function handBody(): HandBody {
+export function controlledBody(): ControlledBody {
   const calls: string[] = [];
   let target: ByteSink | undefined;
   const note = (call: string) => () => {

@@ -10,7 +10,7 @@ import type {
 } from '../../src/ports/upstream-client.ts';
 
 /** One answer of an upstream. */
-export interface Played {
+export interface ScriptedReply {
   /** Default: 200. */
   readonly status?: number;
   readonly headers?: HeaderMap;
@@ -21,14 +21,14 @@ export interface Played {
 }
 
 /** The client, and the requests sent through it. */
-export interface PlayedUpstream extends UpstreamClient {
+export interface ScriptedUpstream extends UpstreamClient {
   readonly requests: readonly UpstreamRequest[];
   /** The number of bodies that were aborted before their end. */
   readonly aborted: number;
 }
 
 /** Gives the answers in order, and repeats the last one. */
-export function playedUpstream(...answers: readonly Played[]): PlayedUpstream {
+export function scriptedUpstream(...answers: readonly ScriptedReply[]): ScriptedUpstream {
   const requests: UpstreamRequest[] = [];
   let aborted = 0;
   return {
@@ -39,7 +39,7 @@ export function playedUpstream(...answers: readonly Played[]): PlayedUpstream {
     send: async (request): Promise<UpstreamResponse> => {
       const answer = answers[Math.min(requests.length, answers.length - 1)] ?? {};
       requests.push(request);
-      const body = playedBody(answer, () => {
+      const body = scriptedBody(answer, () => {
         aborted += 1;
       });
       request.onAbort(() => body.abort());
@@ -50,7 +50,7 @@ export function playedUpstream(...answers: readonly Played[]): PlayedUpstream {
 }
 
 /** The body of an answer, for `readHead` and `pushedReply`. */
-export function playedBody(played: Played, onAbort: () => void = () => {}): UpstreamBody {
+export function scriptedBody(played: ScriptedReply, onAbort: () => void = () => {}): UpstreamBody {
   const chunks = (played.chunks ?? [])[Symbol.iterator]();
   let sink: ByteSink | undefined;
   let state: 'flowing' | 'paused' | 'over' = 'flowing';
