@@ -13,7 +13,7 @@ export const maxCount: number = 2 ** 40;
 
 /** Reads a count; undefined if the member is absent, negative, a fraction or not a number. */
 export function countIn(holder: JsonValue | undefined, name: string): number | undefined {
-  const value = member(holder, name);
+  const value = holder === undefined ? undefined : member(holder, name);
   return value === undefined ? undefined : asCount(value);
 }
 

@@ -68,10 +68,9 @@ export function openaiInBandFailure(document: JsonValue): FailureReport | undefi
   if (member(document, 'error')) return failureIn(document, undefined);
   const choices = items(member(document, 'choices'));
   // OpenRouter reports an error of its provider inside the choice.
-  const failed = choices.find((choice) => member(choice, 'error'));
-  if (failed !== undefined) return failureIn(failed, undefined);
-  if (choices.some((choice) => member(choice, 'finish_reason') === 'error')) {
-    return billedReply('upstream_unusable_output');
+  for (const choice of choices) if (member(choice, 'error')) return failureIn(choice, undefined);
+  for (const choice of choices) {
+    if (member(choice, 'finish_reason') === 'error') return billedReply('upstream_unusable_output');
   }
   const isReply = choices.length > 0 || member(document, 'data') !== undefined;
   // vLLM has sent its error without a wrapper, and gateways in front of it a bare message.

@@ -91,20 +91,53 @@ export function openaiReplyUsage(
   // Some vendors count cached tokens separately from the prompt.
   const input = Math.max(promptTokens, cached ?? 0);
   const { output, reasoning } = outputOf(totals, promptTokens, stated, reasoningOutside);
+  const inputParts = inputDetails === undefined ? noParts : partsIn(inputDetails, input);
+  const outputParts = outputDetails === undefined ? noParts : partsIn(outputDetails, output);
   return {
     inputTokens: input,
     outputTokens: output,
     cachedInputTokens: cached,
-    cacheWriteTokens: atMost(input, inputDetails, 'cache_write_tokens'),
-    reasoningTokens: reasoning === undefined ? undefined : Math.min(output, reasoning),
-    audioInputTokens: atMost(input, inputDetails, 'audio_tokens'),
-    audioOutputTokens: atMost(output, outputDetails, 'audio_tokens'),
+    cacheWriteTokens: inputParts.cacheWrite,
+    reasoningTokens: atMost(output, reasoning),
+    audioInputTokens: inputParts.audio,
+    audioOutputTokens: outputParts.audio,
     gap: gapIn(totals),
-    imageInputTokens: atMost(input, inputDetails, 'image_tokens'),
-    imageOutputTokens: atMost(output, outputDetails, 'image_tokens'),
-    videoInputTokens: atMost(input, inputDetails, 'video_tokens'),
+    imageInputTokens: inputParts.image,
+    imageOutputTokens: outputParts.image,
+    videoInputTokens: inputParts.video,
     toolCalls: toolCallsIn(usage),
   };
+}
+
+/** The parts of a count that a details object states. */
+interface Parts {
+  readonly cacheWrite: number | undefined;
+  readonly audio: number | undefined;
+  readonly image: number | undefined;
+  readonly video: number | undefined;
+}
+
+const noParts: Parts = {
+  cacheWrite: undefined,
+  audio: undefined,
+  image: undefined,
+  video: undefined,
+};
+
+function partsIn(details: JsonValue, whole: number): Parts {
+  return {
+    cacheWrite: atMost(whole, countIn(details, 'cache_write_tokens')),
+    audio: atMost(whole, countIn(details, 'audio_tokens')),
+    image: atMost(whole, countIn(details, 'image_tokens')),
+    video: atMost(whole, countIn(details, 'video_tokens')),
+  };
+}
+
+/**
+ * Limits a part to its whole: a vendor has reported eleven reasoning tokens in an output of ten.
+ */
+function atMost(whole: number, part: number | undefined): number | undefined {
+  return part === undefined ? undefined : Math.min(whole, part);
 }
 
 /** The image API uses different names from chat. */
@@ -153,15 +186,6 @@ function outputOf(
     return { output: completion + excess, reasoning: excess };
   }
   return { output: completion, reasoning };
-}
-
-/**
- * Limits a part to its whole: a vendor has reported eleven reasoning tokens in an output of ten.
- */
-function atMost(whole: number, details: JsonValue | undefined, name: string): number | undefined {
-  if (details === undefined) return undefined;
-  const part = countIn(details, name);
-  return part === undefined ? undefined : Math.min(whole, part);
 }
 
 /** Reads the usage objects of a stream. */
