@@ -65,14 +65,13 @@ export function costOf(usage: Usage, price: Price, request: PricedRequest = plai
  * @throws RangeError for an image whose size or quality has no price
  */
 export function maxCostOf(bound: UsageBound, price: Price, request: PricedRequest): Nanos {
-  const nanos = maxCostWithoutFees(bound, price, request);
+  let nanos = maxCostWithoutFees(bound, price, request);
   if (price.per === 'free' || request.members === undefined) return nanos;
-  let fees = 0n;
   for (const row of request.members) {
     const { perCallNanos = 0n, holdCalls = defaultHoldCalls } = price.members?.[row] ?? {};
-    fees += perCallNanos * BigInt(holdCalls);
+    nanos += perCallNanos * BigInt(holdCalls);
   }
-  return capped(nanos + fees);
+  return nanos > maxNanos ? maxNanos : nanos;
 }
 
 /** As {@link maxCostOf} without fees, which do not grow with the reply. */
@@ -120,10 +119,7 @@ function callsOf(row: CostMember, { toolCalls }: Usage, { members }: PricedReque
 }
 
 function nanosFrom(millionths: bigint): Nanos {
-  return capped(roundedUp(millionths, million));
-}
-
-function capped(nanos: Nanos): Nanos {
+  const nanos = roundedUp(millionths, million);
   return nanos > maxNanos ? maxNanos : nanos;
 }
 

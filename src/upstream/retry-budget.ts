@@ -35,17 +35,10 @@ export function retryBudget(): RetryBudget {
   // the memory they take.
   const models = new Map<string, RunningCalls>();
 
-  const callsOf = (modelId: string): RunningCalls => {
-    const known = models.get(modelId);
-    if (known !== undefined) return known;
-    const running = { calls: 0, retries: 0 };
-    models.set(modelId, running);
-    return running;
-  };
-
   return {
     begin: (modelId) => {
-      const running = callsOf(modelId);
+      const running = models.get(modelId) ?? { calls: 0, retries: 0 };
+      models.set(modelId, running);
       running.calls += 1;
       let isRetry = false;
       const releaseRetry = (): void => {

@@ -238,19 +238,19 @@ function stageOf(connected: boolean, answered: boolean): 'connect' | 'sent' | 'b
  * The response headers that the gateway reads; most others are skipped without decoding the name.
  */
 const readHeaders = ['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'date'];
-const headerHashes: ReadonlySet<number> = new Set(readHeaders.map(headerHash));
-
-/** A hash of the name's length and first letter, case-insensitive. */
-function headerHash(name: string | Uint8Array): number {
-  const first = typeof name === 'string' ? name.charCodeAt(0) : (name[0] ?? 0);
-  return name.length * 256 + (first | 0x20);
-}
+/** The length and the first letter of each, in one number. */
+const headerHashes: ReadonlySet<number> = new Set(
+  readHeaders.map((name) => name.length * 256 + name.charCodeAt(0)),
+);
 
 function headerMap(raw: readonly Buffer[]): HeaderMap {
   const headers: Record<string, string> = {};
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index];
-    if (name === undefined || !headerHashes.has(headerHash(name))) continue;
+    if (name === undefined) continue;
+    // The names are ASCII letters, so that setting this bit makes the first one lower-case.
+    const hash = name.length * 256 + ((name[0] ?? 0) | 0x20);
+    if (!headerHashes.has(hash)) continue;
     const known = name.toString('latin1').toLowerCase();
     if (!readHeaders.includes(known)) continue;
     const value = raw[index + 1]?.toString('latin1') ?? '';

@@ -45,7 +45,9 @@ export function checkContentEncoding(headers: IncomingHeaders): void {
 
 /** The value of content-length; undefined if it is missing or not a number. */
 export function contentLengthOf(headers: IncomingHeaders): number | undefined {
-  const text = headerOf(headers, 'content-length').trim();
+  const header = headers['content-length'];
+  if (header === undefined) return undefined;
+  const text = String(header).trim();
   const length = Number(text);
   return text === '' || Number.isNaN(length) ? undefined : length;
 }
