@@ -47,7 +47,7 @@ async function tryChannels(
   const { call, plan, received } = admitted;
   const { clock } = received.settings;
   const prepare = preparer(admitted);
-  const startedMs = clock.monotonicMs();
+  const { startedMs } = held.settlement;
   const passed: string[] = [];
   const failures: CallFailure[] = [];
   let refusal: GatewayError | undefined;
@@ -66,7 +66,7 @@ async function tryChannels(
     const channelPlan = plan.channel(channel);
     const prepared = tryPrepare(prepare, channelPlan);
     if (prepared === undefined) continue;
-    if (isGatewayError(prepared)) {
+    if (prepared instanceof GatewayError) {
       refusal ??= prepared;
       continue;
     }
@@ -92,7 +92,8 @@ async function tryChannels(
       choose(admitted, { passed, hasTried: true }, upstreams).kind === 'channel';
     const firstByteMs = isTrial ? trialMs : leftMs;
     const attempt = { held, channelPlan, prepared, firstByteMs, lease, attemptNumber };
-    const outcome = allowRetryAfterTrial(await tryChannel(attempt, upstreams), isTrial);
+    const tried = await tryChannel(attempt, upstreams);
+    const outcome = isTrial ? allowRetryAfterTrial(tried) : tried;
     if (!('failure' in outcome)) {
       budget.answered();
       return failures.length === 0 ? outcome : withEarlierFailures(outcome, failures);
@@ -129,8 +130,8 @@ function firstByteMsOf({ framing }: Call, { timeouts }: ChannelPlan): number {
  * A call that timed out is not retried, with one exception: a half-open trial of a channel. Its
  * caller waited through no fault of its own, and there is one such call per cooldown.
  */
-function allowRetryAfterTrial(outcome: UpstreamOutcome, isTrial: boolean): UpstreamOutcome {
-  if (!isTrial || !('failure' in outcome)) return outcome;
+function allowRetryAfterTrial(outcome: UpstreamOutcome): UpstreamOutcome {
+  if (!('failure' in outcome)) return outcome;
   const { failure } = outcome;
   return failure.reason === 'headers_timeout'
     ? { failure: { ...failure, retry: 'once' } }

@@ -29,7 +29,7 @@ export interface HoldUse {
 export interface HoldKeeper {
   /** Renews the lease of this settlement's hold until it closes; the call may take `totalMs`. */
   keepAlive(settlement: Settlement, totalMs: number): void;
-  /** Replaces the total time of the call, as the channel allows it. It counts from `keepAlive`. */
+  /** Replaces the total time of the call, as the channel allows it. It counts from its start. */
   setTotalTimeout(totalMs: number): void;
   /** Registers how the reply uses its hold, which may have to grow. */
   observe(use: HoldUse): void;
@@ -110,11 +110,11 @@ function newEntry(call: KeptCall, deps: KeepersDeps): KeptEntry {
     lapsed: false,
     isRecheckPending: false,
     keepAlive: (settlement, totalMs) => {
-      const nowMs = deps.settings().clock.monotonicMs();
+      const { startedMs } = settlement;
       entry.settlement = settlement;
-      entry.keptMs = nowMs;
-      entry.deadlineMs = nowMs + totalMs;
-      entry.renewedMs = nowMs;
+      entry.keptMs = startedMs;
+      entry.deadlineMs = startedMs + totalMs;
+      entry.renewedMs = startedMs;
     },
     setTotalTimeout: (totalMs) => {
       entry.deadlineMs = entry.keptMs + totalMs;

@@ -62,7 +62,12 @@ async function openByContentType(
   const isEvents = type.startsWith(streamContentType);
   if (isEvents ? framing === 'sse' : canTapDocument) {
     if (tap !== undefined) return openStream(response.body, tap(), { running });
-  } else if (!isEvents && framing !== 'sse') return openDocument(response.body, prepared, running);
+  } else if (!isEvents && framing !== 'sse') {
+    const whole = response.body.takeWhole(prepared.maxBufferedBytes);
+    return whole === undefined
+      ? openUnfinished(response.body, prepared, { running })
+      : prepared.judge(whole);
+  }
   return openByContent(response.body, prepared, running);
 }
 
@@ -147,15 +152,6 @@ function judgeStreamStart(
     return { kind: 'bad', reason, endedBeforeContent: true };
   }
   return { kind: 'streamed', firstOutput: output.drain(), rest: body, tap };
-}
-
-async function openDocument(
-  body: DetachableBody,
-  prepared: PreparedCall,
-  running: StreamStart['running'],
-): Promise<Opening> {
-  const whole = body.takeWhole(prepared.maxBufferedBytes);
-  return whole === undefined ? openUnfinished(body, prepared, { running }) : prepared.judge(whole);
 }
 
 async function openUnfinished(

@@ -4,16 +4,10 @@
  */
 import type { Clock } from '../clock.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
-import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { UsageRecord, UsageSink } from '../ports/usage-sink.ts';
-import {
-  type AnswerCheck,
-  isAnything,
-  isExtendResults,
-  isReleaseResult,
-  isSettleResult,
-} from './port-answers.ts';
+import { isAnything, isExtendResults, isReleaseResult, isSettleResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** The end of a call's hold, and the store that has the hold. */
@@ -148,33 +142,25 @@ async function retryOne(state: OutboxState, entry: QueuedDelivery): Promise<void
 /** True if the store has taken it. The guard reports what the store throws. */
 async function tryDelivery({ end, quota, guard }: Delivery): Promise<boolean> {
   try {
-    await guard.ask('quota', end.operation, answerCheck(end), (options) =>
-      send(quota, end, options),
-    );
+    switch (end.operation) {
+      case 'settle':
+        await guard.ask('quota', 'settle', isSettleResult, (options) =>
+          quota.settle(end.input, options),
+        );
+        break;
+      case 'release':
+        await guard.ask('quota', 'release', isReleaseResult, (options) =>
+          quota.release(end.input, options),
+        );
+        break;
+      case 'extend':
+        await guard.ask('quota', 'extend', isExtendResults(1), (options) =>
+          quota.extend([end.input], options),
+        );
+        break;
+    }
     return true;
   } catch {
     return false;
-  }
-}
-
-function send(quota: QuotaStore, end: HoldEnd, options: CallOptions): MaybePromise<unknown> {
-  switch (end.operation) {
-    case 'settle':
-      return quota.settle(end.input, options);
-    case 'release':
-      return quota.release(end.input, options);
-    case 'extend':
-      return quota.extend([end.input], options);
-  }
-}
-
-function answerCheck({ operation }: HoldEnd): AnswerCheck {
-  switch (operation) {
-    case 'settle':
-      return isSettleResult;
-    case 'release':
-      return isReleaseResult;
-    case 'extend':
-      return isExtendResults(1);
   }
 }

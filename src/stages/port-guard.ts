@@ -47,7 +47,7 @@ export function portGuard(
   return {
     ask: async (port, operation, isAnswer, request) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
-      const breaker = breakers?.of(port, operation);
+      const breaker = breakers?.byOperation.get(operation);
       if (breaker?.admits() === false) {
         throw failure(port, operation, 'circuit_open', circuitOpen());
       }

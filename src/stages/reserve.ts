@@ -126,16 +126,12 @@ function heldSubjects(key: ApiKey): readonly HeldSubject[] {
 }
 
 function sorted(subjects: readonly HeldSubject[]): readonly HeldSubject[] {
-  return isInOrder(subjects) ? subjects : [...subjects].sort(byId);
-}
-
-function isInOrder(subjects: readonly HeldSubject[]): boolean {
   let before: HeldSubject | undefined;
   for (const subject of subjects) {
-    if (before !== undefined && before.id > subject.id) return false;
+    if (before !== undefined && before.id > subject.id) return [...subjects].sort(byId);
     before = subject;
   }
-  return true;
+  return subjects;
 }
 
 function byId(a: HeldSubject, b: HeldSubject): number {

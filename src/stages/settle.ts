@@ -56,6 +56,7 @@ function settlementOf(deps: SettlementDeps): Settlement {
   const state = newState(deps);
   return {
     requestId: responseContext.requestId,
+    startedMs: state.startedMs,
     reservation,
     quota: settings.quota,
     isOpen: () => !state.isClosed,

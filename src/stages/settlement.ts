@@ -31,6 +31,8 @@ export interface CallEnd extends ReplyEnd {
 /** The owner of a hold, which ends it. */
 export interface Settlement {
   readonly requestId: string;
+  /** When the hold was granted, on the monotonic clock. */
+  readonly startedMs: number;
   readonly reservation: Reservation;
   /** The store that keeps the hold. */
   readonly quota: QuotaStore;

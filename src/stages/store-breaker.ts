@@ -6,7 +6,6 @@
  * costs nobody time and is asked each time.
  */
 import type { Clock } from '../clock.ts';
-import type { PortName } from '../events.ts';
 
 /** The circuit breaker of one store operation. */
 export interface StoreBreaker {
@@ -24,10 +23,10 @@ export interface StoreBreaker {
 /** The circuit breakers of a gateway. */
 export interface StoreBreakers {
   /**
-   * The breaker of an operation; undefined for operations that must not be refused, such as the
-   * ends of holds.
+   * The breakers by the operation that they guard. Operations that must not be refused, such as the
+   * ends of holds, have none.
    */
-  of(port: PortName, operation: string): StoreBreaker | undefined;
+  readonly byOperation: ReadonlyMap<string, StoreBreaker>;
   /** Closes all circuits: the host may have replaced its stores. */
   reset(): void;
 }
@@ -37,30 +36,17 @@ const failuresToOpen = 3;
 /** The pause between trials: each trial of a locked SQLite file blocks the process. */
 const trialPauseMs = 250;
 
-/** Makes closed breakers for the three operations that a call must ask for before it is sent. */
-export function storeBreakers(clock: Clock): StoreBreakers {
-  let [quota, rateLimiter, idempotency] = closedBreakers(clock);
-  return {
-    of: (_port, operation) => {
-      switch (operation) {
-        case 'reserve':
-          return quota;
-        case 'consume':
-          return rateLimiter;
-        case 'claim':
-          return idempotency;
-        default:
-          return undefined;
-      }
-    },
-    reset: () => {
-      [quota, rateLimiter, idempotency] = closedBreakers(clock);
-    },
-  };
-}
+/** What a call must ask of the quota store, the rate limiter and the claims before it is sent. */
+const guardedOperations = ['reserve', 'consume', 'claim'];
 
-function closedBreakers(clock: Clock): readonly [StoreBreaker, StoreBreaker, StoreBreaker] {
-  return [storeBreaker(clock), storeBreaker(clock), storeBreaker(clock)];
+/** Makes closed breakers. */
+export function storeBreakers(clock: Clock): StoreBreakers {
+  const byOperation = new Map<string, StoreBreaker>();
+  const reset = (): void => {
+    for (const operation of guardedOperations) byOperation.set(operation, storeBreaker(clock));
+  };
+  reset();
+  return { byOperation, reset };
 }
 
 /** Makes one closed breaker. */
