@@ -224,7 +224,7 @@ describe('an invalid chat body gets 400', () => {
       },
     });
     expect(harness.upstream.calls).toEqual([]);
-    expect(harness.usage.records).toEqual([]);
+    expect(harness.records).toEqual([]);
   });
 });
 

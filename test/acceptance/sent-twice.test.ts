@@ -39,7 +39,7 @@ describe('with an Idempotency-Key', () => {
     expect(second.response.headers.get('idempotent-replayed')).toBe('true');
     expect(second.response.headers.get('original-request')).toBe(first.request_id);
     expect(harness.upstream.calls).toHaveLength(1);
-    expect(harness.usage.records).toHaveLength(1);
+    expect(harness.records).toHaveLength(1);
   });
 
   it('a chat whose caller gave up is returned to the retry', async () => {
@@ -86,6 +86,6 @@ describe('with dedupeSdkRetries', () => {
     expect(reply.data?.[0]?.b64_json).toBe('aGVsbG8=');
     expect(tries).toBe(2);
     expect(harness.upstream.calls).toHaveLength(1);
-    expect(harness.usage.records).toHaveLength(1);
+    expect(harness.records).toHaveLength(1);
   });
 });

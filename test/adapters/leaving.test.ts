@@ -42,7 +42,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
 
     expect(await harness.drained()).toEqual(free);
     expect(harness.upstream.calls).toEqual([]);
-    expect(harness.usage.records).toEqual([]);
+    expect(harness.records).toEqual([]);
   });
 
   it('a caller that disconnects before the reply ends the upstream call', async () => {

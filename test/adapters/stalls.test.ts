@@ -39,7 +39,7 @@ it.each(
   );
 
   // The clock advances while the socket buffers fill up, and then while nothing moves any more.
-  while (harness.usage.records.length === 0) {
+  while (harness.records.length === 0) {
     await setImmediate();
     if (upstream.requests.length > 0) clock.advance(100);
   }

@@ -45,7 +45,7 @@ describe('F55 callers that disconnect from a stream at a random byte', () => {
     }
     const used = records.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n);
     expect(await state()).toMatchObject({ held: 0n, used, inFlight: 0 });
-    expect(harness.usage.records).toHaveLength(offsets.length);
+    expect(harness.records).toHaveLength(offsets.length);
   });
 });
 

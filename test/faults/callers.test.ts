@@ -87,7 +87,7 @@ describe('methods', () => {
     if (answer !== undefined && status === 405 && method !== 'HEAD') {
       expectDialect(answer, row.isNative);
     }
-    expect(harness.usage.records).toEqual([]);
+    expect(harness.records).toEqual([]);
   });
 });
 

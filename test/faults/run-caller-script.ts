@@ -85,7 +85,7 @@ export async function runScript(
       harness,
       answers: callers.flatMap((caller) => answersIn(caller.received(), row.method)),
       // Including unexpected ones.
-      records: harness.usage.records.length > records.length ? harness.usage.records : records,
+      records: harness.records.length > records.length ? harness.records : records,
       reserves: reserves(),
       upstream: await Promise.all(harness.upstream.calls.map(({ closed }) => closed)),
       quota: { held, used, inFlight },

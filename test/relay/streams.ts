@@ -2,12 +2,8 @@
  * Shared by the relay tests: responses to play, ways to cut them, and the error that ends a broken
  * one.
  */
-import {
-  type CallerReply,
-  type CallerRequest,
-  chat,
-  native,
-} from '../support/any-model-gateway.ts';
+import { type CallerRequest, chat, native } from '../support/any-model-gateway.ts';
+import type { CallerReply } from '../support/gateway-in-process.ts';
 import { type Fixture, fixtures } from '../support/fixtures.ts';
 import type { ScriptedReply } from '../support/scripted-upstream.ts';
 import type { Door } from './oracle.ts';

@@ -3,7 +3,8 @@
  * requires.
  */
 import { describe, expect, it } from 'vitest';
-import { anyModelGateway, type CallerReply, native } from '../support/any-model-gateway.ts';
+import { anyModelGateway, native } from '../support/any-model-gateway.ts';
+import type { CallerReply } from '../support/gateway-in-process.ts';
 import { type Fixture, fixture } from '../support/fixtures.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { documentOf, doorOf, eventsOf, relayedChat, relayedNative } from './oracle.ts';

@@ -1,48 +1,35 @@
-/** A real gateway that tests call in-process: no port, no socket, and a fake clock. */
-import { Writable } from 'node:stream';
+/**
+ * A gateway in process that serves every model name over one channel, for tests of relayed and
+ * translated calls.
+ */
 import { setImmediate } from 'node:timers/promises';
-import { type DialectTable, dialects } from '../../src/dialects/table.ts';
-import { type Gateway, gatewayOver } from '../../src/gateway.ts';
-import type { GatewayResponse } from '../../src/http.ts';
+import type { DialectTable } from '../../src/dialects/table.ts';
+import type { Gateway } from '../../src/gateway.ts';
 import type { Channel, DialectName, Model } from '../../src/ports/catalog.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
-import { type ProtocolTable, protocols } from '../../src/protocols/table.ts';
-import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
-import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
-import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { countedIds } from './counted-ids.ts';
+import type { ProtocolTable } from '../../src/protocols/table.ts';
+import {
+  bytesOf,
+  type CallerReply,
+  type CallerRequest as AnyCallerRequest,
+  callerSecret,
+  gatewayInProcess,
+} from './gateway-in-process.ts';
 
-/** A request to the gateway. */
-export interface CallerRequest {
-  readonly path: string;
-  readonly search?: string;
+/** A request with its body as it is sent. */
+export interface CallerRequest extends AnyCallerRequest {
   readonly body: Uint8Array | string;
-  /** In addition to those that every call has. */
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Everything that a caller sees of an answer. */
-export interface CallerReply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: Buffer;
-  readonly text: string;
-  /** The writes, one for each turn of the event loop. */
-  readonly writes: readonly Buffer[];
-  /** The connection was cut: the reply did not end. */
-  readonly isCut: boolean;
-}
-
-/** A gateway with one key, and one channel for every model name. */
+/** The gateway with its one key. */
 export interface AnyModelGateway {
   readonly gateway: Gateway;
   readonly records: readonly UsageRecord[];
-  call(asked: CallerRequest): Promise<CallerReply>;
+  call(request: CallerRequest): Promise<CallerReply>;
 }
 
-/** Differences from the plain case. */
+/** What differs from the plain gateway. */
 export interface AnyModelSetup {
   readonly upstream?: UpstreamClient;
   readonly channel?: Partial<Channel>;
@@ -58,58 +45,59 @@ export const upstreamSecret = 'account-secret-4711';
 /** The host of the upstream, which callers must never see. */
 export const upstreamHost = 'gpu7.internal.example';
 
-const callerSecret = 'caller-secret';
-
-/** Creates a gateway; nothing must be closed, because no timer or socket is real. */
+/** Creates the gateway. */
 export function anyModelGateway(setup: AnyModelSetup = {}): AnyModelGateway {
-  const { upstream, channel, model, table = dialects, rows = protocols } = setup;
-  const clock = fakeClock();
-  const usage = memoryUsageSink();
-  const pricePerMillion = 1_000_000n;
-  const anyModel = (id: string): Model => ({
+  const { upstream, channel, model, table, rows } = setup;
+  // The caller's own dialect, and so a relay, unless the test sets another.
+  let dialect: DialectName = 'openai';
+  const find = (id: string): Model => ({
+    ...anyModel,
     id,
-    vendor: 'Acme',
-    protocols: ['chat', 'images', 'native'],
-    groups: ['staff'],
-    price: {
-      per: 'token',
-      rates: { input: pricePerMillion, output: pricePerMillion },
-    },
-    maxOutputTokens: 1_000,
-    contextTokens: 1_000_000,
-    channels: [{ ...plainChannel(relaying), ...channel }],
+    channels: [{ ...plainChannel(dialect), ...channel }],
     ...model,
   });
-  // The caller's own dialect, and so a relay, unless the test sets another.
-  let relaying: DialectName = 'openai';
-  const quota = [{ id: 'staff', period: 'total', limitNanos: 1_000_000_000n }] as const;
-  const gateway = gatewayOver(
-    { dialects: table, protocols: rows },
-    {
-      keys: memoryKeyStore({
-        pepper: 'test',
-        allowWeakKeys: true,
-        keys: [{ secret: callerSecret, key: { id: 'k1', group: 'staff', disabled: false, quota } }],
-      }),
-      quota: memoryQuotaStore({ clock }),
-      catalog: { find: anyModel, list: () => [] },
-      usage,
-      clock,
-      ids: countedIds(),
+  const { gateway, records, call } = gatewayInProcess({
+    key: { id: 'k1', quota: [{ id: 'staff', period: 'total', limitNanos: 1_000_000_000n }] },
+    tables: {
+      ...(table === undefined ? {} : { dialects: table }),
+      ...(rows === undefined ? {} : { protocols: rows }),
+    },
+    options: {
+      catalog: { find, list: () => [] },
       ...(upstream === undefined ? {} : { upstream }),
     },
-  );
+  });
   return {
     gateway,
-    get records() {
-      return usage.records;
-    },
-    call: (asked) => {
-      relaying = asked.path.startsWith('/v1beta') ? 'gemini' : 'openai';
-      return callGateway(gateway, asked);
+    records,
+    call: async (request) => {
+      dialect = request.path.startsWith('/v1beta') ? 'gemini' : 'openai';
+      const headers = { ...headersOf(bytesOf(request.body)), ...request.headers };
+      const reply = await call({ ...request, headers });
+      // The record is written after the reply; memory stores need no more than a turn.
+      await setImmediate();
+      return reply;
     },
   };
 }
+
+/** The headers of every call; they include the header in which Google's SDK sends the key. */
+function headersOf(body: Uint8Array): Readonly<Record<string, string>> {
+  return {
+    'x-goog-api-key': callerSecret,
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+  };
+}
+
+const anyModel = {
+  vendor: 'Acme',
+  protocols: ['chat', 'images', 'native'],
+  groups: ['staff'],
+  price: { per: 'token', rates: { input: 1_000_000n, output: 1_000_000n } },
+  maxOutputTokens: 1_000,
+  contextTokens: 1_000_000,
+} as const satisfies Partial<Model>;
 
 function plainChannel(dialect: DialectName): Channel {
   return {
@@ -120,53 +108,6 @@ function plainChannel(dialect: DialectName): Channel {
     priority: 0,
     weight: 1,
   };
-}
-
-/** Sends one request as an adapter would, and collects the answer as a socket would. */
-async function callGateway(gateway: Gateway, asked: CallerRequest): Promise<CallerReply> {
-  const body = Buffer.from(asked.body);
-  const headers = {
-    authorization: `Bearer ${callerSecret}`,
-    'x-goog-api-key': callerSecret,
-    'content-type': 'application/json',
-    'content-length': String(body.length),
-    ...asked.headers,
-  };
-  const response = await gateway.handle({
-    method: 'POST',
-    path: asked.path,
-    search: asked.search ?? '',
-    headers,
-    rawHeaders: Object.entries(headers).flat(),
-    body,
-    onClose: () => {},
-  });
-  const { writes, cut: isCut } = await received(response);
-  // The record is written after the answer; memory stores need no more than a turn.
-  await setImmediate();
-  const bytes = Buffer.concat(writes);
-  const { status } = response;
-  return { status, headers: response.headers, bytes, text: bytes.toString(), writes, isCut };
-}
-
-function received(
-  response: GatewayResponse,
-): Promise<{ readonly writes: readonly Buffer[]; readonly cut: boolean }> {
-  const { body } = response;
-  if (body instanceof Uint8Array) {
-    return Promise.resolve({ writes: [Buffer.from(body)], cut: false });
-  }
-  return new Promise((resolve) => {
-    const writes: Buffer[] = [];
-    const socket = new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        writes.push(chunk);
-        done();
-      },
-    });
-    socket.once('close', () => resolve({ writes, cut: !socket.writableFinished }));
-    body.sendTo(socket);
-  });
 }
 
 /** A chat request; by default the body requests a stream. */

@@ -1,10 +1,11 @@
 /**
- * A gateway with memory stores, a fake clock, counted ids and a driven upstream, and callers in the
- * same process that may disconnect at any time.
+ * A gateway in process: memory stores, a fake clock, counted ids and a driven upstream, with callers
+ * that may disconnect at any time.
  */
 import { Writable } from 'node:stream';
+import { dialects } from '../../src/dialects/table.ts';
 import type { GatewayEvent } from '../../src/events.ts';
-import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { type Gateway, gatewayOver, type Tables } from '../../src/gateway.ts';
 import type { GatewayResponse } from '../../src/http.ts';
 import type { GatewayOptions } from '../../src/options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
@@ -12,15 +13,18 @@ import type { ApiKey } from '../../src/ports/key-store.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { protocols } from '../../src/protocols/table.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { countedIds } from './counted-ids.ts';
 import { type CallHandler, type DrivenUpstream, drivenUpstream } from './driven-upstream.ts';
 import { defaultModels } from './models.ts';
+import { recordLog } from './record-log.ts';
 
 /** What differs from the default gateway. */
 export interface GatewaySetup {
+  /** They handle the first upstream calls, one each; later calls wait for the test. */
   readonly handlers?: readonly CallHandler[];
   readonly models?: readonly Model[];
   readonly key?: Partial<ApiKey>;
@@ -29,6 +33,8 @@ export interface GatewaySetup {
   readonly startMs?: number;
   /** Replaces operations of the quota store; `state` still reads the original store. */
   readonly store?: (quota: QuotaStore) => Partial<QuotaStore>;
+  /** Other tables, for tests that add a protocol or a dialect. */
+  readonly tables?: Partial<Tables>;
 }
 
 /** A request of a caller. */
@@ -36,6 +42,7 @@ export interface CallerRequest {
   readonly method?: string;
   readonly path: string;
   readonly search?: string;
+  /** Bytes or text as they are sent; anything else is sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -44,7 +51,10 @@ export interface CallerRequest {
 export interface CallerReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
   readonly text: string;
+  /** What was written to the socket, one for each turn of the event loop. */
+  readonly writes: readonly Buffer[];
   /** True if the connection was cut: the reply did not end. */
   readonly isCut: boolean;
 }
@@ -70,16 +80,21 @@ export interface InProcessGateway {
    * written yet.
    */
   nextRecord(): Promise<UsageRecord>;
-  start(asked: CallerRequest): CallInProgress;
-  call(asked: CallerRequest): Promise<CallerReply>;
+  start(request: CallerRequest): CallInProgress;
+  call(request: CallerRequest): Promise<CallerReply>;
   /** The quota state of a subject; the caller's own by default. */
-  state(subject?: string, period?: string): Promise<Pick<QuotaState, 'held' | 'used' | 'inFlight'>>;
+  state(subject?: string, period?: string): Promise<Balance>;
+  /** Resolves once that many calls have ended. */
+  ended(calls: number): Promise<void>;
   /** The types of the events so far. */
   eventTypes(): readonly string[];
 }
 
+/** The amounts of a quota, and how many calls hold some of it. */
+export type Balance = Pick<QuotaState, 'held' | 'used' | 'inFlight'>;
+
 /** The secret of the only key. */
-const secret = 'caller-secret';
+export const callerSecret = 'caller-secret';
 /** The quota of the key, in nanos. */
 export const ampleNanos = 1_000_000n;
 
@@ -92,11 +107,12 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
     options,
     store = () => ({}),
     startMs,
+    tables,
   } = setup;
   const clock = fakeClock(startMs);
   const upstream = drivenUpstream(...handlers);
   const quota = memoryQuotaStore({ clock });
-  const events: GatewayEvent[] = [];
+  const events = eventLog();
   const log = recordLog();
   const ownKey: ApiKey = {
     id: 'caller',
@@ -105,68 +121,73 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
     quota: [{ id: 'caller', period: 'total', limitNanos: ampleNanos }],
     ...key,
   };
-  const gateway = createGateway({
-    keys: { find: (sent) => (sent === secret ? ownKey : undefined) },
-    quota: { ...quota, ...store(quota) },
-    catalog: staticCatalog(models),
-    usage: { record: log.take, close: async () => {} },
-    upstream,
-    clock,
-    ids: countedIds(),
-    random: () => 0,
-    onEvent: (event) => events.push(event),
-    ...options,
-  });
+  const gateway = gatewayOver(
+    { dialects, protocols, ...tables },
+    {
+      keys: { find: (secret) => (secret === callerSecret ? ownKey : undefined) },
+      quota: { ...quota, ...store(quota) },
+      catalog: staticCatalog(models),
+      usage: { record: log.add, close: async () => {} },
+      upstream,
+      clock,
+      ids: countedIds(),
+      random: () => 0,
+      onEvent: events.add,
+      ...options,
+    },
+  );
   return {
     gateway,
     clock,
     upstream,
     quota,
-    events,
+    events: events.all,
     records: log.records,
     nextRecord: log.next,
-    start: (asked) => startCall(gateway, asked),
-    call: (asked) => startCall(gateway, asked).reply,
+    start: (request) => startCall(gateway, request),
+    call: (request) => startCall(gateway, request).reply,
     state: async (subject = 'caller', period = '') => {
       const row = await quota.read(subject, period, defaultPartition);
       return { held: row?.held ?? 0n, used: row?.used ?? 0n, inFlight: row?.inFlight ?? 0 };
     },
-    eventTypes: () => events.map(({ type }) => type),
+    ended: events.ended,
+    eventTypes: () => events.all.map(({ type }) => type),
   };
 }
 
 /** The state in which nothing is held or charged. */
 export const untouched = { held: 0n, used: 0n, inFlight: 0 } as const;
 
-function startCall(gateway: Gateway, asked: CallerRequest): CallInProgress {
+function startCall(gateway: Gateway, request: CallerRequest): CallInProgress {
   const listeners: (() => void)[] = [];
-  const written: Buffer[] = [];
-  let tellBegun: (text: string) => void = () => {};
+  const writes: Buffer[] = [];
+  let onWrite: (text: string) => void = () => {};
   const firstBytes = new Promise<string>((resolve) => {
-    tellBegun = resolve;
+    onWrite = resolve;
   });
   const socket = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      written.push(chunk);
-      tellBegun(Buffer.concat(written).toString());
+      writes.push(chunk);
+      onWrite(Buffer.concat(writes).toString());
       done();
     },
   });
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve());
   });
-  const text = (): string => Buffer.concat(written).toString();
 
-  const received = async ({ status, headers, body }: GatewayResponse): Promise<CallerReply> => {
-    if (body instanceof Uint8Array) {
-      return { status, headers, text: Buffer.from(body).toString(), isCut: false };
-    }
-    body.sendTo(socket);
-    await closed;
-    return { status, headers, text: text(), isCut: !socket.writableFinished };
+  const receive = async ({ status, headers, body }: GatewayResponse): Promise<CallerReply> => {
+    const isStream = !(body instanceof Uint8Array);
+    if (isStream) {
+      body.sendTo(socket);
+      await closed;
+    } else writes.push(Buffer.from(body));
+    const bytes = Buffer.concat(writes);
+    const isCut = isStream && !socket.writableFinished;
+    return { status, headers, bytes, text: bytes.toString(), writes, isCut };
   };
   return {
-    reply: gateway.handle(requestOf(asked, listeners)).then(received),
+    reply: gateway.handle(requestOf(request, listeners)).then(receive),
     firstBytes,
     disconnect: () => {
       for (const listener of listeners) listener();
@@ -180,42 +201,48 @@ export function requestOf(
   { method = 'POST', path, search = '', body, headers = {} }: CallerRequest,
   listeners: (() => void)[],
 ): Parameters<Gateway['handle']>[0] {
-  const sent = { authorization: `Bearer ${secret}`, 'x-vendor-api-key': secret, ...headers };
+  const keys = { authorization: `Bearer ${callerSecret}`, 'x-vendor-api-key': callerSecret };
+  const sent = { ...keys, ...headers };
   return {
     method,
     path,
     search,
     headers: sent,
     rawHeaders: Object.entries(sent).flat(),
-    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? {})),
+    body: bytesOf(body),
     onClose: (listener) => listeners.push(listener),
   };
 }
 
-interface RecordLog {
-  readonly records: readonly UsageRecord[];
-  take(record: UsageRecord): void;
-  next(): Promise<UsageRecord>;
+/** The bytes of a body: as given, or an object as JSON. */
+export function bytesOf(body: unknown): Buffer {
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
 }
 
-function recordLog(): RecordLog {
-  const records: UsageRecord[] = [];
-  const untaken: UsageRecord[] = [];
-  const waiters: ((record: UsageRecord) => void)[] = [];
+interface EventLog {
+  readonly all: readonly GatewayEvent[];
+  add(event: GatewayEvent): void;
+  ended(calls: number): Promise<void>;
+}
+
+function eventLog(): EventLog {
+  const all: GatewayEvent[] = [];
+  let onEvent: () => void = () => {};
+  const isOver = (calls: number): boolean =>
+    all.filter(({ type }) => type === 'call_ended').length >= calls;
   return {
-    records,
-    take: (record) => {
-      records.push(record);
-      const waiter = waiters.shift();
-      if (waiter === undefined) untaken.push(record);
-      else waiter(record);
+    all,
+    add: (event) => {
+      all.push(event);
+      onEvent();
     },
-    next: () => {
-      const record = untaken.shift();
-      if (record !== undefined) return Promise.resolve(record);
-      return new Promise((resolve) => {
-        waiters.push(resolve);
-      });
+    ended: async (calls) => {
+      while (!isOver(calls)) {
+        await new Promise<void>((resolve) => {
+          onEvent = resolve;
+        });
+      }
     },
   };
 }

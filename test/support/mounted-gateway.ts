@@ -14,10 +14,10 @@ import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { type MemoryUsageSink, memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { countedIds } from './counted-ids.ts';
 import { mountedModels } from './mounted-models.ts';
+import { recordLog } from './record-log.ts';
 import { closed, listening } from './servers.ts';
 
 /** Who calls: a key of each group, and keys that are refused. */
@@ -28,7 +28,7 @@ export interface UnmountedGateway {
   readonly gateway: Gateway;
   readonly upstream: FakeUpstream;
   readonly keys: MemoryKeyStore;
-  readonly usage: MemoryUsageSink;
+  readonly records: readonly UsageRecord[];
   /** The secret of each caller's key. */
   readonly secrets: Readonly<Record<CallerName, string>>;
   /** All events, in order. */
@@ -71,9 +71,8 @@ export async function unmountedGateway(
   const upstream = await startFakeUpstream({ apiKey: upstreamSecret });
   const keys = memoryKeyStore();
   const quota = memoryQuotaStore();
-  const usage = memoryUsageSink();
   const events: GatewayEvent[] = [];
-  const log = recordLog(usage);
+  const log = recordLog();
   const secrets = Object.fromEntries(
     Object.entries(callers).map(([name, caller]) => {
       const { secret, key } = issueKey(caller);
@@ -85,7 +84,7 @@ export async function unmountedGateway(
     keys,
     quota,
     catalog: staticCatalog(models(upstream, upstreamSecret)),
-    usage: log.sink,
+    usage: { record: log.add, close: async () => {} },
     onEvent: (event) => events.push(event),
     ids: countedIds(),
     ...options,
@@ -106,7 +105,7 @@ export async function unmountedGateway(
     gateway,
     upstream,
     keys,
-    usage,
+    records: log.records,
     secrets: named(secrets),
     events,
     nextRecord: log.next,
@@ -155,37 +154,5 @@ function named(secrets: Readonly<Record<string, string>>): Readonly<Record<Calle
     disabled: of('disabled'),
     expired: of('expired'),
     poor: of('poor'),
-  };
-}
-
-interface RecordLog {
-  readonly sink: MemoryUsageSink;
-  next(): Promise<UsageRecord>;
-}
-
-/** Keeps records in the sink, and returns each of them once. */
-function recordLog(usage: MemoryUsageSink): RecordLog {
-  const untaken: UsageRecord[] = [];
-  const waiters: ((entry: UsageRecord) => void)[] = [];
-  return {
-    sink: {
-      ...usage,
-      get records() {
-        return usage.records;
-      },
-      record: (entry) => {
-        usage.record(entry);
-        const waiter = waiters.shift();
-        if (waiter === undefined) untaken.push(entry);
-        else waiter(entry);
-      },
-    },
-    next: () => {
-      const entry = untaken.shift();
-      if (entry !== undefined) return Promise.resolve(entry);
-      return new Promise((resolve) => {
-        waiters.push(resolve);
-      });
-    },
   };
 }

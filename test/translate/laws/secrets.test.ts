@@ -1,6 +1,7 @@
 /** No account data of the upstream, and no foreign signature, reaches a caller. */
 import { describe, expect, it } from 'vitest';
-import { type CallerReply, upstreamHost, upstreamSecret } from '../../support/any-model-gateway.ts';
+import { upstreamHost, upstreamSecret } from '../../support/any-model-gateway.ts';
+import type { CallerReply } from '../../support/gateway-in-process.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
   asking,

@@ -7,7 +7,7 @@ import {
   member,
   parseJson,
 } from '../../../src/json.ts';
-import type { CallerReply } from '../../support/any-model-gateway.ts';
+import type { CallerReply } from '../../support/gateway-in-process.ts';
 import type { Protocol } from './columns.ts';
 import { objects, pick, textAt } from './json.ts';
 
