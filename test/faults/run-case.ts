@@ -5,19 +5,17 @@
 import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { GatewayEvent } from '../../src/events.ts';
-import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { issueKey } from '../../src/issue-key.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
-import { defaultPartition } from '../../src/ports/quota-input.ts';
-import type { QuotaState } from '../../src/ports/quota-store.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
-import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
-import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
+import {
+  type Balance,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
 import { type Answer, call } from './caller.ts';
 import { type Canaries, canaries, found, leakOf } from './canaries.ts';
 import { type ChannelHealth, healthOf } from './health.ts';
@@ -54,12 +52,9 @@ export interface Outcome {
   readonly leaks: readonly string[];
 }
 
-/** The amounts of a quota that are held and used. */
-export type Balance = Pick<QuotaState, 'held' | 'used' | 'inFlight'>;
-
 /** Runs the case, and closes everything at the end. */
-export async function runCase(play: Case, hosts: Hosts): Promise<Outcome> {
-  const { row, kind } = play;
+export async function runCase(testCase: Case, hosts: Hosts): Promise<Outcome> {
+  const { row, kind } = testCase;
   const { at, certificate } = row.circumstances ?? {};
   const addressOf = (script: string): string =>
     at === undefined ? script : at({ script, blackhole: hosts.blackhole });
@@ -73,20 +68,20 @@ export async function runCase(play: Case, hosts: Hosts): Promise<Outcome> {
   );
   const healthy = await rawUpstream(() => healthyScript(kind));
   const address = addressOf(faulty.origin);
-  const setting = gatewayFor(play, address, healthy.origin);
-  const stop = hosts.serve(play.id, setting.gateway);
+  const running = gatewayFor(testCase, address, healthy.origin);
+  const stop = hosts.serve(testCase.id, running.gateway);
   try {
-    return await played(play, setting, {
+    return await runCalls(testCase, running, {
       faulty,
       healthy,
       address,
-      tellBegun: signalBegun,
+      onFirstChunk: signalBegun,
       printed: hosts.printed,
-      origin: hosts.originOf(play.mount),
+      origin: hosts.originOf(testCase.mount),
     });
   } finally {
     stop();
-    await setting.gateway.close({ drainMs: 1 });
+    await running.gateway.close({ drainMs: 1 });
     await Promise.all([faulty.idle(), healthy.idle()]);
     await Promise.all([faulty.close(), healthy.close()]);
   }
@@ -100,45 +95,46 @@ interface Environment {
   /** The output of the process. */
   readonly printed: () => string;
   /** Signals to the script that the caller has received something. */
-  readonly tellBegun: () => void;
+  readonly onFirstChunk: () => void;
   /** The origin of the gateway. */
   readonly origin: string;
 }
 
-async function played(
-  play: Case,
-  setting: RunningGateway,
+async function runCalls(
+  testCase: Case,
+  running: RunningGateway,
   environment: Environment,
 ): Promise<Outcome> {
-  const { row, kind } = play;
-  const { faulty, healthy, address, tellBegun, origin } = environment;
-  const {
-    promptBytes,
-    closesConnection: hangsUp = false,
-    forwardsMessage: tellsWords,
-  } = row.circumstances ?? {};
-  const callsBefore = callsBeforeOf(play);
+  const { row, kind } = testCase;
+  const { faulty, healthy, address, onFirstChunk, origin } = environment;
+  const { promptBytes, closesConnection = false, forwardsMessage } = row.circumstances ?? {};
+  const callsBefore = callsBeforeOf(testCase);
   const ask = (): Promise<Answer> =>
-    call(origin, requestOf(kind, promptBytes), headersOf(play, setting.callerKey), tellBegun);
+    call(
+      origin,
+      requestOf(kind, promptBytes),
+      headersOf(testCase, running.callerKey),
+      onFirstChunk,
+    );
 
   for (let before = 0; before < callsBefore; before += 1) {
     const { status } = await ask();
-    if (status !== 200 && play.channelSetup !== 'repeated')
+    if (status !== 200 && testCase.channelSetup !== 'repeated')
       throw new Error(`the call before: ${status}`);
-    await setting.ended(before + 1);
+    await running.ended(before + 1);
   }
-  const before = await setting.balance();
+  const before = await running.state('k');
   const callsOfOthers = [faulty.calls, healthy.calls] as const;
   const answering = ask();
-  await passTime(row, setting, faulty, answering);
+  await passTime(row, running, faulty, answering);
   const answer = await answering;
-  await setting.ended(callsBefore + 1);
-  if (hangsUp) await faulty.idle();
+  await running.ended(callsBefore + 1);
+  if (closesConnection) await faulty.idle();
 
-  const { gateway, events, records } = setting;
+  const { gateway, events, records } = running;
   const secret: Canaries = {
     ...canariesAt(address),
-    callerKey: setting.callerKey,
+    callerKey: running.callerKey,
   };
   const head = { status: answer.status, headers: answer.headers };
   const succeeded = answer.status === 200 && !answer.isCut;
@@ -148,15 +144,15 @@ async function played(
     record: records.at(-1),
     records: records.length,
     events,
-    quota: { before, after: await setting.balance() },
+    quota: { before, after: await running.state('k') },
     calls: [faulty.calls - callsOfOthers[0], healthy.calls - callsOfOthers[1]],
     connections: faulty.connections,
     health: healthOf(gateway, 'faulty', 'm'),
-    nowMs: setting.clock.now(),
+    nowMs: running.clock.now(),
     leaks: [
       ...found({ ...secret }, { head, events, records, gateway, printed: environment.printed() }),
       // A forwarded error message may contain the caller's own prompt.
-      ...found(tellsWords ? hidden : { ...secret }, { body: succeeded ? '' : answer.text }),
+      ...found(forwardsMessage ? hidden : { ...secret }, { body: succeeded ? '' : answer.text }),
     ],
   };
 }
@@ -165,8 +161,8 @@ async function played(
 const opensAfter = 5;
 
 /** The number of calls before the one that is checked. */
-export function callsBeforeOf({ row, channelSetup: company }: Case): number {
-  return company === 'repeated' ? opensAfter - 1 : (row.circumstances?.callsBefore ?? 0);
+export function callsBeforeOf({ row, channelSetup }: Case): number {
+  return channelSetup === 'repeated' ? opensAfter - 1 : (row.circumstances?.callsBefore ?? 0);
 }
 
 /** Advances the gateway's clock, second by second, until it has answered. */
@@ -176,108 +172,64 @@ async function passTime(
   faulty: RawUpstream,
   answering: Promise<Answer>,
 ): Promise<void> {
-  const { advances: passes } = circumstances ?? {};
-  if (passes === undefined) return;
+  const { advances } = circumstances ?? {};
+  if (advances === undefined) return;
   await faulty.stalled;
-  if (passes.afterStallIn === 'body') await headArrived;
+  if (advances.afterStallIn === 'body') await headArrived;
   let isAnswered = false;
   const onAnswer = (): void => {
     isAnswered = true;
   };
   answering.then(onAnswer, onAnswer);
-  for (let passedMs = 0; passedMs < passes.ms && !isAnswered; passedMs += 1_000) {
+  for (let passedMs = 0; passedMs < advances.ms && !isAnswered; passedMs += 1_000) {
     clock.advance(1_000);
     await setImmediate();
   }
 }
 
-/** The gateway of one case, and everything it reports. */
-interface RunningGateway {
-  readonly gateway: Gateway;
-  readonly clock: FakeClock;
+/** The gateway of one case. */
+interface RunningGateway extends InProcessGateway {
   readonly callerKey: string;
-  readonly events: readonly GatewayEvent[];
-  readonly records: readonly UsageRecord[];
   /** Resolves when the head of a response has arrived from upstream. */
   readonly headArrived: Promise<void>;
-  /** Resolves once that many calls are settled and logged. */
-  ended(calls: number): Promise<void>;
-  balance(): Promise<Balance>;
 }
 
 function gatewayFor(
-  { row, kind, channelSetup: company }: Case,
+  { row, kind, channelSetup }: Case,
   faulty: string,
   healthy: string,
 ): RunningGateway {
-  const clock = fakeClock();
   const { secret: callerKey, key } = issueKey({ id: 'k', group: 'g', limitNanos: 10n ** 12n });
-  const quota = memoryQuotaStore({ clock });
-  const usage = memoryUsageSink();
-  const events: GatewayEvent[] = [];
-  let notice: () => void = () => {};
-  const client = watchingHeads(undiciClient({ ca: authority }));
+  const upstream = watchingHeads(undiciClient({ ca: authority }));
   const { connectMs } = row.circumstances ?? {};
   const faultyChannel = channelOf(kind, 'faulty', faulty, 0);
   const healthyChannel = channelOf(kind, 'healthy', healthy, 1);
-  const gateway = createGateway({
-    keys: memoryKeyStore({ keys: [{ secret: callerKey, key }] }),
-    quota,
-    catalog: staticCatalog([
-      modelOf(kind, company === 'single' ? [faultyChannel] : [faultyChannel, healthyChannel]),
-    ]),
-    usage,
-    upstream: client,
-    clock,
-    random: () => 0,
-    onEvent: (event) => {
-      events.push(event);
-      notice();
+  const harness = gatewayInProcess({
+    models: [
+      modelOf(kind, channelSetup === 'single' ? [faultyChannel] : [faultyChannel, healthyChannel]),
+    ],
+    options: {
+      keys: memoryKeyStore({ keys: [{ secret: callerKey, key }] }),
+      upstream,
+      ...(connectMs === undefined ? {} : { timeouts: { connectMs } }),
     },
-    ...(connectMs === undefined ? {} : { timeouts: { connectMs } }),
   });
-  const isEnded = (calls: number): boolean =>
-    events.filter(({ type }) => type === 'call_ended').length >= calls;
-  return {
-    gateway,
-    clock,
-    callerKey,
-    events,
-    get records() {
-      return usage.records;
-    },
-    headArrived: client.headArrived,
-    ended: async (calls) => {
-      while (!isEnded(calls)) {
-        await new Promise<void>((resolve) => {
-          notice = resolve;
-        });
-      }
-    },
-    balance: async () => {
-      const state = await quota.read('k', '', defaultPartition);
-      return {
-        held: state?.held ?? 0n,
-        used: state?.used ?? 0n,
-        inFlight: state?.inFlight ?? 0,
-      };
-    },
-  };
+  return { ...harness, callerKey, headArrived: upstream.headArrived };
 }
 
 /** Wraps the client to see when the head of a response has arrived. */
 function watchingHeads(
   client: UpstreamClient,
 ): UpstreamClient & { readonly headArrived: Promise<void> } {
-  let tell: () => void = () => {};
+  let onHead: () => void = () => {};
   const headArrived = new Promise<void>((resolve) => {
-    tell = resolve;
+    onHead = resolve;
   });
   return {
     headArrived,
     send: async (request) => {
       const response = await client.send(request);
-      tell();
+      onHead();
       return response;
     },
     close: () => client.close(),

@@ -6,9 +6,15 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
-import { anyModelGateway, type CallerRequest, chat, native, wholeChat } from '../support/any-model-gateway.ts';
-import type { CallerReply } from '../support/gateway-in-process.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  native,
+  wholeChat,
+} from '../support/any-model-gateway.ts';
 import { fixture } from '../support/fixtures.ts';
+import type { CallerReply } from '../support/gateway-in-process.ts';
 import { brokenStream } from './streams.ts';
 
 let upstream: FakeUpstream;

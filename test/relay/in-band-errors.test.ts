@@ -3,7 +3,15 @@
  * it, or hides it.
  */
 import { describe, expect, it } from 'vitest';
-import { anyModelGateway, type CallerRequest, chat, native, upstreamHost, upstreamSecret, wholeChat } from '../support/any-model-gateway.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  native,
+  upstreamHost,
+  upstreamSecret,
+  wholeChat,
+} from '../support/any-model-gateway.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { brokenStream, json, sse } from './streams.ts';

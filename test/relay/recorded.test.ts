@@ -1,8 +1,17 @@
 /** Every recorded reply is passed on unchanged, except for usage events, errors and framing. */
 import { describe, expect, it } from 'vitest';
-import { type AnyModelGateway, anyModelGateway, type CallerRequest, chat, chatWithUsage, images, native, wholeChat } from '../support/any-model-gateway.ts';
-import type { CallerReply } from '../support/gateway-in-process.ts';
+import {
+  type AnyModelGateway,
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  chatWithUsage,
+  images,
+  native,
+  wholeChat,
+} from '../support/any-model-gateway.ts';
 import { type Fixture, fixture } from '../support/fixtures.ts';
+import type { CallerReply } from '../support/gateway-in-process.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { doorOf, relayedChat, relayedNative, usageOf } from './oracle.ts';
 import {

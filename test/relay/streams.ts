@@ -3,8 +3,8 @@
  * one.
  */
 import { type CallerRequest, chat, native } from '../support/any-model-gateway.ts';
-import type { CallerReply } from '../support/gateway-in-process.ts';
 import { type Fixture, fixtures } from '../support/fixtures.ts';
+import type { CallerReply } from '../support/gateway-in-process.ts';
 import type { ScriptedReply } from '../support/scripted-upstream.ts';
 import type { Door } from './oracle.ts';
 

@@ -10,9 +10,9 @@ import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import type { ProtocolTable } from '../../src/protocols/table.ts';
 import {
+  type CallerRequest as AnyCallerRequest,
   bytesOf,
   type CallerReply,
-  type CallerRequest as AnyCallerRequest,
   callerSecret,
   gatewayInProcess,
 } from './gateway-in-process.ts';

@@ -3,16 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
+import { documentsOf } from '../support/codec.ts';
 import { fixtures } from '../support/fixtures.ts';
-import {
-  begun,
-  changed,
-  documentsOf,
-  folded,
-  json,
-  opened,
-  streamEvents,
-} from './anthropic-scene.ts';
+import { begin, changed, folded, json, opened, streamEvents } from './anthropic-client.ts';
 
 const answers = fixtures('anthropic').filter(({ status }) => status === 200);
 const wholes = answers.filter(({ streamed }) => !streamed);
@@ -24,7 +17,7 @@ describe('a recorded reply', () => {
   )('%s gives its whole content', (_, recorded) => {
     const reply = json(recorded);
 
-    const events = begun().readReply(reply);
+    const events = begin().readReply(reply);
 
     expect(folded(events)).toMatchObject(expected(items(member(reply, 'content')), reply));
     expectOrder(events);
@@ -50,7 +43,7 @@ describe('a whole reply', () => {
 
         const events = streamEvents(asStream(reply, size));
 
-        expect(folded(events)).toEqual(folded(begun().readReply(reply)));
+        expect(folded(events)).toEqual(folded(begin().readReply(reply)));
       }),
       { seed: 3, numRuns: 60 },
     );
@@ -68,7 +61,7 @@ describe('a reply with values of wrong types', () => {
 
     fc.assert(
       fc.property(odd, (reply) => {
-        const events = begun().readReply(reply);
+        const events = begin().readReply(reply);
         const ends = events.filter(({ type }) => type === 'finish' || type === 'unusable');
         expect(ends).toHaveLength(1);
       }),

@@ -4,8 +4,9 @@ import { anthropicTokenCounter } from '../../src/dialects/anthropic/client/codec
 import { anthropicFailure, anthropicInBandFailure } from '../../src/dialects/anthropic/errors.ts';
 import { anthropicUsage } from '../../src/dialects/anthropic/reply-usage.ts';
 import { parseJson } from '../../src/json.ts';
+import { documentsOf } from '../support/codec.ts';
 import { fixture, fixtures } from '../support/fixtures.ts';
-import { at, contentRequest, documentsOf, target, text } from './anthropic-scene.ts';
+import { at, contentRequest, target, text } from './anthropic-client.ts';
 
 describe('an error response', () => {
   it('has Anthropic’s status, code and message', () => {

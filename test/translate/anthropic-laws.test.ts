@@ -12,7 +12,7 @@ import {
   target,
   text,
   written,
-} from './anthropic-scene.ts';
+} from './anthropic-client.ts';
 
 const words = fc.constantFrom('', ' ', '\n', 'Yes.', 'So ', '  x', '😀');
 const ids = fc.constantFrom('a', 'b', 'call:1', 'x'.repeat(80), '', 'ä');

@@ -1,21 +1,13 @@
 /** Whole and streamed Anthropic replies become events without loss or additions. */
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, member, parseJson } from '../../src/json.ts';
+import { documentsOf } from '../support/codec.ts';
 import { fixture } from '../support/fixtures.ts';
-import {
-  begun,
-  changed,
-  documentsOf,
-  folded,
-  json,
-  opened,
-  streamEvents,
-  target,
-} from './anthropic-scene.ts';
+import { begin, changed, folded, json, opened, streamEvents, target } from './anthropic-client.ts';
 
 describe('a whole reply', () => {
   it('gives thinking, then its signature, and redacted thinking', () => {
-    const events = begun().readReply({
+    const events = begin().readReply({
       content: [
         { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
         { type: 'thinking', thinking: '', signature: 'bW9yZQ==' },
@@ -34,14 +26,14 @@ describe('a whole reply', () => {
   });
 
   it('passes on blocks of server tools separately from the text', () => {
-    const events = begun().readReply(json(fixture('anthropic/v-web-search')));
+    const events = begin().readReply(json(fixture('anthropic/v-web-search')));
 
     const types = folded(events).own.map((block) => member(block, 'type'));
     expect(new Set(types)).toEqual(new Set(['server_tool_use', 'web_search_tool_result']));
   });
 
   it('cites the sources of its text', () => {
-    const events = begun().readReply(json(fixture('anthropic/v-web-search')));
+    const events = begin().readReply(json(fixture('anthropic/v-web-search')));
 
     const shown = folded(events).text;
     const cited = events.flatMap((event) => (event.type === 'citations' ? event.citations : []));
@@ -50,8 +42,8 @@ describe('a whole reply', () => {
   });
 
   it('counts a compaction, but not an attempt that another model took over', () => {
-    const compacted = begun().readReply(json(fixture('anthropic/v-compaction')));
-    const takenOver = begun().readReply(json(fixture('anthropic/v-fallback')));
+    const compacted = begin().readReply(json(fixture('anthropic/v-compaction')));
+    const takenOver = begin().readReply(json(fixture('anthropic/v-fallback')));
 
     expect(folded(compacted).usage).toMatchObject({ inputTokens: 61_067, outputTokens: 1_912 });
     expect(folded(takenOver).usage).toMatchObject({ inputTokens: 412, outputTokens: 264 });
@@ -66,7 +58,7 @@ describe('a whole reply', () => {
       output_tokens_details: { thinking_tokens: 5 },
     };
 
-    const events = begun().readReply({ content: [], stop_reason: 'end_turn', usage });
+    const events = begin().readReply({ content: [], stop_reason: 'end_turn', usage });
 
     expect(folded(events).usage).toEqual({
       inputTokens: 3_210,
@@ -83,7 +75,7 @@ describe('a whole reply', () => {
   it('generates an id for a call without one, or with a repeated one', () => {
     const one = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
 
-    const events = begun().readReply({
+    const events = begin().readReply({
       content: [one, one, { ...one, id: '' }],
       stop_reason: null,
     });
@@ -96,7 +88,7 @@ describe('a whole reply', () => {
 
   it('without content and stop reason is unusable', () => {
     for (const reply of [null, {}, [], 'text', { content: 'text' }]) {
-      expect(begun().readReply(reply)).toEqual([
+      expect(begin().readReply(reply)).toEqual([
         { type: 'unusable', reason: 'upstream_empty_response' },
       ]);
     }
@@ -116,7 +108,7 @@ describe('the finish of a reply', () => {
     ['tool_use', 'stop', undefined],
     [null, 'stop', undefined],
   ])('%s is reported as %s', (word, reason, native) => {
-    const events = begun().readReply({ content: [], stop_reason: word });
+    const events = begin().readReply({ content: [], stop_reason: word });
 
     expect(events.at(-1)).toEqual({
       type: 'finish',
@@ -136,13 +128,13 @@ describe('the finish of a reply', () => {
       ['max_tokens', 'length'],
       ['refusal', 'content_filter'],
     ]) {
-      const events = begun().readReply({ content, stop_reason: word ?? null });
+      const events = begin().readReply({ content, stop_reason: word ?? null });
       expect(folded(events).finish).toEqual([reason]);
     }
   });
 
   it('has the explanation of a refusal', () => {
-    const events = begun().readReply(json(fixture('anthropic/v-refusal')));
+    const events = begin().readReply(json(fixture('anthropic/v-refusal')));
 
     const finish = events.find(({ type }) => type === 'finish');
     expect(finish).toMatchObject({
@@ -215,7 +207,7 @@ describe('a stream', () => {
       schema,
       strict: undefined,
     } as const;
-    const exchange = begun({ format }, target('claude-haiku-4-5', { structuredOutput: 'none' }));
+    const exchange = begin({ format }, target('claude-haiku-4-5', { structuredOutput: 'none' }));
 
     const events = streamEvents(documents, exchange);
 
@@ -241,8 +233,8 @@ describe('a stream', () => {
   });
 
   it('is complete after its stop reason or message_stop, and ignores later events', () => {
-    const byReason = begun().readStream();
-    const byStop = begun().readStream();
+    const byReason = begin().readStream();
+    const byStop = begin().readStream();
 
     byReason.read({ type: 'message_delta', delta: { stop_reason: null } });
     expect(byReason.complete()).toBe(false);

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../src/canonical/request.ts';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
+import { assistant, user } from '../support/plain-request.ts';
 import {
   at,
   call,
@@ -13,8 +14,7 @@ import {
   target,
   text,
   written,
-} from './anthropic-scene.ts';
-import { assistant, user } from './plain-request.ts';
+} from './anthropic-client.ts';
 
 describe('a request', () => {
   it('has only the model, the token limit and the question', () => {

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ContentRequest, Part, Tool } from '../../src/canonical/request.ts';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
+import { assistant, user } from '../support/plain-request.ts';
 import {
   at,
   call,
@@ -15,8 +16,7 @@ import {
   target,
   text,
   written,
-} from './anthropic-scene.ts';
-import { assistant, user } from './plain-request.ts';
+} from './anthropic-client.ts';
 
 describe('tools', () => {
   it('are declared with an object as input, whatever the caller’s schema', () => {

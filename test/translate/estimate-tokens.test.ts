@@ -8,7 +8,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../src/canonical/request.ts';
-import { plainRequest } from './plain-request.ts';
+import { plainRequest } from '../support/plain-request.ts';
 
 describe('the estimated tokens of a request', () => {
   it('are a quarter of the bytes, four per turn and 258 per image', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ContentRequest, OutputFormat, Reasoning } from '../../src/canonical/request.ts';
 import { type JsonValue, member } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
-import { begin, look, ownOf, sent, target, text } from './gemini-client-scene.ts';
+import { begin, bodyOf, look, ownOf, target, text } from './gemini-client.ts';
 
 const schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -18,7 +18,7 @@ function config(
   model?: string,
   own?: Capabilities,
 ): JsonValue | undefined {
-  return member(sent(request, target(model, own)), 'generationConfig');
+  return member(bodyOf(request, target(model, own)), 'generationConfig');
 }
 
 function dropped(
@@ -33,7 +33,7 @@ describe('tools', () => {
   it('are in one entry, with schemas that lose only their titles', () => {
     const tools = [look({ parameters: schema, description: 'Looks.' }), look({ name: 'go' })];
 
-    const body = sent({ tools });
+    const body = bodyOf({ tools });
 
     expect(member(body, 'tools')).toEqual([
       {
@@ -78,13 +78,13 @@ describe('tools', () => {
       { mode: 'VALIDATED', allowedFunctionNames: ['go'] },
     ],
   ] as const)('are selected: %s', (_, toolChoice, functionCallingConfig) => {
-    const body = sent({ tools: [look(), look({ name: 'go' })], toolChoice });
+    const body = bodyOf({ tools: [look(), look({ name: 'go' })], toolChoice });
 
     expect(member(body, 'toolConfig')).toEqual({ functionCallingConfig });
   });
 
   it('are filtered if the model does not support VALIDATED', () => {
-    const body = sent(
+    const body = bodyOf(
       { tools: [look(), look({ name: 'go' })], toolChoice: { mode: 'auto', names: ['go'] } },
       target('gemini-2.0-flash'),
     );
@@ -96,7 +96,7 @@ describe('tools', () => {
   it('are validated if one is strict, or strict is reported as dropped', () => {
     const tools = [look({ strict: true })];
 
-    const newer = sent({ tools });
+    const newer = bodyOf({ tools });
     const older = begin({ tools }, target('gemini-2.0-flash'));
 
     expect(member(newer, 'toolConfig')).toEqual({ functionCallingConfig: { mode: 'VALIDATED' } });
@@ -113,13 +113,13 @@ describe('tools', () => {
       at: 'web_search_options',
     } as const;
 
-    const body = sent({ tools: [look(), search] });
+    const body = bodyOf({ tools: [look(), search] });
 
     expect(member(body, 'tools')).toEqual([
       { functionDeclarations: [{ name: 'look' }] },
       { googleSearch: {} },
     ]);
-    expect(() => sent({ tools: [look(), search] }, target('gemini-2.5-flash'))).toThrow(
+    expect(() => bodyOf({ tools: [look(), search] }, target('gemini-2.5-flash'))).toThrow(
       expect.objectContaining({ code: 'not_portable', param: 'web_search_options' }),
     );
   });
@@ -133,7 +133,7 @@ describe('tools', () => {
       at: 'tools[1]',
     } as const;
 
-    expect(() => sent({ tools: [look(), custom] })).toThrow(
+    expect(() => bodyOf({ tools: [look(), custom] })).toThrow(
       expect.objectContaining({ code: 'not_portable', param: 'tools[1]' }),
     );
     expect(dropped({ tools: [look(), custom] }, undefined, { dropBuiltInTools: true })).toEqual([

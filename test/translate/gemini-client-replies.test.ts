@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { type Fixture, fixture, fixtures } from '../support/fixtures.ts';
-import { begin } from './gemini-client-scene.ts';
+import { begin } from './gemini-client.ts';
 
 const recorded = fixtures('gemini').filter(({ status }) => status === 200);
 

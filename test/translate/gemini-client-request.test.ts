@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MediaPart } from '../../src/canonical/request.ts';
 import { items, type JsonValue, member } from '../../src/json.ts';
-import { begin, call, look, result, sent, target, text } from './gemini-client-scene.ts';
-import { assistant, user } from './plain-request.ts';
+import { assistant, user } from '../support/plain-request.ts';
+import { begin, bodyOf, call, look, result, target, text } from './gemini-client.ts';
 
 const placeholder = Buffer.from('context_engineering_is_the_way_to_go').toString('base64');
 const gemma = 'gemma-3-27b-it';
@@ -29,7 +29,7 @@ function fromUrl(url: string, mimeType?: string): MediaPart {
 
 describe('the system instruction', () => {
   it('has one part for each of the caller’s, in order', () => {
-    const body = sent({ system: [text('Be brief.'), text('Be kind.')] });
+    const body = bodyOf({ system: [text('Be brief.'), text('Be kind.')] });
 
     expect(body).toEqual({
       systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'Be kind.' }] },
@@ -40,8 +40,8 @@ describe('the system instruction', () => {
   it('includes later ones, unless the channel supports them in place', () => {
     const turns = [user(text('Hi.')), { role: 'system', parts: [text('Rhyme.')] } as const];
 
-    const lifted = sent({ turns });
-    const inline = sent({ turns }, target('gemini-3-flash', { midSystem: 'inline' }));
+    const lifted = bodyOf({ turns });
+    const inline = bodyOf({ turns }, target('gemini-3-flash', { midSystem: 'inline' }));
 
     expect(member(lifted, 'systemInstruction')).toEqual({ parts: [{ text: 'Rhyme.' }] });
     expect(contents(lifted)).toHaveLength(1);
@@ -52,7 +52,7 @@ describe('the system instruction', () => {
   });
 
   it('becomes the user turn if there is no other', () => {
-    const body = sent({ system: [text('Be brief.'), text('Tell a joke.')], turns: [] });
+    const body = bodyOf({ system: [text('Be brief.'), text('Tell a joke.')], turns: [] });
 
     expect(body).toEqual({
       systemInstruction: { parts: [{ text: 'Be brief.' }] },
@@ -61,7 +61,7 @@ describe('the system instruction', () => {
   });
 
   it('is put before the first user text for Gemma, which does not support it', () => {
-    const body = sent({ system: [text('Be brief.')] }, target(gemma));
+    const body = bodyOf({ system: [text('Be brief.')] }, target(gemma));
 
     expect(body).toEqual({
       contents: [{ role: 'user', parts: [{ text: 'Be brief.' }, { text: 'Hello.' }] }],
@@ -71,7 +71,7 @@ describe('the system instruction', () => {
 
 describe('the turns', () => {
   it('keep every part unchanged, and drop an empty one only next to another', () => {
-    const body = sent({
+    const body = bodyOf({
       turns: [user(text('a\n'), text(''), text(' b')), assistant(text('')), user(text(''))],
     });
 
@@ -87,7 +87,7 @@ describe('the turns', () => {
     const foreign = { provider: 'anthropic', kind: 'signature', data: 'Zm9v' } as const;
     const thought = { kind: 'reasoning', at: 'at', text: 'Hm.' } as const;
 
-    const body = sent({
+    const body = bodyOf({
       turns: [
         user(text('Hi.')),
         assistant({ ...thought, providerData: signed }, { ...text('A.'), providerData: signed }),
@@ -111,10 +111,10 @@ describe('the turns', () => {
   it('may end with the model’s turn, unless the channel does not support prefill', () => {
     const turns = [user(text('Hi.')), assistant(text('Well,'))];
 
-    const body = sent({ turns });
+    const body = bodyOf({ turns });
 
     expect(contents(body).at(-1)).toEqual({ role: 'model', parts: [{ text: 'Well,' }] });
-    expect(() => sent({ turns }, target('gemini-3-flash', { prefill: false }))).toThrow(
+    expect(() => bodyOf({ turns }, target('gemini-3-flash', { prefill: false }))).toThrow(
       expect.objectContaining({ code: 'not_portable', param: 'at.Well,' }),
     );
   });
@@ -162,7 +162,7 @@ describe('calls and their results', () => {
   ])('wrap results that are not objects: %s', (_, said, response) => {
     const turns = [user(text('Hi.')), assistant(call()), user(result(said))];
 
-    const [written] = items(member(contents(sent({ turns }))[2], 'parts'));
+    const [written] = items(member(contents(bodyOf({ turns }))[2], 'parts'));
 
     expect(member(member(written, 'functionResponse'), 'response')).toEqual(response);
   });
@@ -170,7 +170,7 @@ describe('calls and their results', () => {
   it('report that a tool failed', () => {
     const failed = result('No such file.', { isError: true });
 
-    const body = sent({ turns: [user(text('Hi.')), assistant(call()), user(failed)] });
+    const body = bodyOf({ turns: [user(text('Hi.')), assistant(call()), user(failed)] });
 
     expect(contents(body)[2]).toEqual({
       role: 'user',
@@ -200,8 +200,8 @@ describe('calls and their results', () => {
         .flatMap((content) => items(member(content, 'parts')))
         .map((part) => member(part, 'thoughtSignature'));
 
-    expect(signatures(sent({ turns }))).toEqual(['c2ln', undefined, placeholder, undefined]);
-    expect(signatures(sent({ turns }, target('gemini-2.5-flash')))).toEqual([
+    expect(signatures(bodyOf({ turns }))).toEqual(['c2ln', undefined, placeholder, undefined]);
+    expect(signatures(bodyOf({ turns }, target('gemini-2.5-flash')))).toEqual([
       'c2ln',
       undefined,
       undefined,
@@ -232,8 +232,8 @@ describe('calls and their results', () => {
     const inlineData = { mimeType: 'image/png', data: 'iVBORw==' };
     const output = '[see attached media]';
 
-    const newer = contents(sent({ turns }))[2];
-    const older = contents(sent({ turns }, target('gemini-2.5-flash')))[2];
+    const newer = contents(bodyOf({ turns }))[2];
+    const older = contents(bodyOf({ turns }, target('gemini-2.5-flash')))[2];
 
     const response = { id: 'call_1', name: 'look', response: { output } };
     expect(newer).toEqual({
@@ -307,7 +307,7 @@ describe('calls and their results', () => {
 
 describe('media', () => {
   const written = (part: MediaPart, model?: string): JsonValue | undefined =>
-    items(member(contents(sent({ turns: [user(part)] }, target(model)))[0], 'parts'))[0];
+    items(member(contents(bodyOf({ turns: [user(part)] }, target(model)))[0], 'parts'))[0];
 
   it.each([
     ['a picture', media(), { inlineData: { mimeType: 'image/png', data: 'iVBORw==' } }],
@@ -373,7 +373,7 @@ describe('media', () => {
   it('is refused if the model does not support its kind', () => {
     const upstream = target('gemini-3-flash', { mediaInput: ['image'] });
 
-    expect(() => sent({ turns: [user(media({ mimeType: 'audio/wav' }))] }, upstream)).toThrow(
+    expect(() => bodyOf({ turns: [user(media({ mimeType: 'audio/wav' }))] }, upstream)).toThrow(
       expect.objectContaining({ code: 'not_portable', param: 'messages[0].content[1]' }),
     );
   });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
-import { begin } from './gemini-client-scene.ts';
+import { begin } from './gemini-client.ts';
 
 function candidate(parts: readonly JsonValue[], given: JsonObject = {}): JsonObject {
   return { content: { role: 'model', parts }, ...given };

@@ -11,9 +11,9 @@ import {
   wholeChat,
 } from '../support/any-model-gateway.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
-import { begun as begunAnthropic } from './anthropic-scene.ts';
-import { begin as geminiExchange } from './gemini-client-scene.ts';
-import { callsOf, chunk, eventsOfStream, finishesOf } from './openai-client-support.ts';
+import { begin as beginAnthropic } from './anthropic-client.ts';
+import { begin as geminiExchange } from './gemini-client.ts';
+import { callsOf, chunk, eventsOfStream, finishesOf } from './openai-client.ts';
 
 const many = 30_000;
 /** The most tool calls, and the most citations, that a reply may have. */
@@ -163,7 +163,7 @@ describe('a Gemini upstream', () => {
 
 describe('an Anthropic upstream', () => {
   it('may cite a text thousands of times', () => {
-    const reader = begunAnthropic().readStream();
+    const reader = beginAnthropic().readStream();
     const citation = { url: 'https://a.example' };
     reader.read({ type: 'content_block_start', index: 0, content_block: { type: 'text' } });
     for (const _ of list(() => 0)) {
@@ -180,7 +180,7 @@ describe('an Anthropic upstream', () => {
   });
 
   it('has unknown blocks kept with every member, including `__proto__`', () => {
-    const reader = begunAnthropic().readStream();
+    const reader = beginAnthropic().readStream();
     const delta: JsonValue = JSON.parse('{"type":"odd_delta","__proto__":"x","say":"b"}');
     reader.read({
       type: 'content_block_start',

@@ -7,10 +7,11 @@ import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
 import { geminiClient } from '../../src/dialects/gemini/client/codec.ts';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
-import * as anthropic from './anthropic-scene.ts';
-import * as gemini from './gemini-client-scene.ts';
-import * as openai from './openai-client-support.ts';
-import { assistant, plainRequest, user } from './plain-request.ts';
+import { functionTool, textPart } from '../support/codec.ts';
+import { assistant, plainRequest, user } from '../support/plain-request.ts';
+import * as anthropic from './anthropic-client.ts';
+import * as gemini from './gemini-client.ts';
+import * as openai from './openai-client.ts';
 
 /** More values than a function call can have arguments, and too many for a quadratic algorithm. */
 const many = 130_000;
@@ -19,8 +20,8 @@ const list = <Item>(item: (index: number) => Item, length = many): readonly Item
   Array.from({ length }, (_, index) => item(index));
 
 const said = (parts: readonly Part[]): Turn => ({ role: 'user', parts });
-const words = openai.text('a');
-const blank = openai.text(' ');
+const words = textPart('a');
+const blank = textPart(' ');
 
 const upstreams: readonly (readonly [string, (request: ContentRequest) => string])[] = [
   ['Claude', (request) => anthropicClient.begin(request, anthropic.target()).body],
@@ -70,7 +71,7 @@ const shapes: readonly (readonly [string, Partial<ContentRequest>])[] = [
     'functions, all of which may be called',
     {
       turns: [user(words)],
-      tools: list((index) => openai.tool(`f${index}`), many / 2),
+      tools: list((index) => functionTool(`f${index}`), many / 2),
       toolChoice: { mode: 'auto', names: list((index) => `f${many / 2 - 1 - index}`, many / 2) },
     },
   ],
@@ -114,7 +115,7 @@ describe('schemas that refer to one another', () => {
       F: { type: 'object', properties: properties(30, { type: 'string' }) },
     };
     const parameters = { type: 'object', $defs, properties: { a: reference('D') } };
-    const tools = list((index) => openai.tool(`f${index}`, { parameters }), 300);
+    const tools = list((index) => functionTool(`f${index}`, { parameters }), 300);
 
     const exchange = gemini.begin({ tools }, gemini.target('gemma-3'));
 

@@ -7,18 +7,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
+import { documentsOf, parsed } from '../support/codec.ts';
 import {
   callsOf,
   chunk,
-  documentsOf,
   eventsOfStream,
   exchange,
   finishesOf,
-  parsed,
   reasoningOf,
   recordings,
   textOf,
-} from './openai-client-support.ts';
+} from './openai-client.ts';
 
 const seeded = { seed: 20261120, numRuns: 150 } as const;
 

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import type { ContentRequest } from '../../src/canonical/request.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
+import { functionTool } from '../support/codec.ts';
 import {
   bodyOf,
   contentRequest,
   droppedFrom,
   notPortable,
   parametersFor,
-  tool,
-} from './openai-client-support.ts';
+} from './openai-client.ts';
 
 describe('the outline of a body', () => {
   it('a plain request is the model and the messages', () => {
@@ -207,7 +207,7 @@ describe('reasoning effort', () => {
   });
 
   it('is none for GPT-5.6 with functions, which rejects any other', () => {
-    const tools = [tool('f')];
+    const tools = [functionTool('f')];
 
     expect(parametersFor({ tools }, {}, 'gpt-5.6').reasoning_effort).toBe('none');
     expect(droppedFrom({ tools }, {}, 'gpt-5.6')).toEqual([]);

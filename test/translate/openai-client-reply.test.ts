@@ -2,20 +2,19 @@
 import { describe, expect, it } from 'vitest';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { items, type JsonValue, member } from '../../src/json.ts';
+import { documentsOf, parsed } from '../support/codec.ts';
 import { fixture } from '../support/fixtures.ts';
 import {
   callsOf,
   contentRequest,
-  documentsOf,
   eventsOf,
   exchange,
   finishesOf,
-  parsed,
   reasoningOf,
   recordings,
   target,
   textOf,
-} from './openai-client-support.ts';
+} from './openai-client.ts';
 
 /** The text of a recording, extracted without the codec. */
 function recordedText(body: string, isStreamed: boolean): string {

@@ -3,19 +3,19 @@
 import { describe, expect, it } from 'vitest';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import type { JsonValue } from '../../src/json.ts';
+import { documentsOf } from '../support/codec.ts';
 import { fixture } from '../support/fixtures.ts';
 import {
   callsOf,
   chunk,
   contentRequest,
-  documentsOf,
   eventsOfStream,
   exchange,
   finishesOf,
   reasoningOf,
   target,
   textOf,
-} from './openai-client-support.ts';
+} from './openai-client.ts';
 
 function calling(...calls: readonly JsonValue[]): JsonValue {
   return chunk({ tool_calls: calls });

@@ -5,16 +5,15 @@ import type { ContentRequest } from '../../src/canonical/request.ts';
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import { items, type JsonObject, member } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
+import { functionTool, textPart } from '../support/codec.ts';
+import { assistant, user } from '../support/plain-request.ts';
 import {
   contentRequest,
   droppedFrom,
   messagesOf,
   notPortable,
   parametersFor,
-  text,
-  tool,
-} from './openai-client-support.ts';
-import { assistant, user } from './plain-request.ts';
+} from './openai-client.ts';
 
 const closed: JsonObject = {
   type: 'object',
@@ -33,17 +32,19 @@ const search = {
 
 describe('tools', () => {
   it('a function has a schema even without parameters, and is strict only if requested', () => {
-    expect(parametersFor({ tools: [tool('f', { description: 'Does f.' })] }).tools).toEqual([
-      {
-        type: 'function',
-        function: {
-          name: 'f',
-          description: 'Does f.',
-          parameters: { type: 'object', properties: {} },
-          strict: false,
+    expect(parametersFor({ tools: [functionTool('f', { description: 'Does f.' })] }).tools).toEqual(
+      [
+        {
+          type: 'function',
+          function: {
+            name: 'f',
+            description: 'Does f.',
+            parameters: { type: 'object', properties: {} },
+            strict: false,
+          },
         },
-      },
-    ]);
+      ],
+    );
   });
 
   it('strict is kept if the schema and the upstream allow it, else listed as dropped', () => {
@@ -52,7 +53,8 @@ describe('tools', () => {
       member(
         member(
           items(
-            parametersFor({ tools: [tool('f', { parameters, strict: true })] }, flags).tools,
+            parametersFor({ tools: [functionTool('f', { parameters, strict: true })] }, flags)
+              .tools,
           )[0],
           'function',
         ),
@@ -62,14 +64,16 @@ describe('tools', () => {
     expect(strictIn(closed)).toBe(true);
     expect(strictIn(open)).toBe(false);
     expect(strictIn(closed, { strictTools: false })).toBeUndefined();
-    expect(droppedFrom({ tools: [tool('f', { parameters: open, strict: true })] })).toEqual([
-      `${tool('f').at}.strict`,
-    ]);
-    expect(droppedFrom({ tools: [tool('f', { parameters: closed, strict: true })] })).toEqual([]);
+    expect(droppedFrom({ tools: [functionTool('f', { parameters: open, strict: true })] })).toEqual(
+      [`${functionTool('f').at}.strict`],
+    );
+    expect(
+      droppedFrom({ tools: [functionTool('f', { parameters: closed, strict: true })] }),
+    ).toEqual([]);
   });
 
   it('a built-in tool of another provider is refused, or left out if the host allows it', () => {
-    const tools = [tool('f'), search];
+    const tools = [functionTool('f'), search];
 
     expect(() => parametersFor({ tools })).toThrowError(notPortable('tools[1].googleSearch'));
     expect(parametersFor({ tools }, { dropBuiltInTools: true }).tools).toHaveLength(1);
@@ -77,7 +81,7 @@ describe('tools', () => {
   });
 
   const named = (name: string) => ({ type: 'function', function: { name } });
-  const two = [tool('f'), tool('g'), tool('h')];
+  const two = [functionTool('f'), functionTool('g'), functionTool('h')];
 
   it.each([
     ['auto', [], 'auto'],
@@ -133,7 +137,7 @@ describe('tools', () => {
 
   it('a renamed function is renamed in the choice too', () => {
     const parameters = parametersFor({
-      tools: [tool('ns.f')],
+      tools: [functionTool('ns.f')],
       toolChoice: { mode: 'required', names: ['ns.f'] },
     });
 
@@ -149,7 +153,7 @@ describe('tools', () => {
   });
 
   it('one call at a time is requested if the upstream supports it', () => {
-    const members = { tools: [tool('f')], parallelToolCalls: false };
+    const members = { tools: [functionTool('f')], parallelToolCalls: false };
 
     expect(parametersFor(members).parallel_tool_calls).toBe(false);
     expect(droppedFrom(members, { parallelToolCalls: false })).toEqual(['parallel_tool_calls']);
@@ -176,7 +180,7 @@ describe('the output format', () => {
     expect(parametersFor({ format })).toEqual({ response_format: { type: 'json_object' } });
     expect(system({ format })).toMatch(/JSON/);
     expect(droppedFrom({ format })).toEqual([]);
-    const mentioned = contentRequest({ format, turns: [user(text('As Json, please'))] });
+    const mentioned = contentRequest({ format, turns: [user(textPart('As Json, please'))] });
     expect(messagesOf(mentioned)).toHaveLength(1);
   });
 
@@ -206,7 +210,7 @@ describe('the output format', () => {
       { response_format: { type: 'json_object' } },
     ],
     ['no JSON mode', { structuredOutput: 'none' }, {}, {}],
-    ['no schema with tools', { jsonWithTools: false }, { tools: [tool('f')] }, {}],
+    ['no schema with tools', { jsonWithTools: false }, { tools: [functionTool('f')] }, {}],
   ])('%s: the schema becomes a hint and is listed', (_what, flags, members, expected) => {
     const parameters = parametersFor({ ...members, format: schema }, flags);
 
@@ -221,7 +225,7 @@ describe('the output format', () => {
     const format = { ...schema, schema: { type: 'array', items: { type: 'string' } } };
 
     expect(parametersFor({ format }).response_format).toBeUndefined();
-    expect(system({ format, system: [text('Be brief.')] })).toMatchObject([
+    expect(system({ format, system: [textPart('Be brief.')] })).toMatchObject([
       { text: 'Be brief.' },
       { text: expect.stringContaining('"array"') },
     ]);
@@ -239,9 +243,9 @@ describe('the output format', () => {
 describe('vendor presets', () => {
   const rich: Partial<ContentRequest> = {
     turns: [
-      user(text('a')),
-      assistant({ kind: 'reasoning', text: 'Hm', at: 'c' }, text('b')),
-      user(text('c')),
+      user(textPart('a')),
+      assistant({ kind: 'reasoning', text: 'Hm', at: 'c' }, textPart('b')),
+      user(textPart('c')),
     ],
     tools: two(),
     toolChoice: { mode: 'required', names: ['f', 'g'] },
@@ -285,6 +289,6 @@ describe('vendor presets', () => {
   });
 
   function two() {
-    return [tool('f'), tool('g'), tool('h')];
+    return [functionTool('f'), functionTool('g'), functionTool('h')];
   }
 });

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { member } from '../../src/json.ts';
-import * as anthropic from './anthropic-scene.ts';
-import * as gemini from './gemini-client-scene.ts';
-import * as openai from './openai-client-support.ts';
-import { assistant, plainRequest, user } from './plain-request.ts';
+import { functionTool, textPart } from '../support/codec.ts';
+import { assistant, plainRequest, user } from '../support/plain-request.ts';
+import * as anthropic from './anthropic-client.ts';
+import * as gemini from './gemini-client.ts';
+import * as openai from './openai-client.ts';
 
 const thinking = (effort: 'none' | 'minimal') => ({
   reasoning: { effort, budgetTokens: undefined, includeThoughts: undefined },
@@ -90,18 +91,18 @@ describe('names of prototype members', () => {
   const request = {
     ...plainRequest,
     turns: names.flatMap((name) => [
-      user(openai.text('Go.')),
+      user(textPart('Go.')),
       assistant({ kind: 'tool_call', at: 'call', id: name, name, arguments: args }),
       user({
         kind: 'tool_result',
         at: 'result',
         callId: name,
         name,
-        content: [openai.text(args)],
+        content: [textPart(args)],
         isError: false,
       }),
     ]),
-    tools: names.map((name) => openai.tool(name, { parameters })),
+    tools: names.map((name) => functionTool(name, { parameters })),
   };
 
   it.each([

@@ -5,9 +5,17 @@
 
 import type { Usage } from '../../../src/money.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import { type AnyModelGateway, anyModelGateway, type CallerRequest, chat, chatWithUsage, native, wholeChat } from '../../support/any-model-gateway.ts';
-import type { CallerReply } from '../../support/gateway-in-process.ts';
+import {
+  type AnyModelGateway,
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  chatWithUsage,
+  native,
+  wholeChat,
+} from '../../support/any-model-gateway.ts';
 import { type Fixture, fixtures } from '../../support/fixtures.ts';
+import type { CallerReply } from '../../support/gateway-in-process.ts';
 import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { answered, assembled, type Protocol } from './caller-side.ts';
 import { documentsOf, framed } from './oracle.ts';

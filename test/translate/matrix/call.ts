@@ -1,6 +1,11 @@
 /** Sends one request of a cell through a gateway, in-process, and shows both of its sides. */
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../../src/json.ts';
-import { type AnyModelSetup, anyModelGateway, chat, native } from '../../support/any-model-gateway.ts';
+import {
+  type AnyModelSetup,
+  anyModelGateway,
+  chat,
+  native,
+} from '../../support/any-model-gateway.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';
 import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { type Column, isRelay, models } from './columns.ts';

@@ -1,31 +1,38 @@
-/** Helpers for tests of the Anthropic dialect: requests, targets, and assembled replies. */
-import { parseEvents } from '../../src/bytes/sse.ts';
+/** The client codec for Anthropic, and short forms for its tests: parts, tools, assembled replies. */
 import type { ContentEvent, ReplyUsage } from '../../src/canonical/reply.ts';
-import type {
-  ContentRequest,
-  FunctionTool,
-  Part,
-  TextPart,
-  Turn,
-} from '../../src/canonical/request.ts';
+import type { FunctionTool, Part, TextPart, Turn } from '../../src/canonical/request.ts';
 import { anthropicCapabilities } from '../../src/dialects/anthropic/capabilities.ts';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
-import { capabilitiesOf } from '../../src/dialects/capabilities.ts';
-import type { ContentExchange, UpstreamTarget } from '../../src/dialects/codec.ts';
 import { items, type JsonValue, member, parseJson } from '../../src/json.ts';
-import type { Capabilities } from '../../src/ports/catalog.ts';
+import { type CodecHarness, codecHarness, functionTool, textPart } from '../support/codec.ts';
 import type { Fixture } from '../support/fixtures.ts';
-import { plainRequest, user } from './plain-request.ts';
+import { user } from '../support/plain-request.ts';
+
+const codec = codecHarness({
+  codec: anthropicClient,
+  capabilities: anthropicCapabilities,
+  upstreamModel: 'claude-opus-5',
+  newId: (count) => `fresh${count}`,
+  request: { turns: [user(text('Hello?'))] },
+});
 
 /** A request with the given members, and one question if no turns are given. */
-export function contentRequest(said: Partial<ContentRequest> = {}): ContentRequest {
-  return { ...plainRequest, turns: [user(text('Hello?'))], ...said };
+export const contentRequest: CodecHarness['request'] = codec.request;
+/** An upstream model, by default `claude-opus-5`. */
+export const target: CodecHarness['target'] = codec.target;
+/** An exchange for which the test supplies the reply. */
+export const begin: CodecHarness['begin'] = codec.begin;
+/** The parsed body that is sent, and the dropped names. */
+export const written: CodecHarness['written'] = codec.written;
+/** The events of a streamed reply, including its end. */
+export const streamEvents: CodecHarness['streamEvents'] = codec.streamEvents;
+
+/** A text part of a message. */
+export function text(content: string, at = 'messages[0].content'): TextPart {
+  return textPart(content, at);
 }
 
-export function text(words: string, at = 'messages[0].content'): TextPart {
-  return { kind: 'text', text: words, at };
-}
-
+/** A turn of the system in the middle of a conversation. */
 export function instruction(...parts: readonly Part[]): Turn {
   return { role: 'system', parts };
 }
@@ -47,51 +54,6 @@ export function signedThought(words = 'Hm.'): Part {
   return { kind: 'reasoning', text: words, providerData, at: 'thought' };
 }
 
-/** An upstream model, by default `claude-opus-5`. */
-export function target(upstreamModel = 'claude-opus-5', own: Capabilities = {}): UpstreamTarget {
-  let given = 0;
-  return {
-    upstreamModel,
-    capabilities: capabilitiesOf(anthropicCapabilities, upstreamModel, own),
-    maxOutputTokens: undefined,
-    ids: () => `fresh${++given}`,
-  };
-}
-
-/** The parsed body that is sent, and the dropped names. */
-export function written(
-  said: Partial<ContentRequest> = {},
-  to: UpstreamTarget = target(),
-): { readonly body: JsonValue; readonly dropped: readonly string[] } {
-  const { body, dropped } = begun(said, to);
-  return { body: parseJson(body) ?? null, dropped };
-}
-
-/** An exchange for which the test supplies the reply. */
-export function begun(
-  said: Partial<ContentRequest> = {},
-  to: UpstreamTarget = target(),
-): ContentExchange {
-  return anthropicClient.begin(contentRequest(said), to);
-}
-
-/** The events of a streamed reply, including its end. */
-export function streamEvents(
-  documents: readonly JsonValue[],
-  exchange: ContentExchange = begun(),
-): readonly ContentEvent[] {
-  const reader = exchange.readStream();
-  const events = documents.flatMap((document) => reader.read(document));
-  return [...events, ...reader.end()];
-}
-
-/** The documents of a recorded stream. */
-export function documentsOf(response: Uint8Array): readonly JsonValue[] {
-  return parseEvents(response).flatMap(({ data }) =>
-    data === undefined ? [] : [parseJson(data) ?? null],
-  );
-}
-
 /** A reply assembled from its events. */
 export interface Folded {
   readonly id: string | undefined;
@@ -104,6 +66,7 @@ export interface Folded {
   readonly usage: ReplyUsage | undefined;
 }
 
+/** Assembles a reply from its events. */
 export function folded(events: readonly ContentEvent[]): Folded {
   const calls: { id: string; name: string; json: string }[] = [];
   for (const event of events) {
@@ -156,11 +119,8 @@ export function json({ response }: Fixture): JsonValue {
 }
 
 /** A function with the parameter `city`. */
-export const look: FunctionTool = {
-  kind: 'function',
-  name: 'look',
+export const look: FunctionTool = functionTool('look', {
   description: 'Looks.',
   parameters: { type: 'object', properties: { city: { type: 'string' } } },
-  strict: undefined,
   at: 'tools[0]',
-};
+});

@@ -1,50 +1,34 @@
-/** Helpers for the tests of the client codec for OpenAI-compatible upstreams. */
+/** The client codec for OpenAI-compatible upstreams, and short forms for its tests. */
 import { expect } from 'vitest';
 import type { ContentEvent, ToolCallBegin } from '../../src/canonical/reply.ts';
-import type { ContentRequest, FunctionTool, TextPart } from '../../src/canonical/request.ts';
-import { capabilitiesOf } from '../../src/dialects/capabilities.ts';
-import type { ContentExchange, UpstreamTarget } from '../../src/dialects/codec.ts';
+import type { ContentRequest } from '../../src/canonical/request.ts';
+import type { UpstreamTarget } from '../../src/dialects/codec.ts';
 import { openaiCapabilities } from '../../src/dialects/openai/capabilities.ts';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
-import {
-  isJsonObject,
-  items,
-  type JsonObject,
-  type JsonValue,
-  member,
-  parseJson,
-} from '../../src/json.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
+import { type CodecHarness, codecHarness, documentsOf, parsed } from '../support/codec.ts';
 import { type Fixture, fixtures } from '../support/fixtures.ts';
-import { nativeNames, plainRequest, user } from './plain-request.ts';
+import { nativeNames } from '../support/plain-request.ts';
+
+const codec = codecHarness({
+  codec: openaiClient,
+  capabilities: openaiCapabilities,
+  upstreamModel: 'gpt-4.1',
+  newId: (count) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`,
+  request: { names: nativeNames },
+});
 
 /** A request with only the given members. */
-export function contentRequest(members: Partial<ContentRequest> = {}): ContentRequest {
-  return { ...plainRequest, names: nativeNames, turns: [user(text('Hello'))], ...members };
-}
-
-/** A text part. */
-export function text(content: string, at = 'contents[0].parts[0]'): TextPart {
-  return { kind: 'text', text: content, at };
-}
+export const contentRequest: CodecHarness['request'] = codec.request;
+/** The exchange of a request, used to read replies. */
+export const exchange: CodecHarness['begin'] = codec.begin;
+/** Every event of a stream, its end included. */
+export const eventsOfStream: CodecHarness['streamEvents'] = codec.streamEvents;
 
 /** An upstream model with OpenAI's capabilities, except for the given flags. */
-export function target(flags: Capabilities = {}, upstreamModel = 'gpt-4.1'): UpstreamTarget {
-  let made = 0;
-  return {
-    upstreamModel,
-    capabilities: capabilitiesOf(openaiCapabilities, upstreamModel, flags),
-    maxOutputTokens: undefined,
-    ids: () => {
-      made += 1;
-      return `00000000-0000-4000-8000-${String(made).padStart(12, '0')}`;
-    },
-  };
-}
-
-/** The exchange of a plain request, used to read replies. */
-export function exchange(members: Partial<ContentRequest> = {}): ContentExchange {
-  return openaiClient.begin(contentRequest(members), target());
+export function target(flags: Capabilities = {}, upstreamModel?: string): UpstreamTarget {
+  return codec.target(upstreamModel, flags);
 }
 
 /** The body that is sent upstream, parsed. */
@@ -65,30 +49,6 @@ export function droppedOf(
   model?: string,
 ): readonly string[] {
   return openaiClient.begin(request, target(flags, model)).dropped;
-}
-
-/** Parses text that must be valid JSON. */
-export function parsed(json: string): JsonValue {
-  const value = parseJson(json);
-  if (value === undefined) throw new Error('This is not JSON.');
-  return value;
-}
-
-/** The documents of an SSE body, parsed without the gateway's code. */
-export function documentsOf(sse: string): readonly JsonValue[] {
-  return sse
-    .split(/\r?\n/)
-    .filter((line) => line.startsWith('data: ') && !line.includes('[DONE]'))
-    .map((line) => parsed(line.slice('data: '.length)));
-}
-
-/** Every event of a stream, its end included. */
-export function eventsOfStream(
-  documents: readonly JsonValue[],
-  over: ContentExchange = exchange(),
-): readonly ContentEvent[] {
-  const reader = over.readStream();
-  return [...documents.flatMap((document) => reader.read(document)), ...reader.end()];
 }
 
 /** The events of a recording, whole or streamed. */
@@ -131,19 +91,6 @@ export function finishesOf(
   events: readonly ContentEvent[],
 ): readonly Extract<ContentEvent, { readonly type: 'finish' }>[] {
   return events.filter((event) => event.type === 'finish');
-}
-
-/** A function with only a name. */
-export function tool(name: string, members: Partial<FunctionTool> = {}): FunctionTool {
-  return {
-    kind: 'function',
-    name,
-    description: undefined,
-    parameters: undefined,
-    strict: undefined,
-    at: `tools[0].functionDeclarations[${name}]`,
-    ...members,
-  };
 }
 
 /** The body without the messages and the model. */
