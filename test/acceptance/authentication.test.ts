@@ -17,26 +17,25 @@ beforeEach(async () => {
 
 afterEach(() => harness.close());
 
-const refusedOpenai = {
+const openaiHeader = 'Send the complete key in the header `Authorization: Bearer <key>`.';
+const geminiHeader = 'Send the complete key in the header `x-vendor-api-key: <key>`.';
+/** No key was sent in the header that carries it. */
+const missing = 'No API key was found.';
+/** The same text for every key that was sent, so that it tells nobody which keys exist. */
+const invalid = 'The API key is unknown, disabled or expired.';
+
+const refusedOpenai = (message: string): object => ({
   error: {
-    message:
-      'The API key is missing, malformed or disabled. ' +
-      'Send the complete key in the header `Authorization: Bearer <key>`.',
+    message: `${message} ${openaiHeader}`,
     type: 'invalid_request_error',
     param: null,
     code: 'invalid_api_key',
   },
-};
+});
 
-const refusedGemini = {
-  error: {
-    code: 401,
-    message:
-      'The API key is missing, malformed or disabled. ' +
-      'Send the complete key in the header `x-vendor-api-key: <key>`.',
-    status: 'UNAUTHENTICATED',
-  },
-};
+const refusedGemini = (message: string): object => ({
+  error: { code: 401, message: `${message} ${geminiHeader}`, status: 'UNAUTHENTICATED' },
+});
 
 describe('the key of a chat or image call', () => {
   it('comes as Authorization: Bearer, the scheme in any case', async () => {
@@ -46,33 +45,38 @@ describe('the key of a chat or image call', () => {
   });
 
   it.each([
-    ['no header', () => ({})],
-    ['an empty header', () => ({ authorization: '' })],
-    ['no secret', () => ({ authorization: 'Bearer ' })],
-    ['no scheme', () => ({ authorization: harness.secrets.chat })],
-    ['another scheme', () => ({ authorization: `Basic ${harness.secrets.chat}` })],
-    ['two spaces', () => ({ authorization: `Bearer  ${harness.secrets.chat}` })],
-    ['text after the secret', () => ({ authorization: `Bearer ${harness.secrets.chat} x` })],
-    ['two secrets', () => ({ authorization: `Bearer ${harness.secrets.chat},x` })],
-    ['a secret cut short', () => bearer(harness.secrets.chat.slice(0, -1))],
+    ['no header', missing, () => ({})],
+    ['an empty header', missing, () => ({ authorization: '' })],
+    ['no secret', missing, () => ({ authorization: 'Bearer ' })],
+    ['no scheme', missing, () => ({ authorization: harness.secrets.chat })],
+    ['another scheme', missing, () => ({ authorization: `Basic ${harness.secrets.chat}` })],
+    ['two spaces', missing, () => ({ authorization: `Bearer  ${harness.secrets.chat}` })],
+    [
+      'text after the secret',
+      missing,
+      () => ({ authorization: `Bearer ${harness.secrets.chat} x` }),
+    ],
+    ['two secrets', invalid, () => ({ authorization: `Bearer ${harness.secrets.chat},x` })],
+    ['a secret cut short', invalid, () => bearer(harness.secrets.chat.slice(0, -1))],
     [
       'a secret with a changed last character',
+      invalid,
       () => bearer(`${harness.secrets.chat.slice(0, -1)}-`),
     ],
-    ['an unknown secret', () => bearer('sk-unknown-0123456789')],
-    ['a secret of 10,000 characters', () => bearer('x'.repeat(10_000))],
-    ['the vendor header instead', () => vendorKey(harness.secrets.chat)],
-  ])('is refused with 401 for %s', async (_case, headers) => {
+    ['an unknown secret', invalid, () => bearer('sk-unknown-0123456789')],
+    ['a secret of 10,000 characters', invalid, () => bearer('x'.repeat(10_000))],
+    ['the vendor header instead', missing, () => vendorKey(harness.secrets.chat)],
+  ])('is refused with 401 for %s', async (_case, message, headers) => {
     const response = await chat(headers()).expect(401);
 
-    expect(response.body).toEqual(refusedOpenai);
+    expect(response.body).toEqual(refusedOpenai(message));
     expect(harness.upstream.calls).toEqual([]);
   });
 
   it.each(['disabled', 'expired'] as const)('a %s key gets 401', async (name) => {
     const response = await chat(bearer(harness.secrets[name])).expect(401);
 
-    expect(response.body).toEqual(refusedOpenai);
+    expect(response.body).toEqual(refusedOpenai(invalid));
   });
 
   it('is refused from the next call on once the host disables it', async () => {
@@ -89,7 +93,7 @@ describe('the key of a chat or image call', () => {
       .send(imageBody)
       .expect(401);
 
-    expect(response.body).toEqual(refusedOpenai);
+    expect(response.body).toEqual(refusedOpenai(missing));
     expect(response.headers['x-should-retry']).toBe('false');
   });
 });
@@ -108,17 +112,17 @@ describe('the key of a native call', () => {
   });
 
   it.each([
-    ['no header', () => ({})],
-    ['an empty header', () => vendorKey('')],
-    ['a scheme before the secret', () => vendorKey(`Bearer ${harness.secrets.native}`)],
-    ['part of the secret', () => vendorKey(harness.secrets.native.slice(3))],
-    ['an Authorization header instead', () => bearer(harness.secrets.native)],
-    ['a disabled key', () => vendorKey(harness.secrets.disabled)],
-    ['an expired key', () => vendorKey(harness.secrets.expired)],
-  ])('is refused with 401 for %s', async (_case, headers) => {
+    ['no header', missing, () => ({})],
+    ['an empty header', missing, () => vendorKey('')],
+    ['a scheme before the secret', invalid, () => vendorKey(`Bearer ${harness.secrets.native}`)],
+    ['part of the secret', invalid, () => vendorKey(harness.secrets.native.slice(3))],
+    ['an Authorization header instead', missing, () => bearer(harness.secrets.native)],
+    ['a disabled key', invalid, () => vendorKey(harness.secrets.disabled)],
+    ['an expired key', invalid, () => vendorKey(harness.secrets.expired)],
+  ])('is refused with 401 for %s', async (_case, message, headers) => {
     const response = await native(headers()).expect(401);
 
-    expect(response.body).toEqual(refusedGemini);
+    expect(response.body).toEqual(refusedGemini(message));
     expect(harness.upstream.calls).toEqual([]);
   });
 
@@ -140,14 +144,14 @@ describe('a refused key', () => {
       .send('no json')
       .expect(401);
 
-    expect(response.body).toEqual(refusedOpenai);
+    expect(response.body).toEqual(refusedOpenai(missing));
   });
 
   it('is refused on the model lists of both prefixes', async () => {
     const { body: openai } = await supertest(harness.origin).get('/v1/models').expect(401);
     const { body: gemini } = await supertest(harness.origin).get('/v1beta/models').expect(401);
 
-    expect([openai, gemini]).toEqual([refusedOpenai, refusedGemini]);
+    expect([openai, gemini]).toEqual([refusedOpenai(missing), refusedGemini(missing)]);
   });
 
   it('is answered with 503, not 401, where the key store fails', async () => {

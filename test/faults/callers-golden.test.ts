@@ -40,7 +40,7 @@ function goldenOf(kind: Kind): RawAnswer {
 function goldenRefusal(kind: Kind): RawAnswer {
   const header = isNative(kind) ? 'x-vendor-api-key: <key>' : 'Authorization: Bearer <key>';
   const message =
-    'The API key is missing, malformed or disabled. ' +
+    'The API key is unknown, disabled or expired. ' +
     `Send the complete key in the header \`${header}\`.`;
   const body = isNative(kind)
     ? { error: { code: 401, message, status: 'UNAUTHENTICATED' } }

@@ -141,8 +141,13 @@ const ofChannel: readonly Row[] = [
   ],
   [
     'credential',
-    [undefined, null, '', 5, {}],
+    [undefined, null, 5, {}],
     'must be a secret, or a function that gives a promise of one.',
+  ],
+  [
+    'credential',
+    [''],
+    'must not be empty; the environment variable that it is read from may not be set.',
   ],
   ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], notPrintable],
   ['upstreamModel', ['', 'a\r\nb', 5, null], "control character. Leave it out for the model's id."],

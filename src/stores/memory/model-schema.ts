@@ -42,11 +42,15 @@ const baseUrl = 'must be an http or https URL without user, query and fragment';
 // Printable ASCII: anything else would break the header it is sent in, or make the call throw.
 const credential = z
   .custom(
-    (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
+    (value) => typeof value === 'function' || typeof value === 'string',
     'must be a secret, or a function that gives a promise of one',
   )
   .refine(
-    (value) => typeof value !== 'string' || /^[!-~](?:[ -~]*[!-~])?$/.test(value),
+    (value) => value !== '',
+    'must not be empty; the environment variable that it is read from may not be set',
+  )
+  .refine(
+    (value) => typeof value !== 'string' || value === '' || /^[!-~](?:[ -~]*[!-~])?$/.test(value),
     'must be printable ASCII without space around it; trim what was read from a file',
   );
 
