@@ -8,7 +8,7 @@ import type { Turn } from './request.ts';
 /** JSON values (strings, numbers, objects and so on) in the body of a translated call. */
 export const maxTranslatedValues = 100_000;
 const maxMessages = 10_000;
-/** Total length of the JSON texts inside strings, counted in UTF-16 units. */
+/** Total length of the JSON texts inside strings. */
 const maxNestedBytes = 1_048_576;
 const maxNestedValues = 50_000;
 
@@ -52,7 +52,7 @@ export function checkNestedJson(turns: readonly Turn[]): void {
   let values = 0;
   for (const text of nestedTexts(turns)) {
     if (!/^\s*[[{]/.test(text.json)) continue;
-    bytes += text.json.length;
+    bytes += Buffer.byteLength(text.json);
     if (bytes > maxNestedBytes) {
       throw tooComplex(`${maxNestedBytes} bytes of JSON inside strings`, text.at);
     }

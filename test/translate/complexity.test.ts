@@ -105,6 +105,13 @@ describe('JSON inside strings', () => {
     expect(await outcome('openai', body(sized(2 * half + 1)))).toMatchObject({ wasSent: true });
   });
 
+  it('is counted in bytes, not in characters', async () => {
+    const text = (bytes: number): string => `{"a":"${'é'.repeat((bytes - 8) / 2)}"}`;
+
+    expect(await outcome('gemini', body(text(1_048_576)))).toMatchObject({ wasSent: true });
+    expect(await outcome('gemini', body(text(1_048_578)))).toMatchObject(refused);
+  });
+
   it('may have 50,000 values in all', async () => {
     // The object, its two members, the list's elements, and the object in the result.
     const args = (values: number): string => `{"a,b":"[,,\\"{","c" : [ ${zeros(values - 3)} ]}`;
