@@ -106,16 +106,16 @@ export function documentTokens(bytes: Uint8Array): number {
   const buffer = asBuffer(bytes);
   // Neither an image reply of 48 MB nor a page of HTML has to be parsed.
   if (!contentMarks.some((mark) => buffer.includes(mark))) return 0;
-  const text = buffer.toString('utf8');
-  const document = parseBounded(text) ?? parseBounded(closedJson(text));
+  const document = parseCut(buffer.toString('utf8'));
   const count = contentCount();
   if (document !== undefined) count.add(document);
-  else
-    for (const { data } of parseEvents(bytes))
-      count.add(
-        data === undefined ? null : (parseBounded(data) ?? parseBounded(closedJson(data)) ?? null),
-      );
+  else for (const { data } of parseEvents(bytes)) count.add(parseCut(data ?? '') ?? null);
   return count.tokens();
+}
+
+/** Parses a document that may be cut off; undefined if it is no JSON, or exceeds the limits. */
+function parseCut(text: string): JsonValue | undefined {
+  return parseBounded(text) ?? parseBounded(closedJson(text));
 }
 
 const contentMarks = ['"choices"', '"candidates"', '"content"'];
