@@ -94,6 +94,11 @@ export interface TextEvent<Kind extends string> {
   readonly providerData?: ProviderData | undefined;
 }
 
+/** Whether this finish may have cut the last tool call. */
+export function mayCutCall(reason: FinishReason | undefined): boolean {
+  return reason === 'length' || reason === 'content_filter';
+}
+
 /** The beginning of a tool call. */
 export interface ToolCallBegin {
   readonly type: 'tool_begin';
@@ -103,7 +108,11 @@ export interface ToolCallBegin {
   /** Never empty; generated if the upstream gives none. */
   readonly id: string;
   readonly name: string;
-  /** The complete JSON text of the arguments, or an empty string if they follow. */
+  /**
+   * The complete JSON text of the arguments, or an empty string if they follow. A call that ends
+   * without any has none, unless it is the last one and a limit or a filter ended the reply: then
+   * it was cut, and must not look complete.
+   */
   readonly arguments: string;
   readonly providerData?: ProviderData | undefined;
 }

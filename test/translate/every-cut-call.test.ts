@@ -16,7 +16,10 @@ import {
 
 const whole = '{"p":"\\n","n":[-1.5,true]}';
 
-/** Every beginning of the arguments but the empty one, which is a call without arguments. */
+/**
+ * Every beginning of the arguments. The empty one is a call without arguments, unless a limit or a
+ * filter ended the reply.
+ */
 const beginnings = Array.from({ length: whole.length - 1 }, (_, end) => whole.slice(0, end + 1));
 
 /** What a finish reason of the upstream says about a call that is not whole. */
@@ -134,6 +137,7 @@ const said = {
 function expectCut({ protocol, meaning }: Row, { answer: reply, gateway }: Outcome): void {
   expect(reply.text).not.toMatch(/_raw|"finish_reason":"(tool_calls|stop)"|"STOP"|"OTHER"/);
   if (protocol === 'native') expect(reply.text).not.toContain('paint');
+  expect(reply.text).not.toMatch(/"arguments":"\{\}"/);
   if (meaning === 'error') {
     expect(reply.text).toContain('"error":{');
     expect(reply.text).not.toMatch(/"finish_reason":"|"finishReason"|\[DONE\]/);
@@ -147,7 +151,7 @@ function expectCut({ protocol, meaning }: Row, { answer: reply, gateway }: Outco
 
 describe.each(rows)('$protocol over $dialect, $layout, finish $finish', (row) => {
   it('a call that was cut is left out, stays incomplete or is an error', async () => {
-    for (const args of beginnings) {
+    for (const args of row.meaning === 'error' ? beginnings : ['', ...beginnings]) {
       const { dialect, protocol, layout } = row;
       const outcome = await exchanged(dialect, asking(protocol, layout), row.played(args));
 
@@ -174,5 +178,70 @@ describe.each(endedRows)('$protocol over $dialect, $layout', (row) => {
     expect(reply.text).toContain('paint');
     expect(reply.text).not.toContain('"error"');
     expect(gateway.records[0]?.outcome).toBe('complete');
+  });
+});
+
+/** Replies whose last call has no arguments, or as many as were parsed before the limit. */
+const wholeInputs: readonly (readonly [string, string])[] = [
+  ['{}', '""'],
+  ['{"a":1}', '"{\\"a\\":1"'],
+];
+
+describe.each(protocolsOf('anthropic'))('%s over anthropic, a whole reply', (protocol) => {
+  const replyOf = (input: string, stop_reason: string): ScriptedReply =>
+    document(
+      `{"type":"message","content":[{"type":"tool_use","id":"t1","name":"look","input":{"b":2}},` +
+        `{"type":"tool_use","id":"t2","name":"paint","input":${input}}],` +
+        `"stop_reason":"${stop_reason}","usage":{"input_tokens":9,"output_tokens":9}}`,
+    );
+
+  it.each(
+    wholeInputs,
+  )('with the input %s at a limit has no whole last call', async (input, cut) => {
+    for (const stop of ['max_tokens', 'refusal']) {
+      const played = replyOf(input, stop);
+      const { answer: reply } = await exchanged('anthropic', asking(protocol, 'json'), played);
+
+      expect(reply.text).toContain('look');
+      if (protocol === 'native') expect(reply.text).not.toContain('paint');
+      else expect(reply.text).toContain(`"arguments":${cut}`);
+    }
+  });
+
+  it.each(wholeInputs)('with the input %s that ended is whole', async (input) => {
+    const played = replyOf(input, 'tool_use');
+    const { answer: reply } = await exchanged('anthropic', asking(protocol, 'json'), played);
+
+    expect(reply.text).toContain(protocol === 'native' ? `"args":${input}` : JSON.stringify(input));
+  });
+});
+
+describe('chat over gemini', () => {
+  const candidate = (args: string, finish: string): string =>
+    `{"candidates":[{"index":0,"content":{"role":"model","parts":[` +
+    `{"functionCall":{"name":"look"}},{"functionCall":{"name":"paint"${args}}}]},` +
+    `"finishReason":"${finish}"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":9}}`;
+  const forms: readonly (readonly [Layout, (text: string) => ScriptedReply])[] = [
+    ['json', document],
+    ...streamLayouts.chat.map(
+      (layout) => [layout, (text: string) => eventStream(`data: ${text}\n\n`)] as const,
+    ),
+  ];
+
+  it.each(
+    forms,
+  )('%s, a last call without arguments at a limit is not whole', async (layout, of) => {
+    for (const [args, finish, calls] of [
+      ['', 'MAX_TOKENS', 1],
+      [',"args":null', 'SAFETY', 1],
+      [',"args":{}', 'MAX_TOKENS', 2],
+      ['', 'STOP', 2],
+    ] as const) {
+      const played = of(candidate(args, finish));
+      const { answer: reply } = await exchanged('gemini', asking('chat', layout), played);
+
+      expect(reply.text).toContain('paint');
+      expect(reply.text.match(/"arguments":"\{\}"/g)).toHaveLength(calls);
+    }
   });
 });

@@ -71,7 +71,8 @@ function oracle(all: readonly JsonValue[]): readonly Piece[] {
       const name = member(called, 'name');
       const isWhole = member(called, 'willContinue') === undefined;
       if (name !== undefined && isWhole) {
-        pieces.push(['call', `${name}${JSON.stringify(member(called, 'args') ?? {})}`]);
+        const args = member(called, 'args') ?? undefined;
+        pieces.push(['call', `${name}${args === undefined ? '' : JSON.stringify(args)}`]);
       } else if (name !== undefined) open = { name, args: {} };
       for (const piece of items(member(called, 'partialArgs'))) {
         const key = String(member(piece, 'jsonPath')).slice(2);

@@ -126,7 +126,7 @@ describe('calls', () => {
 
     const events = read(event(functionCalls), event([{ functionCall: { args: {} } }]));
 
-    expect(callsIn(events).map(([, json]) => json)).toEqual(['{}', '"x"', '7', '[1]']);
+    expect(callsIn(events).map(([, json]) => json)).toEqual(['', '"x"', '7', '[1]']);
   });
 });
 

@@ -10,7 +10,7 @@ import type { FunctionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { finishEvent, type Stop } from './finish.ts';
+import { finishEvent, mayCut, type Stop } from './finish.ts';
 
 /** What the reader needs to know about the request. */
 export interface ReadContext {
@@ -22,8 +22,8 @@ export interface ReadContext {
 
 /** Reads the blocks of one reply. Unknown blocks are kept until the end. */
 export interface BlockReader {
-  /** Reads a complete block. */
-  whole(block: JsonValue): readonly ContentEvent[];
+  /** Reads a complete block; of a call that was cut, the input is what could be parsed of it. */
+  whole(block: JsonValue, isCut: boolean): readonly ContentEvent[];
   open(index: number, block: JsonValue | undefined): readonly ContentEvent[];
   delta(index: number, delta: JsonValue | undefined): readonly ContentEvent[];
   close(index: number): readonly ContentEvent[];
@@ -189,7 +189,8 @@ export function blockReader(context: ReadContext): BlockReader {
       case 'reply':
         return block.json !== '' ? noEvents : text(block.input);
       case 'call': {
-        const events = block.json !== '' ? noEvents : addInput(block, block.input);
+        const hasInput = block.json === '' && block.input !== '{}';
+        const events = hasInput ? addInput(block, block.input) : noEvents;
         return [...events, { type: 'tool_end', choice, call: block.call }];
       }
       case 'other':
@@ -197,11 +198,11 @@ export function blockReader(context: ReadContext): BlockReader {
     }
   };
 
-  const whole = (block: JsonValue): readonly ContentEvent[] => {
+  const whole = (block: JsonValue, isCut: boolean): readonly ContentEvent[] => {
     const type = member(block, 'type');
     if (!knownTypes.has(type)) return keepOther(block);
     if (type === 'tool_use' && !isReplyTool(block)) {
-      const event = begin(block, inputText(block));
+      const event = begin(block, wholeInput(block, isCut));
       return [event, { type: 'tool_end', choice, call: calls - 1 }];
     }
     const opened = open(wholeIndex, block);
@@ -282,8 +283,7 @@ const truncatedCall: ContentEvent = { type: 'unusable', reason: 'upstream_unusab
 /** The last event: the finish, or an error if a call was cut without a stop reason for that. */
 export function endEvent(stop: Stop, blocks: BlockReader): ContentEvent {
   const finish = finishEvent(stop, blocks.calls());
-  const mayCut = finish.reason === 'length' || finish.reason === 'content_filter';
-  return blocks.hasCutInput() && !mayCut ? truncatedCall : finish;
+  return blocks.hasCutInput() && !mayCut(stop) ? truncatedCall : finish;
 }
 
 /** Whether a call's input has begun but isn't valid JSON yet. */
@@ -329,6 +329,16 @@ function withInput(value: ReadonlyMap<string, JsonValue>, json: string): JsonObj
   const members = Object.fromEntries(value);
   const input = json === '' ? undefined : parseBoundedExactly(json);
   return input === undefined ? members : { ...members, input };
+}
+
+/**
+ * The arguments of a call. Those of a call that was cut end without their last brace, so that
+ * nobody takes them for complete; empty if there are none.
+ */
+function wholeInput(block: JsonValue, isCut: boolean): string {
+  const input = inputText(block);
+  if (!isCut) return input;
+  return input === '{}' ? '' : input.slice(0, -1);
 }
 
 function stringMember(holder: JsonValue | undefined, name: string): string {

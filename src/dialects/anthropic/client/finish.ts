@@ -1,5 +1,5 @@
 /** Reads the finish reason from Anthropic's `stop_reason`. */
-import type { ContentEvent, FinishReason } from '../../../canonical/reply.ts';
+import { type ContentEvent, type FinishReason, mayCutCall } from '../../../canonical/reply.ts';
 import { type JsonValue, member } from '../../../json.ts';
 
 /** The stop reason and its explanation. */
@@ -33,6 +33,11 @@ export function finishEvent({ reason, explanation }: Stop, calls: number): Finis
     native: reason === undefined || exactReasons.has(reason) ? undefined : reason,
     message: explanation,
   };
+}
+
+/** Whether the reason to stop may have cut the last call. */
+export function mayCut({ reason }: Stop): boolean {
+  return mayCutCall(reasons.get(reason ?? ''));
 }
 
 const reasons: ReadonlyMap<string, FinishReason> = new Map([

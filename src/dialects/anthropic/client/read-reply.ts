@@ -3,7 +3,7 @@ import type { ContentEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import { anthropicReplyUsage } from '../reply-usage.ts';
 import { blockReader, endEvent, type ReadContext } from './blocks.ts';
-import { readStop } from './finish.ts';
+import { mayCut, readStop } from './finish.ts';
 
 /** The events of the reply. */
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
@@ -14,7 +14,11 @@ export function readReply(reply: JsonValue, context: ReadContext): readonly Cont
     return [...usage, { type: 'unusable', reason: 'upstream_empty_response' }];
   }
   const blocks = blockReader(context);
-  const contentEvents = items(content).flatMap((block) => blocks.whole(block));
+  const all = items(content);
+  const last = all.length - 1;
+  // The reply would have gone on if a call were whole: after it the model says that it ends.
+  const isCut = mayCut(stop);
+  const contentEvents = all.flatMap((block, index) => blocks.whole(block, isCut && index === last));
   return [startEvent(reply), ...contentEvents, ...blocks.rest(), endEvent(stop, blocks), ...usage];
 }
 

@@ -105,7 +105,9 @@ function isPartial(call: JsonObject): boolean {
 }
 
 function argumentsOf(call: JsonObject): string {
-  return jsonText(member(call, 'args') ?? {});
+  const args = member(call, 'args') ?? undefined;
+  // Writers decide by the finish whether a call without arguments was truncated.
+  return args === undefined ? '' : jsonText(args);
 }
 
 function nonEmpty(value: JsonValue | undefined): string | undefined {

@@ -6,7 +6,12 @@
 import { parseBounded } from '../../../bounded-json.ts';
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import { type JsonNode, jsonText, quoted } from '../../../canonical/raw-json.ts';
-import type { Citation, ContentEvent, ToolCallBegin } from '../../../canonical/reply.ts';
+import {
+  type Citation,
+  type ContentEvent,
+  mayCutCall,
+  type ToolCallBegin,
+} from '../../../canonical/reply.ts';
 import { type Ending, finishMembers } from './finish.ts';
 import { type LogprobList, logprobList } from './logprobs.ts';
 import { fileData, functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
@@ -42,6 +47,8 @@ interface State {
   hiddenReasoning: string;
   /** Calls with invalid JSON as arguments. The finish reason shows whether they were truncated. */
   readonly brokenCalls: { readonly begin: ToolCallBegin; readonly text: string }[];
+  /** The last call, if it has no arguments; the finish reason shows whether it was truncated. */
+  emptyCall: ToolCallBegin | undefined;
   /** All sources so far, since the last list in a stream counts. */
   readonly sources: JsonNode[];
   readonly choice: CandidateOptions;
@@ -68,6 +75,7 @@ export function candidate(index: number, options: CandidateOptions): Candidate {
     ending,
     hiddenReasoning: '',
     brokenCalls: [],
+    emptyCall: undefined,
     sources: [],
     choice: options,
   };
@@ -88,12 +96,15 @@ export function candidate(index: number, options: CandidateOptions): Candidate {
     hasParts: () => !parts.isEmpty(),
     piece: () => `{${takePending('')}}`,
     textPiece: (text) => {
-      if (!parts.isEmpty() || !logprobs.isEmpty() || members.size > 0) return undefined;
+      const isPending = !parts.isEmpty() || !logprobs.isEmpty() || members.size > 0;
+      if (isPending || state.emptyCall !== undefined) return undefined;
       wasWritten = true;
       return `{${content(textPart(text, 'visible', undefined))}"index":${index}}`;
     },
     last: () => {
       for (const call of [...state.calls.keys()]) endCall(call, state);
+      if (!mayCutCall(ending.reason)) writeEmptyCall(state);
+      else if (state.emptyCall !== undefined) options.drop('tool_calls.arguments');
       writeBrokenCalls(state);
       const { text, isBlocked } = finishMembers(ending);
       // A blocked candidate has no content. In all others clients read `parts[0]`, so that it must
@@ -105,6 +116,8 @@ export function candidate(index: number, options: CandidateOptions): Candidate {
 }
 
 function addEvent(event: ChoiceEvent, state: State): void {
+  // What follows a call shows that it was not truncated.
+  if (state.emptyCall !== undefined && contentTypes.has(event.type)) writeEmptyCall(state);
   switch (event.type) {
     case 'text':
       return state.parts.addText(event.text, 'visible', event.providerData);
@@ -142,22 +155,40 @@ function addEvent(event: ChoiceEvent, state: State): void {
   }
 }
 
+const contentTypes: ReadonlySet<ChoiceEvent['type']> = new Set([
+  ...(['text', 'reasoning', 'refusal', 'tool_begin', 'media', 'media_url'] as const),
+]);
+
 function endCall(number: number, state: State): void {
   const call = state.calls.get(number);
   if (call === undefined) return;
   state.calls.delete(number);
+  if (call.text.trim() === '') {
+    state.emptyCall = call.begin;
+    return;
+  }
   const { json, isWrapped: isReplaced } = argumentsObject(call.text);
   if (isReplaced && parseBounded(call.text) === undefined) {
     state.brokenCalls.push(call);
     return;
   }
   if (isReplaced) state.choice.drop('tool_calls.arguments');
+  addCall(call.begin, json, state);
+}
+
+function addCall(begin: ToolCallBegin, json: string, state: State): void {
   // Some upstreams need the reasoning before a call to be returned, although they don't sign it.
   if (state.hiddenReasoning !== '') {
     state.parts.addHidden({ text: state.hiddenReasoning, providerData: undefined });
     state.hiddenReasoning = '';
   }
-  state.parts.add(functionCall(call.begin, json), call.begin.providerData);
+  state.parts.add(functionCall(begin, json), begin.providerData);
+}
+
+function writeEmptyCall(state: State): void {
+  const begin = state.emptyCall;
+  state.emptyCall = undefined;
+  if (begin !== undefined) addCall(begin, '{}', state);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   blockedMessage,
   type ChoiceEvent,
   type EventOf,
+  emptyArguments,
   filterMessage,
   finishReason,
   imagePiece,
@@ -79,7 +80,7 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
 
   const message = (): Piece => ({
     ...texts.members(finish),
-    tool_calls: undefinedIfEmpty(calls.pieces()),
+    tool_calls: undefinedIfEmpty(calls.pieces(finish)),
     ...media.members(),
     annotations: undefinedIfEmpty(annotations),
     extra_content: extraContent,
@@ -96,7 +97,7 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
       index,
       message: message(),
       logprobs: logprobs.length === 0 ? null : { content: logprobs, refusal: null },
-      finish_reason: finishReason(finish?.reason ?? 'stop', calls.pieces().length > 0),
+      finish_reason: finishReason(finish?.reason ?? 'stop', calls.hasAny()),
       native_finish_reason: finish?.native,
     }),
     dropped: () => [
@@ -144,7 +145,8 @@ function textDraft(): TextDraft {
 interface CallDrafts {
   begin(event: ToolCallBegin): void;
   extend(event: EventOf<'tool_arguments'>): void;
-  pieces(): readonly Piece[];
+  hasAny(): boolean;
+  pieces(finish: EventOf<'finish'> | undefined): readonly Piece[];
 }
 
 function callDrafts(): CallDrafts {
@@ -158,11 +160,15 @@ function callDrafts(): CallDrafts {
     extend: ({ call, text }) => {
       texts.set(call, (texts.get(call) ?? '') + text);
     },
-    pieces: () =>
-      begun.map(({ call, id, name, providerData }) => ({
+    hasAny: () => begun.length > 0,
+    pieces: (finish) =>
+      begun.map(({ call, id, name, providerData }, index) => ({
         id,
         type: 'function',
-        function: { name, arguments: texts.get(call) || '{}' },
+        function: {
+          name,
+          arguments: texts.get(call) || emptyArguments(index === begun.length - 1, finish),
+        },
         extra_content: signatureContent(providerData),
       })),
   };

@@ -57,7 +57,7 @@ export function choiceStream(index: number, frame: ChunkFrame): ChoiceStream {
       return withRoleChunk(refusal(blockedMessage(event)));
     },
     end: () => {
-      const rest = deltas.rest().map(chunk).join('');
+      const rest = deltas.rest(finish).map(chunk).join('');
       return withRoleChunk(
         `${rest}${open}${finishChoice(finish, deltas.hasCalls())}${frame.close}`,
       );

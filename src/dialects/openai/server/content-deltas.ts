@@ -8,6 +8,7 @@ import {
   audioPiece,
   type ChoiceEvent,
   type EventOf,
+  emptyArguments,
   imagePiece,
   imageUrlPiece,
   isAudio,
@@ -26,7 +27,7 @@ export interface ContentDeltas {
   hasRefusal(): boolean;
   hasCalls(): boolean;
   /** Returns the deltas held back until the end. Called once. */
-  rest(): readonly string[];
+  rest(finish: EventOf<'finish'> | undefined): readonly string[];
 }
 
 /** Starts a choice. */
@@ -47,7 +48,8 @@ export function contentDeltas(frame: ChunkFrame): ContentDeltas {
           texts.dropReasoning();
           return calls.begin(event);
         case 'tool_end':
-          return calls.end(event.call);
+          // Whether a call without arguments was cut shows only in the finish.
+          return '';
         case 'media':
           return media.of(event);
         case 'media_url':
@@ -60,7 +62,7 @@ export function contentDeltas(frame: ChunkFrame): ContentDeltas {
     },
     hasRefusal: texts.hasRefusal,
     hasCalls: calls.hasCalls,
-    rest: () => [...texts.rest(), ...calls.emptyCalls(), ...media.rest()],
+    rest: (finish) => [...texts.rest(), ...calls.emptyCalls(finish), ...media.rest()],
   };
 }
 
@@ -109,17 +111,16 @@ function ofText({ text, providerData }: EventOf<'text'>): string {
 interface CallDeltas {
   begin(event: ToolCallBegin): string;
   appendArguments(call: number, text: string): string;
-  end(call: number): string;
   hasCalls(): boolean;
   /**
    * Returns `{}` deltas for calls without arguments, because callers could not parse an empty text.
    */
-  emptyCalls(): readonly string[];
+  emptyCalls(finish: EventOf<'finish'> | undefined): readonly string[];
 }
 
 function callDeltas(): CallDeltas {
   const empty = new Set<number>();
-  let hasCalls = false;
+  let last: number | undefined;
   const more = (call: number, text: string): string => {
     empty.delete(call);
     const argumentText = quoted(text);
@@ -127,7 +128,7 @@ function callDeltas(): CallDeltas {
   };
   return {
     begin: ({ call, id, name, arguments: argumentText, providerData }) => {
-      hasCalls = true;
+      last = call;
       if (argumentText === '') empty.add(call);
       const called: Piece = {
         index: call,
@@ -139,9 +140,12 @@ function callDeltas(): CallDeltas {
       return jsonText({ tool_calls: [called] });
     },
     appendArguments: more,
-    end: (call) => (empty.has(call) ? more(call, '{}') : ''),
-    hasCalls: () => hasCalls,
-    emptyCalls: () => [...empty].map((call) => more(call, '{}')),
+    hasCalls: () => last !== undefined,
+    emptyCalls: (finish) =>
+      [...empty].flatMap((call) => {
+        const text = emptyArguments(call === last, finish);
+        return text === '' ? [] : [more(call, text)];
+      }),
   };
 }
 

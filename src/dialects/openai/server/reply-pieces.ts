@@ -4,12 +4,13 @@
  */
 import { dataUrl } from '../../../canonical/media.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
-import type {
-  Citation,
-  ContentEvent,
-  FinishReason,
-  ReplyUsage,
-  TokenLogprob,
+import {
+  type Citation,
+  type ContentEvent,
+  type FinishReason,
+  mayCutCall,
+  type ReplyUsage,
+  type TokenLogprob,
 } from '../../../canonical/reply.ts';
 import type { JsonNumber, JsonValue } from '../../../json.ts';
 
@@ -51,6 +52,14 @@ const idPrefix = 'chatcmpl-';
 export function finishReason(reason: FinishReason, hasCalls: boolean): string {
   if (reason === 'content_filter' || reason === 'length') return reason;
   return hasCalls ? 'tool_calls' : 'stop';
+}
+
+/**
+ * The arguments of a call that has none: `{}`, which callers can parse, or no text for the last
+ * call of a reply that was cut.
+ */
+export function emptyArguments(isLast: boolean, finish: EventOf<'finish'> | undefined): string {
+  return isLast && mayCutCall(finish?.reason) ? '' : '{}';
 }
 
 /** Returns the upstream's explanation for a filtered reply, which is shown as the refusal. */
