@@ -34,7 +34,7 @@ export function parseBoundedExactly(text: string): JsonValue | undefined {
  * Counts before anything is created. A comma and an opening bracket stand for one value each, so
  * that an empty object in a list counts as two. Whether the text is valid is left to the parser.
  */
-function exceedsLimits(text: string): boolean {
+export function exceedsLimits(text: string): boolean {
   if (text.length < minScannedLength) return false;
   let values = 1;
   let containers = 0;

@@ -2,7 +2,7 @@
  * Counts the content of a reply for which the upstream reports no usage: the bytes of what the
  * model generated, without the JSON and the framing around them.
  */
-import { parseBounded } from '../bounded-json.ts';
+import { exceedsLimits, parseBounded } from '../bounded-json.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import { parseEvents } from '../bytes/sse.ts';
 import type { JsonValue } from '../json.ts';
@@ -115,6 +115,8 @@ export function documentTokens(bytes: Uint8Array): number {
 
 /** Parses a document that may be cut off; undefined if it is no JSON, or exceeds the limits. */
 function parseCut(text: string): JsonValue | undefined {
+  // Completing it would take as long as reading it.
+  if (exceedsLimits(text)) return undefined;
   return parseBounded(text) ?? parseBounded(closedJson(text));
 }
 

@@ -15,6 +15,7 @@ import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
 import { contentTokens } from './content-count.ts';
 import type { Dialect } from './dialect.ts';
 import { charsPerAudioToken, imageTokens, labelBytes } from './reply-content.ts';
+import { checkReplyLists } from './reply-lists.ts';
 import type { Frame } from './stream-format.ts';
 import { usageFloor } from './stream-usage.ts';
 import {
@@ -110,6 +111,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     const document = parseBoundedExactly(data);
     failure = failureIn(upstream, name, data, document);
     if (document === undefined) return '';
+    checkReplyLists(document, data.length);
     // Even an error may report the usage that the upstream billed.
     const events = reader.read(document);
     const text = writeEvents(failure === undefined ? events : events.filter(isUsage));
@@ -138,6 +140,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     for (const element of elements) {
       failure = failureIn(upstream, undefined, text, element);
       if (failure !== undefined || element === undefined) break;
+      checkReplyLists(element, text.length);
       wholeReplyCame = !Array.isArray(document);
       translated += writeEvents(wholeReplyCame ? options.readReply(element) : reader.read(element));
     }

@@ -16,6 +16,7 @@ import type {
 } from '../dialects/codec.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import { isFilterCode } from '../dialects/failure-meaning.ts';
+import { checkReplyLists } from '../dialects/reply-lists.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { countTokensIn, translateTap } from '../dialects/translate-tap.ts';
 import { noUsage, type Usage } from '../money.ts';
@@ -96,6 +97,7 @@ function judge(
 ): Judgement {
   const found = documentIn(bytes, dialect, parseBoundedExactly);
   if (found.kind !== 'document') return found;
+  checkReplyLists(found.reply, bytes.length);
   const events = exchange.readReply(found.reply);
   const usage = usageIn(events);
   const unusable = events.find((event) => event.type === 'unusable');

@@ -160,6 +160,67 @@ describe('a reply at the limits', () => {
   });
 });
 
+describe('lists of a reply', () => {
+  const text = '{"type":"text","text":"a"}';
+  const replyOf: Readonly<Record<string, (list: string) => string>> = {
+    'parts of gemini': (list) =>
+      `{"candidates":[{"content":{"parts":[${list}]},"finishReason":"STOP"}]}`,
+    'blocks of anthropic': (list) => `{"content":[${list}],"stop_reason":"end_turn"}`,
+    'parts of openai': (list) =>
+      `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":[${list}]}}]}`,
+  };
+  const made: Readonly<Record<string, (list: string) => string>> = {
+    'calls of gemini': (list) =>
+      `{"candidates":[{"content":{"parts":[${list}]},"finishReason":"STOP"}]}`,
+    'calls of anthropic': (list) => `{"content":[${list}],"stop_reason":"tool_use"}`,
+  };
+  const units: Readonly<Record<string, string>> = {
+    'calls of gemini': '{"functionCall":{"name":"f","args":{}}}',
+    'calls of anthropic': '{"type":"tool_use","id":"a","name":"f","input":{}}',
+  };
+
+  async function statusOf(place: string, body: string, framing: 'whole' | 'events') {
+    const dialect = (['gemini', 'anthropic', 'openai'] as const).find((one) => place.endsWith(one));
+    const asked =
+      dialect === 'openai'
+        ? native(framing === 'whole' ? 'json' : undefined)
+        : chat(framing === 'whole' ? wholeChat : undefined);
+    const headers = { 'content-type': contentTypes[framing] };
+    const upstream = scriptedUpstream({ headers, chunks: [framed[framing](body)] });
+    const gateway = anyModelGateway({
+      upstream,
+      channel: { dialect: dialect ?? 'openai', upstreamModel: 'm' },
+    });
+    return (await gateway.call(asked)).status;
+  }
+
+  it.each(Object.keys(replyOf))('may have 100,000 %s', async (place) => {
+    const body = replyOf[place] ?? String;
+
+    expect(await statusOf(place, body(list(text, 100_000).slice(1, -1)), 'whole')).toBe(200);
+    expect(await statusOf(place, body(list(text, 100_001).slice(1, -1)), 'whole')).toBe(502);
+  });
+
+  it.each(Object.keys(made))('may have 10,000 %s', async (place) => {
+    const body = made[place] ?? String;
+    const unit = units[place] ?? '';
+
+    expect(await statusOf(place, body(list(unit, 10_000).slice(1, -1)), 'whole')).toBe(200);
+    expect(await statusOf(place, body(list(unit, 10_001).slice(1, -1)), 'whole')).toBe(502);
+  });
+
+  it('are limited in events too', async () => {
+    const parts = list('{"text":"a"}', 100_001).slice(1, -1);
+    const choices = `{"choices":${list('{}', 10_001)}}`;
+
+    expect(
+      await statusOf('parts of gemini', replyOf['parts of gemini']?.(parts) ?? '', 'events'),
+    ).toBe(502);
+    expect(await statusOf('choices of openai', choices, 'events')).toBe(502);
+    expect(await statusOf('choices of openai', choices, 'whole')).toBe(502);
+  });
+});
+
 describe('tool calls of a reply', () => {
   const call = '{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}';
   const replyOf = (member: string, unit: string, count: number): string =>

@@ -10,6 +10,7 @@ import type { FunctionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { checkToolCalls } from '../../reply-lists.ts';
 import { finishEvent, mayCut, type Stop } from './finish.ts';
 
 /** What the reader needs to know about the request. */
@@ -72,6 +73,7 @@ export function blockReader(context: ReadContext): BlockReader {
   };
 
   const begin = (block: JsonValue | undefined, json: string): ContentEvent => {
+    checkToolCalls(calls);
     const sentId = stringMember(block, 'id');
     const id = sentId === '' || usedIds.has(sentId) ? newCallId(context.ids) : sentId;
     usedIds.add(id);

@@ -7,6 +7,7 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { checkToolCalls } from '../../reply-lists.ts';
 import { type PartialArguments, partialArguments } from './partial-args.ts';
 
 /** Reads the calls of a candidate and emits each one when it is complete. */
@@ -45,6 +46,7 @@ export function callReader(context: CandidateContext): CallReader {
 
   const emitCall = (call: Omit<PendingCall, 'partial'>, json: string): void => {
     const { choice, emit, callId, callerName } = context;
+    checkToolCalls(count);
     emit({
       type: 'tool_begin',
       choice,

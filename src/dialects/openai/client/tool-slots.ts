@@ -4,6 +4,7 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { UpstreamError } from '../../../errors.ts';
 import { type JsonValue, member } from '../../../json.ts';
+import { checkToolCalls } from '../../reply-lists.ts';
 import { maxEventBytes } from '../../tap.ts';
 import { type JsonEnd, jsonEnd } from './json-end.ts';
 import { signatureOf } from './signature.ts';
@@ -52,9 +53,6 @@ interface Piece {
 /** A key that no upstream uses as an index. */
 const functionCallKey = -1;
 
-/** Far above real replies. An entry that is no object also opens a slot. */
-const maxSlots = 10_000;
-
 /** Starts without calls. */
 export function toolSlots(): ToolSlots {
   const slots: Slot[] = [];
@@ -64,7 +62,8 @@ export function toolSlots(): ToolSlots {
   let argumentChars = 0;
   let hasNames = false;
   const open = (key: number | undefined): Slot => {
-    if (slots.length >= maxSlots) throw new UpstreamError('body', 'event_too_large');
+    // An entry that is no object also opens a slot.
+    checkToolCalls(slots.length);
     const slot: Slot = { id: '', name: '', arguments: '', end: jsonEnd(), providerData: undefined };
     slots.push(slot);
     if (key !== undefined) byKey.set(key, slot);
