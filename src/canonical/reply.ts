@@ -201,6 +201,7 @@ export function usageOfWholeReply(usage: ReplyUsage, counted: () => number): Usa
 /** The usage in the form that charging uses. */
 export function chargeableUsage(usage: ReplyUsage): Usage {
   const { cacheWriteTokens: written, cacheWrite1hTokens: forAnHour, cachedMedia } = usage;
+  const uncached = cachedMedia === undefined ? usage : withoutCached(usage, cachedMedia);
   return {
     inputTokens: usage.inputTokens,
     cachedInputTokens: usage.cachedInputTokens ?? 0,
@@ -209,16 +210,30 @@ export function chargeableUsage(usage: ReplyUsage): Usage {
     cacheWrite5mTokens: written === undefined ? undefined : written - (forAnHour ?? 0),
     cacheWrite1hTokens: forAnHour,
     reasoningTokens: usage.reasoningTokens,
-    audioInputTokens: less(usage.audioInputTokens, cachedMedia?.audio),
+    audioInputTokens: uncached.audioInputTokens,
     audioOutputTokens: usage.audioOutputTokens,
-    imageInputTokens: less(usage.imageInputTokens, cachedMedia?.image),
+    imageInputTokens: uncached.imageInputTokens,
     imageOutputTokens: usage.imageOutputTokens,
-    videoInputTokens: less(usage.videoInputTokens, cachedMedia?.video),
+    videoInputTokens: uncached.videoInputTokens,
     largestPassInputTokens: usage.largestPassInputTokens,
     toolCalls: usage.toolCalls,
   };
 }
 
-function less(tokens: number | undefined, cached = 0): number | undefined {
+type MediaInput = Pick<Usage, 'audioInputTokens' | 'imageInputTokens' | 'videoInputTokens'>;
+
+/** The media tokens of the input that were not read from a cache. */
+function withoutCached(
+  { audioInputTokens, imageInputTokens, videoInputTokens }: MediaInput,
+  cached: NonNullable<ReplyUsage['cachedMedia']>,
+): MediaInput {
+  return {
+    audioInputTokens: less(audioInputTokens, cached.audio),
+    imageInputTokens: less(imageInputTokens, cached.image),
+    videoInputTokens: less(videoInputTokens, cached.video),
+  };
+}
+
+function less(tokens: number | undefined, cached: number): number | undefined {
   return tokens === undefined ? undefined : Math.max(0, tokens - cached);
 }

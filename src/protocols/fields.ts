@@ -7,6 +7,7 @@ import { type Body, originalLength } from '../bytes/body/body.ts';
 import { findMember, kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
 import { parsePart, type ScannedBody } from '../bytes/json/scan/body.ts';
 import type { Member, Span } from '../bytes/json/scan/scan.ts';
+import { openBracket } from '../bytes/json/text.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 
@@ -44,7 +45,7 @@ export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue
 /** The parsed value of a member. */
 export function parsedValue(body: Body, span: Span): JsonValue {
   const { start, end } = span;
-  const hasElisions = originalLength(body, start, end) !== end - start;
+  const hasElisions = body.elisions.length > 0 && originalLength(body, start, end) !== end - start;
   return hasElisions ? parsePart(body, start, end) : valueAt(body.text, span);
 }
 
@@ -70,7 +71,7 @@ export function arrayMember({ body, members }: ScannedBody, name: string, hint: 
   if (member === undefined) {
     throw new GatewayError('invalid_request', `\`${name}\` is missing. ${hint}`, { param: name });
   }
-  if (kindAt(body.text, member.value) !== 'array' || isEmptyArray(body.text, member)) {
+  if (body.text[member.value.start] !== openBracket || isEmptyArray(body.text, member)) {
     throw new GatewayError('invalid_request', `\`${name}\` must be a non-empty array. ${hint}`, {
       param: name,
     });

@@ -32,9 +32,17 @@ export function firstInside(bytes: Buffer, start: number): number {
  * The offset of the element or name after the value that ends at `end`, or of the closing bracket.
  */
 export function nextInside(bytes: Buffer, end: number): number {
-  const at = bytes[end] === comma ? end : spaceEnd(bytes, end);
-  if (bytes[at] !== comma) return at;
-  return bytes[at + 1] === quote ? at + 1 : spaceEnd(bytes, at + 1);
+  switch (bytes[end]) {
+    case closeBrace:
+    case closeBracket:
+      return end;
+    case comma:
+      return bytes[end + 1] === quote ? end + 1 : spaceEnd(bytes, end + 1);
+    default: {
+      const at = spaceEnd(bytes, end);
+      return bytes[at] === comma ? spaceEnd(bytes, at + 1) : at;
+    }
+  }
 }
 
 /** The offset of the value of the member whose name ends at `nameEnd`. */

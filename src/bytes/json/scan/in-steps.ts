@@ -15,17 +15,9 @@ import {
   scalarEnd,
   spaceEnd,
 } from '../text.ts';
-import { addName } from './member-names.ts';
+import { addName, namesAt } from './member-names.ts';
 import { bodyStart, type JsonScan, type Member } from './scan.ts';
-import {
-  afterColon,
-  countValue,
-  type JsonWalk,
-  jsonWalk,
-  maxDepth,
-  namesAt,
-  tooDeep,
-} from './walk.ts';
+import { afterColon, countValue, type JsonWalk, jsonWalk, maxDepth, tooDeep } from './walk.ts';
 
 /** Takes at most about a hundredth of a second. */
 const sectionBytes = 256 * 1024;
@@ -67,7 +59,7 @@ interface ScanState {
 function initialState(body: Uint8Array): ScanState {
   const at = spaceEnd(body, bodyStart(body) + 1);
   const walk = jsonWalk(jsonText(body));
-  namesAt(walk, 0);
+  namesAt(walk.namesByDepth, 0);
   const isEmpty = body[at] === closeBrace;
   return { walk, members: [], open: [closeBrace], at, isEmpty, member: undefined };
 }
@@ -87,7 +79,7 @@ function readValue(state: ScanState): boolean {
     return false;
   }
   if (open.length === maxDepth) throw tooDeep(value);
-  if (first === openBrace) namesAt(walk, open.length);
+  if (first === openBrace) namesAt(walk.namesByDepth, open.length);
   open.push(first === openBrace ? closeBrace : closeBracket);
   state.at = spaceEnd(bytes, value + 1);
   state.isEmpty = bytes[state.at] === open.at(-1);
@@ -96,7 +88,7 @@ function readValue(state: ScanState): boolean {
 
 function readName(state: ScanState): number {
   const { walk, open, at } = state;
-  const names = walk.namesByDepth[open.length - 1] ?? namesAt(walk, open.length - 1);
+  const names = walk.namesByDepth[open.length - 1] ?? namesAt(walk.namesByDepth, open.length - 1);
   const end = addName(names, walk.text, at);
   const valueStart = afterColon(walk.text.bytes, end);
   if (open.length === 1) {

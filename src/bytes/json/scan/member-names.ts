@@ -28,15 +28,17 @@ export interface MemberNames {
   decoded: Set<string> | undefined;
 }
 
-/** An empty list of names. */
-export function memberNames(): MemberNames {
-  return { count: 0, inPlace: [], decoded: undefined };
-}
-
-/** Clears the list for another object. */
-export function clearNames(names: MemberNames): void {
-  names.count = 0;
-  names.decoded = undefined;
+/** An empty list of names for an object at this depth, from the lists of a walk. */
+export function namesAt(namesByDepth: MemberNames[], depth: number): MemberNames {
+  const known = namesByDepth[depth];
+  if (known !== undefined) {
+    known.count = 0;
+    known.decoded = undefined;
+    return known;
+  }
+  const names: MemberNames = { count: 0, inPlace: [], decoded: undefined };
+  namesByDepth[depth] = names;
+  return names;
 }
 
 /**
@@ -55,30 +57,19 @@ export function addName(names: MemberNames, text: JsonText, at: number): number 
 
   if (names.count === maxMembers) throw tooManyMembers();
   if (end - start > maxNameBytes) throw nameTooLong(start);
-  const isShort = end - start <= maxBytesInPlace && names.count < maxNamesInPlace;
-  const inPlace = isPlain && isShort && names.decoded === undefined;
-  const isNew = inPlace
-    ? addInPlace(names, bytes, start, end)
-    : addDecoded(names, bytes, start, end);
-  if (!isNew) throw duplicateName(start);
+  const { count, inPlace, decoded } = names;
+  const isShort = end - start <= maxBytesInPlace && count < maxNamesInPlace;
+  if (isPlain && isShort && decoded === undefined) {
+    for (let index = 0; index < 2 * count; index += 2) {
+      const other = inPlace[index] ?? 0;
+      const isAsLong = (inPlace[index + 1] ?? 0) - other === end - start;
+      if (isAsLong && sameBytes(bytes, other, start, end)) throw duplicateName(start);
+    }
+    inPlace[2 * count] = start;
+    inPlace[2 * count + 1] = end;
+  } else if (!addDecoded(names, bytes, start, end)) throw duplicateName(start);
   names.count += 1;
   return end + 1;
-}
-
-function addInPlace(
-  { inPlace, count }: MemberNames,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): boolean {
-  for (let index = 0; index < 2 * count; index += 2) {
-    const other = inPlace[index] ?? 0;
-    const isAsLong = (inPlace[index + 1] ?? 0) - other === end - start;
-    if (isAsLong && sameBytes(bytes, other, start, end)) return false;
-  }
-  inPlace[2 * count] = start;
-  inPlace[2 * count + 1] = end;
-  return true;
 }
 
 function sameBytes(bytes: Uint8Array, other: number, start: number, end: number): boolean {

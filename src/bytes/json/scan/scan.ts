@@ -15,8 +15,8 @@ import {
   quote,
   spaceEnd,
 } from '../text.ts';
-import { addName } from './member-names.ts';
-import { afterColon, jsonWalk, namesAt, valueEnd } from './walk.ts';
+import { addName, namesAt } from './member-names.ts';
+import { afterColon, jsonWalk, valueEnd } from './walk.ts';
 
 /** A part of a body in byte offsets, end exclusive, without surrounding white space. */
 export interface Span {
@@ -55,7 +55,8 @@ export interface JsonScan {
 
 /** As {@link scanJsonObject}, and counts the values. @throws GatewayError as that does */
 export function scanJson(body: Uint8Array): JsonScan {
-  return scanMembers(jsonText(body), spaceEnd(body, bodyStart(body) + 1));
+  const first = bodyStart(body) + 1;
+  return scanMembers(jsonText(body), body[first] === quote ? first : spaceEnd(body, first));
 }
 
 /** The offset of the opening brace of the body. @throws GatewayError as `scanJson` does */
@@ -72,7 +73,7 @@ function scanMembers(text: JsonText, start: number): JsonScan {
   const { bytes } = text;
   const members: Member[] = [];
   const walk = jsonWalk(text);
-  const names = namesAt(walk, 0);
+  const names = namesAt(walk.namesByDepth, 0);
 
   let at = start;
   let more = bytes[at] !== closeBrace;
@@ -82,7 +83,8 @@ function scanMembers(text: JsonText, start: number): JsonScan {
     const value = { start: valueStart, end: valueEnd(walk, valueStart, 1) };
     const name = decodeString(bytes, nameSpan.start + 1, nameSpan.end - 1);
     members.push({ name, nameSpan, value });
-    at = bytes[value.end] === comma ? value.end : spaceEnd(bytes, value.end);
+    at = value.end;
+    if (bytes[at] !== comma && bytes[at] !== closeBrace) at = spaceEnd(bytes, at);
     more = bytes[at] === comma;
     if (more) at = bytes[at + 1] === quote ? at + 1 : spaceEnd(bytes, at + 1);
   }

@@ -14,7 +14,7 @@ import {
   spaceEnd,
   stringEnd,
 } from '../text.ts';
-import { addName, clearNames, type MemberNames, memberNames } from './member-names.ts';
+import { addName, type MemberNames, namesAt } from './member-names.ts';
 
 /** The maximum nesting: deeper bodies could overflow the stack of recursive code elsewhere. */
 export const maxDepth = 64;
@@ -57,11 +57,11 @@ function objectEnd(walk: JsonWalk, start: number, depth: number): number {
   let at = bytes[start + 1] === quote ? start + 1 : spaceEnd(bytes, start + 1);
   if (bytes[at] === closeBrace) return at + 1;
 
-  const names = namesAt(walk, depth);
+  const names = namesAt(walk.namesByDepth, depth);
   for (;;) {
     const value = afterColon(bytes, addName(names, walk.text, at));
     at = valueEnd(walk, value, depth + 1);
-    if (bytes[at] !== comma) at = spaceEnd(bytes, at);
+    if (bytes[at] !== comma && bytes[at] !== closeBrace) at = spaceEnd(bytes, at);
     if (bytes[at] !== comma) break;
     at += 1;
     if (bytes[at] !== quote) at = spaceEnd(bytes, at);
@@ -77,24 +77,12 @@ function arrayEnd(walk: JsonWalk, start: number, depth: number): number {
 
   for (;;) {
     at = valueEnd(walk, at, depth + 1);
-    if (bytes[at] !== comma) at = spaceEnd(bytes, at);
+    if (bytes[at] !== comma && bytes[at] !== closeBracket) at = spaceEnd(bytes, at);
     if (bytes[at] !== comma) break;
     at = spaceEnd(bytes, at + 1);
   }
   if (bytes[at] !== closeBracket) throw invalidJson(at);
   return at + 1;
-}
-
-/** An empty list of names for an object at this depth. */
-export function namesAt({ namesByDepth }: JsonWalk, depth: number): MemberNames {
-  const known = namesByDepth[depth];
-  if (known !== undefined) {
-    clearNames(known);
-    return known;
-  }
-  const names = memberNames();
-  namesByDepth[depth] = names;
-  return names;
 }
 
 /** The offset of the value after the colon that follows a name. */
