@@ -107,9 +107,9 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
 
   return {
     add: ({ partition, id, hash }, { as, charged, expiry }, nowMs) => {
-      if (order.nextSlot() >= capacity) grow();
+      const slot = order.nextSlot();
+      if (slot >= capacity) grow();
       const number = order.add(nowMs);
-      const slot = order.slotOf(number);
       const bucket = hash & (latest.length - 1);
       before[slot] = latest[bucket] ?? 0;
       latest[bucket] = number;

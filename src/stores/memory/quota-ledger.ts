@@ -148,8 +148,8 @@ export function rowIn(subject: Subject, period: string): Row {
 }
 
 /** The amount that can still be held; below zero in debt. */
-export function availableOf(row: Row): bigint {
-  return limitWithExtra(row.limit ?? 0n, row.extra) - row.used - row.held;
+export function availableOf({ limit = 0n, extra, used, held }: Row): bigint {
+  return (extra === 0n ? limit : limitWithExtra(limit, extra)) - used - held;
 }
 
 /** Holds every line; the caller has made sure that each fits. */
@@ -251,7 +251,8 @@ export function expireDueOf(
 ): void {
   for (const { subject } of lines) {
     const leases = partition.subjects.get(subject)?.leases;
-    if (leases !== undefined) expireDue(ledger, leases, maxLazyExpirations, nowMs);
+    if (leases === undefined || firstDue(leases, nowMs) === undefined) continue;
+    expireDue(ledger, leases, maxLazyExpirations, nowMs);
   }
 }
 
