@@ -28,13 +28,14 @@ export interface Operation {
   /** The reply consists of images, and its usage counts them. */
   readonly makesImages: boolean;
   /** The column of the charge policy that applies. */
-  chargedAs(framing: Framing): 'whole' | 'streamed' | 'image';
+  readonly chargedAs: Readonly<Record<Framing, 'whole' | 'streamed' | 'image'>>;
   /** The kind of reply by which times to a first byte are compared. */
-  waitsAs(framing: Framing): 'whole' | 'streamed' | 'image' | 'count';
+  readonly waitsAs: Readonly<Record<Framing, 'whole' | 'streamed' | 'image' | 'count'>>;
 }
 
-const byFraming = (framing: Framing): 'whole' | 'streamed' =>
-  framing === 'json' ? 'whole' : 'streamed';
+const byFraming = { json: 'whole', sse: 'streamed', json_array: 'streamed' } as const;
+const asImage = { json: 'image', sse: 'image', json_array: 'image' } as const;
+const asCount = { json: 'count', sse: 'count', json_array: 'count' } as const;
 
 /** All operations by name. */
 export const operations: Readonly<Record<OperationName, Operation>> = {
@@ -51,8 +52,8 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isFree: false,
     isBoughtOnce: true,
     makesImages: true,
-    chargedAs: () => 'image',
-    waitsAs: () => 'image',
+    chargedAs: asImage,
+    waitsAs: asImage,
   },
   count_tokens: {
     name: 'count_tokens',
@@ -60,7 +61,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isBoughtOnce: false,
     makesImages: false,
     chargedAs: byFraming,
-    waitsAs: () => 'count',
+    waitsAs: asCount,
   },
 };
 

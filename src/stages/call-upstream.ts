@@ -73,13 +73,16 @@ async function tryChannels(
     if ('kind' in prepared) return answeredLocally(prepared);
     const waitMs = firstByteMsOf(call, channelPlan);
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
-    if (failures.length > 0 && leftMs < waitMs * minShareLeft) break;
-    // Only a retry of a call that may have run adds load to the remaining channels, so only such a
-    // retry needs the budget.
-    if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
+    if (failures.length > 0) {
+      if (leftMs < waitMs * minShareLeft) break;
+      // Only a retry of a call that may have run adds load to the remaining channels, so only such
+      // a retry needs the budget.
+      if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
+    }
     const attemptNumber = failures.length + 1;
     const lease = takeChannel(admitted, channelPlan, upstreams);
-    const coverError = await coverPrompt(prepared, held);
+    const { prompt } = prepared;
+    const coverError = prompt === undefined ? undefined : await coverPrompt(prompt, held);
     if (coverError !== undefined) {
       lease.end(noSignal);
       refusal ??= coverError;
@@ -115,7 +118,7 @@ function takeChannel(
   { health }: Upstreams,
 ): ChannelLease {
   const { operation, framing } = call;
-  const reply = operation.waitsAs(framing);
+  const reply = operation.waitsAs[framing];
   const lease = health.begin(channel, upstreamModel, { modelId, reply });
   // The channel is freed when the call is done, whatever its outcome.
   running.onDone(() => lease.end(noSignal));

@@ -2,12 +2,12 @@
  * Grows a hold before the request is sent, if the body for this channel is larger than the
  * caller's. A translation may be longer than its original.
  */
+import type { PromptSize } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import { maxCostOf } from '../prices/cost.ts';
 import type { Held } from './call-record.ts';
 import { promptBound, usageBound } from './hold.ts';
 import { isExtendResults } from './port-answers.ts';
-import type { PreparedCall } from './prepared-call.ts';
 import { extendInput } from './renew-leases.ts';
 import { reserveError } from './reserve.ts';
 
@@ -16,12 +16,12 @@ import { reserveError } from './reserve.ts';
  * the hold, or nothing bounds the cost.
  */
 export async function coverPrompt(
-  { prompt }: PreparedCall,
+  prompt: PromptSize,
   held: Held,
 ): Promise<GatewayError | undefined> {
   const { settlement, admitted } = held;
   const { call, model, hold } = admitted;
-  if (prompt === undefined || model.price.per === 'free') return undefined;
+  if (model.price.per === 'free') return undefined;
   try {
     const tokens = promptBound(prompt, model);
     if (tokens.text <= hold.prompt.text && tokens.media <= hold.prompt.media) return undefined;

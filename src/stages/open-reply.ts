@@ -44,31 +44,23 @@ export async function openReply(
   prepared: PreparedCall,
   running: Pick<RunningCall, 'watch'>,
 ): Promise<Opening> {
+  const { body, headers } = response;
+  const { framing, canTapDocument, tap, streamContentType } = prepared;
+  const type = (headers['content-type'] ?? '').toLowerCase();
+  const isEvents = type.startsWith(streamContentType);
   try {
-    return await openByContentType(response, prepared, running);
+    if (isEvents ? framing === 'sse' : canTapDocument) {
+      if (tap !== undefined) return await openStream(body, tap(), { running });
+    } else if (!isEvents && framing !== 'sse') {
+      const whole = body.takeWhole(prepared.maxBufferedBytes);
+      if (whole !== undefined) return prepared.judge(whole);
+      return await openUnfinished(body, prepared, { running });
+    }
+    return await openByContent(body, prepared, running);
   } catch (error) {
-    response.body.abort();
+    body.abort();
     throw error;
   }
-}
-
-async function openByContentType(
-  response: OpenedResponse,
-  prepared: PreparedCall,
-  running: Pick<RunningCall, 'watch'>,
-): Promise<Opening> {
-  const { framing, canTapDocument, tap, streamContentType } = prepared;
-  const type = (response.headers['content-type'] ?? '').toLowerCase();
-  const isEvents = type.startsWith(streamContentType);
-  if (isEvents ? framing === 'sse' : canTapDocument) {
-    if (tap !== undefined) return openStream(response.body, tap(), { running });
-  } else if (!isEvents && framing !== 'sse') {
-    const whole = response.body.takeWhole(prepared.maxBufferedBytes);
-    return whole === undefined
-      ? openUnfinished(response.body, prepared, { running })
-      : prepared.judge(whole);
-  }
-  return openByContent(response.body, prepared, running);
 }
 
 /**

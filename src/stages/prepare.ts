@@ -46,59 +46,81 @@ interface TranslationInput {
   readonly target: UpstreamTarget;
   readonly head: ReplyHead;
   readonly strict: boolean;
-  /** The request in the common form, read at the first use. */
+  readonly readers: RequestReaders;
+}
+
+/** The request in the common form, read at the first use. */
+interface RequestReaders {
   readonly content: () => ContentRequest;
   readonly images: () => ImageRequest;
 }
 
 /** Prepares one call for any number of channels. */
-export function preparer({ call, model, route, received }: Admitted): PrepareForChannel {
+export function preparer(admitted: Admitted): PrepareForChannel {
+  const { call, model, route } = admitted;
   const { protocol } = route;
-  const { settings, responseContext } = received;
-  const content = memoized(() =>
-    codecOf(protocol.codecs.content).readRequest(parsedBody(call), {
-      streamed: call.framing !== 'json',
-    }),
-  );
-  const images = memoized(() => codecOf(protocol.codecs.images)(parsedBody(call)));
+  // Made when needed: most calls are relayed.
+  let readers: RequestReaders | undefined;
+  const prepare: PrepareForChannel = (channel, dialect, upstreamModel) => {
+    if (isRelayed(protocol, dialect)) {
+      return prepareRelayed(call, protocol.relay, dialect, channel, upstreamModel);
+    }
+    readers ??= readersOf(call, protocol);
+    const input = translationInput(admitted, channel, dialect, upstreamModel, readers);
+    return translators[call.operation.name](input);
+  };
+
   const { imageCounter } = protocol;
-  const withImageCount = (prepared: Prepared): Prepared =>
-    'kind' in prepared ||
-    imageCounter === undefined ||
-    call.operation.isFree ||
-    model.price.per !== 'image'
+  if (imageCounter === undefined || call.operation.isFree || model.price.per !== 'image') {
+    return prepare;
+  }
+  return (channel, dialect, upstreamModel) => {
+    const prepared = prepare(channel, dialect, upstreamModel);
+    return 'kind' in prepared
       ? prepared
       : withCountedImages(prepared, () => imageCounter(call.framing));
-
-  return (channel, dialect, upstreamModel) => {
-    if (isRelayed(protocol, dialect)) {
-      return withImageCount(prepareRelayed(call, protocol.relay, dialect, channel, upstreamModel));
-    }
-    const target: UpstreamTarget = {
-      upstreamModel,
-      capabilities: capabilitiesOf(dialect.capabilities, upstreamModel, channel.capabilities),
-      maxOutputTokens: model.maxOutputTokens,
-      ids: settings.ids,
-    };
-    const head: ReplyHead = {
-      fallbackId: responseContext.requestId,
-      createdSeconds: Math.floor(settings.clock.now() / 1_000),
-      modelId: call.modelId,
-      wantsUsage: call.wantsUsage,
-      framing: call.framing,
-    };
-    const strict = model.strict === true;
-    const input = { call, protocol, dialect, target, head, strict, content, images };
-    return withImageCount(translators[call.operation.name](input));
   };
+}
+
+function readersOf(call: Call, { codecs }: Protocol): RequestReaders {
+  return {
+    content: memoized(() =>
+      codecOf(codecs.content).readRequest(parsedBody(call), { streamed: call.framing !== 'json' }),
+    ),
+    images: memoized(() => codecOf(codecs.images)(parsedBody(call))),
+  };
+}
+
+function translationInput(
+  { call, model, route: { protocol }, received }: Admitted,
+  channel: Channel,
+  dialect: Dialect,
+  upstreamModel: string,
+  readers: RequestReaders,
+): TranslationInput {
+  const { settings, responseContext } = received;
+  const target: UpstreamTarget = {
+    upstreamModel,
+    capabilities: capabilitiesOf(dialect.capabilities, upstreamModel, channel.capabilities),
+    maxOutputTokens: model.maxOutputTokens,
+    ids: settings.ids,
+  };
+  const head: ReplyHead = {
+    fallbackId: responseContext.requestId,
+    createdSeconds: Math.floor(settings.clock.now() / 1_000),
+    modelId: call.modelId,
+    wantsUsage: call.wantsUsage,
+    framing: call.framing,
+  };
+  return { call, protocol, dialect, target, head, strict: model.strict === true, readers };
 }
 
 /** The translator of each operation. */
 const translators: Readonly<Record<OperationName, (input: TranslationInput) => Prepared>> = {
   content: (input) => prepareTranslated(translationOf(input)),
-  images: ({ images, dialect, target, head, strict }) =>
+  images: ({ readers, dialect, target, head, strict }) =>
     prepareTranslatedImage({
-      request: images(),
+      request: readers.images(),
       dialect,
       codec: codecOf(dialect.images),
       target,
@@ -117,7 +139,7 @@ const translators: Readonly<Record<OperationName, (input: TranslationInput) => P
 
 function translationOf(input: TranslationInput): Translation {
   const { call, protocol, dialect, target, head, strict } = input;
-  const request = input.content();
+  const request = input.readers.content();
   const hidesReasoning = request.reasoning?.includeThoughts !== true;
   return {
     call,

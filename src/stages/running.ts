@@ -111,7 +111,12 @@ export function runningCalls(
     whenIdle: [],
   };
   return {
-    begin: (call) => begin(list, call),
+    begin: (call) => {
+      takeSlot(list, call);
+      const entry = newEntry(list, call);
+      entries.push(entry);
+      return entry;
+    },
     idle: () =>
       entries.length === 0
         ? Promise.resolve()
@@ -123,13 +128,6 @@ export function runningCalls(
     },
     tick: () => keepers.tick(entries.map(({ hold }) => hold)),
   };
-}
-
-function begin(list: CallList, call: BeginningCall): RunningCall {
-  takeSlot(list, call);
-  const entry = newEntry(list, call);
-  list.entries.push(entry);
-  return entry;
 }
 
 function takeSlot(

@@ -106,7 +106,7 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   const { call, received } = admitted;
   const { settings, guard, responseContext } = received;
   const { requestId } = responseContext;
-  const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs(call.framing)];
+  const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
   const charge = chargeFor(state, rule, callEnd);
   reportAnomalies(charge, state);
   const durationMs = settings.clock.monotonicMs() - state.startedMs;

@@ -176,7 +176,7 @@ function outcomeOf(
   const { prepared, held } = attempt;
   const { call, model } = held.admitted;
   const { notes } = prepared;
-  const lease = leaseReportingFailures(attempt, upstreams);
+  const { lease } = attempt;
   switch (opening.kind) {
     case 'failure': {
       const { report } = opening;
@@ -188,12 +188,14 @@ function outcomeOf(
       return { failure: badReply(opening, call, model, status) };
     case 'whole':
       return { reply: opening, redaction, notes: opening.notes ?? notes, lease, status };
-    default:
-      return { reply: opening, redaction, notes, lease, status };
+    case 'streamed': {
+      const reportingLease = leaseReportingFailures(attempt, upstreams);
+      return { reply: opening, redaction, notes, lease: reportingLease, status };
+    }
   }
 }
 
-/** Wraps the lease so that a reply that breaks off later is reported as a failed attempt too. */
+/** Wraps the lease so that a stream that breaks off later is reported as a failed attempt too. */
 function leaseReportingFailures(attempt: Attempt, upstreams: Upstreams): ChannelLease {
   const { lease } = attempt;
   return {

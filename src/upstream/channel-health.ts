@@ -134,18 +134,17 @@ function beginCall(
     clearRefusal(state, id, account);
   }
   const nowMs = clock.monotonicMs();
-  const accountStart = recordStart(state, account, channel, undefined, nowMs);
-  const modelStart = recordStart(state, account, channel, upstreamModel, nowMs);
+  const atStart = recordStart(state, account, channel, upstreamModel, nowMs);
   const waiting = calls.begin({ channelId: id, upstreamModel }, asked, nowMs);
   const compared = calls.comparedWith(waiting);
   if (compared !== undefined) endComparison(state, compared);
-  const isTrial = (accountStart.isTrial || modelStart.isTrial) && asked.reply !== 'image';
+  const isTrial = atStart.isTrial && asked.reply !== 'image';
   const call: CallInProgress = {
     account,
     channel,
     upstreamModel,
-    accountAtStart: accountStart.health,
-    modelAtStart: modelStart.health,
+    accountAtStart: atStart.account,
+    modelAtStart: atStart.model,
     waiting,
   };
   return leaseOf(state, call, isTrial ? (usualLimitMs(waiting) ?? defaultTrialMs) : undefined);
@@ -169,7 +168,7 @@ function leaseOf(
       updateHealth(state, call, afterFirstByte);
     },
     answered: () => {
-      updateHealth(state, call, afterReplyBegan);
+      if (account.health !== undefined) updateHealth(state, call, afterReplyBegan);
       if (calls.answered(waiting)) deprioritizeSlow(state);
     },
     end: (signal) => {

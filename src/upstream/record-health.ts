@@ -39,14 +39,15 @@ export interface CallInProgress {
   readonly waiting: WaitingCall;
 }
 
-/** The health of an account or a model when a call began. */
+/** The health of an account and of a model when a call began. */
 export interface HealthAtStart {
-  readonly health: HealthState;
-  /** The call is the trial after a timeout. */
+  readonly account: HealthState;
+  readonly model: HealthState;
+  /** The call is the trial after a timeout of one of them. */
   readonly isTrial: boolean;
 }
 
-const healthyAtStart: HealthAtStart = { health: goodHealth, isTrial: false };
+const healthyAtStart: HealthAtStart = { account: goodHealth, model: goodHealth, isTrial: false };
 
 /**
  * The cooldown of a rejected credential that comes from a function: it may return another one at
@@ -57,15 +58,29 @@ const rotatingCredentialMs = 60_000;
 const forbiddenModelMs = 60_000;
 const forbiddenAccountMs = 600_000;
 
-/** Records that a call starts, for the account (`undefined`) or for one model on it. */
+/** Records that a call of a model starts. */
 export function recordStart(
+  records: HealthRecords,
+  account: Account,
+  channel: Channel,
+  upstreamModel: string,
+  nowMs: number,
+): HealthAtStart {
+  if (account.health === undefined) return healthyAtStart;
+  const ofAccount = recordStartIn(records, account, channel, undefined, nowMs);
+  const ofModel = recordStartIn(records, account, channel, upstreamModel, nowMs);
+  const isTrial = ofAccount.isTrial || ofModel.isTrial;
+  return { account: ofAccount.health, model: ofModel.health, isTrial };
+}
+
+/** As {@link recordStart}, in one scope: the account (`undefined`) or one model on it. */
+function recordStartIn(
   { accounts, lastResortInUse }: HealthRecords,
   account: Account,
   { id }: Channel,
   upstreamModel: string | undefined,
   nowMs: number,
-): HealthAtStart {
-  if (account.health === undefined) return healthyAtStart;
+): { readonly health: HealthState; readonly isTrial: boolean } {
   const before = healthOf(account, upstreamModel);
   const health = atCallStart(before, nowMs);
   accounts.setHealth(id, upstreamModel, health);
