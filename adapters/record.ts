@@ -70,7 +70,7 @@ export function mountedPath(url: string, originalUrl: string, options: AdapterOp
   if (!full.startsWith('/')) return full;
 
   const prefix = options.basePath ?? '';
-  const path = pathOf(url);
+  const path = url === originalUrl ? full : pathOf(url);
   if (!path.startsWith(prefix)) return '';
   const left = path.slice(prefix.length);
   // koa-mount also removes the slash if the mount has a trailing one: `/v1/`.

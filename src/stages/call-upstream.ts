@@ -98,8 +98,9 @@ async function tryChannels(
     const tried = await tryChannel(attempt, upstreams);
     const outcome = isTrial ? allowRetryAfterTrial(tried) : tried;
     if (!('failure' in outcome)) {
+      if (failures.length === 0) return outcome;
       budget.answered();
-      return failures.length === 0 ? outcome : withEarlierFailures(outcome, failures);
+      return withEarlierFailures(outcome, failures);
     }
     failures.push(outcome.failure);
   }

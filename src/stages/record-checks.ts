@@ -23,8 +23,8 @@ export interface RecordChecks {
 export function recordChecks(): RecordChecks {
   const isKnownModel = cached(isModel);
   return {
-    isKeyOrMissing: (answer) => isMissing(answer) || isKey(answer),
-    isModelOrMissing: (answer) => isMissing(answer) || isKnownModel(answer),
+    isKeyOrMissing: (answer) => isKey(answer) || isMissing(answer),
+    isModelOrMissing: (answer) => isKnownModel(answer) || isMissing(answer),
     isModelList: (answer) => isListOf(isKnownModel, answer),
   };
 }

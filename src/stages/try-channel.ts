@@ -213,13 +213,14 @@ function leaseReportingFailures(attempt: Attempt, upstreams: Upstreams): Channel
 
 /** Records the outcome for the usage record and the channel's health. */
 function recordAttempt(
-  outcome_: UpstreamOutcome,
+  tried: UpstreamOutcome,
   attempt: Attempt,
   upstreams: Upstreams,
 ): UpstreamOutcome {
   const { lease, held } = attempt;
   const { call, received } = held.admitted;
-  const outcome = blameCallerIfInvalidJson(outcome_, call);
+  const outcome =
+    'failure' in tried ? { failure: blameCallerIfInvalidJson(tried.failure, call) } : tried;
   const { channel } = attempt.channelPlan;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
   held.settlement.addAttempt(channel, {
@@ -242,12 +243,11 @@ function recordAttempt(
  * Blames the caller if its body turns out to be invalid JSON: some upstreams answer that with 500,
  * or break off. (The scan of a large body skips control characters inside long strings.)
  */
-function blameCallerIfInvalidJson(outcome: UpstreamOutcome, { body }: Call): UpstreamOutcome {
-  if (!('failure' in outcome)) return outcome;
-  const { healthSignal, ending, reason, status } = outcome.failure;
+function blameCallerIfInvalidJson(failure: CallFailure, { body }: Call): CallFailure {
+  const { healthSignal, ending, reason, status } = failure;
   const isHeldAgainst = healthSignal.kind !== 'neutral' || ending !== 'not_run';
   const fault = isHeldAgainst && reason !== 'caller_left' ? findElidedFault(body) : undefined;
-  return fault === undefined ? outcome : { failure: refusedByGateway(fault, status) };
+  return fault === undefined ? failure : refusedByGateway(fault, status);
 }
 
 function endingOfOutcome(outcome: UpstreamOutcome): CallEnding | undefined {

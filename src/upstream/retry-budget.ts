@@ -56,7 +56,7 @@ export function retryBudget(): RetryBudget {
         answered: releaseRetry,
         end: () => {
           running.calls -= 1;
-          releaseRetry();
+          if (isRetry) releaseRetry();
           if (running.calls === 0 && models.size > maxIdleModels) models.delete(modelId);
         },
       };

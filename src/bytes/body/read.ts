@@ -85,21 +85,18 @@ function hasArrived(stream: Readable, announced: number): boolean {
 function takeArrived(stream: Readable, { budget }: ReadBodyLimits): Body {
   const length = stream.readableLength;
   if (!budget.take(length)) throw overloaded();
-  const body = readBuffered(stream, () => budget.give(length));
+  let body: Uint8Array;
+  try {
+    body = stream.read();
+  } catch (error) {
+    // Reading emits events to the host's listeners, which may throw.
+    budget.give(length);
+    throw error;
+  }
   // The end event may be pending, and must be consumed, because Node releases a request only after
   // it has ended.
   stream.resume();
   return bodyFromChunks([body], length);
-}
-
-/** Reading emits events to the host's listeners, which may throw. */
-function readBuffered(stream: Readable, giveBack: () => void): Uint8Array {
-  try {
-    return stream.read();
-  } catch (error) {
-    giveBack();
-    throw error;
-  }
 }
 
 function takeWhole(body: Uint8Array, { maxBytes, budget }: ReadBodyLimits): Body {

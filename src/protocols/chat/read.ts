@@ -4,8 +4,9 @@
  */
 import { z } from 'zod';
 import { originalLength } from '../../bytes/body/body.ts';
-import { findMember, kindAt } from '../../bytes/json/read/members.ts';
+import { kindAt } from '../../bytes/json/read/members.ts';
 import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import type { Span } from '../../bytes/json/scan/scan.ts';
 import { type Call, operations } from '../../call.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
@@ -44,7 +45,8 @@ const chatFields: z.ZodType<ChatFields> = z.object({
  * @throws GatewayError `invalid_request` that names the member
  */
 export function readChat(scanned: ScannedBody): Call {
-  const fields = checkedFields(chatFields, fieldsOf(scanned));
+  const { read, tools, prediction } = membersIn(scanned);
+  const fields = checkedFields(chatFields, read);
   const { max_tokens: old, max_completion_tokens: current } = fields;
   const bound = current ?? old ?? undefined;
   if (bound !== undefined) refuseOtherBounds(scanned);
@@ -57,14 +59,12 @@ export function readChat(scanned: ScannedBody): Call {
     },
     bound,
   });
-  const tools = findMember(scanned.members, 'tools');
-  if (tools !== undefined && !['array', 'null'].includes(kindAt(scanned.body.text, tools.value))) {
+  if (tools !== undefined && !['array', 'null'].includes(kindAt(scanned.body.text, tools))) {
     throw new GatewayError('invalid_request', '`tools` must be an array.', { param: 'tools' });
   }
   arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
   const { size: prompt, hasRoles } = measureChat(scanned.body, scanned.members);
   if (!hasRoles) throw noRole();
-  const prediction = findMember(scanned.members, 'prediction')?.value;
   return {
     protocol: 'chat',
     operation: operations.content,
@@ -89,8 +89,17 @@ export function readChat(scanned: ScannedBody): Call {
   };
 }
 
-function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ChatFields]-?: unknown } {
-  const fields: { -readonly [Name in keyof ChatFields]-?: unknown } = {
+/** The members that are read or measured, found in one pass. */
+interface ChatMembers {
+  readonly read: { readonly [Name in keyof ChatFields]-?: unknown };
+  readonly tools: Span | undefined;
+  readonly prediction: Span | undefined;
+}
+
+function membersIn(scanned: ScannedBody): ChatMembers {
+  let tools: Span | undefined;
+  let prediction: Span | undefined;
+  const read: { -readonly [Name in keyof ChatFields]-?: unknown } = {
     model: undefined,
     stream: undefined,
     stream_options: undefined,
@@ -103,7 +112,7 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ChatFields]-?
   for (const { name, value } of scanned.members) {
     switch (name) {
       case 'stream_options':
-        fields.stream_options = insideField(scanned, name, usageOptionOf);
+        read.stream_options = insideField(scanned, name, usageOptionOf);
         break;
       case 'model':
       case 'stream':
@@ -112,12 +121,18 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ChatFields]-?
       case 'max_completion_tokens':
       case 'n':
       case 'prompt_cache_key':
-        fields[name] = parsedValue(scanned.body, value);
+        read[name] = parsedValue(scanned.body, value);
+        break;
+      case 'tools':
+        tools = value;
+        break;
+      case 'prediction':
+        prediction = value;
         break;
       default:
     }
   }
-  return fields;
+  return { read, tools, prediction };
 }
 
 function usageOptionOf(inside: ScannedBody): { readonly include_usage: unknown } {

@@ -5,16 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../../../errors.ts';
 import { decodeString } from '../../decode.ts';
-import {
-  closeBrace,
-  comma,
-  invalidJson,
-  type JsonText,
-  jsonText,
-  openBrace,
-  quote,
-  spaceEnd,
-} from '../text.ts';
+import { closeBrace, comma, invalidJson, jsonText, openBrace, quote, spaceEnd } from '../text.ts';
 import { addName, namesAt } from './member-names.ts';
 import { afterColon, jsonWalk, valueEnd } from './walk.ts';
 
@@ -55,27 +46,14 @@ export interface JsonScan {
 
 /** As {@link scanJsonObject}, and counts the values. @throws GatewayError as that does */
 export function scanJson(body: Uint8Array): JsonScan {
-  const first = bodyStart(body) + 1;
-  return scanMembers(jsonText(body), body[first] === quote ? first : spaceEnd(body, first));
-}
-
-/** The offset of the opening brace of the body. @throws GatewayError as `scanJson` does */
-export function bodyStart(body: Uint8Array): number {
-  checkEncoding(body);
-  const start = body[0] === openBrace ? 0 : spaceEnd(body, 0);
-  if (start === body.length) throw invalidJson(start);
-  if (body[start] !== openBrace) throw notAnObject();
-  return start;
-}
-
-/** The members of the object whose first name or closing brace is at `start`. */
-function scanMembers(text: JsonText, start: number): JsonScan {
+  const text = jsonText(body);
   const { bytes } = text;
   const members: Member[] = [];
   const walk = jsonWalk(text);
   const names = namesAt(walk.namesByDepth, 0);
 
-  let at = start;
+  let at = bodyStart(body) + 1;
+  if (bytes[at] !== quote) at = spaceEnd(bytes, at);
   let more = bytes[at] !== closeBrace;
   while (more) {
     const nameSpan = { start: at, end: addName(names, text, at) };
@@ -92,6 +70,15 @@ function scanMembers(text: JsonText, start: number): JsonScan {
   const rest = spaceEnd(bytes, at + 1);
   if (rest !== bytes.length) throw invalidJson(rest);
   return { members, values: walk.values };
+}
+
+/** The offset of the opening brace of the body. @throws GatewayError as `scanJson` does */
+export function bodyStart(body: Uint8Array): number {
+  checkEncoding(body);
+  const start = body[0] === openBrace ? 0 : spaceEnd(body, 0);
+  if (start === body.length) throw invalidJson(start);
+  if (body[start] !== openBrace) throw notAnObject();
+  return start;
 }
 
 function checkEncoding(body: Uint8Array): void {
