@@ -63,6 +63,7 @@ export function holdFor(call: Call, model: Model): Hold {
   const { price } = model;
   if (call.operation.isFree || price.per === 'free') return nothing;
   if (price.per === 'image') checkImagePrice(call, price);
+  const estimate = promptBound(call.demand.prompt, model);
   const prompt = promptBound(withFraming(call.demand.prompt), model);
   const members = memberBounds(call, model);
   const { size, quality } = call.demand;
@@ -70,7 +71,7 @@ export function holdFor(call: Call, model: Model): Hold {
   const bound = usageBound(call, model, prompt, members);
   return {
     nanos: maxCostOf(bound, price, request),
-    inputTokens: promptTokens(call.demand.prompt, model),
+    inputTokens: estimate.text + estimate.media,
     prompt,
     bound,
     request,

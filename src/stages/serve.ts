@@ -56,29 +56,23 @@ export type Serve = (received: Received, route: Route) => Promise<GatewayRespons
 
 /** Makes the handler of a gateway's requests. */
 export function serving(shared: Shared): Serve {
-  return (received, route) => handleRequest(received, route, shared);
-}
-
-async function handleRequest(
-  received: Received,
-  route: Route,
-  shared: Shared,
-): Promise<GatewayResponse> {
   const { records } = shared;
   const { endOfRequestTurn, isClosed } = shared.intake;
-  const { body } = received.request;
-  if (body !== undefined && !ArrayBuffer.isView(body)) ignoreErrors(body);
-  if (route.kind === 'refused') throw route.error;
-  if (route.kind === 'options') return optionsResponse(received.responseContext, route.allow);
-  // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
-  await endOfRequestTurn();
-  if (isClosed()) throw shuttingDown();
-  const key = await authenticate(received, route.caller, records);
-  // The gateway may have closed while the key was looked up. From here on it waits for this call.
-  if (isClosed()) throw shuttingDown();
-  const authenticated = { received, key };
-  if (route.kind === 'call') return await beginCall(authenticated, route, shared);
-  return jsonReply(received.responseContext, await listModels(route, authenticated, records));
+  return async (received, route) => {
+    const { body } = received.request;
+    if (body !== undefined && !ArrayBuffer.isView(body)) ignoreErrors(body);
+    if (route.kind === 'refused') throw route.error;
+    if (route.kind === 'options') return optionsResponse(received.responseContext, route.allow);
+    // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
+    await endOfRequestTurn();
+    if (isClosed()) throw shuttingDown();
+    const key = await authenticate(received, route.caller, records);
+    // The gateway may have closed while the key was looked up. From here on it waits for this call.
+    if (isClosed()) throw shuttingDown();
+    const authenticated = { received, key };
+    if (route.kind === 'call') return await beginCall(authenticated, route, shared);
+    return jsonReply(received.responseContext, await listModels(route, authenticated, records));
+  };
 }
 
 async function beginCall(
