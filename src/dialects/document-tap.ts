@@ -5,7 +5,7 @@
 
 import { parseBounded } from '../bounded-json.ts';
 import { asBuffer } from '../bytes/decode.ts';
-import { jsonWatch } from '../bytes/json/stream/watch.ts';
+import { type JsonWatchReport, jsonWatch } from '../bytes/json/stream/watch.ts';
 import { emptyBytes } from '../bytes/sse.ts';
 import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
@@ -45,22 +45,13 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
   let bytes = 0;
   const bounds = byteBounds();
 
-  const failureIn = (chunk: Uint8Array): FailureReport | undefined => {
-    const { captured, elements, counted } = watch.end();
-    const error = captured.error === undefined ? undefined : parseBounded(captured.error);
-    const report = error === undefined ? undefined : options.inBandFailure({ error });
-    if (report !== undefined) return report;
-    if (options.isImageReply && elements > counted) return brokenReply('upstream_image_not_base64');
-    const isFirst = bytes === 0 && beginsWithError.test(asBuffer(chunk).toString('latin1', 0, 64));
-    return isFirst ? brokenReply('upstream_error') : undefined;
-  };
-
   return {
     hasBegun: () => bytes > 0,
     write: (chunk) => {
       bounds.add(chunk.length, true);
       watch.write(chunk);
-      failure ??= failureIn(chunk);
+      failure ??=
+        failureIn(watch.end(), options) ?? (bytes === 0 ? errorAtStart(chunk) : undefined);
       if (failure !== undefined) return emptyBytes;
       bytes += chunk.length;
       return chunk;
@@ -81,4 +72,19 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
     progress: () => 0,
     breakOff: () => undefined,
   };
+}
+
+function failureIn(
+  { captured, elements, counted }: JsonWatchReport,
+  { inBandFailure, isImageReply }: DocumentTapOptions,
+): FailureReport | undefined {
+  const error = captured.error === undefined ? undefined : parseBounded(captured.error);
+  const report = error === undefined ? undefined : inBandFailure({ error });
+  if (report !== undefined) return report;
+  return isImageReply && elements > counted ? brokenReply('upstream_image_not_base64') : undefined;
+}
+
+function errorAtStart(chunk: Uint8Array): FailureReport | undefined {
+  const start = asBuffer(chunk).toString('latin1', 0, 64);
+  return beginsWithError.test(start) ? brokenReply('upstream_error') : undefined;
 }

@@ -45,13 +45,13 @@ export function streamUsage(reader: UsageReader): StreamUsage {
 }
 
 /**
- * Returns a function that merges the usage objects of a stream. It returns the merged usage, or
- * undefined for an object that adds nothing, such as zeros after real counts, or that makes no
- * valid usage.
+ * Merges the usage objects of a stream. Returns the merged usage, or undefined for an object that
+ * adds nothing, such as zeros after real counts, or that makes no valid usage.
  */
-export function usageMerger(
-  reader: UsageReader,
-): (usage: JsonValue | undefined) => ReplyUsage | undefined {
+export type UsageMerger = (usage: JsonValue | undefined) => ReplyUsage | undefined;
+
+/** Creates the merger of one stream. */
+export function usageMerger(reader: UsageReader): UsageMerger {
   let merged: JsonObject | undefined;
   return (usage) => {
     const stated = reader.withImplied(merged, usage);

@@ -1,6 +1,10 @@
 /** Watches the documents of a reply as it passes: a single document, or one in each event. */
 
-import { type ExtractionRule, stringExtractor } from '../bytes/json/stream/string-extractor.ts';
+import {
+  type ExtractionRule,
+  type StringSink,
+  stringExtractor,
+} from '../bytes/json/stream/string-extractor.ts';
 import { parseEvents } from '../bytes/sse.ts';
 import type { Framing } from '../call.ts';
 
@@ -10,6 +14,18 @@ export interface DocumentWatch {
   readonly root: ExtractionRule;
   /** Called after each event's document; not called for a reply that is a single document. */
   readonly eventEnds: () => void;
+}
+
+/** Receives no string, but calls `onBegin` when one begins. */
+export function whenStringBegins(onBegin: () => void): StringSink {
+  return {
+    begin: () => {
+      onBegin();
+      return false;
+    },
+    write: () => {},
+    end: () => {},
+  };
 }
 
 /**

@@ -15,10 +15,11 @@ import type {
   UpstreamTarget,
 } from '../dialects/codec.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
+import { countTokensIn } from '../dialects/event-count.ts';
 import { isFilterCode } from '../dialects/failure-meaning.ts';
 import { checkReplyLists } from '../dialects/reply-lists.ts';
 import type { StreamTap } from '../dialects/tap.ts';
-import { countTokensIn, translateTap } from '../dialects/translate-tap.ts';
+import { translateTap } from '../dialects/translate-tap.ts';
 import { noUsage, type Usage } from '../money.ts';
 import { droppedNote } from './notes.ts';
 import {

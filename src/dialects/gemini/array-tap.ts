@@ -6,9 +6,10 @@ import { closeBracket } from '../../bytes/json/text.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage } from '../../money.ts';
-import { contentCount } from '../content-count.ts';
-import { streamUsage } from '../stream-usage.ts';
+import { type ContentCount, contentCount } from '../content-count.ts';
+import { type StreamUsage, streamUsage } from '../stream-usage.ts';
 import {
+  type ByteBounds,
   brokenReply,
   byteBounds,
   type FailureReport,
@@ -19,74 +20,99 @@ import { geminiErrorText, geminiInBandFailure } from './errors.ts';
 import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './event.ts';
 import { geminiUsageReader } from './reply-usage.ts';
 
+/** The state of the tap of one reply. */
+interface TapState {
+  readonly counted: ContentCount;
+  readonly bounds: ByteBounds;
+  readonly usage: StreamUsage;
+  failure: FailureReport | undefined;
+  /** The bytes that were passed on. */
+  bytes: number;
+  begun: boolean;
+  contentEvents: number;
+  hasFinished: boolean;
+  /** The prompt was blocked, and no candidate was received. */
+  isBlocked: boolean;
+}
+
 /** Creates the tap of one reply. */
 export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
-  const counted = contentCount();
-  const bounds = byteBounds();
-  const known = streamUsage(geminiUsageReader);
-  let failure: FailureReport | undefined;
-  let bytes = 0;
-  let begun = false;
-  let contentEvents = 0;
-  let hasFinished = false;
-  /** The prompt was blocked, and no candidate was received. */
-  let isBlocked = false;
+  const tap = newState();
+  const { counted, usage } = tap;
   /** The closing bracket has been passed on, not only received. */
   let closed = false;
-
-  /** Processes an element with its separator. Returns whether to pass it on. */
-  const take = (piece: Uint8Array): boolean => {
-    // An array without content isn't a reply: its closing bracket is held back for an error.
-    if (isEnd(piece)) return begun;
-    const element = elementIn(piece);
-    failure = geminiInBandFailure(element ?? null) ?? faultOf(element);
-    if (failure !== undefined || element === undefined) return false;
-    counted.add(element);
-    const isContent = hasContentOrFinish(element);
-    begun ||= isContent;
-    if (isContent) contentEvents += 1;
-    bounds.add(piece.length, isContent);
-    hasFinished ||= hasFinishReason(element);
-    isBlocked ||= counted.tokens() === 0 && isBlockedPrompt(element);
-    known.add(member(element, 'usageMetadata'), counted.tokens(), hasFinished);
-    return true;
-  };
-
-  const pass = (pieces: readonly Uint8Array[]): Uint8Array => {
-    const kept: Uint8Array[] = [];
-    for (const piece of pieces) {
-      if (!take(piece)) break;
-      kept.push(piece);
-      bytes += piece.length;
-    }
-    closed = cutter.closed() && failure === undefined && begun;
-    return concatBytes(kept);
-  };
-
   return {
-    write: (chunk) => pass(cutter.push(chunk)),
+    write: (chunk) => {
+      const bytes = pass(tap, cutter.push(chunk));
+      closed = cutter.closed() && tap.failure === undefined && tap.begun;
+      return bytes;
+    },
     end: () => {
       const rest = cutter.rest();
       if (closed) return isSpace(rest) ? rest : emptyBytes;
       // An incomplete element is dropped. A complete document outside of the array can only be an
       // error.
-      failure ??= geminiInBandFailure(elementIn(rest) ?? null);
+      tap.failure ??= geminiInBandFailure(elementIn(rest) ?? null);
       return emptyBytes;
     },
-    hasBegun: () => begun,
+    hasBegun: () => tap.begun,
     finished: () => false,
     complete: () => closed,
-    failure: () => failure,
+    failure: () => tap.failure,
     // A blocked prompt without stated usage costs nothing.
-    usage: () => known.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined),
+    usage: () => usage.soFar(counted.tokens()) ?? (tap.isBlocked ? noUsage : undefined),
     countedTokens: counted.tokens,
     // White space between elements is held back until the next element, so that only elements with
     // content count as progress.
-    progress: () => contentEvents,
+    progress: () => tap.contentEvents,
     breakOff: (error) =>
-      closed ? undefined : [Buffer.from(`${bytes > 0 ? ',' : '['}${geminiErrorText(error)}]`)],
+      closed ? undefined : [Buffer.from(`${tap.bytes > 0 ? ',' : '['}${geminiErrorText(error)}]`)],
   };
+}
+
+function newState(): TapState {
+  return {
+    counted: contentCount(),
+    bounds: byteBounds(),
+    usage: streamUsage(geminiUsageReader),
+    failure: undefined,
+    bytes: 0,
+    begun: false,
+    contentEvents: 0,
+    hasFinished: false,
+    isBlocked: false,
+  };
+}
+
+/** Passes elements on until the first that may not pass. */
+function pass(tap: TapState, pieces: readonly Uint8Array[]): Uint8Array {
+  const kept: Uint8Array[] = [];
+  for (const piece of pieces) {
+    if (!take(tap, piece)) break;
+    kept.push(piece);
+    tap.bytes += piece.length;
+  }
+  return concatBytes(kept);
+}
+
+/** Processes an element with its separator. Returns whether to pass it on. */
+function take(tap: TapState, piece: Uint8Array): boolean {
+  const { counted, bounds, usage } = tap;
+  // An array without content isn't a reply: its closing bracket is held back for an error.
+  if (isEnd(piece)) return tap.begun;
+  const element = elementIn(piece);
+  tap.failure = geminiInBandFailure(element ?? null) ?? faultOf(element);
+  if (tap.failure !== undefined || element === undefined) return false;
+  counted.add(element);
+  const isContent = hasContentOrFinish(element);
+  tap.begun ||= isContent;
+  if (isContent) tap.contentEvents += 1;
+  bounds.add(piece.length, isContent);
+  tap.hasFinished ||= hasFinishReason(element);
+  tap.isBlocked ||= counted.tokens() === 0 && isBlockedPrompt(element);
+  usage.add(member(element, 'usageMetadata'), counted.tokens(), tap.hasFinished);
+  return true;
 }
 
 /** Whether the piece is the bracket that ends the array, with optional white space before it. */

@@ -2,7 +2,7 @@
 import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
-import { watchDocuments } from '../watch-documents.ts';
+import { watchDocuments, whenStringBegins } from '../watch-documents.ts';
 
 /**
  * Counts from 0. Every event of a stream is a separate document; any other reply is one document.
@@ -22,14 +22,9 @@ export function geminiImageCounter(framing: Framing): ImageCounter {
     },
   };
   const data: ExtractionRule = {
-    string: {
-      begin: () => {
-        part.hasData = true;
-        return false;
-      },
-      write: () => {},
-      end: () => {},
-    },
+    string: whenStringBegins(() => {
+      part.hasData = true;
+    }),
   };
   const blob: ExtractionRule = { members: { mimeType, mime_type: mimeType, data } };
   const thought: ExtractionRule = {

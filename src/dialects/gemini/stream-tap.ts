@@ -13,33 +13,24 @@ import {
   parseEvents,
   type SseEvent,
 } from '../../bytes/sse.ts';
-import { jsonText } from '../../canonical/raw-json.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { noUsage } from '../../money.ts';
-import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
-import { contentCount } from '../content-count.ts';
-import { lastValueOf } from '../last-value.ts';
-import {
-  brokenReply,
-  byteBounds,
-  type FailureReport,
-  maxEventBytes,
-  type StreamTap,
-} from '../tap.ts';
-import { unframedText } from '../unframed-text.ts';
+import { isJsonObject, type JsonValue } from '../../json.ts';
+import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
+import { type UnframedText, unframedText } from '../unframed-text.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
-import { isReplyEvent, hasContentOrFinish as saysSomethingIn } from './event.ts';
-import { plainTexts } from './plain-events.ts';
-import { isLastUsageComplete, newUsageTracker } from './usage-tracker.ts';
+import { isReplyEvent } from './event.ts';
+import {
+  isComplete,
+  recordErrorUsage,
+  recordEvent,
+  recordRegularEvents,
+  type StreamRecord,
+  streamRecord,
+  usageSoFar,
+} from './stream-record.ts';
 
-// Marks of rare events. Names quoted in the text of a reply are escaped and don't match.
+// The mark of an error. Names quoted in the text of a reply are escaped and don't match.
 const errorMark = /(?:error|"message|"detail)"/;
-const blockMark = /"blockReason"\s*:\s*"[^"]/;
-const endMark = /"(?:finish|block)Reason"\s*:\s*"[^"]/;
 const candidatesMember = '"candidates"';
-const usageName = Buffer.from('"usageMetadata"');
-const endName = 'Reason"';
-const usageMember = '"usageMetadata"';
 const lineSeparator = Buffer.from('\u2028');
 const paragraphSeparator = Buffer.from('\u2029');
 const dataMark = 'data: {';
@@ -48,161 +39,32 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const closeBrace = 0x7d;
 
+/** The state of the tap of one reply. */
+interface TapState {
+  readonly record: StreamRecord;
+  /** Text without SSE framing. It can only be interpreted once the stream has ended. */
+  readonly unframed: UnframedText;
+  failure: FailureReport | undefined;
+}
+
 /**
  * Creates the tap of one reply. With several `candidates`, each event is parsed, because the end of
  * one candidate doesn't end the others.
  */
 export function geminiStreamTap(candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
-  const counted = contentCount();
-  const textsOf = plainTexts();
-  const bounds = byteBounds();
-  const usageTracker = newUsageTracker();
-  const ends = candidates > 1 ? candidateEnds() : undefined;
-  let failure: FailureReport | undefined;
-  /** The prompt was blocked before any content. */
-  let isBlocked = false;
-  /** The end of a single candidate ends the reply. With several, each end is recorded. */
-  const lastMark = ends === undefined ? endMark : blockMark;
-  let isOver = false;
-  let begun = false;
-  let contentEvents = 0;
-  /** Text without SSE framing. It can only be interpreted once the stream has ended. */
-  const unframed = unframedText();
-  /** The last usage came with the finish or after it. */
-  let isUsageFinal = false;
-
-  const begin = (): void => {
-    begun = true;
-    contentEvents += 1;
-  };
-
-  const isComplete = (): boolean => isOver || ends?.allEnded() === true;
-
-  /** Counts events that have nothing but text; returns false if there are others. */
-  const addPlain = (text: string): boolean => {
-    const strings = textsOf(text);
-    if (strings === undefined) return false;
-    for (const { start, end } of strings) counted.addString(text, start, end, '');
-    return true;
-  };
-
-  /** Processes an event that is passed on as `bytes`, a single line of data. */
-  const take = (bytes: Buffer, document: JsonValue | undefined): void => {
-    const text = bytes.toString('latin1');
-    const isPlain = addPlain(text);
-    const parsed = isPlain ? undefined : (document ?? documentsIn(bytes)[0] ?? null);
-    let isContent = isPlain || (parsed !== undefined && counted.add(parsed));
-    isOver ||= lastMark.test(text);
-    isBlocked ||= isOver && !begun && !isContent && blockMark.test(text);
-    if (ends !== undefined) noteEnds(bytes, ends);
-    isContent ||= saysSomethingIn(parsed ?? null);
-    if (isContent) begin();
-    bounds.add(bytes.length, isContent);
-    const usageAt = lastValueOf(bytes, usageName);
-    if (usageAt === undefined) return;
-    if (usageTracker.record(text.slice(usageAt), counted.tokens())) isUsageFinal = isComplete();
-  };
-
-  /** Parses every event of the block and returns those to pass on, framed for Google's parsers. */
-  const reframe = (block: Uint8Array): Uint8Array => {
-    const kept: Uint8Array[] = [];
-    for (const event of parseEvents(block)) {
-      const text = event.data ?? event.unframedText;
-      const document = parseBounded(text);
-      failure = eventFailure(event, document) ?? faultOf(event, document);
-      if (failure !== undefined) {
-        noteUsage(document);
-        break;
-      }
-      if (event.data === undefined && document === undefined)
-        unframed.add(`${event.unframedText}\n`);
-      const framed = frame(event, text, document);
-      if (framed === undefined) bounds.add(event.raw.length, false);
-      else {
-        take(asBuffer(framed), document);
-        kept.push(framed);
-      }
-    }
-    return concatBytes(kept);
-  };
-
-  /** An error may state the usage that the upstream has billed. */
-  const noteUsage = (document: JsonValue | undefined): void => {
-    const usage =
-      member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
-    if (!isJsonObject(usage)) return;
-    usageTracker.record(jsonText(usage), counted.tokens());
-  };
-
-  const pass = (block: Uint8Array): Uint8Array => {
-    if (block.length === 0) return block;
-    const bytes = asBuffer(block);
-    const text = bytes.toString('latin1');
-    const isPlain = isGoogleFramed(bytes, text) && !errorMark.test(text);
-    if (!isPlain) return reframe(block);
-    if (ends === undefined && takeAll(bytes, text)) return block;
-    for (let at = 0; at < bytes.length; ) {
-      const lineEnd = bytes.indexOf(lineFeed, at);
-      const end = lineEnd + (bytes[lineEnd + 1] === carriageReturn ? 3 : 2);
-      take(bytes.subarray(at, end), undefined);
-      at = end;
-    }
-    return block;
-  };
-
-  /**
-   * Processes regular events together, each with text and usage; nearly all blocks consist of
-   * these. Returns false if the block has other events.
-   */
-  const takeAll = (bytes: Buffer, text: string): boolean => {
-    const usageAt = text.lastIndexOf(usageMember);
-    if (usageAt === -1) return false;
-    const usage = text.slice(text.indexOf('{', usageAt));
-    // Content after the last usage has to be counted separately.
-    if (usage.includes(dataMark) || !isLastUsageComplete(text, usage)) return false;
-    if (!addPlain(text)) return false;
-    isOver ||= text.includes(endName) && lastMark.test(text);
-    begin();
-    bounds.add(bytes.length, true);
-    usageTracker.record(usage, counted.tokens());
-    isUsageFinal = isComplete();
-    return true;
-  };
-
-  /**
-   * A final event without its blank line is used if its JSON is complete, and dropped otherwise.
-   */
-  const last = (rest: Uint8Array): Uint8Array => {
-    const [event] = parseEvents(rest);
-    const isWholeEvent =
-      event !== undefined && parseBounded(event.data ?? event.unframedText) !== undefined;
-    if (isWholeEvent) return pass(rest);
-    if (event?.data === undefined) unframed.add(event?.unframedText ?? '');
-    interpretUnframed();
-    return emptyBytes;
-  };
-
-  /** Interprets a document that was sent in place of events, possibly over several lines. */
-  const interpretUnframed = (): void => {
-    const text = unframed.take();
-    if (begun || failure !== undefined || text.trim() === '') return;
-    const document = parseBounded(text) ?? null;
-    failure = geminiInBandFailure(document) ?? brokenReply('upstream_bad_stream');
-  };
-
+  const record = streamRecord(candidates);
+  const tap: TapState = { record, unframed: unframedText(), failure: undefined };
   return {
-    write: (chunk) => pass(cutter.push(chunk)),
-    end: () => last(cutter.rest()),
-    hasBegun: () => begun,
+    write: (chunk) => pass(tap, cutter.push(chunk)),
+    end: () => passLast(tap, cutter.rest()),
+    hasBegun: () => record.begun,
     finished: () => false,
-    complete: isComplete,
-    failure: () => failure,
-    // A blocked prompt without stated usage costs nothing.
-    usage: () =>
-      usageTracker.soFar(counted.tokens(), isUsageFinal) ?? (isBlocked ? noUsage : undefined),
-    countedTokens: counted.tokens,
-    progress: () => contentEvents,
+    complete: () => isComplete(record),
+    failure: () => tap.failure,
+    usage: () => usageSoFar(record),
+    countedTokens: record.counted.tokens,
+    progress: () => record.contentEvents,
     breakOff: (error) => {
       const text = geminiErrorText(error);
       // Two writes: an event for parsers that read events, and the bare document for parsers that
@@ -212,23 +74,65 @@ export function geminiStreamTap(candidates: number): StreamTap {
   };
 }
 
-/** Records the begin and end of each candidate. Google leaves out the index 0. */
-function noteEnds(block: Uint8Array, ends: CandidateEnds): void {
-  for (const document of documentsIn(block)) {
-    for (const candidate of items(member(document, 'candidates'))) {
-      const index = member(candidate, 'index');
-      const reason = member(candidate, 'finishReason');
-      const isLast = typeof reason === 'string' && reason !== '';
-      const hasParts = items(member(member(candidate, 'content'), 'parts')).length > 0;
-      if (isLast || hasParts) ends.note(typeof index === 'number' ? index : 0, isLast);
-    }
+function pass(tap: TapState, block: Uint8Array): Uint8Array {
+  const { record } = tap;
+  if (block.length === 0) return block;
+  const bytes = asBuffer(block);
+  const text = bytes.toString('latin1');
+  const isPlain = isGoogleFramed(bytes, text) && !errorMark.test(text);
+  if (!isPlain) return reframe(tap, block);
+  if (record.ends === undefined && recordRegularEvents(record, bytes, text)) return block;
+  for (let at = 0; at < bytes.length; ) {
+    const lineEnd = bytes.indexOf(lineFeed, at);
+    const end = lineEnd + (bytes[lineEnd + 1] === carriageReturn ? 3 : 2);
+    recordEvent(record, bytes.subarray(at, end), undefined);
+    at = end;
   }
+  return block;
 }
 
-function documentsIn(block: Uint8Array): readonly JsonValue[] {
-  return parseEvents(block).map(
-    ({ data, unframedText }) => parseBounded(data ?? unframedText) ?? null,
-  );
+/** Parses every event of the block and returns those to pass on, framed for Google's parsers. */
+function reframe(tap: TapState, block: Uint8Array): Uint8Array {
+  const { record, unframed } = tap;
+  const kept: Uint8Array[] = [];
+  for (const event of parseEvents(block)) {
+    const text = event.data ?? event.unframedText;
+    const document = parseBounded(text);
+    tap.failure = eventFailure(event, document) ?? faultOf(event, document);
+    if (tap.failure !== undefined) {
+      recordErrorUsage(record, document);
+      break;
+    }
+    if (event.data === undefined && document === undefined) {
+      unframed.add(`${event.unframedText}\n`);
+    }
+    const framed = frame(event, text, document);
+    if (framed === undefined) record.bounds.add(event.raw.length, false);
+    else {
+      recordEvent(record, asBuffer(framed), document);
+      kept.push(framed);
+    }
+  }
+  return concatBytes(kept);
+}
+
+/** A final event without its blank line is used if its JSON is complete, and dropped otherwise. */
+function passLast(tap: TapState, rest: Uint8Array): Uint8Array {
+  const [event] = parseEvents(rest);
+  const isWholeEvent =
+    event !== undefined && parseBounded(event.data ?? event.unframedText) !== undefined;
+  if (isWholeEvent) return pass(tap, rest);
+  if (event?.data === undefined) tap.unframed.add(event?.unframedText ?? '');
+  interpretUnframed(tap);
+  return emptyBytes;
+}
+
+/** Interprets a document that was sent in place of events, possibly over several lines. */
+function interpretUnframed(tap: TapState): void {
+  const text = tap.unframed.take();
+  if (tap.record.begun || tap.failure !== undefined || text.trim() === '') return;
+  const document = parseBounded(text) ?? null;
+  tap.failure = geminiInBandFailure(document) ?? brokenReply('upstream_bad_stream');
 }
 
 /**

@@ -40,54 +40,67 @@ const countAboveZero = /TokenCount"\s*:\s*[1-9]/;
 /** A member that isn't a valid count: `null`, a fraction or a string. */
 const invalidCount = /TokenCount"\s*:\s*(?!\d+\s*[,}])/;
 
+/** The usage of one stream so far. */
+interface TrackerState {
+  merged: JsonObject | undefined;
+  /** The last object, a bit mask of its members, and the tokens counted up to it. */
+  last: string | undefined;
+  lastMembers: number;
+  countedAtLast: number;
+  /** The missing part of the last merged object. */
+  gap: UsageGap;
+  /** The tokens counted up to the last stated output. */
+  countedThen: number;
+}
+
 /** Creates a tracker without any usage. */
 export function newUsageTracker(): UsageTracker {
-  let merged: JsonObject | undefined;
-  /** The last object, a bit mask of its members, and the tokens counted up to it. */
-  let last: string | undefined;
-  let lastMembers = 0;
-  let countedAtLast = 0;
-  /**
-   * The missing part of the last merged object, and the tokens counted up to the last stated
-   * output.
-   */
-  let gap: UsageGap;
-  let countedThen = 0;
-
-  const mergeLast = (): void => {
-    if (last === undefined) return;
-    const parsed = parseBounded(last.slice(0, objectEnd(last)));
-    const stated = withImpliedOutput(merged, parsed);
-    const after = mergedUsage(merged, stated, geminiUsageMembers);
-    gap = geminiGap(stated);
-    if (gap !== 'output') countedThen = countedAtLast;
-    // An invalid object doesn't replace a valid one.
-    if (merged === undefined || geminiReplyUsage(after) !== undefined) merged = after;
+  const state: TrackerState = {
+    merged: undefined,
+    last: undefined,
+    lastMembers: 0,
+    countedAtLast: 0,
+    gap: undefined,
+    countedThen: 0,
   };
-
   return {
     record: (usage, counted) => {
       const members = membersIn(usage);
-      if (last !== undefined) {
+      if (state.last !== undefined) {
         if (!countAboveZero.test(usage)) return false;
-        if (members !== lastMembers) mergeLast();
+        if (members !== state.lastMembers) mergeLast(state);
       }
-      last = usage;
-      lastMembers = members;
-      countedAtLast = counted;
+      state.last = usage;
+      state.lastMembers = members;
+      state.countedAtLast = counted;
       return true;
     },
-    soFar: (counted, isFinal) => {
-      mergeLast();
-      const read = geminiReplyUsage(merged);
-      if (read === undefined) return undefined;
-      const usage = splitUsage(read, countedThen);
-      // If no output was stated, the settlement counts it and marks the record accordingly.
-      if (isFinal && (gap !== 'output' || usage.outputTokens === 0)) return usage;
-      const since = usage.outputTokens === 0 ? counted : counted - countedThen;
-      return { ...usage, outputTokens: usage.outputTokens + since };
-    },
+    soFar: (counted, isFinal) => usageSoFar(state, counted, isFinal),
   };
+}
+
+function mergeLast(state: TrackerState): void {
+  const { last, merged } = state;
+  if (last === undefined) return;
+  const parsed = parseBounded(last.slice(0, objectEnd(last)));
+  const stated = withImpliedOutput(merged, parsed);
+  const after = mergedUsage(merged, stated, geminiUsageMembers);
+  state.gap = geminiGap(stated);
+  if (state.gap !== 'output') state.countedThen = state.countedAtLast;
+  // An invalid object doesn't replace a valid one.
+  if (merged === undefined || geminiReplyUsage(after) !== undefined) state.merged = after;
+}
+
+function usageSoFar(state: TrackerState, counted: number, isFinal: boolean): Usage | undefined {
+  mergeLast(state);
+  const { merged, gap, countedThen } = state;
+  const read = geminiReplyUsage(merged);
+  if (read === undefined) return undefined;
+  const usage = splitUsage(read, countedThen);
+  // If no output was stated, the settlement counts it and marks the record accordingly.
+  if (isFinal && (gap !== 'output' || usage.outputTokens === 0)) return usage;
+  const since = usage.outputTokens === 0 ? counted : counted - countedThen;
+  return { ...usage, outputTokens: usage.outputTokens + since };
 }
 
 /** Whether the last usage object of these events has every count that earlier ones have. */

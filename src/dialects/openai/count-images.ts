@@ -2,7 +2,7 @@
 import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
-import { watchDocuments } from '../watch-documents.ts';
+import { watchDocuments, whenStringBegins } from '../watch-documents.ts';
 
 /** Starts at 0. Each event of a stream is a document; any other reply is a single document. */
 export function openaiImageCounter(framing: Framing): ImageCounter {
@@ -14,23 +14,15 @@ export function openaiImageCounter(framing: Framing): ImageCounter {
     if (isImage) images += 1;
     isImage = false;
   };
-  const holds: ExtractionRule = {
-    onBegin: () => {
-      isImage = true;
-    },
+  const recordImage = (): void => {
+    isImage = true;
   };
+  const holds: ExtractionRule = { onBegin: recordImage };
   // The image lists of OpenRouter and LiteLLM, and image parts in the content.
   const element: ExtractionRule = {
     onBegin: endElement,
     members: { image_url: holds, url: holds, b64_json: holds, image: holds },
-    string: {
-      begin: () => {
-        isImage = true;
-        return false;
-      },
-      write: () => {},
-      end: () => {},
-    },
+    string: whenStringBegins(recordImage),
   };
   const part: ExtractionRule = {
     onBegin: endElement,

@@ -73,22 +73,27 @@ export function eventTemplate(): EventTemplate {
     misses += 1;
     const before = events.lastIndexOf('\n\n', events.length - 3);
     const event = before === -1 ? events : events.slice(before + 2);
-    const isData = event.startsWith('data:') && last !== undefined;
-    const content = isData ? singleContent(event, last) : undefined;
-    if (content === undefined) return;
-    const { start, reasoning } = content;
-    const contentEnd = stringEnd(event, start);
-    const paddingAt = event.indexOf(padding, contentEnd);
-    const paddingStart = paddingAt === -1 ? event.length : paddingAt + padding.length;
-    const paddingEnd = paddingAt === -1 ? event.length : event.indexOf('"', paddingStart);
-    pattern = {
-      head: event.slice(0, start),
-      middle: event.slice(contentEnd, paddingStart),
-      end: event.slice(paddingEnd),
-      reasoning,
-    };
+    pattern = patternOf(event, last) ?? pattern;
   };
 
   const template = { match, learn, start: 0, contentEnd: 0, reasoning: '' };
   return template;
+}
+
+/** The constant parts of an event that has one content string and nothing else of a model. */
+function patternOf(event: string, document: JsonObject | undefined): Pattern | undefined {
+  const isData = event.startsWith('data:') && document !== undefined;
+  const content = isData ? singleContent(event, document) : undefined;
+  if (content === undefined) return undefined;
+  const { start, reasoning } = content;
+  const contentEnd = stringEnd(event, start);
+  const paddingAt = event.indexOf(padding, contentEnd);
+  const paddingStart = paddingAt === -1 ? event.length : paddingAt + padding.length;
+  const paddingEnd = paddingAt === -1 ? event.length : event.indexOf('"', paddingStart);
+  return {
+    head: event.slice(0, start),
+    middle: event.slice(contentEnd, paddingStart),
+    end: event.slice(paddingEnd),
+    reasoning,
+  };
 }

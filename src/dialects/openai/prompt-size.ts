@@ -32,6 +32,8 @@ import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
 
 /** Parts of these types hold their media in a member named like the type. */
 const mediaTypes: readonly string[] = ['image_url', 'input_audio', 'file', 'video_url'];
+/** The member with the payload; `url` for all others. */
+const payloadNames: Readonly<Record<string, string>> = { input_audio: 'data', file: 'file_data' };
 const partTypes: readonly string[] = ['text', ...mediaTypes];
 
 /** Measures a chat completion request. */
@@ -245,12 +247,18 @@ function addMediaMember(
   // If the member does not match the part's type, a provider that reads it at all reads its payload
   // as text.
   if (!matchesType) return counted;
-  const isAudio = name === 'input_audio';
-  const payload = isAudio ? 'data' : name === 'file' ? 'file_data' : 'url';
+  const payload = payloadNames[name] ?? 'url';
   // The URL may also be given directly, without an object around it.
   const isBareUrl = payload === 'url' && text[value.start] === quote;
   const span = isBareUrl ? value : presentValue(text, members, payload);
   if (span === undefined || text[span.start] !== quote) return counted;
+  addMediaString(tally, { span, at, types: statedTypes(text, members, name) });
+  return [...counted, span.start];
+}
+
+/** The MIME types that a media member states, by a format, its own name or a file name. */
+function statedTypes(text: Buffer, members: readonly Member[], name: string): readonly string[] {
+  const isAudio = name === 'input_audio';
   const formats = textsOf(text, members, 'format', 'mime_type').filter(
     (format) => isAudio || format.includes('/'),
   );
@@ -258,17 +266,12 @@ function addMediaMember(
   const named = textsOf(text, members, 'filename').map((file) =>
     file === unreadable ? unreadable : (mimeTypeOfName(file) ?? ''),
   );
-  addMediaString(tally, {
-    span,
-    at,
-    types: [
-      ...types,
-      ...(isAudio && types.length === 0 ? ['audio/wav'] : []),
-      ...(name === 'video_url' ? ['video/mp4'] : []),
-      ...named.filter((type) => type !== ''),
-    ],
-  });
-  return [...counted, span.start];
+  return [
+    ...types,
+    ...(isAudio && types.length === 0 ? ['audio/wav'] : []),
+    ...(name === 'video_url' ? ['video/mp4'] : []),
+    ...named.filter((type) => type !== ''),
+  ];
 }
 
 function addFileId({ body, media }: PromptTally, { start, end }: Span, at: string): void {

@@ -15,23 +15,18 @@ import {
 } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { candidateEnds } from '../candidate-ends.ts';
-import { contentCount } from '../content-count.ts';
-import { streamUsage } from '../stream-usage.ts';
-import {
-  brokenReply,
-  byteBounds,
-  type FailureReport,
-  maxEventBytes,
-  type StreamTap,
-} from '../tap.ts';
-import { unframedText } from '../unframed-text.ts';
-import { hasContentOrFinish, hasFinished } from './chunk.ts';
+import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
+import { type UnframedText, unframedText } from '../unframed-text.ts';
 import { openaiErrorText, openaiEventFailure } from './errors.ts';
-import { eventTemplate } from './event-template.ts';
+import { type EventTemplate, eventTemplate } from './event-template.ts';
 import { plainEnd } from './plain-events.ts';
-import { openaiUsageReader } from './reply-usage.ts';
-import { openaiUsageObject } from './usage.ts';
+import {
+  recordChunk,
+  recordContent,
+  recordUsage,
+  type StreamRecord,
+  streamRecord,
+} from './stream-record.ts';
 
 /**
  * Patterns of the few events that need inspection: errors in all forms, usage, the end of a
@@ -60,172 +55,162 @@ export interface OpenaiStreamOptions {
   readonly reasoningOutside: boolean;
 }
 
+/** The state of the tap of one reply. */
+interface TapState {
+  readonly stripUsage: boolean;
+  readonly record: StreamRecord;
+  readonly template: EventTemplate;
+  /** Text outside of any event. What it is can be decided only at the end. */
+  readonly unframed: UnframedText;
+  failure: FailureReport | undefined;
+  done: boolean;
+}
+
 /** Creates the tap of one reply. */
 export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const { stripUsage, candidates, reasoningOutside } = options;
   const cutter = eventCutter(maxEventBytes);
-  const counted = contentCount();
-  const bounds = byteBounds();
-  const ends = candidates > 1 ? candidateEnds() : undefined;
-  const usageSoFar = streamUsage(openaiUsageReader(reasoningOutside));
-  const template = eventTemplate();
-  let failure: FailureReport | undefined;
-  let done = false;
-  let finished = false;
-  let begun = false;
-  /** Grows with every block that has content. */
-  let contentBlocks = 0;
-  /** Text outside of any event. What it is can be decided only at the end. */
-  const unframed = unframedText();
-
-  const begin = (): void => {
-    begun = true;
-    contentBlocks += 1;
+  const record = streamRecord(candidates, reasoningOutside);
+  const { counted, usage } = record;
+  const tap: TapState = {
+    stripUsage,
+    record,
+    template: eventTemplate(),
+    unframed: unframedText(),
+    failure: undefined,
+    done: false,
   };
-
-  const recordFinish = (choices: readonly JsonValue[]): void => {
-    if (ends === undefined) finished ||= choices.some(hasFinished);
-    else {
-      for (const choice of choices) ends.note(indexOf(choice), hasFinished(choice));
-      finished = ends.allEnded();
-    }
-  };
-
-  const readUsage = (document: JsonValue | undefined): void => {
-    if (document === undefined) return;
-    usageSoFar.add(openaiUsageObject(document), counted.tokens(), finished);
-  };
-
-  /** Records an event; returns the bytes that are passed on to the caller, undefined for none. */
-  const acceptEvent = (event: SseEvent): Uint8Array | undefined => {
-    const document = documentOf(event);
-    if (isOtherObject(event, document)) return undefined;
-    failure = openaiEventFailure(event, document) ?? badDataFailure(event, document);
-    if (failure !== undefined) {
-      readUsage(document);
-      return undefined;
-    }
-    done = isDone(event);
-    if (done) return framed(event);
-    if (event.unframedText !== '') unframed.add(`${event.unframedText}\n`);
-    if (event.data === undefined || !isJsonObject(document)) return undefined;
-    return acceptChunk(event, document);
-  };
-
-  const acceptChunk = (event: SseEvent, document: JsonObject): Uint8Array | undefined => {
-    const choices = items(member(document, 'choices'));
-    const hasContent = counted.add(document);
-    recordFinish(choices);
-    const hasContentOrEnd = hasContent || hasContentOrFinish(document);
-    if (hasContentOrEnd) begin();
-    readUsage(document);
-    const hasUsage = isJsonObject(member(document, 'usage'));
-    if (choices.length === 0 && hasUsage) return stripUsage ? undefined : framed(event);
-    // Events without `choices` are not part of a chat stream and have not been checked.
-    return Array.isArray(member(document, 'choices')) ? framed(event) : undefined;
-  };
-
-  /**
-   * Inspects every event from `start` on; returns the bytes of the block that are passed on,
-   * including everything before `start`.
-   */
-  const inspect = (block: Uint8Array, start: number): Uint8Array => {
-    const kept: Uint8Array[] = [];
-    // Usually the whole block is passed on and not copied.
-    let from = 0;
-    let at = start;
-    for (const event of parseEvents(block.subarray(start))) {
-      const before = contentBlocks;
-      const bytes = acceptEvent(event);
-      bounds.add(event.raw.length, contentBlocks !== before);
-      const end = at + event.raw.length;
-      if (bytes !== event.raw) {
-        if (from < at) kept.push(block.subarray(from, at));
-        if (bytes !== undefined) kept.push(bytes);
-        from = end;
-      }
-      at = end;
-      if (done || failure !== undefined) break;
-    }
-    if (from < at) kept.push(block.subarray(from, at));
-    return concatBytes(kept);
-  };
-
-  const pass = (block: Uint8Array): Uint8Array => {
-    if (block.length === 0) return block;
-    if (ends !== undefined) return inspect(block, 0);
-    const text = asBuffer(block).toString('latin1');
-    const matched = passMatching(text);
-    if (matched === text.length) return block;
-    const plain = plainEnd(text, matched);
-    const unmatched = text.slice(matched, plain);
-    const firstMatch = firstInspected(unmatched);
-    const start = firstMatch === -1 ? plain : eventStart(block, matched + firstMatch);
-    if (start > matched) {
-      const plainEvents = unmatched.slice(0, start - matched);
-      const documents = objectsIn(asBuffer(block).toString('utf8', matched, start));
-      // A role chunk looks like a plain event, too.
-      if (documents === undefined || !counted.add(documents)) return inspect(block, matched);
-      template.learn(plainEvents, documents.at(-1));
-      begin();
-      bounds.add(start - matched, true);
-    }
-    return start === block.length ? block : inspect(block, start);
-  };
-
-  /** Counts the events that match the template; returns the end of the last one. */
-  const passMatching = (text: string): number => {
-    let at = 0;
-    for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
-      counted.addString(text, template.start, template.contentEnd, template.reasoning);
-      at = end;
-    }
-    if (at > 0) {
-      begin();
-      bounds.add(at, true);
-    }
-    return at;
-  };
-
-  /**
-   * Handles a last event without its blank line, which counts if it is whole. It is passed on only
-   * if nothing has to follow: a client would read an error after it as part of the same event.
-   */
-  const passLastEvent = (rest: Uint8Array): Uint8Array => {
-    const [event] = parseEvents(rest);
-    if (event !== undefined && (documentOf(event) !== undefined || event.data === undefined)) {
-      const bytes = acceptEvent(event);
-      if (bytes !== undefined && failure === undefined)
-        return done || finished ? bytes : emptyBytes;
-    } else if (event !== undefined && isDone(event)) {
-      done = true;
-      return rest;
-    }
-    checkUnframed();
-    return emptyBytes;
-  };
-
-  /** Reads a document that was sent over several lines instead of events. */
-  const checkUnframed = (): void => {
-    const unframedText = unframed.take();
-    if (failure !== undefined || begun || unframedText.trim() === '') return;
-    const event = { name: undefined, unframedText };
-    failure = openaiEventFailure(event, undefined) ?? brokenReply('upstream_bad_stream');
-  };
-
   return {
-    write: (chunk) => (done ? emptyBytes : pass(cutter.push(chunk))),
-    end: () => (done ? emptyBytes : passLastEvent(cutter.rest())),
-    hasBegun: () => begun,
-    finished: () => done,
+    write: (chunk) => (tap.done ? emptyBytes : pass(tap, cutter.push(chunk))),
+    end: () => (tap.done ? emptyBytes : passLastEvent(tap, cutter.rest())),
+    hasBegun: () => record.begun,
+    finished: () => tap.done,
     // A terminator alone completes nothing: a reply has content or a finish.
-    complete: () => finished || (done && begun),
-    failure: () => failure,
-    usage: () => usageSoFar.soFar(counted.tokens()),
+    complete: () => record.finished || (tap.done && record.begun),
+    failure: () => tap.failure,
+    usage: () => usage.soFar(counted.tokens()),
     countedTokens: counted.tokens,
-    progress: () => contentBlocks,
+    progress: () => record.contentBlocks,
     breakOff: (error: GatewayError) => [Buffer.from(`data: ${openaiErrorText(error)}\n\n`)],
   };
+}
+
+/** Passes whole events on. Plain ones, as nearly all are, are not inspected one by one. */
+function pass(tap: TapState, block: Uint8Array): Uint8Array {
+  const { record, template } = tap;
+  if (block.length === 0) return block;
+  if (record.ends !== undefined) return inspect(tap, block, 0);
+  const text = asBuffer(block).toString('latin1');
+  const matched = passMatching(tap, text);
+  if (matched === text.length) return block;
+  const plain = plainEnd(text, matched);
+  const unmatched = text.slice(matched, plain);
+  const firstMatch = firstInspected(unmatched);
+  const start = firstMatch === -1 ? plain : eventStart(block, matched + firstMatch);
+  if (start > matched) {
+    const plainEvents = unmatched.slice(0, start - matched);
+    const documents = objectsIn(asBuffer(block).toString('utf8', matched, start));
+    // A role chunk looks like a plain event, too.
+    if (documents === undefined || !record.counted.add(documents)) {
+      return inspect(tap, block, matched);
+    }
+    template.learn(plainEvents, documents.at(-1));
+    recordContent(record);
+    record.bounds.add(start - matched, true);
+  }
+  return start === block.length ? block : inspect(tap, block, start);
+}
+
+/** Counts the events that match the template; returns the end of the last one. */
+function passMatching({ record, template }: TapState, text: string): number {
+  const { counted } = record;
+  let at = 0;
+  for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
+    counted.addString(text, template.start, template.contentEnd, template.reasoning);
+    at = end;
+  }
+  if (at > 0) {
+    recordContent(record);
+    record.bounds.add(at, true);
+  }
+  return at;
+}
+
+/**
+ * Inspects every event from `start` on; returns the bytes of the block that are passed on,
+ * including everything before `start`.
+ */
+function inspect(tap: TapState, block: Uint8Array, start: number): Uint8Array {
+  const { record } = tap;
+  const kept: Uint8Array[] = [];
+  // Usually the whole block is passed on and not copied.
+  let from = 0;
+  let at = start;
+  for (const event of parseEvents(block.subarray(start))) {
+    const before = record.contentBlocks;
+    const bytes = acceptEvent(tap, event);
+    record.bounds.add(event.raw.length, record.contentBlocks !== before);
+    const end = at + event.raw.length;
+    if (bytes !== event.raw) {
+      if (from < at) kept.push(block.subarray(from, at));
+      if (bytes !== undefined) kept.push(bytes);
+      from = end;
+    }
+    at = end;
+    if (tap.done || tap.failure !== undefined) break;
+  }
+  if (from < at) kept.push(block.subarray(from, at));
+  return concatBytes(kept);
+}
+
+/** Records an event; returns the bytes that are passed on to the caller, undefined for none. */
+function acceptEvent(tap: TapState, event: SseEvent): Uint8Array | undefined {
+  const document = documentOf(event);
+  if (isOtherObject(event, document)) return undefined;
+  tap.failure = openaiEventFailure(event, document) ?? badDataFailure(event, document);
+  if (tap.failure !== undefined) {
+    recordUsage(tap.record, document);
+    return undefined;
+  }
+  tap.done = isDone(event);
+  if (tap.done) return framed(event);
+  if (event.unframedText !== '') tap.unframed.add(`${event.unframedText}\n`);
+  if (event.data === undefined || !isJsonObject(document)) return undefined;
+  recordChunk(tap.record, document);
+  if (isUsageFrame(document)) return tap.stripUsage ? undefined : framed(event);
+  // Events without `choices` are not part of a chat stream and have not been checked.
+  return Array.isArray(member(document, 'choices')) ? framed(event) : undefined;
+}
+
+/**
+ * Handles a last event without its blank line, which counts if it is whole. It is passed on only
+ * if nothing has to follow: a client would read an error after it as part of the same event.
+ */
+function passLastEvent(tap: TapState, rest: Uint8Array): Uint8Array {
+  const [event] = parseEvents(rest);
+  if (event !== undefined && (documentOf(event) !== undefined || event.data === undefined)) {
+    const bytes = acceptEvent(tap, event);
+    if (bytes !== undefined && tap.failure === undefined) {
+      return tap.done || tap.record.finished ? bytes : emptyBytes;
+    }
+  } else if (event !== undefined && isDone(event)) {
+    tap.done = true;
+    return rest;
+  }
+  checkUnframed(tap);
+  return emptyBytes;
+}
+
+/** Reads a document that was sent over several lines instead of events. */
+function checkUnframed(tap: TapState): void {
+  const unframedText = tap.unframed.take();
+  if (tap.failure !== undefined || tap.record.begun || unframedText.trim() === '') return;
+  const event = { name: undefined, unframedText };
+  tap.failure = openaiEventFailure(event, undefined) ?? brokenReply('upstream_bad_stream');
+}
+
+function isUsageFrame(chunk: JsonObject): boolean {
+  return items(member(chunk, 'choices')).length === 0 && isJsonObject(member(chunk, 'usage'));
 }
 
 /**
@@ -290,10 +275,4 @@ function documentOf(event: SseEvent): JsonValue | undefined {
 
 function isDone({ data }: SseEvent): boolean {
   return data?.trim() === '[DONE]';
-}
-
-/** A vendor that leaves out the index has only one choice. */
-function indexOf(choice: JsonValue): number {
-  const index = member(choice, 'index');
-  return typeof index === 'number' ? index : 0;
 }

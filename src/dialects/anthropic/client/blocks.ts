@@ -1,17 +1,21 @@
-/**
- * Converts Anthropic's content blocks to events, one block at a time, for whole and streamed
- * replies.
- */
-
-import { parseBounded, parseBoundedExactly } from '../../../bounded-json.ts';
+/** Converts Anthropic's content blocks to events, for whole and streamed replies. */
 import { newCallId } from '../../../canonical/call-ids.ts';
-import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import { checkToolCalls } from '../../reply-lists.ts';
 import { finishEvent, mayCut, type Stop } from './finish.ts';
+import { type HeldBack, heldBack } from './held-back.ts';
+import {
+  accumulate,
+  isCutInput,
+  isUnfinishedCall,
+  type OpenBlock,
+  stringMember,
+  type TextBlock,
+  wholeOf,
+} from './open-block.ts';
 
 /** What the reader needs to know about the request. */
 export interface ReadContext {
@@ -40,196 +44,60 @@ export interface BlockReader {
   hasCutInput(): boolean;
 }
 
-type OpenBlock =
-  | { readonly kind: 'text'; readonly start: number; readonly citations: Citation[] }
-  | { readonly kind: 'thinking'; signature: string }
-  | { readonly kind: 'call'; readonly call: number; readonly input: string; json: string }
-  | { readonly kind: 'reply'; readonly input: string; json: string }
-  | { readonly kind: 'other'; readonly value: Map<string, JsonValue>; json: string };
-
-/** Far above real replies. Unknown blocks and citations are held in memory until the end. */
-const maxOthers = 1_000;
-const maxCitations = 10_000;
-
 /** The result for most stream events, shared to avoid allocations. */
 export const noEvents: readonly ContentEvent[] = Object.freeze([]);
 const choice = 0;
 
+/** An index that no stream uses. A whole block is opened and closed immediately. */
+const wholeIndex = -1;
+
+/** What one reply has contained so far. */
+interface ReplyState {
+  readonly context: ReadContext;
+  readonly blocks: Map<number, OpenBlock>;
+  readonly heldBack: HeldBack;
+  readonly usedIds: Set<string>;
+  /** The length of the text so far. */
+  textLength: number;
+  calls: number;
+  hasCutInput: boolean;
+}
+
 /** Creates the reader of one reply. */
 export function blockReader(context: ReadContext): BlockReader {
-  const blocks = new Map<number, OpenBlock>();
-  const otherBlocks: JsonObject[] = [];
-  /** Citations of the caller's documents. */
-  const documentCitations: JsonObject[] = [];
-  const usedIds = new Set<string>();
-  let visible = 0;
-  let calls = 0;
-  let hasCutInput = false;
-  let citationCount = 0;
-
-  const text = (piece: string): readonly ContentEvent[] => {
-    visible += piece.length;
-    return piece === '' ? noEvents : [{ type: 'text', choice, text: piece }];
+  const reply: ReplyState = {
+    context,
+    blocks: new Map(),
+    heldBack: heldBack(),
+    usedIds: new Set(),
+    textLength: 0,
+    calls: 0,
+    hasCutInput: false,
   };
-
-  const begin = (block: JsonValue | undefined, json: string): ContentEvent => {
-    checkToolCalls(calls);
-    const sentId = stringMember(block, 'id');
-    const id = sentId === '' || usedIds.has(sentId) ? newCallId(context.ids) : sentId;
-    usedIds.add(id);
-    const name = context.names.caller(stringMember(block, 'name'));
-    calls += 1;
-    return { type: 'tool_begin', choice, call: calls - 1, id, name, arguments: json };
-  };
-
-  const open = (index: number, block: JsonValue | undefined): readonly ContentEvent[] => {
-    const before = blocks.get(index);
-    if (before !== undefined && isUnfinishedCall(before)) return [truncatedCall];
-    const closing = blocks.has(index) ? close(index) : noEvents;
-    const { opened, events } = opening(block);
-    blocks.set(index, opened);
-    return closing.length === 0 ? events : [...closing, ...events];
-  };
-
-  const opening = (
-    block: JsonValue | undefined,
-  ): { readonly opened: OpenBlock; readonly events: readonly ContentEvent[] } => {
-    switch (member(block, 'type')) {
-      case 'text': {
-        const opened: OpenBlock = { kind: 'text', start: visible, citations: [] };
-        for (const citation of items(member(block, 'citations'))) addCitation(opened, citation);
-        return { opened, events: text(stringMember(block, 'text')) };
-      }
-      case 'thinking': {
-        const opened: OpenBlock = { kind: 'thinking', signature: stringMember(block, 'signature') };
-        return { opened, events: reasoningEvents(stringMember(block, 'thinking')) };
-      }
-      case 'redacted_thinking': {
-        const data = stringMember(block, 'data');
-        return { opened: { kind: 'thinking', signature: '' }, events: redactedEvents(data) };
-      }
-      case 'tool_use': {
-        const input = inputText(block);
-        if (isReplyTool(block)) {
-          return { opened: { kind: 'reply', input, json: '' }, events: noEvents };
-        }
-        const event = begin(block, '');
-        const opened: OpenBlock = { kind: 'call', call: calls - 1, input, json: '' };
-        return { opened, events: [event] };
-      }
-      default: {
-        const value = new Map(isJsonObject(block) ? Object.entries(block) : []);
-        return { opened: { kind: 'other', value, json: '' }, events: noEvents };
-      }
-    }
-  };
-
-  const isReplyTool = (block: JsonValue | undefined): boolean =>
-    context.replyTool !== undefined && stringMember(block, 'name') === context.replyTool;
-
-  const delta = (index: number, change: JsonValue | undefined): readonly ContentEvent[] => {
-    const block = blocks.get(index);
-    if (block?.kind === 'other') return accumulate(block, change);
-    switch (member(change, 'type')) {
-      case 'text_delta':
-        return text(stringMember(change, 'text'));
-      case 'thinking_delta':
-        return reasoningEvents(stringMember(change, 'thinking'));
-      case 'signature_delta':
-        if (block?.kind === 'thinking') block.signature = stringMember(change, 'signature');
-        return noEvents;
-      case 'input_json_delta':
-        return block === undefined
-          ? noEvents
-          : addInput(block, stringMember(change, 'partial_json'));
-      case 'citations_delta':
-        if (block?.kind === 'text') {
-          addCitation(block, member(change, 'citation'));
-        }
-        return noEvents;
-      default:
-        return noEvents;
-    }
-  };
-
-  /** A citation of the caller's documents has no URL and is passed on unchanged. */
-  const addCitation = (
-    { citations, start }: Extract<OpenBlock, { kind: 'text' }>,
-    citation: JsonValue | undefined,
-  ): void => {
-    citationCount += 1;
-    if (citationCount > maxCitations) return;
-    const source = readCitation(citation);
-    if (source !== undefined) citations.push(source);
-    else if (isJsonObject(citation)) documentCitations.push({ ...citation, text_start: start });
-  };
-
-  const addInput = (block: OpenBlock, piece: string): readonly ContentEvent[] => {
-    if (piece === '' || (block.kind !== 'call' && block.kind !== 'reply')) return noEvents;
-    block.json += piece;
-    if (block.kind === 'reply') return text(piece);
-    return [{ type: 'tool_arguments', choice, call: block.call, text: piece }];
-  };
-
-  const keepOther = (block: JsonValue): readonly ContentEvent[] => {
-    const isKept = isJsonObject(block) && otherBlocks.length < maxOthers && !isEmpty(block);
-    if (isKept) otherBlocks.push(block);
-    return noEvents;
-  };
-
-  const close = (index: number): readonly ContentEvent[] => {
-    const block = blocks.get(index);
-    blocks.delete(index);
-    if (block !== undefined && isCutInput(block)) hasCutInput = true;
-    switch (block?.kind) {
-      case undefined:
-        return noEvents;
-      case 'text':
-        return citationEvents(block.citations, block.start, visible);
-      case 'thinking':
-        return signatureEvents(block.signature);
-      case 'reply':
-        return block.json !== '' ? noEvents : text(block.input);
-      case 'call': {
-        const hasInput = block.json === '' && block.input !== '{}';
-        const events = hasInput ? addInput(block, block.input) : noEvents;
-        return [...events, { type: 'tool_end', choice, call: block.call }];
-      }
-      case 'other':
-        return keepOther(withInput(block.value, block.json));
-    }
-  };
-
-  const whole = (block: JsonValue, isCut: boolean): readonly ContentEvent[] => {
-    const type = member(block, 'type');
-    if (!knownTypes.has(type)) return keepOther(block);
-    if (type === 'tool_use' && !isReplyTool(block)) {
-      const event = begin(block, wholeInput(block, isCut));
-      return [event, { type: 'tool_end', choice, call: calls - 1 }];
-    }
-    const opened = open(wholeIndex, block);
-    return [...opened, ...close(wholeIndex)];
-  };
-
   return {
-    whole,
-    open,
-    delta,
-    close,
-    hasOpen: () => blocks.size > 0,
-    rest: () => {
-      // A truncated call must not look complete.
-      if ([...blocks.values()].some(isUnfinishedCall)) return [truncatedCall];
-      const closing = [...blocks.keys()].flatMap((index) => close(index));
-      return [
-        ...closing,
-        ...providerEvents('citations', documentCitations),
-        ...providerEvents('blocks', otherBlocks),
-      ];
-    },
-    calls: () => calls,
-    hasCutInput: () => hasCutInput,
+    whole: (block, isCut) => whole(reply, block, isCut),
+    open: (index, block) => open(reply, index, block),
+    delta: (index, change) => delta(reply, reply.blocks.get(index), change),
+    close: (index) => close(reply, index),
+    hasOpen: () => reply.blocks.size > 0,
+    rest: () => rest(reply),
+    calls: () => reply.calls,
+    hasCutInput: () => reply.hasCutInput,
   };
+}
+
+function whole(reply: ReplyState, block: JsonValue, isCut: boolean): readonly ContentEvent[] {
+  const type = member(block, 'type');
+  if (!knownTypes.has(type)) {
+    reply.heldBack.addBlock(block);
+    return noEvents;
+  }
+  if (type === 'tool_use' && !isReplyTool(reply, block)) {
+    const event = beginCall(reply, block, wholeInput(block, isCut));
+    return [event, { type: 'tool_end', choice, call: reply.calls - 1 }];
+  }
+  const opened = open(reply, wholeIndex, block);
+  return [...opened, ...close(reply, wholeIndex)];
 }
 
 const knownTypes: ReadonlySet<JsonValue | undefined> = new Set<JsonValue | undefined>([
@@ -239,13 +107,145 @@ const knownTypes: ReadonlySet<JsonValue | undefined> = new Set<JsonValue | undef
   'tool_use',
 ]);
 
-function isEmpty(block: JsonObject): boolean {
-  for (const name in block) if (Object.hasOwn(block, name)) return false;
-  return true;
+function open(
+  reply: ReplyState,
+  index: number,
+  block: JsonValue | undefined,
+): readonly ContentEvent[] {
+  const { blocks } = reply;
+  const before = blocks.get(index);
+  if (before !== undefined && isUnfinishedCall(before)) return [truncatedCall];
+  const closing = before === undefined ? noEvents : close(reply, index);
+  const { opened, events } = opening(reply, block);
+  blocks.set(index, opened);
+  return closing.length === 0 ? events : [...closing, ...events];
 }
 
-/** An index that no stream uses. A whole block is opened and closed immediately. */
-const wholeIndex = -1;
+/** A block that begins, and its first events. */
+interface Opening {
+  readonly opened: OpenBlock;
+  readonly events: readonly ContentEvent[];
+}
+
+function opening(reply: ReplyState, block: JsonValue | undefined): Opening {
+  switch (member(block, 'type')) {
+    case 'text': {
+      const opened: TextBlock = { kind: 'text', start: reply.textLength, citations: [] };
+      for (const citation of items(member(block, 'citations'))) {
+        reply.heldBack.addCitation(opened, citation);
+      }
+      return { opened, events: textEvents(reply, stringMember(block, 'text')) };
+    }
+    case 'thinking': {
+      const opened: OpenBlock = { kind: 'thinking', signature: stringMember(block, 'signature') };
+      return { opened, events: reasoningEvents(stringMember(block, 'thinking')) };
+    }
+    case 'redacted_thinking': {
+      const data = stringMember(block, 'data');
+      return { opened: { kind: 'thinking', signature: '' }, events: redactedEvents(data) };
+    }
+    case 'tool_use': {
+      const input = inputText(block);
+      if (isReplyTool(reply, block)) {
+        return { opened: { kind: 'reply', input, json: '' }, events: noEvents };
+      }
+      const event = beginCall(reply, block, '');
+      return { opened: { kind: 'call', call: reply.calls - 1, input, json: '' }, events: [event] };
+    }
+    default: {
+      const value = new Map(isJsonObject(block) ? Object.entries(block) : []);
+      return { opened: { kind: 'other', value, json: '' }, events: noEvents };
+    }
+  }
+}
+
+function isReplyTool({ context }: ReplyState, block: JsonValue | undefined): boolean {
+  return context.replyTool !== undefined && stringMember(block, 'name') === context.replyTool;
+}
+
+function beginCall(reply: ReplyState, block: JsonValue | undefined, json: string): ContentEvent {
+  const { context, usedIds } = reply;
+  checkToolCalls(reply.calls);
+  const sentId = stringMember(block, 'id');
+  const id = sentId === '' || usedIds.has(sentId) ? newCallId(context.ids) : sentId;
+  usedIds.add(id);
+  const name = context.names.caller(stringMember(block, 'name'));
+  reply.calls += 1;
+  return { type: 'tool_begin', choice, call: reply.calls - 1, id, name, arguments: json };
+}
+
+function delta(
+  reply: ReplyState,
+  block: OpenBlock | undefined,
+  change: JsonValue | undefined,
+): readonly ContentEvent[] {
+  if (block?.kind === 'other') {
+    accumulate(block, change);
+    return noEvents;
+  }
+  switch (member(change, 'type')) {
+    case 'text_delta':
+      return textEvents(reply, stringMember(change, 'text'));
+    case 'thinking_delta':
+      return reasoningEvents(stringMember(change, 'thinking'));
+    case 'signature_delta':
+      if (block?.kind === 'thinking') block.signature = stringMember(change, 'signature');
+      return noEvents;
+    case 'input_json_delta':
+      return block === undefined
+        ? noEvents
+        : addInput(reply, block, stringMember(change, 'partial_json'));
+    case 'citations_delta':
+      if (block?.kind === 'text') reply.heldBack.addCitation(block, member(change, 'citation'));
+      return noEvents;
+    default:
+      return noEvents;
+  }
+}
+
+function addInput(reply: ReplyState, block: OpenBlock, piece: string): readonly ContentEvent[] {
+  if (piece === '' || (block.kind !== 'call' && block.kind !== 'reply')) return noEvents;
+  block.json += piece;
+  if (block.kind === 'reply') return textEvents(reply, piece);
+  return [{ type: 'tool_arguments', choice, call: block.call, text: piece }];
+}
+
+function close(reply: ReplyState, index: number): readonly ContentEvent[] {
+  const block = reply.blocks.get(index);
+  reply.blocks.delete(index);
+  if (block !== undefined && isCutInput(block)) reply.hasCutInput = true;
+  switch (block?.kind) {
+    case undefined:
+      return noEvents;
+    case 'text':
+      return citationEvents(block.citations, block.start, reply.textLength);
+    case 'thinking':
+      return signatureEvents(block.signature);
+    case 'reply':
+      return block.json !== '' ? noEvents : textEvents(reply, block.input);
+    case 'call': {
+      const hasInput = block.json === '' && block.input !== '{}';
+      const events = hasInput ? addInput(reply, block, block.input) : noEvents;
+      return [...events, { type: 'tool_end', choice, call: block.call }];
+    }
+    case 'other':
+      reply.heldBack.addBlock(wholeOf(block));
+      return noEvents;
+  }
+}
+
+function rest(reply: ReplyState): readonly ContentEvent[] {
+  const { blocks, heldBack } = reply;
+  // A truncated call must not look complete.
+  if ([...blocks.values()].some(isUnfinishedCall)) return [truncatedCall];
+  const closing = [...blocks.keys()].flatMap((index) => close(reply, index));
+  return [...closing, ...heldBack.events()];
+}
+
+function textEvents(reply: ReplyState, text: string): readonly ContentEvent[] {
+  reply.textLength += text.length;
+  return text === '' ? noEvents : [{ type: 'text', choice, text }];
+}
 
 function reasoningEvents(text: string): readonly ContentEvent[] {
   return text === '' ? noEvents : [{ type: 'reasoning', choice, text }];
@@ -273,13 +273,6 @@ function citationEvents(
   return [{ type: 'citations', choice, citations: placed }];
 }
 
-function readCitation(citation: JsonValue | undefined): Citation | undefined {
-  const url = stringMember(citation, 'url');
-  if (url === '') return undefined;
-  const title = stringMember(citation, 'title');
-  return { url, title: title === '' ? undefined : title, start: undefined, end: undefined };
-}
-
 const truncatedCall: ContentEvent = { type: 'unusable', reason: 'upstream_unusable_output' };
 
 /** The last event: the finish, or an error if a call was cut without a stop reason for that. */
@@ -288,49 +281,8 @@ export function endEvent(stop: Stop, blocks: BlockReader): ContentEvent {
   return blocks.hasCutInput() && !mayCut(stop) ? truncatedCall : finish;
 }
 
-/** Whether a call's input has begun but isn't valid JSON yet. */
-function isUnfinishedCall(block: OpenBlock): boolean {
-  if (block.kind !== 'call' && block.kind !== 'reply') return false;
-  return block.json !== '' && parseBounded(block.json) === undefined;
-}
-
-function isCutInput(block: OpenBlock): boolean {
-  return (block.kind === 'call' || block.kind === 'reply') && isCutJson(block.json);
-}
-
-function providerEvents(name: string, value: readonly JsonObject[]): readonly ContentEvent[] {
-  return value.length === 0
-    ? []
-    : [{ type: 'provider_specific', choice, provider: 'anthropic', name, value }];
-}
-
 function inputText(block: JsonValue | undefined): string {
   return jsonText(member(block, 'input') ?? {});
-}
-
-/** Accumulates the deltas of unknown blocks: their input, and string members of any name. */
-function accumulate(
-  block: Extract<OpenBlock, { kind: 'other' }>,
-  change: JsonValue | undefined,
-): readonly ContentEvent[] {
-  if (member(change, 'type') === 'input_json_delta')
-    block.json += stringMember(change, 'partial_json');
-  else addDelta(block.value, change);
-  return noEvents;
-}
-
-function addDelta(value: Map<string, JsonValue>, change: JsonValue | undefined): void {
-  for (const [name, piece] of isJsonObject(change) ? Object.entries(change) : []) {
-    if (name === 'type' || typeof piece !== 'string') continue;
-    const before = value.get(name);
-    value.set(name, typeof before === 'string' ? before + piece : piece);
-  }
-}
-
-function withInput(value: ReadonlyMap<string, JsonValue>, json: string): JsonObject {
-  const members = Object.fromEntries(value);
-  const input = json === '' ? undefined : parseBoundedExactly(json);
-  return input === undefined ? members : { ...members, input };
 }
 
 /**
@@ -341,9 +293,4 @@ function wholeInput(block: JsonValue, isCut: boolean): string {
   const input = inputText(block);
   if (!isCut) return input;
   return input === '{}' ? '' : input.slice(0, -1);
-}
-
-function stringMember(holder: JsonValue | undefined, name: string): string {
-  const value = member(holder, name);
-  return typeof value === 'string' ? value : '';
 }

@@ -36,20 +36,17 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   const limits = { capabilities, maxTokens, messages, requiresToolCall: tools.requiresToolCall };
   const thinking = writeThinking(request, limits);
   const settings = writeSettings(request, { capabilities, isThinking: thinking.isOn });
-  const hint = format.hint === undefined ? undefined : textBlock(format.hint);
-  const systemBlocks = hint === undefined ? system : [...system, hint];
-  const config = { effort: thinking.effort, format: format.output };
   const providerMembers = anthropicMembers(request);
   const members = {
     model: target.upstreamModel,
     max_tokens: maxTokens,
     stream: request.streamed,
-    system: systemBlocks.length === 0 ? undefined : systemBlocks,
+    system: systemWith(system, format.hint),
     messages,
     tools: tools.tools.length === 0 ? undefined : tools.tools,
     tool_choice: tools.choice,
     thinking: thinking.thinking,
-    output_config: (thinking.effort ?? format.output) ? config : undefined,
+    output_config: outputConfig(thinking.effort, format.output),
     ...settings.members,
   };
   return {
@@ -66,6 +63,20 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
     names,
     replyTool: typeof format.tool?.name === 'string' ? format.tool.name : undefined,
   };
+}
+
+/** The system prompt with a hint about the format; undefined if there is neither. */
+function systemWith(
+  system: readonly Block[],
+  hintText: string | undefined,
+): readonly Block[] | undefined {
+  const hint = hintText === undefined ? undefined : textBlock(hintText);
+  if (hint !== undefined) return [...system, hint];
+  return system.length === 0 ? undefined : system;
+}
+
+function outputConfig(effort: string | undefined, format: Block | undefined): Block | undefined {
+  return (effort ?? format) ? { effort, format } : undefined;
 }
 
 function refuseUnsupported({

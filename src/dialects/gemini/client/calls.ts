@@ -31,10 +31,14 @@ export interface CandidateContext {
   readonly callerName: (upstreamName: string) => string;
 }
 
-interface PendingCall {
+/** A call without its arguments. */
+interface CallHead {
   readonly name: string;
   readonly id: string | undefined;
   readonly providerData: ProviderData | undefined;
+}
+
+interface PendingCall extends CallHead {
   readonly partial: PartialArguments;
 }
 
@@ -44,19 +48,9 @@ export function callReader(context: CandidateContext): CallReader {
   let pending: PendingCall | undefined;
   let hasTruncated = false;
 
-  const emitCall = (call: Omit<PendingCall, 'partial'>, json: string): void => {
-    const { choice, emit, callId, callerName } = context;
+  const emitCall = (call: CallHead, json: string): void => {
     checkToolCalls(count);
-    emit({
-      type: 'tool_begin',
-      choice,
-      call: count,
-      id: callId(call.id),
-      name: callerName(call.name),
-      arguments: json,
-      ...(call.providerData === undefined ? {} : { providerData: call.providerData }),
-    });
-    emit({ type: 'tool_end', choice, call: count });
+    emitWhole(context, call, { call: count, json });
     count += 1;
   };
 
@@ -67,39 +61,59 @@ export function callReader(context: CandidateContext): CallReader {
     emitCall(call, call.partial.json());
   };
 
-  const discardPending = (): void => {
-    hasTruncated ||= pending !== undefined;
-    pending = undefined;
-  };
-
-  /** A call without a name, or with the id of the pending call, continues that call. */
-  const continuesPending = (name: string | undefined, id: string | undefined): boolean =>
-    pending !== undefined && (name === undefined || (id !== undefined && id === pending.id));
-
   return {
     read: (call, providerData) => {
       const name = nonEmpty(member(call, 'name'));
       const id = nonEmpty(member(call, 'id'));
-      if (!continuesPending(name, id)) {
+      if (!continuesPending(pending, name, id)) {
         finish();
         // This only marks the end of a call that was already complete.
         if (name === undefined) return;
-        if (!isPartial(call)) return emitCall({ name, id, providerData }, argumentsOf(call));
-        const args = member(call, 'args');
-        pending = {
-          name,
-          id,
-          providerData,
-          partial: partialArguments(isJsonObject(args) ? args : {}),
-        };
+        const head = { name, id, providerData };
+        if (!isPartial(call)) return emitCall(head, argumentsOf(call));
+        pending = { ...head, partial: partialArgumentsOf(call) };
       }
       pending?.partial.add(member(call, 'partialArgs'));
       if (member(call, 'willContinue') !== true) finish();
     },
-    close: discardPending,
+    close: () => {
+      hasTruncated ||= pending !== undefined;
+      pending = undefined;
+    },
     hasTruncated: () => hasTruncated,
     count: () => count,
   };
+}
+
+function emitWhole(
+  { choice, emit, callId, callerName }: CandidateContext,
+  { id, name, providerData }: CallHead,
+  { call, json }: { readonly call: number; readonly json: string },
+): void {
+  emit({
+    type: 'tool_begin',
+    choice,
+    call,
+    id: callId(id),
+    name: callerName(name),
+    arguments: json,
+    ...(providerData === undefined ? {} : { providerData }),
+  });
+  emit({ type: 'tool_end', choice, call });
+}
+
+/** A call without a name, or with the id of the pending call, continues that call. */
+function continuesPending(
+  pending: PendingCall | undefined,
+  name: string | undefined,
+  id: string | undefined,
+): boolean {
+  return pending !== undefined && (name === undefined || (id !== undefined && id === pending.id));
+}
+
+function partialArgumentsOf(call: JsonObject): PartialArguments {
+  const args = member(call, 'args');
+  return partialArguments(isJsonObject(args) ? args : {});
 }
 
 function isPartial(call: JsonObject): boolean {

@@ -15,7 +15,7 @@ import type { CandidateContext } from './calls.ts';
 import { type CandidateEnding, endingOf } from './ending.ts';
 import { moreSevereFinish } from './finish-reasons.ts';
 import { citationsIn } from './grounding.ts';
-import { partReader } from './read-part.ts';
+import { type PartReader, partReader } from './read-part.ts';
 
 /** Reads one candidate. */
 export interface CandidateReader {
@@ -28,64 +28,82 @@ export interface CandidateReader {
   isFinished(): boolean;
 }
 
+/** What one candidate has contained so far, besides its parts. */
+interface CandidateState {
+  finishReason: string | undefined;
+  message: string | undefined;
+  grounding: Map<string, JsonValue> | undefined;
+  ratings: readonly JsonObject[];
+  readonly metadata: Map<string, JsonObject>;
+}
+
 /** Creates the reader of one candidate. */
 export function candidateReader(context: CandidateContext): CandidateReader {
   const { choice, emit } = context;
   const parts = partReader(context);
-  let finishReason: string | undefined;
-  let message: string | undefined;
-  let grounding: Map<string, JsonValue> | undefined;
-  let ratings: readonly JsonObject[] = [];
-  const metadata = new Map<string, JsonObject>();
-
+  const state: CandidateState = {
+    finishReason: undefined,
+    message: undefined,
+    grounding: undefined,
+    ratings: [],
+    metadata: new Map(),
+  };
   return {
     read: (candidate) => {
       for (const part of items(member(member(candidate, 'content'), 'parts'))) parts.read(part);
       const tokens = logprobsIn(member(candidate, 'logprobsResult'));
       if (tokens.length > 0) emit({ type: 'logprobs', choice, tokens });
-      const finish = nonEmpty(member(candidate, 'finishReason'));
-      if (finish !== undefined) finishReason = moreSevereFinish(finishReason, finish);
-      message = nonEmpty(member(candidate, 'finishMessage')) ?? message;
-      const found = member(candidate, 'groundingMetadata');
-      if (isJsonObject(found)) {
-        grounding ??= new Map();
-        for (const [name, value] of Object.entries(found)) grounding.set(name, value);
-      }
-      for (const [name, eventName] of forwardedMetadata) {
-        const value = member(candidate, name);
-        if (isJsonObject(value)) metadata.set(eventName, value);
-      }
-      const rated = blockedRatings(member(candidate, 'safetyRatings'));
-      if (rated.length > 0) ratings = rated;
+      readMembers(state, candidate);
     },
     close: () => {
       parts.close();
-      if (grounding !== undefined) {
-        const found = Object.fromEntries(grounding);
-        const citations = citationsIn(found, parts.visibleText());
-        if (citations.length > 0) emit({ type: 'citations', choice, citations });
-        emit(providerEvent(choice, 'grounding_metadata', found));
-      }
-      for (const [name, value] of metadata) emit(providerEvent(choice, name, value));
-      if (ratings.length > 0) emit(providerEvent(choice, 'safety_ratings', ratings));
-      const others = parts.others();
-      if (others.length > 0) emit(providerEvent(choice, 'parts', others));
+      emitMetadata(state, parts, context);
     },
     ending: (blockReason) => {
+      const { finishReason, message } = state;
       const hasOutput = parts.hasOutput();
-      const ending = endingOf({
-        finishReason,
-        message,
-        blockReason,
-        hasOutput,
-        hasCalls: parts.hasCalls(),
-      });
+      const hasCalls = parts.hasCalls();
+      const ending = endingOf({ finishReason, message, blockReason, hasOutput, hasCalls });
       // Only the token limit may truncate a call. Otherwise an agent would continue without it.
       const isTruncated = parts.hasTruncatedCall() && ending.reason !== 'length';
       return isTruncated ? { ...ending, unusable: 'upstream_unusable_output' } : ending;
     },
-    isFinished: () => finishReason !== undefined,
+    isFinished: () => state.finishReason !== undefined,
   };
+}
+
+function readMembers(state: CandidateState, candidate: JsonValue): void {
+  const finish = nonEmpty(member(candidate, 'finishReason'));
+  if (finish !== undefined) state.finishReason = moreSevereFinish(state.finishReason, finish);
+  state.message = nonEmpty(member(candidate, 'finishMessage')) ?? state.message;
+  const found = member(candidate, 'groundingMetadata');
+  if (isJsonObject(found)) {
+    state.grounding ??= new Map();
+    for (const [name, value] of Object.entries(found)) state.grounding.set(name, value);
+  }
+  for (const [name, eventName] of forwardedMetadata) {
+    const value = member(candidate, name);
+    if (isJsonObject(value)) state.metadata.set(eventName, value);
+  }
+  const rated = blockedRatings(member(candidate, 'safetyRatings'));
+  if (rated.length > 0) state.ratings = rated;
+}
+
+function emitMetadata(
+  { grounding, metadata, ratings }: CandidateState,
+  parts: PartReader,
+  { choice, emit }: CandidateContext,
+): void {
+  if (grounding !== undefined) {
+    const found = Object.fromEntries(grounding);
+    const citations = citationsIn(found, parts.visibleText());
+    if (citations.length > 0) emit({ type: 'citations', choice, citations });
+    emit(providerEvent(choice, 'grounding_metadata', found));
+  }
+  for (const [name, value] of metadata) emit(providerEvent(choice, name, value));
+  if (ratings.length > 0) emit(providerEvent(choice, 'safety_ratings', ratings));
+  const others = parts.others();
+  if (others.length > 0) emit(providerEvent(choice, 'parts', others));
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { type CandidateContext, callReader } from './calls.ts';
+import { type CallReader, type CandidateContext, callReader } from './calls.ts';
 
 /** Reads the parts of a candidate and emits their events. */
 export interface PartReader {
@@ -25,55 +25,76 @@ export interface PartReader {
 const maxOthers = 1_000;
 const maxVisible = 16 * 1024 * 1024;
 
+/** What the parts of one candidate have contained so far. */
+interface PartsState {
+  readonly context: CandidateContext;
+  readonly calls: CallReader;
+  readonly others: JsonObject[];
+  visible: string;
+  lastCharacter: string;
+  hasMedia: boolean;
+}
+
 /** Creates the reader of one candidate's parts. */
 export function partReader(context: CandidateContext): PartReader {
-  const { choice, emit } = context;
   const calls = callReader(context);
-  let visible = '';
-  let lastCharacter = '';
-  let hasMedia = false;
   const others: JsonObject[] = [];
-
-  const emitText = (text: string, providerData: ProviderData | undefined): void => {
-    // The text is only used to locate citations, and no real reply is as long as this limit.
-    if (visible.length < maxVisible) visible += text;
-    lastCharacter = text.at(-1) ?? lastCharacter;
-    emit({ type: 'text', choice, text, ...withProviderData(providerData) });
+  const state: PartsState = {
+    context,
+    calls,
+    others,
+    visible: '',
+    lastCharacter: '',
+    hasMedia: false,
   };
-
-  const emitMedia = ({ mimeType, data }: Media, providerData: ProviderData | undefined): void => {
-    hasMedia = true;
-    emit({ type: 'media', choice, mimeType, data, ...withProviderData(providerData) });
-  };
-
-  const addOther = (part: JsonObject): void => {
-    if (others.length < maxOthers) others.push(part);
-  };
-
   return {
-    read: (part) => {
-      const providerData = providerDataOf(part);
-      const call = member(part, 'functionCall');
-      if (isJsonObject(call)) return calls.read(call, providerData);
-      const isThought = member(part, 'thought') === true;
-      const media = mediaIn(part);
-      // An image in a thought is a draft of the final one.
-      if (media !== undefined && !isThought) return emitMedia(media, providerData);
-      const code = fencedCode(part);
-      if (code !== undefined) return emitText(onNewLine(lastCharacter, code), undefined);
-      const text = textIn(part);
-      if (text === undefined && media === undefined && isJsonObject(part)) addOther(part);
-      if (text === undefined || (text === '' && providerData === undefined)) return;
-      if (!isThought) return emitText(text, providerData);
-      emit({ type: 'reasoning', choice, text, ...withProviderData(providerData) });
-    },
+    read: (part) => readPart(state, part),
     close: calls.close,
     hasTruncatedCall: calls.hasTruncated,
     others: () => others,
-    visibleText: () => visible,
+    visibleText: () => state.visible,
     hasCalls: () => calls.count() > 0,
-    hasOutput: () => visible !== '' || hasMedia || calls.count() > 0,
+    hasOutput: () => state.visible !== '' || state.hasMedia || calls.count() > 0,
   };
+}
+
+function readPart(state: PartsState, part: JsonValue): void {
+  const { context, calls, others, lastCharacter } = state;
+  const providerData = providerDataOf(part);
+  const call = member(part, 'functionCall');
+  if (isJsonObject(call)) return calls.read(call, providerData);
+  const isThought = member(part, 'thought') === true;
+  const media = mediaIn(part);
+  // An image in a thought is a draft of the final one.
+  if (media !== undefined && !isThought) return emitMedia(state, media, providerData);
+  const code = fencedCode(part);
+  if (code !== undefined) return emitText(state, onNewLine(lastCharacter, code), undefined);
+  const text = textIn(part);
+  if (text === undefined && media === undefined && isJsonObject(part)) {
+    if (others.length < maxOthers) others.push(part);
+  }
+  if (text === undefined || (text === '' && providerData === undefined)) return;
+  if (!isThought) return emitText(state, text, providerData);
+  const { choice, emit } = context;
+  emit({ type: 'reasoning', choice, text, ...withProviderData(providerData) });
+}
+
+function emitText(state: PartsState, text: string, providerData: ProviderData | undefined): void {
+  const { choice, emit } = state.context;
+  // The text is only used to locate citations, and no real reply is as long as this limit.
+  if (state.visible.length < maxVisible) state.visible += text;
+  state.lastCharacter = text.at(-1) ?? state.lastCharacter;
+  emit({ type: 'text', choice, text, ...withProviderData(providerData) });
+}
+
+function emitMedia(
+  state: PartsState,
+  { mimeType, data }: Media,
+  providerData: ProviderData | undefined,
+): void {
+  const { choice, emit } = state.context;
+  state.hasMedia = true;
+  emit({ type: 'media', choice, mimeType, data, ...withProviderData(providerData) });
 }
 
 function withProviderData(providerData: ProviderData | undefined): {

@@ -25,90 +25,108 @@ export interface ReadContext {
   readonly callerName: (upstreamName: string) => string;
 }
 
+/** What one reply has contained so far. */
+interface ReplyState extends Omit<CandidateContext, 'choice'> {
+  readonly candidates: Map<number, CandidateReader>;
+  hasStarted: boolean;
+  blockReason: string | undefined;
+  usage: JsonObject | undefined;
+  gap: UsageGap;
+}
+
 /** Creates the reader of one reply. */
 export function readStream({ ids, callerName }: ReadContext): ContentStreamReader {
-  const candidates = new Map<number, CandidateReader>();
-  const callId = uniqueIds(ids);
   let events: ContentEvent[] = [];
-  let hasStarted = false;
-  let blockReason: string | undefined;
-  let usage: JsonObject | undefined;
-  let gap: UsageGap;
-
-  const emit = (event: ContentEvent): void => {
-    events.push(event);
-  };
-
   const takeEvents = (): readonly ContentEvent[] => {
     const all = events;
     events = [];
     return all;
   };
-
-  const readStart = (document: JsonValue): void => {
-    const id = text(member(document, 'responseId'));
-    const model = text(member(document, 'modelVersion'));
-    if (!hasStarted && (id ?? model) !== undefined) emit({ type: 'start', id, model });
-    hasStarted = true;
+  const candidates = new Map<number, CandidateReader>();
+  const reply: ReplyState = {
+    candidates,
+    emit: (event) => {
+      events.push(event);
+    },
+    callId: uniqueIds(ids),
+    callerName,
+    hasStarted: false,
+    blockReason: undefined,
+    usage: undefined,
+    gap: undefined,
   };
-
-  const readBlock = (document: JsonValue): void => {
-    const feedback = member(document, 'promptFeedback');
-    const reason = text(member(feedback, 'blockReason'));
-    if (reason === undefined || blockReason !== undefined) return;
-    blockReason = reason;
-    const message = text(member(feedback, 'blockReasonMessage'));
-    if (candidates.size === 0) emit({ type: 'blocked', reason, message });
-  };
-
-  const isBlocked = (): boolean => blockReason !== undefined && candidates.size === 0;
-
-  const readCandidates = (document: JsonValue): void => {
-    for (const [position, candidate] of items(member(document, 'candidates')).entries()) {
-      const choice = choiceOf(candidate, position);
-      if (choice >= maxCandidates) return;
-      const known = candidates.get(choice);
-      const context: CandidateContext = { choice, emit, callId, callerName };
-      const reader = known ?? candidateReader(context);
-      if (known === undefined) candidates.set(choice, reader);
-      reader.read(candidate);
-    }
-  };
-
-  const readUsage = (document: JsonValue): void => {
-    const stated = withImpliedOutput(usage, member(document, 'usageMetadata'));
-    const merged = mergedUsage(usage, stated, geminiUsageMembers);
-    // Zero counts after real ones don't change the usage and are ignored.
-    if (merged === usage) return;
-    usage = merged;
-    gap = geminiGap(stated);
-    emitUsage();
-  };
-
-  const emitUsage = (): void => {
-    const read = candidates.size === 0 ? geminiBlockedUsage : geminiReplyUsage;
-    const figures = read(usage);
-    if (figures !== undefined) emit({ type: 'usage', usage: withGap(figures, gap) });
-  };
-
   return {
     read: (document) => {
-      readStart(document);
-      if (!isBlocked()) readCandidates(document);
-      readBlock(document);
-      readUsage(document);
+      readDocument(reply, document);
       return takeEvents();
     },
     end: () => {
-      if (!isBlocked()) emitEndings(candidates, blockReason, emit);
-      emitUsage();
+      if (!isBlocked(reply)) emitEndings(reply);
+      emitUsage(reply);
       return takeEvents();
     },
     complete: () => {
       const all = [...candidates.values()];
-      return isBlocked() || (all.length > 0 && all.every((one) => one.isFinished()));
+      return isBlocked(reply) || (all.length > 0 && all.every((one) => one.isFinished()));
     },
   };
+}
+
+function readDocument(reply: ReplyState, document: JsonValue): void {
+  readStart(reply, document);
+  if (!isBlocked(reply)) readCandidates(reply, document);
+  readBlock(reply, document);
+  readUsage(reply, document);
+}
+
+function readStart(reply: ReplyState, document: JsonValue): void {
+  const id = text(member(document, 'responseId'));
+  const model = text(member(document, 'modelVersion'));
+  if (!reply.hasStarted && (id ?? model) !== undefined) reply.emit({ type: 'start', id, model });
+  reply.hasStarted = true;
+}
+
+function isBlocked({ blockReason, candidates }: ReplyState): boolean {
+  return blockReason !== undefined && candidates.size === 0;
+}
+
+function readCandidates(
+  { candidates, emit, callId, callerName }: ReplyState,
+  document: JsonValue,
+): void {
+  for (const [position, candidate] of items(member(document, 'candidates')).entries()) {
+    const choice = choiceOf(candidate, position);
+    if (choice >= maxCandidates) return;
+    const known = candidates.get(choice);
+    const reader = known ?? candidateReader({ choice, emit, callId, callerName });
+    if (known === undefined) candidates.set(choice, reader);
+    reader.read(candidate);
+  }
+}
+
+function readBlock(reply: ReplyState, document: JsonValue): void {
+  const feedback = member(document, 'promptFeedback');
+  const reason = text(member(feedback, 'blockReason'));
+  if (reason === undefined || reply.blockReason !== undefined) return;
+  reply.blockReason = reason;
+  const message = text(member(feedback, 'blockReasonMessage'));
+  if (reply.candidates.size === 0) reply.emit({ type: 'blocked', reason, message });
+}
+
+function readUsage(reply: ReplyState, document: JsonValue): void {
+  const stated = withImpliedOutput(reply.usage, member(document, 'usageMetadata'));
+  const merged = mergedUsage(reply.usage, stated, geminiUsageMembers);
+  // Zero counts after real ones don't change the usage and are ignored.
+  if (merged === reply.usage) return;
+  reply.usage = merged;
+  reply.gap = geminiGap(stated);
+  emitUsage(reply);
+}
+
+function emitUsage({ candidates, usage, gap, emit }: ReplyState): void {
+  const read = candidates.size === 0 ? geminiBlockedUsage : geminiReplyUsage;
+  const figures = read(usage);
+  if (figures !== undefined) emit({ type: 'usage', usage: withGap(figures, gap) });
 }
 
 function text(value: JsonValue | undefined): string | undefined {
@@ -136,11 +154,7 @@ function uniqueIds(ids: () => string): (upstreamId: string | undefined) => strin
 }
 
 /** Emits a finish for every choice, or one `unusable` event if no choice can be used. */
-function emitEndings(
-  candidates: ReadonlyMap<number, CandidateReader>,
-  blockReason: string | undefined,
-  emit: (event: ContentEvent) => void,
-): void {
+function emitEndings({ candidates, blockReason, emit }: ReplyState): void {
   const endings: [number, CandidateEnding][] = [];
   for (const [choice, reader] of [...candidates].sort(([one], [two]) => one - two)) {
     reader.close();

@@ -52,6 +52,8 @@ interface State {
   /** All sources so far, since the last list in a stream counts. */
   readonly sources: JsonNode[];
   readonly choice: CandidateOptions;
+  /** A part has been written. */
+  wasWritten: boolean;
 }
 
 /** Options for writing a candidate. */
@@ -63,56 +65,60 @@ export interface CandidateOptions {
 
 /** Creates an empty candidate. */
 export function candidate(index: number, options: CandidateOptions): Candidate {
-  const parts = partList();
-  const logprobs = logprobList();
-  const members = new Map<string, string>();
-  const ending: Ending = { reason: undefined, message: undefined, refusal: '' };
-  const state: State = {
-    parts,
+  const state = newState(options);
+  const { parts, logprobs, members } = state;
+  return {
+    index,
+    add: (event) => addEvent(event, state),
+    hasParts: () => !parts.isEmpty(),
+    piece: () => `{${takePending(index, state, '')}}`,
+    textPiece: (text) => {
+      const isPending = !parts.isEmpty() || !logprobs.isEmpty() || members.size > 0;
+      if (isPending || state.emptyCall !== undefined) return undefined;
+      state.wasWritten = true;
+      return `{${content(textPart(text, 'visible', undefined))}"index":${index}}`;
+    },
+    last: () => lastPiece(index, state),
+  };
+}
+
+function newState(options: CandidateOptions): State {
+  return {
+    parts: partList(),
     calls: new Map(),
-    logprobs,
-    members,
-    ending,
+    logprobs: logprobList(),
+    members: new Map(),
+    ending: { reason: undefined, message: undefined, refusal: '' },
     hiddenReasoning: '',
     brokenCalls: [],
     emptyCall: undefined,
     sources: [],
     choice: options,
+    wasWritten: false,
   };
-  let wasWritten = false;
+}
 
-  /** Returns the pending data as members, and clears it. */
-  const takePending = (fallback: string): string => {
-    const list = parts.take() || fallback;
-    wasWritten ||= list !== '';
-    const ownMembers = [...members].map(([name, value]) => `,${quoted(name)}:${value}`).join('');
-    members.clear();
-    return `${content(list)}"index":${index}${ownMembers}${logprobs.take()}`;
-  };
+/** Returns the pending data as members, and clears it. */
+function takePending(index: number, state: State, fallback: string): string {
+  const { parts, members, logprobs } = state;
+  const list = parts.take() || fallback;
+  state.wasWritten ||= list !== '';
+  const ownMembers = [...members].map(([name, value]) => `,${quoted(name)}:${value}`).join('');
+  members.clear();
+  return `${content(list)}"index":${index}${ownMembers}${logprobs.take()}`;
+}
 
-  return {
-    index,
-    add: (event) => addEvent(event, state),
-    hasParts: () => !parts.isEmpty(),
-    piece: () => `{${takePending('')}}`,
-    textPiece: (text) => {
-      const isPending = !parts.isEmpty() || !logprobs.isEmpty() || members.size > 0;
-      if (isPending || state.emptyCall !== undefined) return undefined;
-      wasWritten = true;
-      return `{${content(textPart(text, 'visible', undefined))}"index":${index}}`;
-    },
-    last: () => {
-      for (const call of [...state.calls.keys()]) endCall(call, state);
-      if (!mayCutCall(ending.reason)) writeEmptyCall(state);
-      else if (state.emptyCall !== undefined) options.drop('tool_calls.arguments');
-      writeBrokenCalls(state);
-      const { text, isBlocked } = finishMembers(ending);
-      // A blocked candidate has no content. In all others clients read `parts[0]`, so that it must
-      // exist.
-      const fallback = isBlocked && !wasWritten ? '' : textPart('', 'visible', undefined);
-      return `{${takePending(fallback)}${text}${logprobs.average()}}`;
-    },
-  };
+function lastPiece(index: number, state: State): string {
+  for (const call of [...state.calls.keys()]) endCall(call, state);
+  if (!mayCutCall(state.ending.reason)) writeEmptyCall(state);
+  else if (state.emptyCall !== undefined) state.choice.drop('tool_calls.arguments');
+  writeBrokenCalls(state);
+  const { text, isBlocked } = finishMembers(state.ending);
+  // A blocked candidate has no content. In all others clients read `parts[0]`, so that it must
+  // exist.
+  const isEmpty = isBlocked && !state.wasWritten;
+  const fallback = isEmpty ? '' : textPart('', 'visible', undefined);
+  return `{${takePending(index, state, fallback)}${text}${state.logprobs.average()}}`;
 }
 
 function addEvent(event: ChoiceEvent, state: State): void {

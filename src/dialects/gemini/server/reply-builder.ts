@@ -2,7 +2,7 @@
 import { quoted } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
-import { type Candidate, candidate } from './candidate.ts';
+import { type Candidate, type ChoiceEvent, candidate } from './candidate.ts';
 import { promptFeedback } from './finish.ts';
 import { usageMetadata } from './usage-metadata.ts';
 
@@ -22,14 +22,20 @@ export interface ReplyBuilder {
   dropped(): readonly string[];
 }
 
+/** What a reply has next to its candidates. */
+interface ReplyMembers {
+  tail: string;
+  usage: string;
+  prompt: string | undefined;
+}
+
 /** Creates an empty reply. */
 export function newReplyBuilder(head: ReplyHead): ReplyBuilder {
   const candidates = new Map<number, Candidate>();
   const dropped = new Set<string>();
   const drop = (name: string): void => void dropped.add(name);
-  let tail = tailOf(head.modelId, head.fallbackId);
-  let usage = '';
-  let prompt: string | undefined;
+  const tail = tailOf(head.modelId, head.fallbackId);
+  const members: ReplyMembers = { tail, usage: '', prompt: undefined };
 
   const candidateOf = (index: number): Candidate => {
     const known = candidates.get(index);
@@ -39,34 +45,39 @@ export function newReplyBuilder(head: ReplyHead): ReplyBuilder {
     return fresh;
   };
 
-  const add = (event: ContentEvent): void => {
-    switch (event.type) {
-      case 'start':
-        tail = tailOf(event.model ?? head.modelId, event.id ?? head.fallbackId);
-        return;
-      case 'usage':
-        usage = usageMetadata(event.usage);
-        return;
-      case 'blocked':
-        prompt = promptFeedback(event.reason, event.message);
-        return;
-      case 'unusable':
-        // The stage that runs the call reports this as a failure.
-        return;
-      default:
-        candidateOf(event.choice).add(event);
-    }
-  };
-
   return {
-    add,
+    add: (event) => {
+      if ('choice' in event) candidateOf(event.choice).add(event);
+      else setMember(members, event, head);
+    },
     candidate: candidateOf,
     candidates: () => candidates.values(),
-    prompt: () => prompt,
-    usage: () => usage,
-    tail: () => tail,
+    prompt: () => members.prompt,
+    usage: () => members.usage,
+    tail: () => members.tail,
     dropped: () => [...dropped],
   };
+}
+
+function setMember(
+  members: ReplyMembers,
+  event: Exclude<ContentEvent, ChoiceEvent>,
+  head: ReplyHead,
+): void {
+  switch (event.type) {
+    case 'start':
+      members.tail = tailOf(event.model ?? head.modelId, event.id ?? head.fallbackId);
+      return;
+    case 'usage':
+      members.usage = usageMetadata(event.usage);
+      return;
+    case 'blocked':
+      members.prompt = promptFeedback(event.reason, event.message);
+      return;
+    case 'unusable':
+      // The stage that runs the call reports this as a failure.
+      return;
+  }
 }
 
 /** The candidates in the order of their index. */

@@ -9,10 +9,10 @@ import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import { type Ending, endingOf } from './finish-reason.ts';
 import { citationEvents, logprobEvents } from './read-extras.ts';
-import { messageReader } from './read-message.ts';
+import { type MessageReader, messageReader } from './read-message.ts';
 import { signatureOf } from './signature.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
-import { type HeldCall, toolSlots } from './tool-slots.ts';
+import { type HeldCall, type ToolSlots, toolSlots } from './tool-slots.ts';
 
 /** The properties of the request that a reader depends on. */
 export interface ReadContext {
@@ -42,63 +42,86 @@ export interface ChoiceReader {
   end(): { readonly events: readonly ContentEvent[]; readonly ending: Ending };
 }
 
+/** What one choice has contained so far. */
+interface ChoiceState {
+  readonly choice: number;
+  readonly context: ReadContext;
+  readonly messages: MessageReader;
+  readonly slots: ToolSlots;
+  finishReason: string;
+  hasOutput: boolean;
+  signature: ProviderData | undefined;
+}
+
 /** Creates the reader of the choice with this index. */
 export function choiceReader(choice: number, context: ReadContext): ChoiceReader {
-  const messages = messageReader(choice);
   const slots = toolSlots();
-  let finishReason = '';
-  let hasOutput = false;
-  let signature: ProviderData | undefined;
-
-  const read = (node: JsonValue, message: JsonValue): readonly ContentEvent[] => {
-    const events = messages.read(message);
-    hasOutput ||= events.length > 0;
-    slots.addFunctionCall(member(message, 'function_call') ?? null);
-    signature = signatureOf(message) ?? signature;
-    finishReason = stringOrEmpty(member(node, 'finish_reason')) || finishReason;
-    const logprobs = logprobEvents(node, choice);
-    const citations = citationEvents(message, choice);
-    // Most pieces hold neither, and this code runs for each of them.
-    if (logprobs.length === 0 && citations.length === 0) return events;
-    return [...events, ...logprobs, ...citations];
+  const state: ChoiceState = {
+    choice,
+    context,
+    messages: messageReader(choice),
+    slots,
+    finishReason: '',
+    hasOutput: false,
+    signature: undefined,
   };
-
-  const whole = (node: JsonValue): readonly ContentEvent[] => {
-    const message = member(node, 'message') ?? member(node, 'delta') ?? null;
-    slots.addWhole(items(member(message, 'tool_calls')));
-    return read(node, message);
-  };
-
   return {
-    piece: (node) => {
-      const delta = member(node, 'delta');
-      // Some servers reply to a streaming request with one whole message, or repeat the whole
-      // message at the end.
-      if (!isJsonObject(delta)) {
-        return hasOutput || !slots.isEmpty() ? read(node, null) : whole(node);
-      }
-      slots.add(items(member(delta, 'tool_calls')));
-      return read(node, delta);
-    },
-    whole,
-    heldChars: () => slots.heldChars(),
-    finished: () => finishReason !== '',
-    hasOpenCall: () => finishReason === '' && slots.calls().some(isOpen),
-    end: () => {
-      const calls = withSignature(slots.calls(), signature);
-      const hasCalls = calls.length > 0;
-      const refusal = messages.refusal();
-      const hasCutCall = calls.some(finishReason === '' ? isOpen : isCut);
-      const hasAny = hasOutput || hasCalls;
-      const ended = { finishReason, refusal, hasCalls, hasCutCall, hasOutput: hasAny };
-      const events = callEvents(calls, choice, context);
-      if (signature === undefined || calls[0]?.providerData === signature) {
-        return { events, ending: endingOf(ended) };
-      }
-      const signatureEvent = { type: 'text', choice, text: '', providerData: signature } as const;
-      return { events: [signatureEvent, ...events], ending: endingOf(ended) };
-    },
+    piece: (node) => readPiece(state, node),
+    whole: (node) => readWhole(state, node),
+    heldChars: slots.heldChars,
+    finished: () => state.finishReason !== '',
+    hasOpenCall: () => state.finishReason === '' && slots.calls().some(isOpen),
+    end: () => endChoice(state),
   };
+}
+
+function readPiece(state: ChoiceState, node: JsonValue): readonly ContentEvent[] {
+  const { slots, hasOutput } = state;
+  const delta = member(node, 'delta');
+  // Some servers reply to a streaming request with one whole message, or repeat the whole message
+  // at the end.
+  if (!isJsonObject(delta)) {
+    return hasOutput || !slots.isEmpty() ? read(state, node, null) : readWhole(state, node);
+  }
+  slots.add(items(member(delta, 'tool_calls')));
+  return read(state, node, delta);
+}
+
+function readWhole(state: ChoiceState, node: JsonValue): readonly ContentEvent[] {
+  const message = member(node, 'message') ?? member(node, 'delta') ?? null;
+  state.slots.addWhole(items(member(message, 'tool_calls')));
+  return read(state, node, message);
+}
+
+function read(state: ChoiceState, node: JsonValue, message: JsonValue): readonly ContentEvent[] {
+  const { messages, slots, choice } = state;
+  const events = messages.read(message);
+  state.hasOutput ||= events.length > 0;
+  slots.addFunctionCall(member(message, 'function_call') ?? null);
+  state.signature = signatureOf(message) ?? state.signature;
+  state.finishReason = stringOrEmpty(member(node, 'finish_reason')) || state.finishReason;
+  const logprobs = logprobEvents(node, choice);
+  const citations = citationEvents(message, choice);
+  // Most pieces hold neither, and this code runs for each of them.
+  if (logprobs.length === 0 && citations.length === 0) return events;
+  return [...events, ...logprobs, ...citations];
+}
+
+function endChoice(state: ChoiceState): ReturnType<ChoiceReader['end']> {
+  const { choice, context, messages, slots, finishReason, signature } = state;
+  const calls = withSignature(slots.calls(), signature);
+  const hasCalls = calls.length > 0;
+  const ending = endingOf({
+    finishReason,
+    refusal: messages.refusal(),
+    hasCalls,
+    hasCutCall: calls.some(finishReason === '' ? isOpen : isCut),
+    hasOutput: state.hasOutput || hasCalls,
+  });
+  const events = callEvents(calls, choice, context);
+  if (signature === undefined || calls[0]?.providerData === signature) return { events, ending };
+  const signatureEvent = { type: 'text', choice, text: '', providerData: signature } as const;
+  return { events: [signatureEvent, ...events], ending };
 }
 
 function isCut(call: HeldCall): boolean {

@@ -53,50 +53,59 @@ interface Piece {
 /** A key that no upstream uses as an index. */
 const functionCallKey = -1;
 
+/** The slots of one choice, and how much they hold. */
+interface SlotTable {
+  readonly slots: Slot[];
+  /** The slot that a vendor's index currently refers to. */
+  readonly byKey: Map<number, Slot>;
+  heldChars: number;
+  argumentChars: number;
+  hasNames: boolean;
+}
+
 /** Starts without calls. */
 export function toolSlots(): ToolSlots {
   const slots: Slot[] = [];
-  /** The slot that a vendor's index currently refers to. */
   const byKey = new Map<number, Slot>();
-  let heldChars = 0;
-  let argumentChars = 0;
-  let hasNames = false;
-  const open = (key: number | undefined): Slot => {
-    // An entry that is no object also opens a slot.
-    checkToolCalls(slots.length);
-    const slot: Slot = { id: '', name: '', arguments: '', end: jsonEnd(), providerData: undefined };
-    slots.push(slot);
-    if (key !== undefined) byKey.set(key, slot);
-    return slot;
-  };
-  const add = (slot: Slot, piece: Piece): void => {
-    argumentChars += piece.arguments.length;
-    heldChars += piece.name.length + piece.arguments.length;
-    if (heldChars > maxEventBytes) throw new UpstreamError('body', 'event_too_large');
-    hasNames ||= piece.name !== '';
-    appendPiece(slot, piece);
-  };
+  const table: SlotTable = { slots, byKey, heldChars: 0, argumentChars: 0, hasNames: false };
   return {
     add: (pieces) => {
       pieces.forEach((entry, position) => {
         const piece = pieceOf(entry);
         const key = indexOf(entry);
         const held = key === undefined ? slots.at(-1) : byKey.get(key);
-        add(continuedSlot(held, { key, piece, position }) ?? open(key), piece);
+        add(table, continuedSlot(held, { key, piece, position }) ?? open(table, key), piece);
       });
     },
     addWhole: (calls) => {
-      for (const call of calls) add(open(undefined), pieceOf(call));
+      for (const call of calls) add(table, open(table, undefined), pieceOf(call));
     },
     addFunctionCall: (entry) => {
       const piece = functionPiece(entry);
       if (piece.name === '' && piece.arguments === '') return;
-      add(byKey.get(functionCallKey) ?? open(functionCallKey), piece);
+      add(table, byKey.get(functionCallKey) ?? open(table, functionCallKey), piece);
     },
     calls: () => slots.filter(({ name }) => name !== ''),
-    isEmpty: () => !hasNames,
-    heldChars: () => argumentChars,
+    isEmpty: () => !table.hasNames,
+    heldChars: () => table.argumentChars,
   };
+}
+
+function open({ slots, byKey }: SlotTable, key: number | undefined): Slot {
+  // An entry that is no object also opens a slot.
+  checkToolCalls(slots.length);
+  const slot: Slot = { id: '', name: '', arguments: '', end: jsonEnd(), providerData: undefined };
+  slots.push(slot);
+  if (key !== undefined) byKey.set(key, slot);
+  return slot;
+}
+
+function add(table: SlotTable, slot: Slot, piece: Piece): void {
+  table.argumentChars += piece.arguments.length;
+  table.heldChars += piece.name.length + piece.arguments.length;
+  if (table.heldChars > maxEventBytes) throw new UpstreamError('body', 'event_too_large');
+  table.hasNames ||= piece.name !== '';
+  appendPiece(slot, piece);
 }
 
 /** Returns the slot that the piece continues, or undefined if it starts a new call. */

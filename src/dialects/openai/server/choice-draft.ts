@@ -33,81 +33,113 @@ export interface ChoiceDraft {
   dropped(): readonly string[];
 }
 
+/** What one choice has collected so far. */
+interface DraftState {
+  readonly texts: TextDraft;
+  readonly calls: CallDrafts;
+  readonly media: MediaDraft;
+  readonly annotations: Piece[];
+  readonly logprobs: Piece[];
+  extraContent: Piece | undefined;
+  textSignatures: number;
+  finish: EventOf<'finish'> | undefined;
+}
+
 /** Starts with an empty choice. */
 export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
-  const texts = textDraft();
-  const calls = callDrafts();
-  const media = mediaDraft(reply);
-  const annotations: Piece[] = [];
-  const logprobs: Piece[] = [];
-  let extraContent: Piece | undefined;
-  let textSignatures = 0;
-  let finish: EventOf<'finish'> | undefined;
-
-  const add = (event: ChoiceEvent): void => {
-    switch (event.type) {
-      case 'text':
-        if (event.providerData?.provider === 'gemini') textSignatures += 1;
-        extraContent = mergedContent(extraContent, signatureContent(event.providerData));
-        return texts.add(event);
-      case 'refusal':
-      case 'reasoning':
-        return texts.add(event);
-      case 'tool_begin':
-        texts.endReasoning();
-        return calls.begin(event);
-      case 'tool_arguments':
-        return calls.extend(event);
-      case 'tool_end':
-        return;
-      case 'media':
-        return media.add(event);
-      case 'media_url':
-        return media.addUrl(event.url);
-      case 'logprobs':
-        for (const piece of logprobPieces(event.tokens)) logprobs.push(piece);
-        return;
-      case 'citations':
-        for (const piece of annotationPieces(event.citations)) annotations.push(piece);
-        return;
-      case 'provider_specific':
-        extraContent = mergedContent(extraContent, providerContent(event));
-        return;
-      case 'finish':
-        finish = event;
-    }
+  const draft: DraftState = {
+    texts: textDraft(),
+    calls: callDrafts(),
+    media: mediaDraft(reply),
+    annotations: [],
+    logprobs: [],
+    extraContent: undefined,
+    textSignatures: 0,
+    finish: undefined,
   };
+  return {
+    index,
+    add: (event) => addEvent(draft, event),
+    block: (event) => {
+      draft.finish = { type: 'finish', choice: index, reason: 'content_filter' };
+      draft.texts.add({ type: 'refusal', choice: index, text: blockedMessage(event) });
+    },
+    piece: () => choicePiece(draft, index),
+    dropped: () => droppedNames(draft),
+  };
+}
 
-  const message = (): Piece => ({
+function addEvent(draft: DraftState, event: ChoiceEvent): void {
+  const { texts, calls, media, annotations, logprobs } = draft;
+  switch (event.type) {
+    case 'text':
+      if (event.providerData?.provider === 'gemini') draft.textSignatures += 1;
+      draft.extraContent = mergedContent(draft.extraContent, signatureContent(event.providerData));
+      return texts.add(event);
+    case 'refusal':
+    case 'reasoning':
+      return texts.add(event);
+    case 'tool_begin':
+      texts.endReasoning();
+      return calls.begin(event);
+    case 'tool_arguments':
+      return calls.extend(event);
+    case 'tool_end':
+      return;
+    case 'media':
+      return media.add(event);
+    case 'media_url':
+      return media.addUrl(event.url);
+    case 'logprobs':
+      for (const piece of logprobPieces(event.tokens)) logprobs.push(piece);
+      return;
+    case 'citations':
+      for (const piece of annotationPieces(event.citations)) annotations.push(piece);
+      return;
+    case 'provider_specific':
+      draft.extraContent = mergedContent(draft.extraContent, providerContent(event));
+      return;
+    case 'finish':
+      draft.finish = event;
+  }
+}
+
+function choicePiece(draft: DraftState, index: number): Piece {
+  const { calls, logprobs, finish } = draft;
+  return {
+    index,
+    message: messagePiece(draft),
+    logprobs: logprobs.length === 0 ? null : { content: logprobs, refusal: null },
+    finish_reason: finishReason(finish?.reason ?? 'stop', calls.hasAny()),
+    native_finish_reason: finish?.native,
+  };
+}
+
+function messagePiece({
+  texts,
+  calls,
+  media,
+  annotations,
+  extraContent,
+  finish,
+}: DraftState): Piece {
+  return {
     ...texts.members(finish),
     tool_calls: undefinedIfEmpty(calls.pieces(finish)),
     ...media.members(),
     annotations: undefinedIfEmpty(annotations),
     extra_content: extraContent,
-  });
-
-  return {
-    index,
-    add,
-    block: (event) => {
-      finish = { type: 'finish', choice: index, reason: 'content_filter' };
-      texts.add({ type: 'refusal', choice: index, text: blockedMessage(event) });
-    },
-    piece: () => ({
-      index,
-      message: message(),
-      logprobs: logprobs.length === 0 ? null : { content: logprobs, refusal: null },
-      finish_reason: finishReason(finish?.reason ?? 'stop', calls.hasAny()),
-      native_finish_reason: finish?.native,
-    }),
-    dropped: () => [
-      ...(finish?.message === undefined || finish.reason === 'content_filter'
-        ? []
-        : ['finish_message']),
-      // The text is one string and can carry one signature only.
-      ...(textSignatures > 1 ? ['extra_content.google.thought_signature'] : []),
-    ],
   };
+}
+
+function droppedNames({ finish, textSignatures }: DraftState): readonly string[] {
+  return [
+    ...(finish?.message === undefined || finish.reason === 'content_filter'
+      ? []
+      : ['finish_message']),
+    // The text is one string and can carry one signature only.
+    ...(textSignatures > 1 ? ['extra_content.google.thought_signature'] : []),
+  ];
 }
 
 function undefinedIfEmpty(pieces: readonly Piece[]): readonly Piece[] | undefined {

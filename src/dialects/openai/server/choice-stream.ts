@@ -30,7 +30,6 @@ export function choiceStream(index: number, frame: ChunkFrame): ChoiceStream {
   let finish: EventOf<'finish'> | undefined;
 
   const chunk = (delta: string): string => (delta === '' ? '' : `${open}${delta}${close}`);
-
   const refusal = (text: string): string =>
     chunk(deltas.of({ type: 'refusal', choice: index, text }));
 
@@ -58,9 +57,8 @@ export function choiceStream(index: number, frame: ChunkFrame): ChoiceStream {
     },
     end: () => {
       const rest = deltas.rest(finish).map(chunk).join('');
-      return withRoleChunk(
-        `${rest}${open}${finishChoice(finish, deltas.hasCalls())}${frame.close}`,
-      );
+      const last = finishChoice(finish, deltas.hasCalls());
+      return withRoleChunk(`${rest}${open}${last}${frame.close}`);
     },
   };
 }

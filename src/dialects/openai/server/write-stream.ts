@@ -10,61 +10,76 @@ import { type ChoiceStream, choiceStream } from './choice-stream.ts';
 import { type ChunkFrame, chunkFrame } from './chunk-frame.ts';
 import { replyId, usagePiece, zeroUsage } from './reply-pieces.ts';
 
+/** What one stream has contained so far. */
+interface StreamState {
+  readonly head: ReplyHead;
+  readonly choices: Map<number, ChoiceStream>;
+  frame: ChunkFrame | undefined;
+  upstreamId: string | undefined;
+  usage: ReplyUsage | undefined;
+}
+
 /** Creates the writer of one stream. */
 export function writeStream(head: ReplyHead): ContentStreamWriter {
-  const choices = new Map<number, ChoiceStream>();
-  let frame: ChunkFrame | undefined;
-  let upstreamId: string | undefined;
-  let usage: ReplyUsage | undefined;
-
-  /** Created with the first chunk, because the upstream may send its id until then. */
-  const frameNow = (): ChunkFrame => {
-    frame ??= chunkFrame(replyId(upstreamId, head.fallbackId), head);
-    return frame;
+  const stream: StreamState = {
+    head,
+    choices: new Map(),
+    frame: undefined,
+    upstreamId: undefined,
+    usage: undefined,
   };
-
-  const choiceOf = (index: number): ChoiceStream => {
-    const known = choices.get(index);
-    if (known !== undefined) return known;
-    const made = choiceStream(index, frameNow());
-    choices.set(index, made);
-    return made;
-  };
-
-  const write = (event: ContentEvent): string => {
-    switch (event.type) {
-      case 'start':
-        upstreamId ??= event.id;
-        return '';
-      case 'usage':
-        usage = event.usage;
-        return '';
-      case 'blocked':
-        usage ??= zeroUsage;
-        return choiceOf(0).block(event);
-      case 'unusable':
-        return '';
-      default:
-        return choiceOf(event.choice).write(event);
-    }
-  };
-
-  const usageChunk = (): string => {
-    if (!head.wantsUsage || usage === undefined) return '';
-    return `${frameNow().open}],"usage":${jsonText(usagePiece(usage))}}\n\n`;
-  };
-
   return {
     write: (events) => {
       let text = '';
-      for (const event of events) text += write(event);
+      for (const event of events) text += writeEvent(stream, event);
       return text;
     },
     end: () => {
-      if (choices.size === 0) choiceOf(0);
+      const { choices } = stream;
+      if (choices.size === 0) choiceOf(stream, 0);
       const inOrder = [...choices.values()].sort((one, other) => one.index - other.index);
-      return `${inOrder.map((choice) => choice.end()).join('')}${usageChunk()}data: [DONE]\n\n`;
+      const ends = inOrder.map((choice) => choice.end()).join('');
+      return `${ends}${usageChunk(stream)}data: [DONE]\n\n`;
     },
     breakOff: (error) => [`data: ${openaiErrorText(error)}\n\n`],
   };
+}
+
+function writeEvent(stream: StreamState, event: ContentEvent): string {
+  switch (event.type) {
+    case 'start':
+      stream.upstreamId ??= event.id;
+      return '';
+    case 'usage':
+      stream.usage = event.usage;
+      return '';
+    case 'blocked':
+      stream.usage ??= zeroUsage;
+      return choiceOf(stream, 0).block(event);
+    case 'unusable':
+      return '';
+    default:
+      return choiceOf(stream, event.choice).write(event);
+  }
+}
+
+function choiceOf(stream: StreamState, index: number): ChoiceStream {
+  const known = stream.choices.get(index);
+  if (known !== undefined) return known;
+  const made = choiceStream(index, frameOf(stream));
+  stream.choices.set(index, made);
+  return made;
+}
+
+/** Created with the first chunk, because the upstream may send its id until then. */
+function frameOf(stream: StreamState): ChunkFrame {
+  const { head, upstreamId } = stream;
+  stream.frame ??= chunkFrame(replyId(upstreamId, head.fallbackId), head);
+  return stream.frame;
+}
+
+function usageChunk(stream: StreamState): string {
+  const { head, usage } = stream;
+  if (!head.wantsUsage || usage === undefined) return '';
+  return `${frameOf(stream).open}],"usage":${jsonText(usagePiece(usage))}}\n\n`;
 }

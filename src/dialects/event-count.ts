@@ -1,0 +1,125 @@
+/**
+ * Counts the content and the usage of a translated reply. The charge is based on the content if the
+ * upstream reports no usage.
+ */
+import { mediaKindOf } from '../canonical/media.ts';
+import { type ContentEvent, chargeableUsage, type ReplyUsage } from '../canonical/reply.ts';
+import { noUsage, type Usage } from '../money.ts';
+import type { ContentStreamReader } from './codec.ts';
+import { contentTokens } from './content-count.ts';
+import { charsPerAudioToken, imageTokens, labelBytes } from './reply-content.ts';
+import { type UsageFloor, usageFloor } from './stream-usage.ts';
+
+/** What a translated stream has contained so far. */
+export interface EventCount {
+  readonly reader: ContentStreamReader;
+  readonly floor: UsageFloor;
+  lastUsage: Usage | undefined;
+  contentBytes: number;
+  mediaTokens: number;
+  isBlocked: boolean;
+  /** Nothing more comes from the upstream. */
+  hasUpstreamEnded: boolean;
+  /** What the reader held back was counted as content. */
+  isReleased: boolean;
+}
+
+/** Starts at zero. The reader may hold content back. */
+export function eventCount(reader: ContentStreamReader): EventCount {
+  return {
+    reader,
+    floor: usageFloor(),
+    lastUsage: undefined,
+    contentBytes: 0,
+    mediaTokens: 0,
+    isBlocked: false,
+    hasUpstreamEnded: false,
+    isReleased: false,
+  };
+}
+
+/** Counts one event. */
+export function countEvent(count: EventCount, event: ContentEvent): void {
+  if (event.type === 'usage') recordUsage(count, event.usage);
+  // A blocked prompt generates nothing, so usage that was not reported is zero.
+  else if (event.type === 'blocked') count.isBlocked = true;
+  else {
+    count.contentBytes += bytesOf(event);
+    if (event.type === 'media') count.mediaTokens += mediaTokensOf(event);
+  }
+}
+
+/**
+ * Upstreams repeat their usage, and a repetition with the finish is the final report. Only the
+ * usage that a reader itself repeats at its end is ignored.
+ */
+function recordUsage(count: EventCount, stated: ReplyUsage): void {
+  const { lastUsage, hasUpstreamEnded, floor, reader } = count;
+  const usage = chargeableUsage(stated);
+  if (hasUpstreamEnded && lastUsage !== undefined && isSameUsage(lastUsage, usage)) return;
+  count.lastUsage = usage;
+  floor.note(stated, countedTokens(count), reader.complete());
+}
+
+/** The characters that the reader holds back. */
+export function heldChars({ isReleased, reader }: EventCount): number {
+  return isReleased ? 0 : (reader.heldChars?.() ?? 0);
+}
+
+/** Grows with all content, also with what the reader holds back. */
+export function contentSize(count: EventCount): number {
+  return count.contentBytes + count.mediaTokens + heldChars(count);
+}
+
+/** The content in tokens. */
+export function countedTokens(count: EventCount): number {
+  return count.mediaTokens + contentTokens(count.contentBytes + heldChars(count));
+}
+
+/** The usage so far. */
+export function usageSoFar(count: EventCount): Usage | undefined {
+  return count.floor.soFar(countedTokens(count)) ?? (count.isBlocked ? noUsage : undefined);
+}
+
+/** Counts the content of a whole reply in tokens. */
+export function countTokensIn(events: readonly ContentEvent[]): number {
+  let bytes = 0;
+  let tokens = 0;
+  for (const event of events) {
+    bytes += bytesOf(event);
+    if (event.type === 'media') tokens += mediaTokensOf(event);
+  }
+  return tokens + contentTokens(bytes);
+}
+
+/** Bytes of content, on which the charge is based if the upstream reports no usage. */
+function bytesOf(event: ContentEvent): number {
+  switch (event.type) {
+    case 'text':
+    case 'reasoning':
+    case 'refusal':
+    case 'tool_arguments':
+      return Buffer.byteLength(event.text);
+    case 'tool_begin':
+      return labelBytes(event.name) + Buffer.byteLength(event.arguments);
+    default:
+      return 0;
+  }
+}
+
+function isSameUsage(one: Usage, other: Usage): boolean {
+  return (
+    one.inputTokens === other.inputTokens &&
+    one.cachedInputTokens === other.cachedInputTokens &&
+    one.outputTokens === other.outputTokens
+  );
+}
+
+/** Audio arrives in many pieces, each counted by its length. */
+function mediaTokensOf({ mimeType, data }: Pick<MediaEvent, 'mimeType' | 'data'>): number {
+  return mediaKindOf(mimeType) === 'audio'
+    ? Math.ceil(data.length / charsPerAudioToken)
+    : imageTokens;
+}
+
+type MediaEvent = Extract<ContentEvent, { readonly type: 'media' }>;

@@ -1,0 +1,159 @@
+/**
+ * Records what a native stream has contained so far: content, the ends of candidates, and usage.
+ * Events are searched for a few marks, and parsed only if they hold more than text.
+ */
+import { parseBounded } from '../../bounded-json.ts';
+import { parseEvents } from '../../bytes/sse.ts';
+import { jsonText } from '../../canonical/raw-json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { noUsage, type Usage } from '../../money.ts';
+import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
+import { type ContentCount, contentCount } from '../content-count.ts';
+import { lastValueOf } from '../last-value.ts';
+import { type ByteBounds, byteBounds } from '../tap.ts';
+import { hasContentOrFinish } from './event.ts';
+import { type PlainTexts, plainTexts } from './plain-events.ts';
+import { isLastUsageComplete, newUsageTracker, type UsageTracker } from './usage-tracker.ts';
+
+// Marks of rare events. Names quoted in the text of a reply are escaped and don't match.
+const blockMark = /"blockReason"\s*:\s*"[^"]/;
+const endMark = /"(?:finish|block)Reason"\s*:\s*"[^"]/;
+const endName = 'Reason"';
+const usageMember = '"usageMetadata"';
+const usageName = Buffer.from(usageMember);
+const dataMark = 'data: {';
+
+/** What a stream has contained so far. */
+export interface StreamRecord {
+  readonly counted: ContentCount;
+  readonly textsOf: PlainTexts;
+  readonly bounds: ByteBounds;
+  readonly usageTracker: UsageTracker;
+  /** The ends of several candidates. The end of a single one ends the reply. */
+  readonly ends: CandidateEnds | undefined;
+  begun: boolean;
+  contentEvents: number;
+  isOver: boolean;
+  /** The prompt was blocked before any content. */
+  isBlocked: boolean;
+  /** The last usage came with the finish or after it. */
+  isUsageFinal: boolean;
+}
+
+/** Starts empty. */
+export function streamRecord(candidates: number): StreamRecord {
+  return {
+    counted: contentCount(),
+    textsOf: plainTexts(),
+    bounds: byteBounds(),
+    usageTracker: newUsageTracker(),
+    ends: candidates > 1 ? candidateEnds() : undefined,
+    begun: false,
+    contentEvents: 0,
+    isOver: false,
+    isBlocked: false,
+    isUsageFinal: false,
+  };
+}
+
+/** Whether the content shows that the reply is complete. */
+export function isComplete({ isOver, ends }: StreamRecord): boolean {
+  return isOver || ends?.allEnded() === true;
+}
+
+/** The usage so far. A blocked prompt without stated usage costs nothing. */
+export function usageSoFar(record: StreamRecord): Usage | undefined {
+  const { usageTracker, counted, isUsageFinal, isBlocked } = record;
+  return usageTracker.soFar(counted.tokens(), isUsageFinal) ?? (isBlocked ? noUsage : undefined);
+}
+
+/** Records an event, a single line of data. `document` is what it holds, if it was parsed. */
+export function recordEvent(
+  record: StreamRecord,
+  bytes: Buffer,
+  document: JsonValue | undefined,
+): void {
+  const { counted, bounds, usageTracker, ends } = record;
+  const text = bytes.toString('latin1');
+  const isPlain = addPlain(record, text);
+  const parsed = isPlain ? undefined : (document ?? documentsIn(bytes)[0] ?? null);
+  let isContent = isPlain || (parsed !== undefined && counted.add(parsed));
+  record.isOver ||= lastMark(record).test(text);
+  record.isBlocked ||= record.isOver && !record.begun && !isContent && blockMark.test(text);
+  if (ends !== undefined) noteEnds(bytes, ends);
+  isContent ||= hasContentOrFinish(parsed ?? null);
+  if (isContent) begin(record);
+  bounds.add(bytes.length, isContent);
+  const usageAt = lastValueOf(bytes, usageName);
+  if (usageAt === undefined) return;
+  if (usageTracker.record(text.slice(usageAt), counted.tokens())) {
+    record.isUsageFinal = isComplete(record);
+  }
+}
+
+/**
+ * Records regular events together, each with text and usage; nearly all blocks consist of these.
+ * Returns false if the block has other events.
+ */
+export function recordRegularEvents(record: StreamRecord, bytes: Buffer, text: string): boolean {
+  const { counted, bounds, usageTracker } = record;
+  const usageAt = text.lastIndexOf(usageMember);
+  if (usageAt === -1) return false;
+  const usage = text.slice(text.indexOf('{', usageAt));
+  // Content after the last usage has to be counted separately.
+  if (usage.includes(dataMark) || !isLastUsageComplete(text, usage)) return false;
+  if (!addPlain(record, text)) return false;
+  record.isOver ||= text.includes(endName) && lastMark(record).test(text);
+  begin(record);
+  bounds.add(bytes.length, true);
+  usageTracker.record(usage, counted.tokens());
+  record.isUsageFinal = isComplete(record);
+  return true;
+}
+
+/** An error may state the usage that the upstream has billed. */
+export function recordErrorUsage(
+  { usageTracker, counted }: StreamRecord,
+  document: JsonValue | undefined,
+): void {
+  const usage =
+    member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
+  if (isJsonObject(usage)) usageTracker.record(jsonText(usage), counted.tokens());
+}
+
+function begin(record: StreamRecord): void {
+  record.begun = true;
+  record.contentEvents += 1;
+}
+
+/** The mark of the end of the reply. With several candidates only a block ends it at once. */
+function lastMark({ ends }: StreamRecord): RegExp {
+  return ends === undefined ? endMark : blockMark;
+}
+
+/** Counts events that have nothing but text; returns false if there are others. */
+function addPlain({ textsOf, counted }: StreamRecord, text: string): boolean {
+  const strings = textsOf(text);
+  if (strings === undefined) return false;
+  for (const { start, end } of strings) counted.addString(text, start, end, '');
+  return true;
+}
+
+/** Records the begin and end of each candidate. Google leaves out the index 0. */
+function noteEnds(block: Uint8Array, ends: CandidateEnds): void {
+  for (const document of documentsIn(block)) {
+    for (const candidate of items(member(document, 'candidates'))) {
+      const index = member(candidate, 'index');
+      const reason = member(candidate, 'finishReason');
+      const isLast = typeof reason === 'string' && reason !== '';
+      const hasParts = items(member(member(candidate, 'content'), 'parts')).length > 0;
+      if (isLast || hasParts) ends.note(typeof index === 'number' ? index : 0, isLast);
+    }
+  }
+}
+
+function documentsIn(block: Uint8Array): readonly JsonValue[] {
+  return parseEvents(block).map(
+    ({ data, unframedText }) => parseBounded(data ?? unframedText) ?? null,
+  );
+}
