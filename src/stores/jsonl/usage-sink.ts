@@ -49,9 +49,43 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
     path: 'Give it the file to append to',
   });
   const { path, flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
+  const lines = lineWriter(path);
+  let closed = false;
+  const stop = clock.every(flushMs, () => {
+    if (lines.isWriting()) return;
+    lines.flush().catch((error: unknown) => swallowErrors(() => options.onError?.(error)));
+  });
+  return {
+    record: (entry) => {
+      if (closed) throw new Error('The usage log is closed.');
+      if (lines.count() >= maxBufferedRecords) throw new Error('The usage log is full.');
+      lines.add(lineOf(entry));
+      return isInDoubt(entry) ? lines.flushAll() : undefined;
+    },
+    close: async () => {
+      closed = true;
+      stop();
+      // An error of the write in flight goes to `onError`; the remaining records are written here.
+      await lines.flushAll();
+    },
+  };
+}
+
+/** Appends lines to a file, with one write in flight. */
+interface LineWriter {
+  add(line: string): void;
+  /** The number of lines that wait. */
+  count(): number;
+  isWriting(): boolean;
+  /** Writes the lines that wait, or joins the write in flight. */
+  flush(): Promise<void>;
+  /** A write in flight lacks the lines added since it began, so another one follows it. */
+  flushAll(): Promise<void>;
+}
+
+function lineWriter(path: string): LineWriter {
   let buffered: string[] = [];
   let mayHavePartialLine = false;
-  let closed = false;
   let writing: Promise<void> | undefined;
 
   const write = async (): Promise<void> => {
@@ -72,28 +106,14 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
     return writing;
   };
 
-  /** A write in flight lacks the records accepted since it began, so another one follows it. */
-  const flushAll = async (): Promise<void> => {
-    await writing?.catch(() => {});
-    await flush();
-  };
-
-  const stop = clock.every(flushMs, () => {
-    if (writing !== undefined) return;
-    flush().catch((error: unknown) => swallowErrors(() => options.onError?.(error)));
-  });
-
   return {
-    record: (entry) => {
-      if (closed) throw new Error('The usage log is closed.');
-      if (buffered.length >= maxBufferedRecords) throw new Error('The usage log is full.');
-      buffered.push(lineOf(entry));
-      return isInDoubt(entry) ? flushAll() : undefined;
+    add: (line) => {
+      buffered.push(line);
     },
-    close: async () => {
-      closed = true;
-      stop();
-      // An error of the write in flight goes to `onError`; the remaining records are written here.
+    count: () => buffered.length,
+    isWriting: () => writing !== undefined,
+    flush,
+    flushAll: async () => {
       await writing?.catch(() => {});
       await flush();
     },

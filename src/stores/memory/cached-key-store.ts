@@ -75,78 +75,101 @@ export function cachedKeyStore(
   store: KeyStore,
   options: CachedKeyStoreOptions = {},
 ): CachedKeyStore {
-  const { ttlMs, negativeTtlMs, staleMs, timeoutMs, maxKeys, clock } = checked(store, options);
-  // Separate from the keys, so that guessed secrets can't evict them.
+  const settings = checked(store, options);
+  const { maxKeys } = settings;
   const keys = lru(maxKeys);
   const misses = lru(maxKeys);
-  let pending = new Map<string, Promise<ApiKey | undefined>>();
-
-  const fresh = (digest: string): Found | undefined => {
-    const found = keys.get(digest) ?? misses.get(digest);
-    return found !== undefined && clock.monotonicMs() < found.freshUntilMs ? found : undefined;
-  };
-
-  /** The age counts from before the lookup: a key revoked meanwhile is not cached any longer. */
-  const keep = (digest: string, key: ApiKey | undefined, foundMs: number): void => {
-    keys.delete(digest);
-    misses.delete(digest);
-    if (key === undefined)
-      misses.set(digest, { key, foundMs, freshUntilMs: foundMs + negativeTtlMs });
-    // A key without an id could not be invalidated; the gateway reports and refuses it.
-    else if (typeof key.id === 'string')
-      keys.set(digest, { key, foundMs, freshUntilMs: foundMs + ttlMs });
-  };
-
-  const stale = (digest: string, error: unknown): ApiKey | undefined => {
-    const found = keys.get(digest);
-    const nowMs = clock.monotonicMs();
-    if (found === undefined || nowMs - found.foundMs > staleMs) throw error;
-    const freshUntilMs = Math.min(nowMs + downMs, found.foundMs + staleMs);
-    keys.set(digest, { ...found, freshUntilMs });
-    return found.key;
-  };
-
-  const lookUp = (digest: string, secret: string): MaybePromise<ApiKey | undefined> => {
-    const lookups = pending;
-    const startedMs = clock.monotonicMs();
-    const accept = (result: ApiKey | undefined): ApiKey | undefined => {
-      // A store may also return a database's null for "no key".
-      const key = result ?? undefined;
-      // A lookup that began before a `forget` may return the version to be forgotten.
-      if (lookups === pending) keep(digest, key, startedMs);
-      return key;
-    };
-    try {
-      const result = store.find(secret, { timeoutMs });
-      if (!isPromiseLike(result)) return accept(result);
-      const lookup = within(Promise.resolve(result), timeoutMs, clock)
-        .then(accept)
-        .catch((error: unknown) => stale(digest, error))
-        .finally(() => lookups.delete(digest));
-      lookups.set(digest, lookup);
-      return lookup;
-    } catch (error) {
-      return stale(digest, error);
-    }
-  };
-
+  const cache: KeyCache = { store, settings, keys, misses, pending: new Map() };
   return {
     find: (secret) => {
       const digest = digestSecret(secret);
-      const found = fresh(digest);
+      const found = fresh(cache, digest);
       if (found !== undefined) return found.key;
-      return pending.get(digest) ?? lookUp(digest, secret);
+      return cache.pending.get(digest) ?? lookUp(cache, digest, secret);
     },
     forget: (keyId) => {
-      pending = new Map();
+      cache.pending = new Map();
       keys.deleteWhere(({ key }) => key?.id === keyId);
     },
     clear: () => {
-      pending = new Map();
+      cache.pending = new Map();
       keys.deleteWhere(() => true);
       misses.deleteWhere(() => true);
     },
   };
+}
+
+/** The cached keys of a store. */
+interface KeyCache {
+  readonly store: KeyStore;
+  readonly settings: Required<CachedKeyStoreOptions>;
+  readonly keys: Lru;
+  /** Separate from the keys, so that guessed secrets can't evict them. */
+  readonly misses: Lru;
+  /** The lookups in progress; replaced by `forget`. */
+  pending: Map<string, Promise<ApiKey | undefined>>;
+}
+
+function fresh({ keys, misses, settings }: KeyCache, digest: string): Found | undefined {
+  const found = keys.get(digest) ?? misses.get(digest);
+  const isFresh = found !== undefined && settings.clock.monotonicMs() < found.freshUntilMs;
+  return isFresh ? found : undefined;
+}
+
+function lookUp(cache: KeyCache, digest: string, secret: string): MaybePromise<ApiKey | undefined> {
+  const { store, settings, pending: lookups } = cache;
+  const { clock, timeoutMs } = settings;
+  const startedMs = clock.monotonicMs();
+  const accept = (result: ApiKey | undefined): ApiKey | undefined => {
+    // A store may also return a database's null for "no key".
+    const key = result ?? undefined;
+    // A lookup that began before a `forget` may return the version to be forgotten.
+    if (lookups === cache.pending) keep(cache, digest, key, startedMs);
+    return key;
+  };
+  try {
+    const result = store.find(secret, { timeoutMs });
+    if (!isPromiseLike(result)) return accept(result);
+    const lookup = within(Promise.resolve(result), timeoutMs, clock)
+      .then(accept)
+      .catch((error: unknown) => stale(cache, digest, error))
+      .finally(() => lookups.delete(digest));
+    lookups.set(digest, lookup);
+    return lookup;
+  } catch (error) {
+    return stale(cache, digest, error);
+  }
+}
+
+/** The age counts from before the lookup: a key revoked meanwhile is not cached any longer. */
+function keep(
+  { keys, misses, settings: { ttlMs, negativeTtlMs } }: KeyCache,
+  digest: string,
+  key: ApiKey | undefined,
+  foundMs: number,
+): void {
+  keys.delete(digest);
+  misses.delete(digest);
+  if (key === undefined) {
+    misses.set(digest, { key, foundMs, freshUntilMs: foundMs + negativeTtlMs });
+  } else if (typeof key.id === 'string') {
+    // A key without an id could not be invalidated; the gateway reports and refuses it.
+    keys.set(digest, { key, foundMs, freshUntilMs: foundMs + ttlMs });
+  }
+}
+
+/** The cached key while the store fails. */
+function stale(
+  { keys, settings: { clock, staleMs } }: KeyCache,
+  digest: string,
+  error: unknown,
+): ApiKey | undefined {
+  const found = keys.get(digest);
+  const nowMs = clock.monotonicMs();
+  if (found === undefined || nowMs - found.foundMs > staleMs) throw error;
+  const freshUntilMs = Math.min(nowMs + downMs, found.foundMs + staleMs);
+  keys.set(digest, { ...found, freshUntilMs });
+  return found.key;
 }
 
 function checked(store: KeyStore, options: CachedKeyStoreOptions): Required<CachedKeyStoreOptions> {

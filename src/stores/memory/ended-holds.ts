@@ -11,7 +11,7 @@ import type { Nanos } from '../../money.ts';
 import { maxLines } from '../../ports/quota-input.ts';
 import type { QuotaLine } from '../../ports/quota-store.ts';
 import type { HashedId } from './hold-table.ts';
-import { leastPowerOfTwo, tombstones } from './tombstones.ts';
+import { leastPowerOfTwo, type Tombstones, tombstones } from './tombstones.ts';
 
 /** How a hold ended. */
 export type HoldEnding = 'settled' | 'released' | 'expired';
@@ -52,79 +52,39 @@ const maxBuckets = 2 ** 20;
 /** Keeps every typed array below the maximum length. */
 const maxEnded = 2 ** 24;
 
+/** The endings by slot, and the latest entry of each bucket. */
+interface EndedTable {
+  readonly latest: Float64Array;
+  readonly expiries: Map<number, readonly ExpiryCharge[]>;
+  readonly order: Tombstones;
+  lists: EndedLists;
+  capacity: number;
+}
+
 /** An empty list that remembers at most `limit` endings, each for `maxAgeMs`. */
 export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
   const maxRemembered = Math.min(limit, maxEnded);
-  const latest = new Float64Array(Math.min(leastPowerOfTwo(maxRemembered), maxBuckets));
-  const expiries = new Map<number, readonly ExpiryCharge[]>();
-  const order = tombstones({
-    limit: maxRemembered,
-    maxAgeMs,
-    forget: (slot) => expiries.delete(slot),
-  });
-  let capacity = minSlots;
-  let { before, hashes, partitions, ids, kinds, counts, amounts } = emptyLists(capacity);
-
-  /** Allocates all arrays before using any: an allocation may fail for lack of memory. */
-  const grow = (): void => {
-    const wider = emptyLists(2 * capacity);
-    wider.before.set(before);
-    wider.hashes.set(hashes);
-    wider.partitions.set(partitions);
-    wider.ids.set(ids);
-    wider.kinds.set(kinds);
-    wider.counts.set(counts);
-    wider.amounts.set(amounts);
-    ({ before, hashes, partitions, ids, kinds, counts, amounts } = wider);
-    capacity *= 2;
+  const expiries: EndedTable['expiries'] = new Map();
+  const table: EndedTable = {
+    latest: new Float64Array(Math.min(leastPowerOfTwo(maxRemembered), maxBuckets)),
+    expiries,
+    order: tombstones({
+      limit: maxRemembered,
+      maxAgeMs,
+      forget: (slot) => expiries.delete(slot),
+    }),
+    lists: emptyLists(minSlots),
+    capacity: minSlots,
   };
-
-  const writeId = (slot: number, id: string): void => {
-    const start = slot * idBytes;
-    for (let at = 0; at < id.length; at += 1) ids[start + at] = id.charCodeAt(at);
-    if (id.length < idBytes) ids[start + id.length] = 0;
-  };
-
-  const hasId = (slot: number, id: string): boolean => {
-    const start = slot * idBytes;
-    for (let at = 0; at < id.length; at += 1) {
-      if (ids[start + at] !== id.charCodeAt(at)) return false;
-    }
-    return id.length === idBytes || ids[start + id.length] === 0;
-  };
-
-  const slotOf = ({ partition, id, hash }: EndedId): number | undefined => {
-    let number = latest[hash & (latest.length - 1)] ?? 0;
-    while (order.has(number)) {
-      const slot = order.slotOf(number);
-      if (hashes[slot] === hash && partitions[slot] === partition.number && hasId(slot, id)) {
-        return slot;
-      }
-      number = before[slot] ?? 0;
-    }
-    return undefined;
-  };
-
   return {
-    add: ({ partition, id, hash }, { as, charged, expiry }, nowMs) => {
-      const slot = order.nextSlot();
-      if (slot >= capacity) grow();
-      const number = order.add(nowMs);
-      const bucket = hash & (latest.length - 1);
-      before[slot] = latest[bucket] ?? 0;
-      latest[bucket] = number;
-      hashes[slot] = hash;
-      partitions[slot] = partition.number;
-      writeId(slot, id);
-      kinds[slot] = endings.indexOf(as);
-      counts[slot] = charged.length;
-      for (let index = 0; index < charged.length; index += 1) {
-        amounts[slot * maxLines + index] = charged[index]?.amount ?? 0n;
-      }
-      if (expiry.length > 0) expiries.set(slot, expiry);
+    add: (name, end, nowMs) => {
+      const slot = table.order.nextSlot();
+      if (slot >= table.capacity) grow(table);
+      write(table, { slot, number: table.order.add(nowMs) }, name, end);
     },
     find: (name) => {
-      const slot = slotOf(name);
+      const { kinds, counts, amounts } = table.lists;
+      const slot = slotOf(table, name);
       const as = slot === undefined ? undefined : endings[kinds[slot] ?? 0];
       if (slot === undefined || as === undefined) return undefined;
       const start = slot * maxLines;
@@ -133,6 +93,75 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
     },
   };
 }
+
+/** Allocates all arrays before using any: an allocation may fail for lack of memory. */
+function grow(table: EndedTable): void {
+  const { before, hashes, partitions, ids, kinds, counts, amounts } = table.lists;
+  const wider = emptyLists(2 * table.capacity);
+  wider.before.set(before);
+  wider.hashes.set(hashes);
+  wider.partitions.set(partitions);
+  wider.ids.set(ids);
+  wider.kinds.set(kinds);
+  wider.counts.set(counts);
+  wider.amounts.set(amounts);
+  table.lists = wider;
+  table.capacity *= 2;
+}
+
+/** Writes an ending into its slot, and adds it to the chain of its bucket by its number. */
+function write(
+  { latest, expiries, lists }: EndedTable,
+  { slot, number }: { readonly slot: number; readonly number: number },
+  { partition, id, hash }: EndedId,
+  { as, charged, expiry }: EndedHold<Pick<QuotaLine, 'amount'>>,
+): void {
+  const { before, hashes, partitions, ids, kinds, counts, amounts } = lists;
+  const bucket = hash & (latest.length - 1);
+  before[slot] = latest[bucket] ?? 0;
+  latest[bucket] = number;
+  hashes[slot] = hash;
+  partitions[slot] = partition.number;
+  writeId(ids, slot, id);
+  kinds[slot] = endings.indexOf(as);
+  counts[slot] = charged.length;
+  for (let index = 0; index < charged.length; index += 1) {
+    amounts[slot * maxLines + index] = charged[index]?.amount ?? 0n;
+  }
+  if (expiry.length > 0) expiries.set(slot, expiry);
+}
+
+function slotOf(
+  { latest, order, lists }: EndedTable,
+  { partition, id, hash }: EndedId,
+): number | undefined {
+  const { before, hashes, partitions, ids } = lists;
+  let number = latest[hash & (latest.length - 1)] ?? 0;
+  while (order.has(number)) {
+    const slot = order.slotOf(number);
+    if (hashes[slot] === hash && partitions[slot] === partition.number && hasId(ids, slot, id)) {
+      return slot;
+    }
+    number = before[slot] ?? 0;
+  }
+  return undefined;
+}
+
+function writeId(ids: Uint8Array, slot: number, id: string): void {
+  const start = slot * idBytes;
+  for (let at = 0; at < id.length; at += 1) ids[start + at] = id.charCodeAt(at);
+  if (id.length < idBytes) ids[start + id.length] = 0;
+}
+
+function hasId(ids: Uint8Array, slot: number, id: string): boolean {
+  const start = slot * idBytes;
+  for (let at = 0; at < id.length; at += 1) {
+    if (ids[start + at] !== id.charCodeAt(at)) return false;
+  }
+  return id.length === idBytes || ids[start + id.length] === 0;
+}
+
+type EndedLists = ReturnType<typeof emptyLists>;
 
 /** Arrays for this many endings. */
 function emptyLists(capacity: number) {

@@ -42,24 +42,6 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
   let buckets = emptyBuckets<T>(minBuckets);
   let count = 0;
 
-  const put = (item: T): void => {
-    const bucket = item.hash & (buckets.length - 1);
-    item.next = buckets[bucket];
-    buckets[bucket] = item;
-  };
-
-  const grow = (): void => {
-    const before = buckets;
-    buckets = emptyBuckets(before.length * 2);
-    for (const first of before) {
-      for (let item = first; item !== undefined; ) {
-        const { next } = item;
-        put(item);
-        item = next;
-      }
-    }
-  };
-
   return {
     find: ({ id, hash }) => {
       let item = buckets[hash & (buckets.length - 1)];
@@ -67,18 +49,14 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
       return item;
     },
     add: (item) => {
-      if (count === buckets.length) grow();
-      put(item);
+      if (count === buckets.length) buckets = rehashed(buckets);
+      put(buckets, item);
       count += 1;
     },
     delete: (item) => {
       const bucket = item.hash & (buckets.length - 1);
-      let before = buckets[bucket];
-      if (before === item) buckets[bucket] = item.next;
-      else {
-        while (before !== undefined && before.next !== item) before = before.next;
-        if (before !== undefined) before.next = item.next;
-      }
+      if (buckets[bucket] === item) buckets[bucket] = item.next;
+      else unlink(buckets[bucket], item);
       // A deleted item must not keep the newer ones in its bucket alive.
       item.next = undefined;
       count -= 1;
@@ -86,6 +64,32 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
   };
 }
 
+function put<T extends Chained<T>>(buckets: (T | undefined)[], item: T): void {
+  const bucket = item.hash & (buckets.length - 1);
+  item.next = buckets[bucket];
+  buckets[bucket] = item;
+}
+
+/** The items in twice as many buckets. */
+function rehashed<T extends Chained<T>>(buckets: readonly (T | undefined)[]): (T | undefined)[] {
+  const wider = emptyBuckets<T>(buckets.length * 2);
+  for (const first of buckets) {
+    for (let item = first; item !== undefined; ) {
+      const { next } = item;
+      put(wider, item);
+      item = next;
+    }
+  }
+  return wider;
+}
+
 function emptyBuckets<T>(count: number): (T | undefined)[] {
   return Array.from({ length: count }, () => undefined);
+}
+
+/** Removes an item from the chain that begins with `first`, which is another item. */
+function unlink<T extends Chained<T>>(first: T | undefined, item: T): void {
+  let before = first;
+  while (before !== undefined && before.next !== item) before = before.next;
+  if (before !== undefined) before.next = item.next;
 }

@@ -39,48 +39,52 @@ export function memoryResultStore(options: MemoryResultStoreOptions = {}): Resul
   checkMakerOptions('memoryResultStore', optionsSchema, options);
   const { clock = systemClock(), maxBytes = 64 * 1024 * 1024, maxAgeMs = 30 * 60 * 1000 } = options;
   // In order of age, since `put` always appends.
-  const byName = new Map<string, Kept>();
-  let keptBytes = 0;
-
-  const forget = (name: string): void => {
-    const kept = byName.get(name);
-    if (kept === undefined) return;
-    byName.delete(name);
-    keptBytes -= sizeOf(kept.result);
-  };
-
-  const forgetOld = (nowMs: number): void => {
-    for (const [name, { forgetAtMs }] of byName) {
-      if (forgetAtMs > nowMs) return;
-      forget(name);
-    }
-  };
-
-  const makeSpace = (bytes: number): void => {
-    for (const name of byName.keys()) {
-      if (keptBytes + bytes <= maxBytes) return;
-      forget(name);
-    }
-  };
-
+  const table: ResultTable = { byName: new Map(), keptBytes: 0 };
   return {
     put: (name, { headers, body }) => {
       const nowMs = clock.monotonicMs();
       // A copy: the given body may be a view of a larger buffer, or be overwritten later.
       const result = { headers: { ...headers }, body: new Uint8Array(body) };
       const bytes = sizeOf(result);
-      forget(name);
-      forgetOld(nowMs);
+      forget(table, name);
+      forgetOld(table, nowMs);
       if (bytes > maxBytes) return;
-      makeSpace(bytes);
-      byName.set(name, { result, forgetAtMs: nowMs + maxAgeMs });
-      keptBytes += bytes;
+      makeSpace(table, maxBytes - bytes);
+      table.byName.set(name, { result, forgetAtMs: nowMs + maxAgeMs });
+      table.keptBytes += bytes;
     },
     get: (name) => {
-      forgetOld(clock.monotonicMs());
-      return byName.get(name)?.result;
+      forgetOld(table, clock.monotonicMs());
+      return table.byName.get(name)?.result;
     },
   };
+}
+
+interface ResultTable {
+  readonly byName: Map<string, Kept>;
+  keptBytes: number;
+}
+
+function forget(table: ResultTable, name: string): void {
+  const kept = table.byName.get(name);
+  if (kept === undefined) return;
+  table.byName.delete(name);
+  table.keptBytes -= sizeOf(kept.result);
+}
+
+function forgetOld(table: ResultTable, nowMs: number): void {
+  for (const [name, { forgetAtMs }] of table.byName) {
+    if (forgetAtMs > nowMs) return;
+    forget(table, name);
+  }
+}
+
+/** Forgets the oldest results until at most `maxBytes` are kept. */
+function makeSpace(table: ResultTable, maxBytes: number): void {
+  for (const name of table.byName.keys()) {
+    if (table.keptBytes <= maxBytes) return;
+    forget(table, name);
+  }
 }
 
 function sizeOf({ body }: StoredResult): number {

@@ -8,7 +8,13 @@ import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 import { textAt } from '../sql/columns.ts';
 import { type KeyTable, keyFrom, keyText, takenKey, weakSecret } from '../sql/key-row.ts';
-import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
+import {
+  locationMembers,
+  locationRemedies,
+  type PostgresLocation,
+  type Statements,
+  statements,
+} from './client.ts';
 
 /** Where the table is, and the pepper of the digests. */
 export interface PostgresKeyStoreOptions extends PostgresLocation {
@@ -90,18 +96,24 @@ export function postgresKeyStore(options: PostgresKeyStoreOptions): PostgresKeyS
       if (!allowWeakKeys && isWeakSecret(secret)) throw weakSecret('postgresKeyStore', key.id);
       await insert(secret, key);
     },
-    update: async (id, change) => {
-      // Optimistic locking: written only if nobody else has changed the key since it was read.
-      for (let tries = 0; tries < maxTries; tries += 1) {
-        const [row] = await rows(selectById, [id]);
-        if (row === undefined) return false;
-        const key = { ...keyFrom(row), ...change, id };
-        const values = [id, textAt(row, 'version'), key.group, key.disabled, keyText(key)];
-        if ((await rows(updateKey, values)).length > 0) return true;
-      }
-      throw new StoreUnavailable('other processes kept changing the key', { outcome: 'not_done' });
-    },
+    update: (id, change) => updateAt(rows, id, change),
     remove: async (id) => (await rows(deleteKey, [id])).length > 0,
     list: async (group) => (await rows(selectAll, [group ?? null])).map(keyFrom),
   };
+}
+
+/** Optimistic locking: writes only if nobody else has changed the key since it was read. */
+async function updateAt(
+  rows: Statements['rows'],
+  id: string,
+  change: Partial<Omit<ApiKey, 'id'>>,
+): Promise<boolean> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const [row] = await rows(selectById, [id]);
+    if (row === undefined) return false;
+    const key = { ...keyFrom(row), ...change, id };
+    const values = [id, textAt(row, 'version'), key.group, key.disabled, keyText(key)];
+    if ((await rows(updateKey, values)).length > 0) return true;
+  }
+  throw new StoreUnavailable('other processes kept changing the key', { outcome: 'not_done' });
 }

@@ -97,8 +97,6 @@ export const countColumns: readonly string[] = [
  */
 export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
   const { usage } = record;
-  const count = (value: number | undefined): bigint | null =>
-    value === undefined ? null : BigInt(Math.round(value));
   return [
     record.requestId,
     record.reservationId,
@@ -117,19 +115,7 @@ export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
     record.outcome,
     record.reason ?? null,
     record.basis,
-    count(usage?.inputTokens),
-    count(usage?.cachedInputTokens),
-    count(usage?.outputTokens),
-    count(usage?.images),
-    count(usage?.cacheWrite5mTokens),
-    count(usage?.cacheWrite1hTokens),
-    count(usage?.reasoningTokens),
-    count(usage?.audioInputTokens),
-    count(usage?.audioOutputTokens),
-    count(usage?.imageInputTokens),
-    count(usage?.imageOutputTokens),
-    count(usage?.videoInputTokens),
-    count(usage?.largestPassInputTokens),
+    ...countsOf(usage).map(count),
     usage?.toolCalls === undefined ? null : jsonText(usage.toolCalls),
     record.heldNanos,
     record.chargeNanos,
@@ -141,6 +127,29 @@ export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
     record.booked,
     count(record.revision),
   ].map(storable);
+}
+
+/** In the order of the columns. */
+function countsOf(usage: Usage | undefined): readonly (number | undefined)[] {
+  return [
+    usage?.inputTokens,
+    usage?.cachedInputTokens,
+    usage?.outputTokens,
+    usage?.images,
+    usage?.cacheWrite5mTokens,
+    usage?.cacheWrite1hTokens,
+    usage?.reasoningTokens,
+    usage?.audioInputTokens,
+    usage?.audioOutputTokens,
+    usage?.imageInputTokens,
+    usage?.imageOutputTokens,
+    usage?.videoInputTokens,
+    usage?.largestPassInputTokens,
+  ];
+}
+
+function count(value: number | undefined): bigint | null {
+  return value === undefined ? null : BigInt(Math.round(value));
 }
 
 /**

@@ -56,16 +56,8 @@ const settings = 'PRAGMA busy_timeout = 25; PRAGMA synchronous = FULL;';
 
 /** A connection over a handle. The tables may be created later. */
 export function connectionTo(db: SqliteHandle): Connection {
-  const prepared = new Map<string, SqliteStatement>();
+  const statement = statementCache(db);
   let isConfigured = false;
-
-  const statement = (sql: string): SqliteStatement => {
-    const known = prepared.get(sql);
-    if (known !== undefined) return known;
-    const created = db.prepare(sql);
-    prepared.set(sql, created);
-    return created;
-  };
 
   const configure = (): void => {
     if (isConfigured) return;
@@ -85,27 +77,42 @@ export function connectionTo(db: SqliteHandle): Connection {
       statement(sql).run(...values);
     },
     transaction: (work, options) => {
-      refuseAborted(options);
-      try {
+      mapErrors(options, () => {
         configure();
         // A deferred one would lock at its first write, and fail if another has written since
         // BEGIN.
         execWhenFree(db, 'BEGIN IMMEDIATE', options?.timeoutMs ?? defaultTimeoutMs);
-      } catch (error) {
-        throw failureOf(error, 'not_done');
-      }
+      });
       return commitAfter(db, work);
     },
-    reading: (work, options) => {
-      refuseAborted(options);
-      try {
+    reading: (work, options) =>
+      mapErrors(options, () => {
         configure();
         return work();
-      } catch (error) {
-        throw failureOf(error, 'not_done');
-      }
-    },
+      }),
   };
+}
+
+/** Prepares each statement once. */
+function statementCache(db: SqliteHandle): (sql: string) => SqliteStatement {
+  const prepared = new Map<string, SqliteStatement>();
+  return (sql) => {
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const created = db.prepare(sql);
+    prepared.set(sql, created);
+    return created;
+  };
+}
+
+/** Runs work that changes nothing, unless the call was aborted, and maps the driver's errors. */
+function mapErrors<T>(options: CallOptions | undefined, work: () => T): T {
+  refuseAborted(options);
+  try {
+    return work();
+  } catch (error) {
+    throw failureOf(error, 'not_done');
+  }
 }
 
 /**

@@ -76,16 +76,8 @@ export function sqliteKeyStore(options: SqliteKeyStoreOptions): SqliteKeyStore {
   }
   const connection = connectionTo(client);
 
-  const insert = (secret: string, key: ApiKey): void => {
-    const digest = digestSecret(secret, pepper);
-    connection.transaction(() => {
-      if (connection.row(selectTaken, key.id, digest) !== undefined) {
-        throw takenKey('sqliteKeyStore', key.id);
-      }
-      const { id, group, disabled } = key;
-      connection.run(insertKey, id, digest, group, disabled ? 1n : 0n, keyText(key));
-    });
-  };
+  const insert = (secret: string, key: ApiKey): void =>
+    insertNew(connection, digestSecret(secret, pepper), key);
 
   return {
     find: (secret, callOptions) =>
@@ -102,28 +94,48 @@ export function sqliteKeyStore(options: SqliteKeyStoreOptions): SqliteKeyStore {
       if (!allowWeakKeys && isWeakSecret(secret)) throw weakSecret('sqliteKeyStore', key.id);
       insert(secret, key);
     },
-    update: (id, change) =>
-      connection.transaction(() => {
-        const known = keyAt(connection, selectById, id);
-        if (known === undefined) return false;
-        const key = { ...known, ...change };
-        connection.run(updateKey, key.group, key.disabled ? 1n : 0n, keyText(key), id);
-        return true;
-      }),
-    remove: (id) =>
-      connection.transaction(() => {
-        if (keyAt(connection, selectById, id) === undefined) return false;
-        connection.run(deleteKey, id);
-        return true;
-      }),
-    list: (group) =>
-      connection.reading(() =>
-        (group === undefined
-          ? connection.rows(selectAll)
-          : connection.rows(selectGroup, group)
-        ).map(keyFrom),
-      ),
+    update: (id, change) => updateAt(connection, id, change),
+    remove: (id) => removeAt(connection, id),
+    list: (group) => connection.reading(() => keysOf(connection, group)),
   };
+}
+
+function insertNew(connection: Connection, digest: string, key: ApiKey): void {
+  connection.transaction(() => {
+    if (connection.row(selectTaken, key.id, digest) !== undefined) {
+      throw takenKey('sqliteKeyStore', key.id);
+    }
+    const { id, group, disabled } = key;
+    connection.run(insertKey, id, digest, group, disabled ? 1n : 0n, keyText(key));
+  });
+}
+
+function updateAt(
+  connection: Connection,
+  id: string,
+  change: Partial<Omit<ApiKey, 'id'>>,
+): boolean {
+  return connection.transaction(() => {
+    const known = keyAt(connection, selectById, id);
+    if (known === undefined) return false;
+    const key = { ...known, ...change };
+    connection.run(updateKey, key.group, key.disabled ? 1n : 0n, keyText(key), id);
+    return true;
+  });
+}
+
+function removeAt(connection: Connection, id: string): boolean {
+  return connection.transaction(() => {
+    if (keyAt(connection, selectById, id) === undefined) return false;
+    connection.run(deleteKey, id);
+    return true;
+  });
+}
+
+function keysOf(connection: Connection, group: string | undefined): readonly ApiKey[] {
+  const rows =
+    group === undefined ? connection.rows(selectAll) : connection.rows(selectGroup, group);
+  return rows.map(keyFrom);
 }
 
 function keyAt(connection: Connection, select: string, value: string): ApiKey | undefined {
