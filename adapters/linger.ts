@@ -51,7 +51,7 @@ const defaults: LingerLimits = {
 
 const checkMs = 500;
 
-/** The state of one connection. */
+/** A connection whose bytes are discarded. */
 interface Discarding {
   readonly startedMs: number;
   lastByteMs: number;
@@ -61,95 +61,119 @@ interface Discarding {
 
 /** Starts without connections. */
 export function lingering(limits: Partial<LingerLimits> = {}): Lingering {
-  const { silenceMs, totalMs, maxBytes, maxConnections, clock } = { ...defaults, ...limits };
-  const open = new Set<Discarding>();
-  let stopChecks: (() => void) | undefined;
-
-  const check = (): void => {
-    const nowMs = clock.monotonicMs();
-    for (const { lastByteMs, startedMs, giveUp } of open) {
-      if (nowMs - lastByteMs >= silenceMs || nowMs - startedMs >= totalMs) giveUp();
-    }
-  };
-
-  /**
-   * Discards data from `source` until it ends, its connection closes, or a limit is reached. The
-   * connection is watched too, because Node does not close a request that was answered before its
-   * connection failed.
-   */
-  const discard = (source: Readable, connection: Readable, stop: () => void): void => {
-    const nowMs = clock.monotonicMs();
-    const end = (): void => {
-      open.delete(entry);
-      source.off('data', count).off('end', end);
-      connection.off('close', end);
-      if (open.size > 0) return;
-      stopChecks?.();
-      stopChecks = undefined;
-    };
-    const giveUp = (): void => {
-      end();
-      stop();
-    };
-    const count = (chunk: Uint8Array | string): void => {
-      entry.lastByteMs = clock.monotonicMs();
-      entry.bytes += chunk.length;
-      if (entry.bytes > maxBytes) giveUp();
-    };
-    const entry: Discarding = { startedMs: nowMs, lastByteMs: nowMs, bytes: 0, giveUp };
-    open.add(entry);
-    stopChecks ??= clock.every(checkMs, check);
-    source.on('data', count).on('end', end);
-    connection.on('close', end);
-    source.resume();
-  };
-
-  const overHttp1 = (req: HostRequest, res: HostResponse): void => {
-    const { socket } = req;
-    // Resumed, because Node dumps the rest of a body that no one has begun to read when the reply
-    // ends.
-    req.resume();
-    // Node calls this when a reply that ends its connection has been sent.
-    socket.destroySoon = () => {
-      restoreDestroySoon(socket);
-      if (req.complete || socket.destroyed || open.size >= maxConnections) {
-        socket.destroySoon();
-        return;
-      }
-      socket.end();
-      detachParser(socket);
-      socket.once('end', () => socket.destroy());
-      discard(socket, socket, () => socket.destroy());
-    };
-    // Runs after Node's own listener, which closes the connection or keeps it for the next request.
-    res.once('finish', () => {
-      restoreDestroySoon(socket);
-      const staysOpen = socket.writable && !req.complete && !req.destroyed;
-      if (staysOpen && open.size < maxConnections) discard(req, socket, () => socket.destroy());
-    });
-  };
-
-  const overHttp2 = (req: HostRequest, res: HostResponse): void => {
-    const { stream } = res;
-    // The stream, because the response emits its end only when the stream has closed, which this
-    // code delays.
-    stream?.once('finish', () => {
-      if (req.complete) return;
-      // No error: the reply is complete, and only the rest of the body is unwanted.
-      const stop = (): void => stream.close(noError);
-      if (open.size < maxConnections) discard(req, req, stop);
-      else stop();
-    });
-  };
-
+  const connections = discardedConnections({ ...defaults, ...limits });
   return {
     expectReply: (req, res) => {
       if (req.complete !== false) return;
-      if (res.stream === undefined) overHttp1(req, res);
-      else overHttp2(req, res);
+      if (res.stream === undefined) lingerOverHttp1(req, res, connections);
+      else lingerOverHttp2(req, res, connections);
     },
-    size: () => open.size,
+    size: connections.size,
   };
+}
+
+/** The connections whose bytes are discarded, within the limits. */
+interface DiscardedConnections {
+  size(): number;
+  isFull(): boolean;
+  /**
+   * Discards data from `source` until it ends, its connection closes, or a limit is reached, which
+   * calls `stop`. The connection is watched too, because Node does not close a request that was
+   * answered before its connection failed.
+   */
+  discard(source: Readable, connection: Readable, stop: () => void): void;
+}
+
+function discardedConnections(limits: LingerLimits): DiscardedConnections {
+  const { maxBytes, maxConnections, clock } = limits;
+  const open = new Set<Discarding>();
+  let stopChecks: (() => void) | undefined;
+  return {
+    size: () => open.size,
+    isFull: () => open.size >= maxConnections,
+    discard: (source, connection, stop) => {
+      const nowMs = clock.monotonicMs();
+      const end = (): void => {
+        open.delete(entry);
+        source.off('data', count).off('end', end);
+        connection.off('close', end);
+        if (open.size > 0) return;
+        stopChecks?.();
+        stopChecks = undefined;
+      };
+      const giveUp = (): void => {
+        end();
+        stop();
+      };
+      const count = (chunk: Uint8Array | string): void => {
+        entry.lastByteMs = clock.monotonicMs();
+        entry.bytes += chunk.length;
+        if (entry.bytes > maxBytes) giveUp();
+      };
+      const entry: Discarding = { startedMs: nowMs, lastByteMs: nowMs, bytes: 0, giveUp };
+      open.add(entry);
+      stopChecks ??= clock.every(checkMs, () => giveUpOverdue(open, limits));
+      source.on('data', count).on('end', end);
+      connection.on('close', end);
+      source.resume();
+    },
+  };
+}
+
+function giveUpOverdue(
+  open: ReadonlySet<Discarding>,
+  { silenceMs, totalMs, clock }: LingerLimits,
+): void {
+  const nowMs = clock.monotonicMs();
+  for (const { lastByteMs, startedMs, giveUp } of open) {
+    if (nowMs - lastByteMs >= silenceMs || nowMs - startedMs >= totalMs) giveUp();
+  }
+}
+
+function lingerOverHttp1(
+  req: HostRequest,
+  res: HostResponse,
+  connections: DiscardedConnections,
+): void {
+  const { socket } = req;
+  // Resumed, because Node dumps the rest of a body that no one has begun to read when the reply
+  // ends.
+  req.resume();
+  // Node calls this when a reply that ends its connection has been sent.
+  socket.destroySoon = () => {
+    restoreDestroySoon(socket);
+    if (req.complete || socket.destroyed || connections.isFull()) {
+      socket.destroySoon();
+      return;
+    }
+    socket.end();
+    detachParser(socket);
+    socket.once('end', () => socket.destroy());
+    connections.discard(socket, socket, () => socket.destroy());
+  };
+  // Runs after Node's own listener, which closes the connection or keeps it for the next request.
+  res.once('finish', () => {
+    restoreDestroySoon(socket);
+    const staysOpen = socket.writable && !req.complete && !req.destroyed;
+    if (!staysOpen || connections.isFull()) return;
+    connections.discard(req, socket, () => socket.destroy());
+  });
+}
+
+function lingerOverHttp2(
+  req: HostRequest,
+  { stream }: HostResponse,
+  connections: DiscardedConnections,
+): void {
+  // The stream, because the response emits its end only when the stream has closed, which this
+  // code delays.
+  stream?.once('finish', () => {
+    if (req.complete) return;
+    // No error: the reply is complete, and only the rest of the body is unwanted.
+    const stop = (): void => stream.close(noError);
+    if (connections.isFull()) stop();
+    else connections.discard(req, req, stop);
+  });
 }
 
 /** `NGHTTP2_NO_ERROR` */

@@ -1,5 +1,5 @@
 /** Finds the members of a request that have a row in `guarded-members.ts`. */
-import { originalLength } from '../bytes/body/body.ts';
+import { type Body, originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
 import { membersOf, valueAt } from '../bytes/json/read/members.ts';
 import {
@@ -33,6 +33,13 @@ const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = gu
 /** Larger values are neither neutral nor parsed for model names. */
 const maxValueBytes = 4096;
 
+/** The search of one body. */
+interface Search {
+  readonly body: Body;
+  /** Created at the first use, because most requests use none. */
+  found: GuardedUse[] | undefined;
+}
+
 /**
  * The guarded members that a request uses; usually none. `media` are the media in its prompt.
  *
@@ -42,75 +49,85 @@ export function guardedUses(
   { body, members }: ScannedBody,
   media: readonly MediaUse[],
 ): readonly GuardedUse[] {
-  let found: GuardedUse[] | undefined;
-  const addUse = (use: GuardedUse): void => {
-    found ??= [];
-    found.push(use);
-  };
-
-  const visitMembers = (inside: readonly Member[], place: GuardedNode, at: string): void => {
-    for (const { name, value } of inside) {
-      const known = place.members.get(name);
-      if (known === root) {
-        const level = at.match(/extra_?body/gi)?.length ?? 0;
-        checkMerged(level, value.end - value.start);
-      }
-      if (known !== undefined) visit(value, known, `${at}${name}`);
-      else if (place === toolNode && name === 'type') visitToolType(inside, value, `${at}type`);
-    }
-  };
-
-  const visit = (value: Span, place: GuardedNode, at: string): void => {
-    if (place.row !== undefined) checkValue(place.row, value, at);
-    if (place.members.size > 0) visitInside(value.start, place, at);
-  };
-
-  /**
-   * Visits an object, or every object in a list, and returns the end of the value. Some servers
-   * accept one object in place of a list, a list in place of an object, and lists inside lists.
-   */
-  const visitInside = (start: number, place: GuardedNode, at: string): number => {
-    if (body.text[start] === openBracket) {
-      return eachElement(body.text, start, (element, index) =>
-        visitInside(element, place, `${at}[${index}]`),
-      );
-    }
-    const { end, isPlain } =
-      place === toolNode
-        ? scanTool(body.text, start, place)
-        : { end: skipValue(body.text, start), isPlain: false };
-    if (!isPlain) visitMembers(membersOf(body.text, { start, end }), place, `${at}.`);
-    return end;
-  };
-
-  const visitToolType = (tool: readonly Member[], value: Span, at: string): void => {
-    const type = shortText(body.text, value);
-    if (type === undefined || type === 'function') return;
-    const row = rowOfType(type) ?? (isBuiltin(type) ? builtinRow(body.text, tool) : undefined);
-    if (row === undefined) return;
-    const model = tool.find(({ name }) => name === 'model');
-    const named = model === undefined ? undefined : shortText(body.text, model.value);
-    addUse({ row: row.row, at, models: named === undefined ? [] : [named] });
-  };
-
-  const checkValue = (row: GuardedRow, span: Span, at: string): void => {
-    const isLarge = originalLength(body, span.start, span.end) > maxValueBytes;
-    const value = isLarge ? undefined : valueAt(body.text, span);
-    if (value !== undefined && isNeutral(value, row)) return;
-    addUse({
-      row: row.row,
-      at,
-      models: namesIn(value),
-      ...(typeof value === 'number' ? { amount: value } : {}),
-      ...(row.isList ? { modalities: modalitiesIn(value) } : {}),
-    });
-  };
-
-  visitMembers(members, root, '');
+  const search: Search = { body, found: undefined };
+  visitMembers(search, members, root, '');
   for (const { at, isFileId } of media) {
-    if (isFileId) addUse({ row: 'file_id', at, models: [] });
+    if (isFileId) addUse(search, { row: 'file_id', at, models: [] });
   }
-  return found ?? [];
+  return search.found ?? [];
+}
+
+function addUse(search: Search, use: GuardedUse): void {
+  search.found ??= [];
+  search.found.push(use);
+}
+
+function visitMembers(
+  search: Search,
+  inside: readonly Member[],
+  place: GuardedNode,
+  at: string,
+): void {
+  for (const { name, value } of inside) {
+    const known = place.members.get(name);
+    if (known === root) {
+      const level = at.match(/extra_?body/gi)?.length ?? 0;
+      checkMerged(level, value.end - value.start);
+    }
+    if (known !== undefined) visit(search, value, known, `${at}${name}`);
+    else if (place === toolNode && name === 'type') {
+      visitToolType(search, inside, value, `${at}type`);
+    }
+  }
+}
+
+function visit(search: Search, value: Span, place: GuardedNode, at: string): void {
+  if (place.row !== undefined) checkValue(search, place.row, value, at);
+  if (place.members.size > 0) visitInside(search, value.start, place, at);
+}
+
+/**
+ * Visits an object, or every object in a list, and returns the end of the value. Some servers
+ * accept one object in place of a list, a list in place of an object, and lists inside lists.
+ */
+function visitInside(search: Search, start: number, place: GuardedNode, at: string): number {
+  const { text } = search.body;
+  if (text[start] === openBracket) {
+    return eachElement(text, start, (element, index) =>
+      visitInside(search, element, place, `${at}[${index}]`),
+    );
+  }
+  const { end, isPlain } =
+    place === toolNode
+      ? scanTool(text, start, place)
+      : { end: skipValue(text, start), isPlain: false };
+  if (!isPlain) visitMembers(search, membersOf(text, { start, end }), place, `${at}.`);
+  return end;
+}
+
+function visitToolType(search: Search, tool: readonly Member[], value: Span, at: string): void {
+  const { text } = search.body;
+  const type = shortText(text, value);
+  if (type === undefined || type === 'function') return;
+  const row = rowOfType(type) ?? (isBuiltin(type) ? builtinRow(text, tool) : undefined);
+  if (row === undefined) return;
+  const model = tool.find(({ name }) => name === 'model');
+  const named = model === undefined ? undefined : shortText(text, model.value);
+  addUse(search, { row: row.row, at, models: named === undefined ? [] : [named] });
+}
+
+function checkValue(search: Search, row: GuardedRow, span: Span, at: string): void {
+  const { body } = search;
+  const isLarge = originalLength(body, span.start, span.end) > maxValueBytes;
+  const value = isLarge ? undefined : valueAt(body.text, span);
+  if (value !== undefined && isNeutral(value, row)) return;
+  addUse(search, {
+    row: row.row,
+    at,
+    models: namesIn(value),
+    ...(typeof value === 'number' ? { amount: value } : {}),
+    ...(row.isList ? { modalities: modalitiesIn(value) } : {}),
+  });
 }
 
 /**

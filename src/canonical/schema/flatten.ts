@@ -54,23 +54,14 @@ const anyObject: JsonObject = { type: 'object' };
  * object.
  */
 export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
-  const own: SchemaBudget = { schemas: maxSchemas, characters: maxCharacters };
-  const budgets = [own, all];
-
-  const isOverBudget = (schema: JsonObject): boolean => {
-    if (budgets.some(({ schemas, characters }) => schemas <= 0 || characters <= 0)) return true;
-    const characters = charactersOf(schema);
-    for (const budget of budgets) {
-      budget.schemas -= 1;
-      budget.characters -= characters;
-    }
-    return budgets.some((room) => room.characters < 0);
-  };
+  const budgets = [{ schemas: maxSchemas, characters: maxCharacters }, all];
+  const isNull = nullTest(root);
 
   const resolved = (schema: JsonObject, { references, depth }: Trail): Flat => {
     const trail = { references, depth: depth + 1 };
-    if (depth > maxDepth || isOverBudget(schema))
+    if (depth > maxDepth || isOverBudget(schema, budgets)) {
       return { schema: anyObject, trail, isComplete: false };
+    }
     const { $ref: reference, allOf: _parts, ...own } = schema;
     const parts = schemasOf(schema, 'allOf').map((part) => resolved(part, trail));
     const target = typeof reference === 'string' ? [followed(reference, trail)] : [];
@@ -84,12 +75,9 @@ export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
     const trail = { references: [...references, reference], depth };
     if (references.includes(reference)) return { schema: anyObject, trail, isComplete: false };
     const target = resolveReference(root, reference);
-    return target === undefined
-      ? { schema: {}, trail, isComplete: false }
-      : resolved(target, trail);
+    if (target === undefined) return { schema: {}, trail, isComplete: false };
+    return resolved(target, trail);
   };
-
-  const isNull = nullTest(root);
 
   const flat = (schema: JsonObject, trail: Trail): Flat => {
     const whole = resolved(schema, trail);
@@ -104,6 +92,17 @@ export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
   };
 
   return { flat };
+}
+
+/** Charges a schema to the budgets, and returns whether one of them is used up. */
+function isOverBudget(schema: JsonObject, budgets: readonly SchemaBudget[]): boolean {
+  if (budgets.some(({ schemas, characters }) => schemas <= 0 || characters <= 0)) return true;
+  const characters = charactersOf(schema);
+  for (const budget of budgets) {
+    budget.schemas -= 1;
+    budget.characters -= characters;
+  }
+  return budgets.some((budget) => budget.characters < 0);
 }
 
 function merged(parts: readonly Flat[]): Flat {
