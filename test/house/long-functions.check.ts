@@ -1,0 +1,158 @@
+/**
+ * A function fits a screen of 40 lines. Each longer one is listed here with the reason why it would
+ * be harder to read in parts, and there are few.
+ */
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { nodesOf, parse, sources } from './sources.ts';
+
+const maxLines = 40;
+const maxLongFunctions = 35;
+
+const operationsOfAPort =
+  'One object with a short method for each operation of the port, and nothing else.';
+
+/** By file and function. */
+const reasons: Readonly<Record<string, string>> = {
+  'src/bytes/body/read.ts collect':
+    'The listeners of one stream, each of which removes all of them when it settles the promise.',
+  'src/bytes/body/read.ts callback in collect':
+    'The body of the promise in `collect`, without which that function is empty.',
+  'src/bytes/body/reply.ts pushReply':
+    'One state machine between two sockets, whose events read and set the same state.',
+  'src/bytes/chunk-buffer.ts chunkBuffer':
+    'The list, its size and the start of its small chunks change together in each method.',
+  'src/bytes/json/stream/elements.ts elementCutter':
+    'The tokenizer finds where elements end, and the two methods cut there: one flow of a chunk.',
+  'src/bytes/json/stream/string-extractor.ts stringExtractor':
+    'Four callbacks of the tokenizer that hand the current rule and string to one another.',
+  'src/bytes/json/stream/tokens.ts jsonTokens':
+    'One state machine, run for every byte, whose cases read and set the same five variables.',
+  'src/bytes/json/stream/watch.ts jsonWatch':
+    'Four callbacks of the tokenizer that hand the current member and its depth to one another.',
+  'src/dialects/openai/prompt-size.ts addPart':
+    'One pass over the members of a part: their order is free, and each affects the others.',
+  'src/protocols/chat/read.ts readChat':
+    'The checks of a chat request in order, and the call that it becomes, member by member.',
+  'src/stages/call-upstream.ts tryChannels':
+    'The loop over the channels, where each exit depends on the attempts before it.',
+  'src/stages/grow-hold.ts growingStream':
+    'The caller and the hold can both pause the one body, so each method must know of both.',
+  'src/stages/send-upstream.ts sendUpstream':
+    'The abort and the response race, and each must know whether the other has come.',
+  'src/stores/file/file-watch.ts fileWatch':
+    'What was read last and what was reported last decide together what a poll reports.',
+  'src/stores/memory/quota-store.ts memoryQuotaStore': operationsOfAPort,
+  'src/stores/postgres/quota-store.ts postgresQuotaStore': operationsOfAPort,
+  'src/stores/redis/quota-operations.ts quotaStoreOver': operationsOfAPort,
+  'src/stores/sql/published-catalog.ts publishedCatalog':
+    'Polling and publishing replace the same version, and one waits for the other.',
+  'src/stores/sqlite/quota-store.ts sqliteQuotaStore': operationsOfAPort,
+  'src/testing/contracts/adapter/scripted-gateway.ts scriptedGateway':
+    'What the cases wait for and what the gateway does are two sides of the same signals.',
+  'src/testing/contracts/quota/case-context.ts caseContext':
+    'One object with a short method for each step of a case, which share one partition.',
+  'src/testing/providers/exchange.ts openExchange':
+    'One object that describes a request, and the two variables that say how its connection ended.',
+  'src/testing/providers/server.ts startFakeUpstream':
+    'One server and the methods of its handle, which share its log, scripts and connections.',
+  'src/upstream/body/decode.ts decompress':
+    'The events of the decoder and the methods of the body count the same bytes.',
+  'src/upstream/body/inbox.ts bodyInbox':
+    'The client fills and the reader empties the same buffer, over the same state.',
+  'src/upstream/body/opened.ts openedBody':
+    'One state machine between a client that may ignore an abort and a changing reader.',
+  'src/upstream/undici-client.ts dispatchHandler':
+    'The callbacks of one request, each of which needs what the earlier ones received.',
+};
+
+/** A function with a body in braces. */
+interface Found {
+  readonly name: string;
+  readonly lines: number;
+}
+
+const long = sources()
+  .filter(({ fileName }) => /^(?:src|adapters)\//.test(fileName))
+  .flatMap(longFunctions)
+  .map(({ name }) => name);
+
+describe('functions of more than 40 lines', () => {
+  it('are listed with a reason', () => {
+    expect(long.filter((name) => reasons[name] === undefined)).toEqual([]);
+  });
+
+  it('are few', () => {
+    expect(long.length).toBeGreaterThan(0);
+    expect(long.length).toBeLessThanOrEqual(maxLongFunctions);
+  });
+
+  it('are all that is listed, each with a sentence', () => {
+    expect(Object.keys(reasons).filter((name) => !long.includes(name))).toEqual([]);
+    expect(Object.values(reasons).filter((reason) => !/^[A-Z].{30,}\.$/.test(reason))).toEqual([]);
+  });
+});
+
+describe('a function of 41 lines is found', () => {
+  const body = '{\n'.concat(';\n'.repeat(39), '}');
+  const samples: readonly (readonly [name: string, text: string])[] = [
+    ['named', `function named() ${body}`],
+    ['named', `const named = () => ${body};`],
+    ['named', `const object = { named: () => ${body} };`],
+    ['named', `const object = { named() ${body} };`],
+    ['constructor', `class Failure extends Error { constructor() ${body} }`],
+    ['callback in outer', `const outer = () => run(() => ${body});`],
+  ];
+
+  for (const [name, text] of samples) {
+    it(`as in ${text.slice(0, text.indexOf('{\n'))}`, () => {
+      expect(longFunctions(parse('src/sample.ts', text))).toEqual([
+        { name: `src/sample.ts ${name}`, lines: 41 },
+      ]);
+    });
+  }
+
+  it('and one of 40 lines is not', () => {
+    const shorter = `function named() {\n${';\n'.repeat(38)}}`;
+
+    expect(longFunctions(parse('src/sample.ts', shorter))).toEqual([]);
+  });
+});
+
+function longFunctions(file: ts.SourceFile): readonly Found[] {
+  return nodesOf(file)
+    .filter(isFunctionWithBody)
+    .map((node) => ({ name: `${file.fileName} ${nameOf(node)}`, lines: linesOf(file, node) }))
+    .filter(({ lines }) => lines > maxLines);
+}
+
+function linesOf(file: ts.SourceFile, node: ts.Node): number {
+  const lineAt = (position: number): number => file.getLineAndCharacterOfPosition(position).line;
+  return lineAt(node.getEnd()) - lineAt(node.getStart()) + 1;
+}
+
+function isFunctionWithBody(node: ts.Node): node is ts.FunctionLikeDeclaration {
+  return (
+    ts.isFunctionLike(node) && 'body' in node && node.body !== undefined && ts.isBlock(node.body)
+  );
+}
+
+/** Its name, or that of what it is assigned to; for a callback that of the function around it. */
+function nameOf(node: ts.FunctionLikeDeclaration): string {
+  if (ts.isConstructorDeclaration(node)) return 'constructor';
+  const named = node.name ?? nameOfHolder(node.parent);
+  if (named !== undefined) return named.getText();
+  for (let around: ts.Node = node.parent; !ts.isSourceFile(around); around = around.parent) {
+    if (ts.isFunctionLike(around)) {
+      const outer = around.name ?? nameOfHolder(around.parent);
+      if (outer !== undefined) return `callback in ${outer.getText()}`;
+    }
+  }
+  return 'callback';
+}
+
+function nameOfHolder(parent: ts.Node): ts.Node | undefined {
+  return ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)
+    ? parent.name
+    : undefined;
+}
