@@ -49,7 +49,6 @@ export function callReader(context: CandidateContext): CallReader {
   let hasTruncated = false;
 
   const emitCall = (call: CallHead, json: string): void => {
-    checkToolCalls(count);
     emitWhole(context, call, { call: count, json });
     count += 1;
   };
@@ -90,6 +89,7 @@ function emitWhole(
   { id, name, providerData }: CallHead,
   { call, json }: { readonly call: number; readonly json: string },
 ): void {
+  checkToolCalls(call);
   emit({
     type: 'tool_begin',
     choice,
