@@ -79,14 +79,10 @@ export function gatewayParts(
 
 /** A guard with the current timeout, for work that outlives a call. */
 function backgroundGuard(settings: () => Settings, emit: EventListener): PortGuard {
-  const { clock } = settings();
-  const current = {
-    clock,
-    get storeTimeoutMs() {
-      return settings().storeTimeoutMs;
-    },
+  return {
+    ask: (port, operation, isAnswer, request) =>
+      portGuard(undefined, settings(), emit).ask(port, operation, isAnswer, request),
   };
-  return portGuard(undefined, current, emit);
 }
 
 function sharedByCalls(
