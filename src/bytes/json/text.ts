@@ -71,7 +71,7 @@ export function isSpace(byte: number): boolean {
   return byte <= space && (byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09);
 }
 
-// The functions that run for every few bytes of a body inline their checks: in cold code calls would
+// What runs for every few bytes of a body inlines its checks, because in cold code calls would
 // dominate. For the same reason, callers of `spaceEnd` first look for the byte that they expect.
 
 /** The end of the white space at `at`, if any. */
