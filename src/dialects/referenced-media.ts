@@ -101,9 +101,7 @@ const topLevelMediaName =
 const cacheName = /^(?:cached_?content|previous_?(?:response|interaction)_?id)$/i;
 
 /** The first letter rules out most members, so that the patterns run rarely. */
-function mayBeTopLevelName(name: string): boolean {
-  return 'acdfimpvACDFIMPV'.includes(name.charAt(0)) && name !== 'messages' && name !== 'model';
-}
+const topLevelInitials = 'acdfimpvACDFIMPV';
 
 /**
  * Counts what the top-level members of a body reference, apart from its messages. `level` is the
@@ -119,18 +117,23 @@ export function addTopLevelReferences(
 ): void {
   const { text } = tally.body;
   for (const { name, nameSpan, value } of members) {
+    if (name === 'messages' || name === 'model') continue;
     if (name === 'extra_body' || name === 'extraBody' || name === 'google') {
       // Some servers merge these into the body.
       checkMerged(level, value.end - value.start);
       addTopLevelReferences(tally, membersOf(text, value), `${path}${name}.`, level + 1);
-    } else if (mayBeTopLevelName(name) && (topLevelMediaName.test(name) || cacheName.test(name))) {
-      if (!cacheName.test(name)) {
+    } else if (topLevelInitials.includes(name.charAt(0))) {
+      if (topLevelMediaName.test(name)) {
         addReferences(tally, { start: value.start, name: nameSpan, at: () => `${path}${name}` });
-      } else if (value.end - value.start > 2 && kindAt(text, value) !== 'null') {
+      } else if (cacheName.test(name) && !isEmptyOrNull(text, value)) {
         tally.media.push({ kind: 'reference', bytes: 0, at: `${path}${name}` });
       }
     }
   }
+}
+
+function isEmptyOrNull(text: Buffer, value: Span): boolean {
+  return value.end - value.start <= 2 || kindAt(text, value) === 'null';
 }
 
 function walkValue(walk: Walk, start: number, holder: Holder): number {

@@ -37,7 +37,7 @@ export interface Access {
    * All headers of a request, by the framing of the requested reply. The caller's own headers are
    * not forwarded.
    */
-  headers(framing: Framing): HeaderMap;
+  readonly headers: Readonly<Record<Framing, HeaderMap>>;
   readonly redaction: ErrorRedaction;
 }
 
@@ -173,7 +173,7 @@ function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string
   const eventHeaders = withAccept(dialect?.streams.contentType ?? 'text/event-stream');
   return {
     secret,
-    headers: (framing) => (framing === 'sse' ? eventHeaders : documentHeaders),
+    headers: { json: documentHeaders, json_array: documentHeaders, sse: eventHeaders },
     redaction: {
       hideErrors: channel.hideErrors === true,
       secrets: secretsOf(channel, secret),
