@@ -17,8 +17,11 @@ export const maxReplyContainers = 750_000;
 /** Levels of objects and arrays in each other. */
 export const maxReplyLevels = 1_000;
 
-/** Smaller documents can only exceed the limit of levels, and are cheap to refuse or to print. */
-const minScannedLength = 64 * 1024;
+/**
+ * Smaller documents, such as nearly all events, can only exceed the limit of levels, and by so
+ * little that no recursion over them overflows the stack.
+ */
+const minScannedLength = 4 * 1024;
 
 /** As `parseJson`; undefined also for a document that exceeds the limits. */
 export function parseBounded(text: string): JsonValue | undefined {

@@ -1,5 +1,5 @@
 /** Tells JSON text that was cut from JSON text that is wrong. */
-import { parseJson } from '../json.ts';
+import { parseBounded } from '../bounded-json.ts';
 
 const words: readonly string[] = ['true', 'false', 'null'];
 const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -26,7 +26,7 @@ interface Position {
  */
 export function isCutJson(text: string): boolean {
   // The parser of the engine is much faster, and nearly all texts are whole.
-  if (parseJson(text) !== undefined) return false;
+  if (parseBounded(text) !== undefined) return false;
   const position: Position = { text, at: 0, expected: 'value', closers: [] };
   skipSpace(position);
   if (position.at === text.length) return false;

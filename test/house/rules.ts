@@ -88,6 +88,17 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => ts.isIdentifier(node) && node.text === 'JSON'),
   },
   {
+    sentence: 'parses what an upstream sent within limits, by the functions of bounded-json.ts',
+    covers: (path) =>
+      /^src\/(?:canonical|dialects|stages|upstream)\//.test(path) && !parsesCallersText.has(path),
+    sample: `const document = parseJson(event.data);`,
+    find: nodes(
+      (node) =>
+        ts.isCallExpression(node) &&
+        /^(?:JSON\.parse|parseJson|parseExactly)$/.test(node.expression.getText()),
+    ),
+  },
+  {
     sentence: 'adds no listener to the process, which belongs to the host',
     covers: published,
     sample: `process.once('SIGTERM', stop);`,
@@ -143,6 +154,17 @@ export const rules: readonly Rule[] = [
     find: undocumentedExports,
   },
 ];
+
+/** Files that parse what a caller sent, which the scan of the body has limited, and why. */
+const parsesCallersText: ReadonlySet<string> = new Set([
+  // The text of tool results, limited by `checkNestedJson`.
+  'src/dialects/gemini/client/write-results.ts',
+  'src/dialects/openai/client/write-results.ts',
+  // Hidden reasoning that the caller sent back, limited by the size of the body.
+  'src/canonical/provider-data.ts',
+  // A detail of reasoning that the caller sent back, limited by the size of the body.
+  'src/dialects/openai/client/write-details.ts',
+]);
 
 const silencers =
   /biome-ignore|@ts-ignore|@ts-nocheck|eslint-disable|oxlint-disable|(?:v8|c8|istanbul) ignore/;

@@ -64,6 +64,8 @@ const units: readonly (readonly [string, string])[] = [
   ['strings', list('""', maxReplyValues)],
   ['nested arrays', long(nested(maxReplyLevels + 1, '[', ']'))],
   ['nested objects', long(nested(maxReplyLevels + 1, '{"a":', '}'))],
+  ['arrays of 30,000 levels', nested(30_000, '[', ']')],
+  ['objects of 2,100 levels', nested(2_100, '{"a":', '}')],
   ['brackets that are never closed', '['.repeat(maxReplyContainers)],
 ];
 
