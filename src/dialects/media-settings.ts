@@ -1,6 +1,6 @@
 /**
- * Finds the settings of a request that make its media cost more tokens than usual: the frame rate of
- * a video, a higher resolution. A setting whose effect nothing bounds counts too.
+ * Finds the settings of a request that make its media cost more tokens than usual: the frame rate
+ * of a video, a higher resolution. A setting whose effect nothing bounds counts too.
  */
 import { decodeString } from '../bytes/decode.ts';
 import { kindAt, membersOf } from '../bytes/json/read/members.ts';

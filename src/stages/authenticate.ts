@@ -1,4 +1,7 @@
-/** Finds the API key of a request by its secret. A key that was sent is refused with the same text whatever the reason is. */
+/**
+ * Finds the API key of a request by its secret. A key that was sent is refused with the same text
+ * whatever the reason is.
+ */
 
 import { GatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
