@@ -13,6 +13,20 @@ import { addReplyContent } from './reply-content.ts';
 /** Tokens per byte of content. Text written by people is hardly ever denser than that. */
 const tokensPerByte = { tokens: 2, bytes: 5 } as const;
 
+/**
+ * Bytes of content that have as many tokens as a byte of encrypted reasoning, which has a fifth of
+ * a token.
+ */
+const contentPerSealedByte = 0.5;
+
+/**
+ * Bytes of content to which sealed data amounts. It stands for reasoning that is counted already if
+ * any of it is readable.
+ */
+export function sealedContent(bytes: number, reasoningBytes: number): number {
+  return reasoningBytes > 0 ? 0 : bytes * contentPerSealedByte;
+}
+
 /** Converts bytes of content to tokens, rounded up. */
 export function contentTokens(bytes: number): number {
   return Math.ceil((bytes * tokensPerByte.tokens) / tokensPerByte.bytes);
@@ -22,6 +36,8 @@ export function contentTokens(bytes: number): number {
 export interface ContentCount {
   /** Counts a reply, an event or an array of them, and returns whether it holds any content. */
   add(document: JsonValue): boolean;
+  /** The same, but counts nothing if there is no content, for a caller that looks again. */
+  addContent(document: JsonValue): boolean;
   /**
    * Counts a content string in the source text of an event, as latin1; `reasoning` is the member
    * that holds it if it is reasoning, else ''.
@@ -40,6 +56,10 @@ export function contentCount(): ContentCount {
   let media = 0;
   let hasAny = false;
   const reasoningBytes = new Map<string, number>();
+  const sealedBytes = new Map<string, number>();
+  /** What the last document had besides content. */
+  let unknown = 0;
+  const sealed: (readonly [name: string, bytes: number])[] = [];
   const addBytes = (bytes: number, reasoning: string): void => {
     hasAny ||= bytes > 0;
     if (reasoning === '') content += bytes;
@@ -49,16 +69,42 @@ export function contentCount(): ContentCount {
     hasAny ||= tokens > 0;
     media += tokens;
   };
-  const sink = { addBytes, addTokens };
+  // Neither shows that the reply has begun: it is not known what they are.
+  const addSealed = (bytes: number, name: string): void => {
+    sealed.push([name, bytes]);
+  };
+  const addUnknown = (bytes: number): void => {
+    unknown += bytes;
+  };
+  const commit = (): void => {
+    content += unknown;
+    for (const [name, bytes] of sealed) sealedBytes.set(name, (sealedBytes.get(name) ?? 0) + bytes);
+  };
+  const sink = { addBytes, addTokens, addSealed, addUnknown };
+  const look = (document: JsonValue): void => {
+    hasAny = false;
+    unknown = 0;
+    if (sealed.length > 0) sealed.length = 0;
+    addReplyContent(document, sink);
+  };
   return {
     add: (document) => {
-      hasAny = false;
-      addReplyContent(document, sink);
+      look(document);
+      commit();
+      return hasAny;
+    },
+    addContent: (document) => {
+      look(document);
+      if (hasAny) commit();
       return hasAny;
     },
     addString: (text, start, end, reasoning) =>
       addBytes(unescapedBytes(text, start, end), reasoning),
-    tokens: () => media + contentTokens(content + Math.max(0, ...reasoningBytes.values())),
+    tokens: () => {
+      const reasoning = Math.max(0, ...reasoningBytes.values());
+      const hidden = sealedContent(Math.max(0, ...sealedBytes.values()), reasoning);
+      return media + contentTokens(content + reasoning + hidden);
+    },
   };
 }
 
@@ -83,11 +129,14 @@ const commonMembers = /(?:content|reasoning|arguments|text)"\s*:\s*"(?!")/g;
 export function singleContent(event: string, document: JsonValue): SingleContent | undefined {
   const matches = [...event.matchAll(commonMembers)];
   const found: { bytes: number; reasoning: string }[] = [];
+  const addOther = (): unknown => found.push({ bytes: -1, reasoning: '' });
   addReplyContent(document, {
     addBytes: (bytes, reasoning) => {
       if (bytes > 0) found.push({ bytes, reasoning });
     },
-    addTokens: () => found.push({ bytes: -1, reasoning: '' }),
+    addTokens: addOther,
+    addSealed: addOther,
+    addUnknown: addOther,
   });
   const [match] = matches;
   const [only] = found;

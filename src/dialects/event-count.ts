@@ -6,7 +6,7 @@ import { mediaKindOf } from '../canonical/media.ts';
 import { type ContentEvent, chargeableUsage, type ReplyUsage } from '../canonical/reply.ts';
 import { noUsage, type Usage } from '../money.ts';
 import type { ContentStreamReader } from './codec.ts';
-import { contentTokens } from './content-count.ts';
+import { contentTokens, sealedContent } from './content-count.ts';
 import { charsPerAudioToken, imageTokens, labelBytes } from './reply-content.ts';
 import { type UsageFloor, usageFloor } from './stream-usage.ts';
 
@@ -16,6 +16,10 @@ export interface EventCount {
   readonly floor: UsageFloor;
   lastUsage: Usage | undefined;
   contentBytes: number;
+  /** The part of `contentBytes` that is reasoning. */
+  reasoningBytes: number;
+  /** Bytes that only the upstream can read. */
+  sealedBytes: number;
   mediaTokens: number;
   isBlocked: boolean;
   /** Nothing more comes from the upstream. */
@@ -31,6 +35,8 @@ export function eventCount(reader: ContentStreamReader): EventCount {
     floor: usageFloor(),
     lastUsage: undefined,
     contentBytes: 0,
+    reasoningBytes: 0,
+    sealedBytes: 0,
     mediaTokens: 0,
     isBlocked: false,
     hasUpstreamEnded: false,
@@ -44,7 +50,10 @@ export function countEvent(count: EventCount, event: ContentEvent): void {
   // A blocked prompt generates nothing, so usage that was not reported is zero.
   else if (event.type === 'blocked') count.isBlocked = true;
   else {
-    count.contentBytes += bytesOf(event);
+    const bytes = bytesOf(event);
+    count.contentBytes += bytes;
+    count.sealedBytes += sealedBytesOf(event);
+    if (event.type === 'reasoning') count.reasoningBytes += bytes;
     if (event.type === 'media') count.mediaTokens += mediaTokensOf(event);
   }
 }
@@ -73,7 +82,8 @@ export function contentSize(count: EventCount): number {
 
 /** The content in tokens. */
 export function countedTokens(count: EventCount): number {
-  return count.mediaTokens + contentTokens(count.contentBytes + heldChars(count));
+  const sealed = sealedContent(count.sealedBytes, count.reasoningBytes);
+  return count.mediaTokens + contentTokens(count.contentBytes + heldChars(count) + sealed);
 }
 
 /** The usage so far. */
@@ -84,12 +94,20 @@ export function usageSoFar(count: EventCount): Usage | undefined {
 /** Counts the content of a whole reply in tokens. */
 export function countTokensIn(events: readonly ContentEvent[]): number {
   let bytes = 0;
+  let reasoning = 0;
+  let sealed = 0;
   let tokens = 0;
   for (const event of events) {
     bytes += bytesOf(event);
+    sealed += sealedBytesOf(event);
+    if (event.type === 'reasoning') reasoning += bytesOf(event);
     if (event.type === 'media') tokens += mediaTokensOf(event);
   }
-  return tokens + contentTokens(bytes);
+  return tokens + contentTokens(bytes + sealedContent(sealed, reasoning));
+}
+
+function sealedBytesOf(event: ContentEvent): number {
+  return 'providerData' in event ? (event.providerData?.data.length ?? 0) : 0;
 }
 
 /** Bytes of content, on which the charge is based if the upstream reports no usage. */

@@ -25,6 +25,10 @@ export interface ContentSink {
   addBytes(bytes: number, reasoning: string): void;
   /** Tokens of images and audio. */
   addTokens(tokens: number): void;
+  /** Bytes that only their provider can read, in the member of this name. */
+  addSealed(bytes: number, name: string): void;
+  /** Bytes in a member that the gateway does not know, beside the message of a reply. */
+  addUnknown(bytes: number): void;
 }
 
 /** Members at any depth that describe content, or that no model wrote. */
@@ -39,6 +43,22 @@ const framing: ReadonlySet<string> = new Set([
 /** Data that only its provider can read. */
 const sealed = /signature|encrypted/i;
 const sealedType = /encrypted|redacted/;
+/** Members beside the content of a reply or choice that no model wrote. */
+const besideContent: ReadonlySet<string> = new Set([
+  ...[
+    'choices',
+    'candidates',
+    'content',
+    'content_block',
+    'delta',
+    'message',
+    'text',
+    'parts',
+    'error',
+  ],
+  ...['prompt_filter_results', 'promptFeedback', 'safetyRatings', 'urlContextMetadata'],
+  ...['search_results', 'usageMetadata', 'finishMessage', 'stop_details', 'x_groq', 'timings'],
+]);
 const reasoningName = /reason|think|thought/i;
 /** Values of these members count as their JSON text, as the same arguments in a string do. */
 const jsonMembers: ReadonlySet<string> = new Set(['args', 'arguments', 'input', 'response']);
@@ -50,15 +70,55 @@ const dataUrl = /^data:([^,;]*)[^,]*;base64,/;
 /** Adds the content of a reply, an event, or an array of events. */
 export function addReplyContent(document: JsonValue, sink: ContentSink): void {
   for (const reply of Array.isArray(document) ? items(document) : [document]) {
+    addBeside(reply, sink);
     for (const choice of items(member(reply, 'choices'))) {
+      addBeside(choice, sink);
       addMessage(member(choice, 'delta'), sink);
       addMessage(member(choice, 'message'), sink);
       addMessage(member(choice, 'text'), sink);
     }
-    for (const candidate of items(member(reply, 'candidates')))
-      addMessage(member(member(candidate, 'content'), 'parts'), sink);
+    for (const candidate of items(member(reply, 'candidates'))) {
+      const content = member(candidate, 'content');
+      addBeside(candidate, sink);
+      addBeside(content, sink);
+      addMessage(member(content, 'parts'), sink);
+    }
+    // The first event of an Anthropic stream.
+    const message = member(reply, 'message');
+    addBeside(message, sink);
+    addMessage(member(message, 'content'), sink);
     for (const name of ['content', 'content_block', 'delta']) addMessage(member(reply, name), sink);
   }
+}
+
+/**
+ * Adds the members of unknown names beside the content. Short strings are ids and labels, which
+ * servers repeat in each event.
+ */
+function addBeside(holder: JsonValue | undefined, sink: ContentSink): void {
+  if (!isJsonObject(holder)) return;
+  let bytes = 0;
+  for (const [name, value] of Object.entries(holder)) {
+    if (besideContent.has(name) || framing.has(name)) continue;
+    if (typeof value === 'string') bytes += labelBytes(value);
+    else if (typeof value === 'object' && value !== null) bytes += labelsIn(value);
+  }
+  if (bytes > 0) sink.addUnknown(bytes);
+}
+
+/** Walks with a list, as `addValue` does. */
+function labelsIn(start: JsonValue): number {
+  let bytes = 0;
+  const pending: JsonValue[] = [start];
+  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
+    if (typeof value === 'string') bytes += labelBytes(value);
+    else if (Array.isArray(value)) for (const inner of items(value)) pending.push(inner);
+    else if (isJsonObject(value)) {
+      for (const [name, inner] of Object.entries(value))
+        if (!framing.has(name)) pending.push(inner);
+    }
+  }
+  return bytes;
 }
 
 /** A name is a label that some vendors repeat in each event: only what is too long counts. */
@@ -116,22 +176,33 @@ function addObject(object: JsonObject, walk: Walk): void {
   if (isMedia) walk.sink.addTokens(mediaTokens(mimeType, data));
   const type = member(object, 'type');
   const isSealed = typeof type === 'string' && sealedType.test(type);
+  const isThought = member(object, 'thought') === true;
   for (const [name, value] of Object.entries(object)) {
-    if (name === 'data' && (isMedia || isSealed)) continue;
-    addMember(name, value, walk);
+    if (name === 'data' && isMedia) continue;
+    if (name === 'text' && isThought && typeof value === 'string') addText(value, name, walk.sink);
+    else if (name === 'data' && isSealed) addSealedData(name, value, walk);
+    else addMember(name, value, walk);
   }
 }
 
 function addMember(name: string, value: JsonValue, walk: Walk): void {
   const { sink, reasoning } = walk;
-  if (framing.has(name) || sealed.test(name)) return;
-  if (labels.has(name) && typeof value === 'string') sink.addBytes(labelBytes(value), reasoning);
+  if (framing.has(name)) return;
+  if (sealed.test(name)) addSealedData(name, value, walk);
+  else if (reasoning === '' && typeof value === 'string' && reasoningName.test(name))
+    addText(value, name, sink);
+  else if (labels.has(name) && typeof value === 'string')
+    sink.addBytes(labelBytes(value), reasoning);
   else if (jsonMembers.has(name) && typeof value === 'object' && value !== null)
     sink.addBytes(utf8Bytes(jsonText(value)), reasoning);
   else if (name === 'audio' && isJsonObject(value)) addAudio(value, walk);
   else if (name === 'image_url' || name === 'b64_json') sink.addTokens(imagesIn([value]));
   else if (name === 'images' && Array.isArray(value)) sink.addTokens(imagesIn(items(value)));
   else walk.add(value, reasoning);
+}
+
+function addSealedData(name: string, value: JsonValue, { sink }: Walk): void {
+  if (typeof value === 'string') sink.addSealed(utf8Bytes(value), name);
 }
 
 /** Each value is one image, unless it is an empty placeholder. */

@@ -14,6 +14,7 @@ import type {
   ReplyHead,
   UpstreamTarget,
 } from '../dialects/codec.ts';
+import { replyTokens } from '../dialects/content-count.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import { countTokensIn } from '../dialects/event-count.ts';
 import { isFilterCode } from '../dialects/failure-meaning.ts';
@@ -100,7 +101,9 @@ function judge(
   if (found.kind !== 'document') return found;
   checkReplyLists(found.reply, bytes.length);
   const events = exchange.readReply(found.reply);
-  const usage = usageIn(events);
+  // Members that the translation does not carry were generated too.
+  const counted = (): number => Math.max(countTokensIn(events), replyTokens(found.reply));
+  const usage = usageIn(events, counted);
   const unusable = events.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
   const { text, dropped } = writer.writeReply(events, head);
@@ -113,14 +116,14 @@ function judge(
     kind: 'whole',
     bytes: Buffer.from(text),
     usage,
-    countedTokens: countTokensIn(events),
+    countedTokens: counted(),
     notes,
   };
 }
 
-function usageIn(events: readonly ContentEvent[]): Usage | undefined {
+function usageIn(events: readonly ContentEvent[], counted: () => number): Usage | undefined {
   const last = events.findLast((event) => event.type === 'usage');
-  if (last !== undefined) return usageOfWholeReply(last.usage, () => countTokensIn(events));
+  if (last !== undefined) return usageOfWholeReply(last.usage, counted);
   // A blocked prompt without reported usage has used nothing.
   return events.some(({ type }) => type === 'blocked') ? noUsage : undefined;
 }

@@ -189,7 +189,7 @@ describe('the content of a reply without usage is counted', () => {
     ],
     ['reasoning in details only', { reasoning_details: [{ summary: x(100) }] }, 40],
     ['no frame, role or empty text', { role: 'assistant', content: '' }, 0],
-    ['no encrypted content', { reasoning_details: [{ encrypted_content: x(100) }] }, 0],
+    ['encrypted content', { reasoning_details: [{ encrypted_content: x(100) }] }, 20],
     ['bytes, not characters', { content: '漢字' }, 3],
     ['an escape as the character it encodes', { content: '"\\\n'.repeat(10) }, 12],
     ['member names inside a text as text', { content: `"content":"${x(88)}"` }, 40],

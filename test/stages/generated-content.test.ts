@@ -175,12 +175,40 @@ describe.each(cases)('a $name that $end without usage', ({ way, happens }) => {
 
   it('is not charged framing', async () => {
     const long = 'abcd'.repeat(250);
-    const sealed = { thoughtSignature: long, signature: long, encrypted_content: long };
     const labels = { id: long, type: long, role: 'assistant', index: 12_345, annotations: [long] };
     for (const plant of Object.values(way.plants)) {
-      const framed: Plant = (value) => ({ ...sealed, ...labels, ...plant(value) });
+      const framed: Plant = (value) => ({ ...labels, ...plant(value) });
       expect((await recordOf(way, framed, happens)).chargeNanos).toBe(way.prompt + charge);
     }
+  });
+
+  it('is charged unknown members beside what was generated, but no ids', async () => {
+    const beside = (planted: string): Way => ({
+      ...way,
+      begin: (plant) =>
+        way.begin(plant).map((text) => text.replace('"index":0', `"index":0,"new":"${planted}"`)),
+    });
+    const [plant = () => ({})] = Object.values(way.plants);
+
+    const short = await recordOf(beside('request-1234'), plant, happens);
+    const long = await recordOf(beside('word '.repeat(2_000)), plant, happens);
+
+    expect(short.chargeNanos).toBe(way.prompt + charge);
+    // 10,000 bytes count 4,000 tokens.
+    expect(long.chargeNanos).toBeGreaterThan(way.prompt + charge + 7_900n);
+  });
+
+  it('is charged a fifth of sealed reasoning, once, unless reasoning is readable', async () => {
+    const sealed: Plant = (value) => {
+      const all = value.repeat(10);
+      return { thoughtSignature: all, signature: all, encrypted_content: all };
+    };
+    const { chargeNanos } = await recordOf(way, sealed, happens);
+    // 3,000 bytes count 600 tokens.
+    expect(chargeNanos).toBe(way.prompt + 1_200n);
+    const thoughts = way.plants.thinking ?? way.plants.thoughts ?? sealed;
+    const both: Plant = (value) => ({ ...sealed(value), ...thoughts(value) });
+    expect((await recordOf(way, both, happens)).chargeNanos).toBe(way.prompt + charge);
   });
 });
 

@@ -19,6 +19,8 @@ const tail =
 /** Another candidate or a repeated member. Searching for a rare first letter is faster. */
 const otherContent = 'parts"';
 const quote = 0x22;
+/** Google's finish, usage and ids are shorter. Anything longer may hold what a model wrote. */
+const maxMetadataLength = 2_048;
 
 /** Where a string starts and ends in the source text. */
 export interface TextSpan {
@@ -46,6 +48,7 @@ export function plainTexts(): PlainTexts {
       const contentEnd = tailEnd(events, end);
       const lineEnd = events.indexOf('\n', end);
       if (contentEnd === -1 || lineEnd === -1) return undefined;
+      if (lineEnd - contentEnd > maxMetadataLength) return undefined;
       // Searched again only after it is passed; otherwise each event would be searched to the end.
       if (otherAt < end) otherAt = indexOrEnd(events, otherContent, contentEnd);
       if (otherAt < lineEnd) return undefined;

@@ -111,7 +111,7 @@ function pass(tap: TapState, block: Uint8Array): Uint8Array {
     const plainEvents = unmatched.slice(0, start - matched);
     const documents = objectsIn(asBuffer(block).toString('utf8', matched, start));
     // A role chunk looks like a plain event, too.
-    if (documents === undefined || !record.counted.add(documents)) {
+    if (documents === undefined || !record.counted.addContent(documents)) {
       return inspect(tap, block, matched);
     }
     template.learn(plainEvents, documents.at(-1));

@@ -1,0 +1,93 @@
+/**
+ * Where an upstream reports no usage, no place of its replies is free: 100 KB planted anywhere in
+ * any recorded reply or event raise the count, unless the place is known to hold nothing that a
+ * model generated.
+ */
+import { expect, it } from 'vitest';
+import { parseEvents } from '../../src/bytes/sse.ts';
+import { contentCount } from '../../src/dialects/content-count.ts';
+import { isJsonObject, items, type JsonValue, parseJson } from '../../src/json.ts';
+import { type FixtureCategory, fixtures } from '../support/fixtures.ts';
+
+const planted = 'the quick brown fox jumps over the lazy dog, '.repeat(2_300);
+/** A fifth of the planted bytes, which is what sealed data counts. */
+const leastTokens = 20_000;
+
+/** Places that are free, by the end of their path, and why. */
+const free: readonly (readonly [RegExp, string])[] = [
+  [/(?:^|\.)(?:id|item_id|call_id|tool_call_id|responseId|request_id)$/, 'ids'],
+  [/(?:^|\.)(?:type|object|role|format|status|phase|language|outcome|toolType)$/, 'kinds'],
+  [/(?:^|\.)(?:mimeType|mime_type|media_type)$/, 'types of media, which are counted as media'],
+  [/(?:^|\.)\w*(?:finish|stop)_?(?:reason|sequence|details|message)\b/i, 'why a reply ended'],
+  [/(?:^|\.)(?:model|created|expires_at|index|obfuscation)$/, 'framing'],
+  [/(?:^|\.)(?:usage|usageMetadata|timings|x_groq)\b/, 'counts'],
+  [/(?:^|\.)(?:logprobs|logprobsResult)\b/, 'the tokens of content that is counted'],
+  [/(?:^|\.)(?:annotations|citations|citation|citationMetadata|groundingMetadata)\b/, 'sources'],
+  [/(?:^|\.)(?:urlContextMetadata|search_results)\b/, 'sources'],
+  [/(?:^|\.)(?:content_filter_results|prompt_filter_results)\b/, 'judgements'],
+  [/(?:^|\.)(?:promptFeedback|safetyRatings|error)\b/, 'judgements'],
+  [/(?:^|\.)(?:thought|willContinue|videoMetadata|mediaResolution)$/, 'flags of a part'],
+  [/(?:signature|encrypted)/i, 'sealed reasoning, free beside reasoning that can be read'],
+  [
+    /(?:^|\.)(?:inlineData|audio|images|image_url)\b/,
+    'media, which count by their number and kind',
+  ],
+  [/(?:^|\.)data$/, 'sealed reasoning, or media'],
+];
+
+interface Place {
+  readonly path: string;
+  readonly document: JsonValue;
+}
+
+/** The document with each string replaced, and each object extended, one at a time. */
+function* plantedIn(value: JsonValue, path: string): Generator<Place> {
+  if (typeof value === 'string') yield { path, document: planted };
+  else if (Array.isArray(value)) {
+    const list = items(value);
+    for (const [index, inner] of list.entries()) {
+      for (const one of plantedIn(inner, path))
+        yield { path: one.path, document: list.with(index, one.document) };
+    }
+  } else if (isJsonObject(value)) {
+    yield { path: `${path}.planted`, document: { ...value, planted } };
+    for (const [name, inner] of Object.entries(value)) {
+      for (const one of plantedIn(inner, path === '' ? name : `${path}.${name}`))
+        yield { path: one.path, document: { ...value, [name]: one.document } };
+    }
+  }
+}
+
+function tokensOf(document: JsonValue): number {
+  const count = contentCount();
+  count.add(document);
+  return count.tokens();
+}
+
+function documentsOf(category: FixtureCategory): readonly JsonValue[] {
+  return fixtures(category)
+    .filter(({ status }) => status === 200)
+    .flatMap(({ response, streamed }) =>
+      streamed
+        ? [...parseEvents(response)].map(({ data }) => parseJson(data ?? ''))
+        : [parseJson(Buffer.from(response).toString())],
+    )
+    .filter((document): document is JsonValue => isJsonObject(document ?? null));
+}
+
+it.each(['openai-chat', 'openai-compat', 'gemini', 'anthropic'] as const)('%s', (category) => {
+  const seen = new Set<string>();
+  const uncounted = new Set<string>();
+  for (const document of documentsOf(category)) {
+    for (const place of plantedIn(document, '')) {
+      if (seen.has(place.path)) continue;
+      seen.add(place.path);
+      const grown = tokensOf(place.document) - tokensOf(document);
+      if (grown < leastTokens && !free.some(([pattern]) => pattern.test(place.path)))
+        uncounted.add(place.path);
+    }
+  }
+
+  expect([...uncounted].toSorted()).toEqual([]);
+  expect(seen.size).toBeGreaterThan(50);
+});
