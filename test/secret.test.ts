@@ -131,13 +131,13 @@ describe('an issued key', () => {
     ['options.limit', [{ limit: 5n }], 'does not exist. Take it out, or look for its name in'],
   ];
 
-  it.each(rows)('is refused for %s, with the remedy', (place, wrong, says) => {
+  it.each(rows)('is refused for %s, with the remedy', (place, wrong, message) => {
     for (const change of wrong) {
       const refused = () => issueKey(untyped({ ...whole, ...change })());
 
       expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
       expect(refused).toThrow(`issueKey: ${place} `);
-      expect(refused).toThrow(says);
+      expect(refused).toThrow(message);
     }
   });
 

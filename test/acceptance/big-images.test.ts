@@ -70,12 +70,12 @@ interface Download {
 
 /** Reads an image without keeping it, like a caller that writes it to a file. */
 async function download({ origin, secret }: typeof gateway, model: string): Promise<Download> {
-  const asked = request(`${origin}/v1/images/generations`, {
+  const sent = request(`${origin}/v1/images/generations`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
   });
-  asked.end(JSON.stringify({ model, prompt: 'A very large cat.' }));
-  const [response] = await once(asked, 'response');
+  sent.end(JSON.stringify({ model, prompt: 'A very large cat.' }));
+  const [response] = await once(sent, 'response');
 
   let head = '';
   let tail = '';

@@ -41,7 +41,7 @@ const stream = {
 interface Golden {
   readonly outcome: string;
   readonly status: number;
-  readonly ask: () => supertest.Test;
+  readonly send: () => supertest.Test;
   readonly headers: object;
 }
 
@@ -49,134 +49,134 @@ const goldens: readonly Golden[] = [
   {
     outcome: 'a chat',
     status: 200,
-    ask: () => chat(chatBody),
+    send: () => chat(chatBody),
     headers: document,
   },
   {
     outcome: 'a streamed chat',
     status: 200,
-    ask: () => chat({ ...chatBody, stream: true }),
+    send: () => chat({ ...chatBody, stream: true }),
     headers: { ...stream, 'content-type': 'text/event-stream; charset=utf-8' },
   },
   {
     outcome: 'a streamed chat that breaks off',
     status: 200,
-    ask: () => chat({ ...chatBody, model: 'demo-cut', stream: true }),
+    send: () => chat({ ...chatBody, model: 'demo-cut', stream: true }),
     headers: { ...stream, 'content-type': 'text/event-stream; charset=utf-8' },
   },
   {
     outcome: 'a small image',
     status: 200,
-    ask: () => image({ model: 'demo-slow', prompt: 'A cat.' }),
+    send: () => image({ model: 'demo-slow', prompt: 'A cat.' }),
     headers: document,
   },
   {
     outcome: 'an image above 64 KiB',
     status: 200,
-    ask: () => image({ ...imageBody, n: 4 }),
+    send: () => image({ ...imageBody, n: 4 }),
     headers: { ...document, 'content-length': undefined, 'transfer-encoding': 'chunked' },
   },
   {
     outcome: 'a native call',
     status: 200,
-    ask: () => native('native-1:generateContent'),
+    send: () => native('native-1:generateContent'),
     headers: document,
   },
   {
     outcome: 'a native stream of events',
     status: 200,
-    ask: () => native('native-1:streamGenerateContent?alt=sse'),
+    send: () => native('native-1:streamGenerateContent?alt=sse'),
     headers: { ...stream, 'content-type': 'text/event-stream; charset=utf-8' },
   },
   {
     outcome: 'a native stream as an array',
     status: 200,
-    ask: () => native('native-1:streamGenerateContent'),
+    send: () => native('native-1:streamGenerateContent'),
     headers: { ...stream, 'content-type': 'application/json' },
   },
   {
     outcome: 'a count of tokens',
     status: 200,
-    ask: () => native('native-1:countTokens'),
+    send: () => native('native-1:countTokens'),
     headers: document,
   },
   {
     outcome: 'a list of models',
     status: 200,
-    ask: () => supertest(harness.origin).get('/v1/models').set(bearer(harness.secrets.chat)),
+    send: () => supertest(harness.origin).get('/v1/models').set(bearer(harness.secrets.chat)),
     headers: document,
   },
   {
     outcome: 'a bad request',
     status: 400,
-    ask: () => chat({}),
+    send: () => chat({}),
     headers: document,
   },
   {
     outcome: 'no key',
     status: 401,
-    ask: () => supertest(harness.origin).post('/v1/chat/completions').send(chatBody),
+    send: () => supertest(harness.origin).post('/v1/chat/completions').send(chatBody),
     headers: { ...document, 'x-should-retry': 'false' },
   },
   {
     outcome: 'a model of another group',
     status: 403,
-    ask: () => chat({ ...chatBody, model: 'foreign-1' }),
+    send: () => chat({ ...chatBody, model: 'foreign-1' }),
     headers: { ...document, 'x-should-retry': 'false' },
   },
   {
     outcome: 'an unknown route',
     status: 404,
-    ask: () => supertest(harness.origin).get('/v1/nothing'),
+    send: () => supertest(harness.origin).get('/v1/nothing'),
     headers: document,
   },
   {
     outcome: 'a wrong method',
     status: 405,
-    ask: () => supertest(harness.origin).get('/v1/chat/completions'),
+    send: () => supertest(harness.origin).get('/v1/chat/completions'),
     headers: { ...document, allow: 'POST' },
   },
   {
     outcome: 'OPTIONS',
     status: 204,
-    ask: () => supertest(harness.origin).options('/v1/models'),
+    send: () => supertest(harness.origin).options('/v1/models'),
     headers: { 'x-request-id': id, vary: always.vary, allow: 'GET, HEAD' },
   },
   {
     outcome: 'another content type',
     status: 415,
-    ask: () => chat('a', 'text/plain'),
+    send: () => chat('a', 'text/plain'),
     headers: document,
   },
   {
     outcome: 'an upstream that rate-limits',
     status: 429,
-    ask: () => chat({ ...chatBody, model: 'demo-429' }),
+    send: () => chat({ ...chatBody, model: 'demo-429' }),
     headers: { ...document, 'retry-after': '2', 'retry-after-ms': '2000' },
   },
   {
     outcome: 'an upstream that fails',
     status: 502,
-    ask: () => chat({ ...chatBody, model: 'demo-500' }),
+    send: () => chat({ ...chatBody, model: 'demo-500' }),
     headers: document,
   },
   {
     outcome: 'an upstream that fails an image',
     status: 502,
-    ask: () => image({ model: 'demo-500', prompt: 'A cat.' }),
+    send: () => image({ model: 'demo-500', prompt: 'A cat.' }),
     headers: { ...document, 'x-should-retry': 'false' },
   },
   {
     outcome: 'no channel',
     status: 503,
-    ask: () => native('bare-1:generateContent'),
+    send: () => native('bare-1:generateContent'),
     headers: { ...document, 'retry-after': '10', 'retry-after-ms': '10000' },
   },
 ];
 
 describe('the headers of', () => {
-  it.each(goldens)('$outcome, $status', async ({ status, ask, headers }) => {
-    const response = await ask().set('x-request-id', id);
+  it.each(goldens)('$outcome, $status', async ({ status, send, headers }) => {
+    const response = await send().set('x-request-id', id);
 
     // Added by Node's server.
     const { date, connection, 'keep-alive': keepAlive, ...ours } = response.headers;

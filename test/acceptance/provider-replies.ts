@@ -4,18 +4,18 @@ import type { DialectName } from '../../src/ports/catalog.ts';
 import { json, type Script, sse } from '../../src/testing/providers/scripts.ts';
 
 /** A stream that begins with the text `one` and continues when the promise resolves. */
-export function beginning(dialect: DialectName, goesOn: Promise<void>): Script {
+export function beginning(dialect: DialectName, continues: Promise<void>): Script {
   switch (dialect) {
     case 'openai':
-      return sse([{ choices: [{ index: 0, delta: { content: 'one' } }] }, goesOn]);
+      return sse([{ choices: [{ index: 0, delta: { content: 'one' } }] }, continues]);
     case 'gemini':
-      return sse([{ candidates: [{ content: { parts: [{ text: 'one' }] } }] }, goesOn], '\r\n');
+      return sse([{ candidates: [{ content: { parts: [{ text: 'one' }] } }] }, continues], '\r\n');
     case 'anthropic':
       return sse([
         { type: 'message_start', message: claudeMessage([], {}) },
         { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
         { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'one' } },
-        goesOn,
+        continues,
       ]);
   }
 }

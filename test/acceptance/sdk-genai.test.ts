@@ -53,7 +53,7 @@ describe('a native call', () => {
       toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } },
     };
     const first = await ai.models.generateContent({ model: 'native-1', contents, config });
-    const said = first.candidates?.[0]?.content;
+    const message = first.candidates?.[0]?.content;
     const call = first.functionCalls?.[0];
 
     const response = { temperature: 57 };
@@ -61,7 +61,7 @@ describe('a native call', () => {
       model: 'native-1',
       contents: [
         { role: 'user', parts: [{ text: contents }] },
-        said ?? {},
+        message ?? {},
         { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response } }] },
       ],
       config: { tools },
@@ -69,7 +69,7 @@ describe('a native call', () => {
 
     expect(call?.name).toBe('get_weather');
     expect(second.text).toContain('57Â°F');
-    expect(harness.upstream.calls[1]?.json()).toMatchObject({ contents: [{}, said ?? {}, {}] });
+    expect(harness.upstream.calls[1]?.json()).toMatchObject({ contents: [{}, message ?? {}, {}] });
   });
 
   it('counts tokens', async () => {
@@ -198,8 +198,8 @@ describe('an error is an ApiError with the status, whose message is the gatewayâ
   });
 });
 
-async function failure(asked: Promise<unknown>): Promise<ApiError> {
-  const error = await asked.catch((thrown: unknown) => thrown);
+async function failure(pending: Promise<unknown>): Promise<ApiError> {
+  const error = await pending.catch((thrown: unknown) => thrown);
   if (!(error instanceof ApiError)) throw new Error(`no ApiError: ${String(error)}`);
   return error;
 }

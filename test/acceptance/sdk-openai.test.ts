@@ -54,13 +54,13 @@ describe('chat', () => {
   });
 
   it('completes a loop of tool calls', async () => {
-    const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
+    const send = (messages: OpenAI.ChatCompletionMessageParam[]) =>
       chat.chat.completions.create({ model: 'chat-1', messages, tools: [weatherTool] });
 
-    const first = (await ask(hello)).choices[0]?.message;
+    const first = (await send(hello)).choices[0]?.message;
     const [call] = first?.tool_calls ?? [];
     if (first === undefined || call?.type !== 'function') throw new Error('no tool was called');
-    const second = await ask([
+    const second = await send([
       ...hello,
       first,
       { role: 'tool', tool_call_id: call.id, content: '57' },
@@ -158,18 +158,24 @@ describe('an error has the SDK’s class, with status, code and request id', () 
       null,
       () => chat.chat.completions.create(chatOf('chat-1', 0)),
     ],
-    ['401', OpenAI.AuthenticationError, 401, 'invalid_api_key', () => strangers().models.list()],
-    ['403', OpenAI.PermissionDeniedError, 403, 'model_not_allowed', () => asked('foreign-1')],
+    [
+      '401',
+      OpenAI.AuthenticationError,
+      401,
+      'invalid_api_key',
+      () => clientWithUnknownKey().models.list(),
+    ],
+    ['403', OpenAI.PermissionDeniedError, 403, 'model_not_allowed', () => sendRequest('foreign-1')],
     ['403 for quota', OpenAI.PermissionDeniedError, 403, 'insufficient_quota', () => poor()],
-    ['404', OpenAI.NotFoundError, 404, 'model_not_found', () => asked('nope')],
+    ['404', OpenAI.NotFoundError, 404, 'model_not_found', () => sendRequest('nope')],
     ['404 for edits', OpenAI.NotFoundError, 404, 'unknown_url', () => edited()],
-    ['429', OpenAI.RateLimitError, 429, 'rate_limit_exceeded', () => asked('demo-429')],
-    ['502', OpenAI.InternalServerError, 502, 'upstream_failed', () => asked('demo-500')],
-    ['503', OpenAI.InternalServerError, 503, 'no_channel', () => asked('bare-1')],
+    ['429', OpenAI.RateLimitError, 429, 'rate_limit_exceeded', () => sendRequest('demo-429')],
+    ['502', OpenAI.InternalServerError, 502, 'upstream_failed', () => sendRequest('demo-500')],
+    ['503', OpenAI.InternalServerError, 503, 'no_channel', () => sendRequest('bare-1')],
   ] as const;
 
-  it.each(cases)('%s', async (_name, kind, status, code, ask) => {
-    const error = await Promise.resolve(ask()).catch((thrown: unknown) => thrown);
+  it.each(cases)('%s', async (_name, kind, status, code, send) => {
+    const error = await Promise.resolve(send()).catch((thrown: unknown) => thrown);
 
     expect(error).toBeInstanceOf(kind);
     expect(error).toBeInstanceOf(APIError);
@@ -191,11 +197,11 @@ function chatOf(model: string, max_tokens?: number) {
 }
 
 /** With a client that does not retry, because its delays are not what is tested. */
-function asked(model: string) {
+function sendRequest(model: string) {
   return chat.withOptions({ maxRetries: 0 }).chat.completions.create(chatOf(model));
 }
 
-function strangers(): OpenAI {
+function clientWithUnknownKey(): OpenAI {
   return new OpenAI({ baseURL: `${harness.origin}/v1`, apiKey: 'sk-stranger' });
 }
 

@@ -25,15 +25,15 @@ describe('with an Idempotency-Key', () => {
     harness = await mountedGateway();
     const client = sdk(kind);
     const headers = { 'Idempotency-Key': 'order-4711' };
-    const ask = () =>
+    const send = () =>
       kind === 'image'
         ? client.images.generate(prompt, { headers }).withResponse()
         : client.chat.completions
             .create({ model: 'chat-1', messages: hello }, { headers })
             .withResponse();
 
-    const first = await ask();
-    const second = await ask();
+    const first = await send();
+    const second = await send();
 
     expect(second.data).toEqual(first.data);
     expect(second.response.headers.get('idempotent-replayed')).toBe('true');
@@ -51,13 +51,16 @@ describe('with an Idempotency-Key', () => {
     });
     const client = sdk('chat', { maxRetries: 0 });
     const headers = { 'Idempotency-Key': 'order-4712' };
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const body = { model: 'chat-1', messages: hello };
 
-    const left = client.chat.completions.create(body, { headers, signal: leaving.signal });
+    const disconnected = client.chat.completions.create(body, {
+      headers,
+      signal: controller.signal,
+    });
     await harness.upstream.nextCall();
-    leaving.abort();
-    await expect(left).rejects.toThrow('aborted');
+    controller.abort();
+    await expect(disconnected).rejects.toThrow('aborted');
     const again = client.chat.completions.create(body, { headers });
     held.open();
 

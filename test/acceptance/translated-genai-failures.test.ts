@@ -70,9 +70,9 @@ describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
   it('that is the caller’s mistake is a 400 with the provider’s message', async () => {
     harness.upstream.enqueue(refused(dialect, 'No such tune.'));
 
-    const asked = ai.models.generateContent({ model: `${dialect}/demo-empty`, contents });
+    const pending = ai.models.generateContent({ model: `${dialect}/demo-empty`, contents });
 
-    const error = await failure(asked);
+    const error = await failure(pending);
     expect(error.status).toBe(400);
     expect(JSON.parse(error.message)).toMatchObject({
       error: { status: 'INVALID_ARGUMENT', message: expect.stringContaining('No such tune.') },
@@ -104,8 +104,8 @@ describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
   });
 });
 
-async function failure(asked: Promise<unknown>): Promise<ApiError> {
-  const error = await asked.catch((thrown: unknown) => thrown);
+async function failure(pending: Promise<unknown>): Promise<ApiError> {
+  const error = await pending.catch((thrown: unknown) => thrown);
   if (!(error instanceof ApiError)) throw new Error(`no ApiError: ${String(error)}`);
   return error;
 }

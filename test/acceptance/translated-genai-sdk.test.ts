@@ -75,8 +75,8 @@ const ways: readonly (readonly [string, Ask])[] = [
   [
     'generateContentStream',
     async (model, history, config) => {
-      const asked = { model, contents: history, config };
-      return contentOf(await collect(await ai.models.generateContentStream(asked)));
+      const request = { model, contents: history, config };
+      return contentOf(await collect(await ai.models.generateContentStream(request)));
     },
   ],
 ];
@@ -118,7 +118,7 @@ const loops = agents.flatMap((model) => [
   [model, 'parameters', asSchema, false] as const,
 ]);
 
-describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
+describe.each(ways)('a loop of three turns by %s', (_way, send) => {
   it.each(loops)('over %s, functions declared as %s', async (model, _form, declared, withIds) => {
     const config: GenerateContentConfig = {
       systemInstruction: 'Be brief.',
@@ -128,7 +128,7 @@ describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
     const history: Content[] = [user];
     const rounds: Content[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
-      const content = await ask(model, history, config);
+      const content = await send(model, history, config);
       rounds.push(content);
       history.push(content, resultsOf(content, withIds));
     }
@@ -146,15 +146,15 @@ describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
 });
 
 describe('reasoning', () => {
-  it.each(ways)('by %s is shown, and its seal comes back in its place', async (_way, ask) => {
+  it.each(ways)('by %s is shown, and its seal comes back in its place', async (_way, send) => {
     const config: GenerateContentConfig = {
       tools: [{ functionDeclarations: asJsonSchema }],
       thinkingConfig: { thinkingLevel: ThinkingLevel.HIGH, includeThoughts: true },
     };
     const model = 'anthropic/claude-opus-5-agent-2';
-    const content = await ask(model, [user], config);
+    const content = await send(model, [user], config);
 
-    await ask(model, [user, content, resultsOf(content, true)], config);
+    await send(model, [user, content, resultsOf(content, true)], config);
 
     const [, second] = harness.upstream.calls;
     const [, assistant] = items(member(second?.json(), 'messages'));
@@ -168,11 +168,11 @@ describe('reasoning', () => {
 
   it.each(
     ways,
-  )('of an OpenAI-compatible server is shown by %s where requested', async (_way, ask) => {
+  )('of an OpenAI-compatible server is shown by %s where requested', async (_way, send) => {
     const thinkingConfig = { includeThoughts: true };
 
-    const content = await ask('openai/deepseek-agent-2', [user], { thinkingConfig });
-    const unasked = await ask('openai/deepseek-agent-2', [user], {});
+    const content = await send('openai/deepseek-agent-2', [user], { thinkingConfig });
+    const unasked = await send('openai/deepseek-agent-2', [user], {});
 
     expect(reasoningIn(content)).toBe('The user greets me.');
     expect(textIn(content)).toMatch(/^Hi there!/);
@@ -331,7 +331,7 @@ describe('countTokens', () => {
 describe('a loop that switches models half-way', () => {
   it.each(
     ways,
-  )('continues by %s, and sends each provider’s own data only to it', async (_way, ask) => {
+  )('continues by %s, and sends each provider’s own data only to it', async (_way, send) => {
     const config: GenerateContentConfig = {
       tools: [{ functionDeclarations: asJsonSchema }],
       thinkingConfig: { thinkingLevel: ThinkingLevel.HIGH, includeThoughts: true },
@@ -339,7 +339,7 @@ describe('a loop that switches models half-way', () => {
     const claude = 'anthropic/claude-opus-5-agent-2';
     const history: Content[] = [user];
     for (const model of [claude, 'openai/gpt-4.1-agent-2', claude]) {
-      const content = await ask(model, history, config);
+      const content = await send(model, history, config);
       history.push(content, resultsOf(content, true));
     }
 

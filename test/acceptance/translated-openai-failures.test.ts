@@ -97,20 +97,20 @@ describe.each(['gemini', 'anthropic'] as const)('an error of %s', (dialect) => {
   });
 
   it('results from a member without an equivalent where the model is strict', async () => {
-    const asked = openai.chat.completions.create({
+    const pending = openai.chat.completions.create({
       model: `${dialect}/strict`,
       messages: hello,
       logit_bias: { '50256': -100 },
     });
 
-    await expect(asked).rejects.toMatchObject({ status: 400, param: 'logit_bias' });
+    await expect(pending).rejects.toMatchObject({ status: 400, param: 'logit_bias' });
     expect(harness.upstream.calls).toHaveLength(0);
   });
 });
 
-async function failure(asked: PromiseLike<unknown>): Promise<unknown> {
+async function failure(pending: PromiseLike<unknown>): Promise<unknown> {
   try {
-    await asked;
+    await pending;
   } catch (error) {
     return error;
   }

@@ -62,8 +62,8 @@ const ways: readonly (readonly [string, Ask])[] = [
   [
     'stream',
     async (model, messages, fields) => {
-      const asked = openai.chat.completions.stream({ model, messages, tools, ...fields });
-      return messageOf(await asked.finalChatCompletion());
+      const request = openai.chat.completions.stream({ model, messages, tools, ...fields });
+      return messageOf(await request.finalChatCompletion());
     },
   ],
 ];
@@ -81,12 +81,12 @@ function resultsOf(message: AssistantMessage): Message[] {
   });
 }
 
-describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
+describe.each(ways)('a loop of three turns by %s', (_way, send) => {
   it.each(agents)('over %s, with %j', async (model, fields) => {
     const messages: Message[] = [{ role: 'system', content: 'Be brief.' }, ...hello];
     const rounds: AssistantMessage[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
-      const message = await ask(model, messages, fields);
+      const message = await send(model, messages, fields);
       rounds.push(message);
       messages.push(message, ...resultsOf(message));
     }
@@ -290,11 +290,11 @@ function systemIn(body: JsonValue | undefined): JsonValue | undefined {
 describe('a loop that switches models half-way', () => {
   it.each(
     ways,
-  )('continues by %s, and sends each provider’s own data only to it', async (_way, ask) => {
+  )('continues by %s, and sends each provider’s own data only to it', async (_way, send) => {
     const claude = 'anthropic/claude-opus-5-agent-2';
     const messages: Message[] = [...hello];
     for (const model of [claude, 'gemini/gemini-3-agent-2', claude]) {
-      const message = await ask(model, messages, { reasoning_effort: 'high' });
+      const message = await send(model, messages, { reasoning_effort: 'high' });
       messages.push(message, ...resultsOf(message));
     }
 

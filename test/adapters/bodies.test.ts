@@ -182,9 +182,9 @@ describe.each<readonly [string, () => RequestListener]>([
 });
 
 async function expectGone(origin: string): Promise<void> {
-  const ask = () => fetch(`${origin}/v1/chat/completions`, post(JSON.stringify(chatBody)));
+  const send = () => fetch(`${origin}/v1/chat/completions`, post(JSON.stringify(chatBody)));
 
-  const [first, second] = [await ask(), await ask()];
+  const [first, second] = [await send(), await send()];
 
   expect([first.status, second.status]).toEqual([500, 500]);
   expect(await first.json()).toMatchObject(emptied);

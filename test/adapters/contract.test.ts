@@ -69,10 +69,10 @@ function answering(change: (response: GatewayResponse) => GatewayResponse): Faul
 
 function twice({ onClose }: GatewayRequest): Partial<GatewayRequest> {
   return {
-    onClose: (left) =>
+    onClose: (disconnected) =>
       onClose(() => {
-        left();
-        left();
+        disconnected();
+        disconnected();
       }),
   };
 }
@@ -98,9 +98,9 @@ function toAnEnd(source: Readable, out: Writable): void {
 
 function atOnce({ onClose }: GatewayRequest): Partial<GatewayRequest> {
   return {
-    onClose: (left) => {
-      left();
-      onClose(left);
+    onClose: (disconnected) => {
+      disconnected();
+      onClose(disconnected);
     },
   };
 }

@@ -72,13 +72,13 @@ describe.each(mounts)('to a caller of HTTP/1.0, $name', (mount: Mount) => {
   it('a reply that is cut ends with a reset', async () => {
     const host = await mount.start(harness.gateway);
     onTestFinished(() => host.close());
-    const asked = rawRequest(
+    const sent = rawRequest(
       `POST ${host.base}/v1/chat/completions`,
       { ...bearer(harness.secrets.chat), 'content-type': 'application/json' },
       JSON.stringify(chatBody),
     );
 
-    const { text, error } = await received(host.origin, asked.replace('HTTP/1.1', 'HTTP/1.0'));
+    const { text, error } = await received(host.origin, sent.replace('HTTP/1.1', 'HTTP/1.0'));
 
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(text).not.toMatch(/transfer-encoding/i);

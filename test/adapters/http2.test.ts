@@ -27,10 +27,17 @@ describe('HTTP/2', () => {
   it('answers whole and streamed, and refuses without an invalid header', async () => {
     const session = await http2();
 
-    const chat = await asked(session, '/v1/chat/completions', chatBody);
-    const streamed = await asked(session, '/v1/chat/completions', { ...chatBody, stream: true });
-    const native = await asked(session, '/v1beta/models/native-1:generateContent', nativeBody);
-    const large = await asked(session, '/v1/images/generations', {
+    const chat = await sendRequest(session, '/v1/chat/completions', chatBody);
+    const streamed = await sendRequest(session, '/v1/chat/completions', {
+      ...chatBody,
+      stream: true,
+    });
+    const native = await sendRequest(
+      session,
+      '/v1beta/models/native-1:generateContent',
+      nativeBody,
+    );
+    const large = await sendRequest(session, '/v1/images/generations', {
       ...imageBody,
       prompt: 'x'.repeat(1024 * 1024),
     });
@@ -108,7 +115,7 @@ function headersFor(path: string): Readonly<Record<string, string>> {
   };
 }
 
-async function asked(session: ClientHttp2Session, path: string, body: object) {
+async function sendRequest(session: ClientHttp2Session, path: string, body: object) {
   const stream = session.request(headersFor(path));
   stream.end(JSON.stringify(body));
   const [head] = await once(stream, 'response');

@@ -61,14 +61,14 @@ describe.each(mounts)('$name', (mount: Mount) => {
   });
 
   it('a caller that disconnects mid-stream ends the upstream call, and pays so far', async () => {
-    const left = gate();
-    harness.upstream.enqueue({ ...sse([]), chunks: endless(left.opened) });
+    const disconnected = gate();
+    harness.upstream.enqueue({ ...sse([]), chunks: endless(disconnected.opened) });
     const wire = await calling({ stream: true });
     await wire.until('"one"');
     const call = await harness.upstream.nextCall();
 
     wire.destroy();
-    left.open();
+    disconnected.open();
 
     expect(await call.closed).toBe('aborted');
     const record = await harness.nextRecord();
@@ -128,8 +128,8 @@ describe.each(mounts)('$name', (mount: Mount) => {
 });
 
 /** Sends one event, and then more than is read after a disconnect. */
-function* endless(left: Promise<unknown>): Generator<Piece> {
+function* endless(disconnected: Promise<unknown>): Generator<Piece> {
   yield 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
-  yield left;
+  yield disconnected;
   for (;;) yield `: ${'-'.repeat(16_384)}\n`;
 }

@@ -222,18 +222,18 @@ describe.each(mounts)('$name', (mount: Mount) => {
   }
 
   async function send(agent: Agent, key: Record<string, string>, body: object) {
-    const asked = httpRequest(url('/v1/chat/completions'), {
+    const request = httpRequest(url('/v1/chat/completions'), {
       agent,
       method: 'POST',
       headers: { 'content-type': 'application/json', ...key },
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
-      asked.once('response', resolve).once('error', reject);
+      request.once('response', resolve).once('error', reject);
     });
-    asked.end(JSON.stringify(body));
+    request.end(JSON.stringify(body));
     const response = await answered;
     await text(response);
-    return { status: response.statusCode, reused: asked.reusedSocket };
+    return { status: response.statusCode, reused: request.reusedSocket };
   }
 });
 

@@ -75,7 +75,7 @@ describe.each([
     const host = await calling(Koa, gateway, '/v1/silent', { 'content-length': '1000' });
     await gateway.received;
 
-    await host.leave();
+    await host.disconnect();
 
     expect(host.errors).toEqual([]);
   });
@@ -93,7 +93,7 @@ describe.each([
     await once(host.caller, 'readable');
 
     gateway.reply.destroy(reset);
-    await host.gone;
+    await host.closed;
 
     expect(host.errors).toContain(reset);
   });
@@ -105,11 +105,11 @@ interface CalledHost {
   /** The errors that the app emitted, which are all that Koa writes to stderr. */
   readonly errors: readonly unknown[];
   /** Resolves when the host has noticed that the connection is closed. */
-  readonly gone: Promise<unknown>;
-  /** Sends RST, and waits for {@link gone}. */
+  readonly closed: Promise<unknown>;
+  /** Sends RST, and waits for {@link closed}. */
   reset(): Promise<void>;
-  /** Sends FIN, and waits for {@link gone}. */
-  leave(): Promise<void>;
+  /** Sends FIN, and waits for {@link closed}. */
+  disconnect(): Promise<void>;
 }
 
 async function calling(
@@ -143,8 +143,8 @@ async function calling(
   return {
     caller,
     errors,
-    gone,
+    closed: gone,
     reset: () => end(() => caller.resetAndDestroy()),
-    leave: () => end(() => caller.destroy()),
+    disconnect: () => end(() => caller.destroy()),
   };
 }

@@ -30,9 +30,9 @@ interface Measured {
 
 /** Measures one reply of an upstream, which arrives in one turn. */
 async function measuredReply(reply: WorstReply): Promise<Measured> {
-  const { name, dialect, asked, contentType, body } = reply;
+  const { name, dialect, request, contentType, body } = reply;
   const upstream = scriptedUpstream({ headers: { 'content-type': contentType }, chunks: [body] });
-  const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, asked);
+  const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, request);
   return { name, megabytes: (body.length / 1e6).toFixed(1), status, longestMs };
 }
 
@@ -40,8 +40,8 @@ async function measuredReply(reply: WorstReply): Promise<Measured> {
 async function measured({ name, dialect, protocol, body }: WorstBody): Promise<Measured> {
   const upstream = scriptedUpstream({ status: 400, chunks: ['{}'] });
   const bytes = Buffer.from(body);
-  const asked = protocol === 'chat' ? chat(bytes) : native('json', bytes);
-  const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, asked);
+  const request = protocol === 'chat' ? chat(bytes) : native('json', bytes);
+  const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, request);
   return { name, megabytes: (bytes.length / 1e6).toFixed(1), status, longestMs };
 }
 
@@ -52,7 +52,7 @@ async function measured({ name, dialect, protocol, body }: WorstBody): Promise<M
  */
 async function longestTurn(
   { upstream, channel }: Pick<AnyModelSetup, 'upstream' | 'channel'>,
-  asked: CallerRequest,
+  request: CallerRequest,
 ): Promise<Pick<Measured, 'status' | 'longestMs'>> {
   const gateway = anyModelGateway({
     ...(upstream === undefined ? {} : { upstream }),
@@ -74,7 +74,7 @@ async function longestTurn(
     next = setImmediate(turn);
   };
   let next = setImmediate(turn);
-  const { status } = await gateway.call(asked);
+  const { status } = await gateway.call(request);
   look();
   clearImmediate(next);
   return { status, longestMs };

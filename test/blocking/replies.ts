@@ -8,7 +8,7 @@ import { chat, native, wholeChat } from '../support/any-model-gateway.ts';
 export interface WorstReply {
   readonly name: string;
   readonly dialect: DialectName;
-  readonly asked: CallerRequest;
+  readonly request: CallerRequest;
   readonly contentType: string;
   readonly body: Buffer;
 }
@@ -70,14 +70,14 @@ const logprobs = `{"choices":[{"index":0,"finish_reason":"stop","message":{"cont
 function both(name: string, dialect: DialectName, protocol: 'chat' | 'native', text: string) {
   return (['whole', 'one event'] as const).map((framing): WorstReply => {
     const isWhole = framing === 'whole';
-    const asked =
+    const request =
       protocol === 'chat'
         ? chat(isWhole ? wholeChat : undefined)
         : native(isWhole ? 'json' : 'sse');
     return {
       name: `a reply of ${name}, ${framing}, ${protocol} from ${dialect}`,
       dialect,
-      asked,
+      request,
       contentType: isWhole ? 'application/json' : 'text/event-stream',
       body: Buffer.from(isWhole ? text : `data: ${text.replaceAll('\n', ' ')}\n\n`),
     };

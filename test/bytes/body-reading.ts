@@ -15,7 +15,7 @@ export interface Reading {
   readonly result: Promise<Uint8Array>;
   readonly budget: CountedBudget;
   readonly clock: CountedClock;
-  readonly leave: () => void;
+  readonly disconnect: () => void;
 }
 
 /** A budget that counts the bytes taken. */
@@ -50,10 +50,10 @@ export function reading(
     const whole = await readBody({ headers, body, onClose }, limits);
     return originalBytes(whole, 0, whole.text.length);
   };
-  const leave = () => {
+  const disconnect = () => {
     for (const listener of closeListeners) listener();
   };
-  return { result: read(), budget, clock, leave };
+  return { result: read(), budget, clock, disconnect };
 }
 
 function countedBudget(budget: ByteBudget): CountedBudget {

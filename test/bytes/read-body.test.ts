@@ -96,9 +96,9 @@ describe('a body that arrives', () => {
   });
 
   it('is unaffected by a caller that disconnects afterwards', async () => {
-    const { result, budget, leave } = reading(Readable.from([Buffer.from('{}')]));
+    const { result, budget, disconnect } = reading(Readable.from([Buffer.from('{}')]));
     await result;
-    leave();
+    disconnect();
 
     expect(budget.heldBytes()).toBe(2);
   });
@@ -269,8 +269,8 @@ describe('a body that is never completed', () => {
   });
 
   it('is not awaited after the caller has disconnected', async () => {
-    const { result, leave } = reading(pushable());
-    leave();
+    const { result, disconnect } = reading(pushable());
+    disconnect();
 
     await expect(result).rejects.toMatchObject({ reason: 'caller_left' });
   });

@@ -19,7 +19,7 @@ describe('a pushed reply', () => {
     await setImmediate();
     sink().write(Buffer.from('d'));
     sink().end();
-    await out.gone;
+    await out.whenClosed;
 
     expect(out.log).toEqual(['0', 'abc', 'd', 'end']);
   });
@@ -78,7 +78,7 @@ describe('a pushed reply', () => {
     await setImmediate();
     sink().write(Buffer.from('b'));
     sink().end();
-    await out.gone;
+    await out.whenClosed;
 
     expect(out.log).toEqual(['B', 'end']);
   });
@@ -96,7 +96,7 @@ describe('a pushed reply', () => {
       await setImmediate();
     }
 
-    await out.gone;
+    await out.whenClosed;
     expect(turns).toEqual([['x'], ['x', 'y'], ['x', 'y', 'z', 'end']]);
   });
 
@@ -107,7 +107,7 @@ describe('a pushed reply', () => {
     pushedReply(body, pipe({ fail: () => ({ writes, cut: true }) }), emptyBytes).sendTo(out);
 
     sink().fail(new Error('reset'));
-    await out.gone;
+    await out.whenClosed;
 
     expect(out.log).toEqual(['x']);
   });
@@ -119,7 +119,7 @@ describe('a pushed reply', () => {
 
     sink().write(Buffer.from('a'));
     sink().fail(new Error('reset'));
-    await out.gone;
+    await out.whenClosed;
 
     expect(out.log).toEqual(['a', 'failed: reset', 'end']);
   });
@@ -151,7 +151,7 @@ describe('a pushed reply', () => {
     pushedReply(body, pipe(), emptyBytes).sendTo(out);
 
     out.destroy();
-    await out.gone;
+    await out.whenClosed;
 
     expect(calls).toEqual(['start', 'abort']);
   });
@@ -159,23 +159,23 @@ describe('a pushed reply', () => {
   it('passes received chunks through the pipe before it reports a disconnect', async () => {
     const { body, sink } = controlledBody();
     const out = recorder();
-    const told: string[] = [];
+    const log: string[] = [];
     const write = (chunk: Uint8Array) => {
-      told.push(String(chunk));
+      log.push(String(chunk));
       return chunk;
     };
-    const left = (): 'abort' => {
-      told.push('left');
+    const onDisconnect = (): 'abort' => {
+      log.push('left');
       return 'abort';
     };
-    pushedReply(body, pipe({ write, disconnected: left }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ write, disconnected: onDisconnect }), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('last'));
     out.emit('close');
     out.destroy();
-    await out.gone;
+    await out.whenClosed;
 
-    expect(told).toEqual(['last', 'left']);
+    expect(log).toEqual(['last', 'left']);
   });
 
   it('never starts for a caller that has already disconnected', () => {
@@ -199,7 +199,7 @@ describe('a pushed reply', () => {
     pushedReply(body, pipe({ disconnected: () => 'drain', write }), emptyBytes).sendTo(out);
 
     out.destroy();
-    await out.gone;
+    await out.whenClosed;
     sink().write(Buffer.from('a'));
     sink().end();
 

@@ -17,7 +17,7 @@ export interface ControlledBody {
 /** A writable that records its writes and its end. */
 export interface Recorder extends Writable {
   readonly log: readonly string[];
-  readonly gone: Promise<void>;
+  readonly whenClosed: Promise<void>;
 }
 
 /** A pipe that passes everything on, and writes the message of a failure. */
@@ -73,10 +73,10 @@ export function recorder(): Recorder {
       done();
     },
   });
-  const gone = new Promise<void>((resolve) => {
+  const whenClosed = new Promise<void>((resolve) => {
     out.once('close', resolve);
   });
-  return Object.assign(out, { log, gone });
+  return Object.assign(out, { log, whenClosed });
 }
 
 function messageOf(error: unknown): string {

@@ -21,7 +21,7 @@ describe('a reply that ends before its upstream', () => {
     pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('a'));
-    await out.gone;
+    await out.whenClosed;
     sink().end();
 
     expect(out.log).toEqual(['a', 'end']);
@@ -34,7 +34,7 @@ describe('a reply that ends before its upstream', () => {
     const out = recorder();
     pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
     sink().write(Buffer.from('a'));
-    await out.gone;
+    await out.whenClosed;
 
     vi.advanceTimersByTime(999);
     const before = [...calls];
@@ -47,9 +47,9 @@ describe('a reply that ends before its upstream', () => {
   it('passes on neither later bytes nor a later failure', async () => {
     const { body, sink } = controlledBody();
     const out = recorder();
-    const asked: string[] = [];
+    const requested: string[] = [];
     const note = (name: string) => (): Closing => {
-      asked.push(name);
+      requested.push(name);
       return clean;
     };
     pushedReply(
@@ -59,13 +59,13 @@ describe('a reply that ends before its upstream', () => {
     ).sendTo(out);
 
     sink().write(Buffer.from('a'));
-    await out.gone;
+    await out.whenClosed;
     sink().write(Buffer.from('b'));
     await setImmediate();
     sink().fail(new Error('reset'));
 
     expect(out.log).toEqual(['a', 'end']);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -74,7 +74,7 @@ describe('a reply that ends before its upstream', () => {
     const out = recorder();
     pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
     sink().write(Buffer.from('a'));
-    await out.gone;
+    await out.whenClosed;
 
     sink().write(Buffer.alloc(64 * 1024));
     const before = [...calls];
@@ -91,7 +91,7 @@ describe('a reply that ends before its upstream', () => {
     const out = recorder();
     pushedReply(body, pipe({ closingIfOver: () => clean }), Buffer.from('0')).sendTo(out);
 
-    await out.gone;
+    await out.whenClosed;
     sink().end();
 
     expect(out.log).toEqual(['0', 'end']);
@@ -106,7 +106,7 @@ describe('a reply that ends before its upstream', () => {
 
     sink().write(Buffer.from('a'));
     sink().end();
-    await out.gone;
+    await out.whenClosed;
 
     expect(out.log).toEqual(['a', 'end']);
     expect(calls).not.toContain('abort');
@@ -121,7 +121,7 @@ describe('an exception', () => {
     pushedReply(body, pipe({ write: throwing('too large') }), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('a'));
-    await out.gone;
+    await out.whenClosed;
 
     expect(out.log).toEqual(['failed: too large', 'end']);
     expect(calls).toEqual(['start', 'abort']);
@@ -136,7 +136,7 @@ describe('an exception', () => {
     pushedReply(body, pipe(change), emptyBytes).sendTo(out);
     if (!out.writableEnded) sink().end();
 
-    await out.gone;
+    await out.whenClosed;
 
     expect(out.log).toEqual(['failed: odd', 'end']);
   });
@@ -146,34 +146,34 @@ describe('an exception', () => {
     ['a later write', 2],
   ])('in %s of a host’s wrapper cuts the reply, as a disconnect does', async (_which, from) => {
     const { body, sink, calls } = controlledBody();
-    const told: string[] = [];
+    const log: string[] = [];
     const fail = (): Closing => {
-      told.push('failed');
+      log.push('failed');
       return { writes: [], cut: true };
     };
-    const left = (reason: string): 'abort' => {
-      told.push(reason);
+    const onDisconnect = (reason: string): 'abort' => {
+      log.push(reason);
       return 'abort';
     };
-    const { out, gone } = wrapped(from);
-    pushedReply(body, pipe({ fail, disconnected: left }), Buffer.from('0')).sendTo(out);
+    const { out, closed } = wrapped(from);
+    pushedReply(body, pipe({ fail, disconnected: onDisconnect }), Buffer.from('0')).sendTo(out);
 
     if (from > 1) sink().write(Buffer.from('a'));
-    await gone;
+    await closed;
 
-    expect(told).toEqual(['caller_left']);
+    expect(log).toEqual(['caller_left']);
     expect(calls).toContain('abort');
     expect(out.writableFinished).toBe(false);
   });
 
   it('in the last writes of a host’s wrapper cuts the reply', async () => {
     const { body, sink } = controlledBody();
-    const { out, gone } = wrapped(2);
+    const { out, closed } = wrapped(2);
     const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
     pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), emptyBytes).sendTo(out);
 
     sink().end();
-    await gone;
+    await closed;
 
     expect(out.writableFinished).toBe(false);
   });
@@ -185,7 +185,7 @@ describe('an exception', () => {
     pushedReply(body, pipe(), emptyBytes).sendTo(out);
 
     sink().end();
-    await out.gone;
+    await out.whenClosed;
 
     expect(out.log).toEqual([]);
   });
@@ -193,10 +193,10 @@ describe('an exception', () => {
 
 /** Reports the end from this call on; 0 is the call before the body starts. */
 function overAt(number: number): () => Closing | undefined {
-  let asked = 0;
+  let requestCount = 0;
   return () => {
-    asked += 1;
-    return asked > number ? clean : undefined;
+    requestCount += 1;
+    return requestCount > number ? clean : undefined;
   };
 }
 
@@ -207,9 +207,9 @@ function throwing(message: string): () => never {
 }
 
 /** A response whose `write` was replaced by a host, and throws from the given call on. */
-function wrapped(from: number): { readonly out: Writable; readonly gone: Promise<void> } {
+function wrapped(from: number): { readonly out: Writable; readonly closed: Promise<void> } {
   const out = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const gone = new Promise<void>((resolve) => {
+  const closed = new Promise<void>((resolve) => {
     out.once('close', resolve);
   });
   let written = 0;
@@ -218,5 +218,5 @@ function wrapped(from: number): { readonly out: Writable; readonly gone: Promise
     if (written >= from) throw new Error('host');
     return true;
   };
-  return { out: Object.assign(out, { write }), gone };
+  return { out: Object.assign(out, { write }), closed };
 }

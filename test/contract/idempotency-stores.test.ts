@@ -34,8 +34,8 @@ describe('memoryIdempotencyStore', () => {
 
     const forgotten = ['d', 'u1', 'u2'];
     for (const [index, name] of forgotten.entries()) {
-      const left = forgotten.slice(index).map((each) => claimOf(each));
-      expect(left.map((input) => stateOf(store, input))).not.toContain(undefined);
+      const remaining = forgotten.slice(index).map((each) => claimOf(each));
+      expect(remaining.map((input) => stateOf(store, input))).not.toContain(undefined);
       claimed(store, claimOf(`new-${name}`, { keyId: `key-${name}`, leaseMs: 2 * hourMs }));
     }
     expect([running, image].map((input) => stateOf(store, input))).toEqual(['running', 'unknown']);

@@ -162,7 +162,7 @@ export const limitFaults: readonly (readonly [fault: string, caughtBy: string, F
         const result = await correct.reserve(input);
         if (result.status !== 'held') return result;
         const available = result.available.map(
-          (left, index) => left + (input.lines[index]?.amount ?? 0n),
+          (remaining, index) => remaining + (input.lines[index]?.amount ?? 0n),
         );
         return { ...result, available };
       },

@@ -18,7 +18,7 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     'QS-12',
     (correct) => ({
       reserve: async (input) => {
-        const rich = (await availableOf(correct, input)).every((left) => left > 100_000n);
+        const rich = (await availableOf(correct, input)).every((remaining) => remaining > 100_000n);
         return correct.reserve(rich ? withAmounts(input, () => 0n) : input);
       },
     }),
@@ -39,8 +39,8 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     'QS-14',
     (correct) => ({
       settle: async (input) => {
-        const [left = 0n] = await availableOf(correct, input);
-        const tooMuch = input.lines.some((line) => line.amount > left + 100n);
+        const [remaining = 0n] = await availableOf(correct, input);
+        const tooMuch = input.lines.some((line) => line.amount > remaining + 100n);
         if (!tooMuch) return correct.settle(input);
         await correct.release(input);
         return { status: 'conflict', as: 'released' };
@@ -333,10 +333,10 @@ function checksWithoutLock(correct: QuotaStore): Partial<QuotaStore> {
 function comparesTooStrictly(correct: QuotaStore): Partial<QuotaStore> {
   return {
     reserve: async (input) => {
-      const [left] = await availableOf(correct, input);
+      const [remaining] = await availableOf(correct, input);
       const subject = input.lines[0]?.subject ?? '';
-      return left === input.lines[0]?.amount
-        ? { status: 'insufficient', subject, available: left ?? 0n }
+      return remaining === input.lines[0]?.amount
+        ? { status: 'insufficient', subject, available: remaining ?? 0n }
         : correct.reserve(input);
     },
   };

@@ -30,7 +30,7 @@ interface Row {
 
 interface Hold {
   state: 'held' | 'settled' | 'released' | 'expired';
-  readonly asked: readonly QuotaLine[];
+  readonly lines: readonly QuotaLine[];
   readonly partition: string;
   amounts: readonly bigint[];
   readonly onExpire: readonly bigint[];
@@ -59,14 +59,14 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
     return row;
   };
   const move = (hold: Hold, part: 'held' | 'used', amounts: readonly bigint[], sign: bigint) => {
-    for (const [index, line] of hold.asked.entries()) {
+    for (const [index, line] of hold.lines.entries()) {
       const row = rowOf(hold.partition, line);
       row[part] += sign * (amounts[index] ?? 0n);
       row.version += 1;
     }
   };
   const count = (hold: Hold, by: number): void => {
-    for (const line of hold.asked) rowOf(hold.partition, line).inFlight += by;
+    for (const line of hold.lines) rowOf(hold.partition, line).inFlight += by;
   };
   const end = (hold: Hold, state: Hold['state']): void => {
     held.delete(hold);
@@ -98,17 +98,17 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
     expire(
       64,
       (hold) =>
-        hold.partition === partition && hold.asked.some((line) => subjects.has(line.subject)),
+        hold.partition === partition && hold.lines.some((line) => subjects.has(line.subject)),
     );
   };
-  const left = (row: Row | undefined, limit = row?.limit ?? 0n): bigint =>
+  const remaining = (row: Row | undefined, limit = row?.limit ?? 0n): bigint =>
     limitWithExtra(limit, row?.extra ?? 0n) - (row?.used ?? 0n) - (row?.held ?? 0n);
   const busy = (partition: string, subject: string): number =>
     [...held].filter(
       (hold) =>
         !hold.isIdle &&
         hold.partition === partition &&
-        hold.asked.some((line) => line.subject === subject),
+        hold.lines.some((line) => line.subject === subject),
     ).length;
   const carry = (row: Row, limit: bigint | undefined): void => {
     if (limit !== undefined && limit !== row.limit) row.version += 1;
@@ -129,7 +129,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
           status: 'held',
           replay,
           expiresAtMs: hold.endsAtMs,
-          available: hold.asked.map((line) => left(rowOf(partition, line))),
+          available: hold.lines.map((line) => remaining(rowOf(partition, line))),
         }) as const;
       if (known !== undefined && known.state !== 'held') {
         return { status: 'resolved', as: known.state };
@@ -137,7 +137,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       if (known !== undefined) {
         const names = (of: readonly QuotaLine[]): string =>
           of.map((line) => key(line.subject, line.period, String(line.amount))).join();
-        return names(known.asked) === names(lines)
+        return names(known.lines) === names(lines)
           ? answer(known, true)
           : { status: 'id_conflict' };
       }
@@ -150,7 +150,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
         if (row?.enabled === false) return { status: 'disabled_subject', subject };
         const bound = row?.limit ?? limit;
         if (bound === undefined) return { status: 'unknown_subject', subject };
-        const available = left(row, bound);
+        const available = remaining(row, bound);
         if (amount > 0n && available < amount) {
           return { status: 'insufficient', subject, available };
         }
@@ -161,7 +161,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       }
       const hold: Hold = {
         state: 'held',
-        asked: lines,
+        lines,
         partition,
         amounts: lines.map((line) => line.amount),
         onExpire: input.onExpire === 'release' ? [] : input.onExpire.charge,
@@ -184,12 +184,12 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       }));
       for (const { hold, add } of all) {
         if (hold?.state === 'held' && add !== undefined) {
-          if (add.length !== hold.asked.length) throw new RangeError('one amount a line');
+          if (add.length !== hold.lines.length) throw new RangeError('one amount a line');
         }
       }
       return all.map(({ hold, add, idle, ttlMs }) => {
         if (hold === undefined) return { status: 'gone', as: 'unknown' };
-        touch(hold.partition, hold.asked);
+        touch(hold.partition, hold.lines);
         if (hold.state !== 'held') return { status: 'gone', as: hold.state };
         hold.endsAtMs = Math.max(hold.endsAtMs, clock.now() + ttlMs);
         if (idle === true && !hold.isIdle) {
@@ -197,16 +197,16 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
           count(hold, -1);
           move(hold, 'held', [], 1n);
         }
-        const grown = add ?? [];
-        for (const [index, line] of hold.asked.entries()) {
-          const available = left(rowOf(hold.partition, line));
-          const amount = grown[index] ?? 0n;
+        const extended = add ?? [];
+        for (const [index, line] of hold.lines.entries()) {
+          const available = remaining(rowOf(hold.partition, line));
+          const amount = extended[index] ?? 0n;
           if (amount > 0n && available < amount) {
             return { status: 'insufficient', subject: line.subject, available };
           }
         }
-        move(hold, 'held', grown, 1n);
-        hold.amounts = hold.amounts.map((amount, index) => amount + (grown[index] ?? 0n));
+        move(hold, 'held', extended, 1n);
+        hold.amounts = hold.amounts.map((amount, index) => amount + (extended[index] ?? 0n));
         return { status: 'held', expiresAtMs: hold.endsAtMs };
       });
     },
@@ -218,7 +218,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       if (known?.state === 'settled') return { status: 'already', charged: known.charged };
       if (known?.state === 'released') return { status: 'conflict', as: 'released' };
       const charged = lines.map((line) => line.amount);
-      const hold = known ?? stranger(partition, lines);
+      const hold = known ?? unknownHold(partition, lines);
       holds.set(key(partition, input.id), hold);
       hold.charged = charged;
       if (known?.state === 'held') {
@@ -239,7 +239,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
         return { status: 'already', as: known.state };
       }
       if (known === undefined) {
-        holds.set(key(input.partition, input.id), stranger(input.partition, []));
+        holds.set(key(input.partition, input.id), unknownHold(input.partition, []));
       } else {
         end(known, 'released');
       }
@@ -280,9 +280,9 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
   };
 }
 
-function stranger(partition: string, asked: readonly QuotaLine[]): Hold {
+function unknownHold(partition: string, lines: readonly QuotaLine[]): Hold {
   return {
-    ...{ state: 'released', asked, partition, endsAtMs: 0, isIdle: false },
+    ...{ state: 'released', lines, partition, endsAtMs: 0, isIdle: false },
     ...{ amounts: [], onExpire: [], charged: [] },
   };
 }

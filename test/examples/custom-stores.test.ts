@@ -16,11 +16,11 @@ const row: UserRow = { userId: 'ada', plan: 'pro', suspended: false, monthlyNano
 
 describe('examples/custom-stores', () => {
   it('finds a key by the digest of its secret, with one query', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const store = databaseKeyStore(
       {
         userByDigest: async (digest) => {
-          asked.push(digest);
+          requested.push(digest);
           return digest === digestSecret('the secret', pepper) ? row : undefined;
         },
         insertUsage: async () => {},
@@ -30,7 +30,7 @@ describe('examples/custom-stores', () => {
 
     expect(await store.find('the secret')).toMatchObject({ id: 'ada', group: 'pro' });
     expect(await store.find('another')).toBeUndefined();
-    expect(asked).not.toContain('the secret');
+    expect(requested).not.toContain('the secret');
   });
 
   it('writes one row for each call', async () => {

@@ -115,8 +115,8 @@ function expectCharge({ chargeNanos }: UsageRecord, charge: Charged, kind: Kind)
   if (charge === 'observed') expect(chargeNanos).toBeGreaterThan(0n);
 }
 
-function leaksOf(played: ScriptOutcome, { fault }: CallerRow): readonly string[] {
-  const { harness, records } = played;
+function leaksOf(outcome: ScriptOutcome, { fault }: CallerRow): readonly string[] {
+  const { harness, records } = outcome;
   const { events, gateway } = harness;
   const secret = {
     ...canaries,
@@ -124,5 +124,5 @@ function leaksOf(played: ScriptOutcome, { fault }: CallerRow): readonly string[]
     callerKey: harness.secrets.chat,
     upstreamHost: new URL(harness.upstream.origin).host,
   };
-  return found(secret, { fault, events, records, gateway, failed: failed(played) });
+  return found(secret, { fault, events, records, gateway, failed: failed(outcome) });
 }

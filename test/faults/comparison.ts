@@ -28,11 +28,11 @@ export interface Comparison {
 }
 
 /** The expected results. */
-export function comparisonExpected(play: Case): Comparison {
-  const { row, kind, channelSetup: company } = play;
+export function comparisonExpected(testCase: Case): Comparison {
+  const { row, kind, channelSetup } = testCase;
   const expected = expectedOf(row, kind);
   const { connections, cooldownMs: restMs } = row.circumstances ?? {};
-  const isServedBySecond = company !== 'single' && expected.withSecond === 'second';
+  const isServedBySecond = channelSetup !== 'single' && expected.withSecond === 'second';
   const callerGets = isServedBySecond ? 'reply' : expected.callerGets;
   const failed = expected.reason === undefined ? [] : [`faulty: ${expected.reason}`];
   return {
@@ -42,23 +42,23 @@ export function comparisonExpected(play: Case): Comparison {
     outcome: isServedBySecond ? 'complete' : expected.outcome,
     reason: isServedBySecond ? undefined : expected.reason,
     attempts: attemptsExpected(expected, isServedBySecond),
-    failures: isReported(expected) ? timesOf(play, failed) : [],
-    records: callsBeforeOf(play) + 1,
+    failures: isReported(expected) ? timesOf(testCase, failed) : [],
+    records: callsBeforeOf(testCase) + 1,
     calls: [expected.calls, isServedBySecond ? 1 : 0],
-    connections: company === 'single' ? connections : undefined,
-    health: healthExpected(play, expected.health, restMs),
+    connections: channelSetup === 'single' ? connections : undefined,
+    health: healthExpected(testCase, expected.health, restMs),
     leaks: [],
     bugs: [],
   };
 }
 
 /** The actual results. */
-export function comparisonOf(play: Case, outcome: Outcome): Comparison {
+export function comparisonOf(testCase: Case, outcome: Outcome): Comparison {
   const { answer, record, records, events, calls, connections, leaks } = outcome;
-  const { row, kind, channelSetup: company } = play;
-  const isCounted = row.circumstances?.connections !== undefined && company === 'single';
+  const { row, kind, channelSetup } = testCase;
+  const isCounted = row.circumstances?.connections !== undefined && channelSetup === 'single';
   return {
-    callerGets: replyTextIn(play, outcome),
+    callerGets: replyTextIn(testCase, outcome),
     headers: {
       ...pick(answer.headers, 'content-type', 'cache-control', 'vary', 'x-should-retry'),
       'retry-after': answer.headers['retry-after'],
@@ -76,15 +76,15 @@ export function comparisonOf(play: Case, outcome: Outcome): Comparison {
     records,
     calls,
     connections: isCounted ? connections : undefined,
-    health: healthIn(play, outcome),
+    health: healthIn(testCase, outcome),
     leaks,
     bugs: events.flatMap(bugIn),
   };
 }
 
 /** With `repeated`, each of five calls has these failures. */
-function timesOf({ channelSetup: company }: Case, failures: readonly string[]): readonly string[] {
-  return company === 'repeated' ? Array(5).fill(failures).flat() : failures;
+function timesOf({ channelSetup }: Case, failures: readonly string[]): readonly string[] {
+  return channelSetup === 'repeated' ? Array(5).fill(failures).flat() : failures;
 }
 
 const states: Readonly<Record<Health, string>> = {
@@ -97,29 +97,29 @@ const states: Readonly<Record<Health, string>> = {
 
 /** The last channel is never taken out, so its health is not compared. */
 function healthExpected(
-  { channelSetup: company }: Case,
+  { channelSetup }: Case,
   health: Health,
   restMs: number | undefined,
 ): string | undefined {
-  if (company === 'single') return undefined;
-  if (company === 'repeated') return health === 'counted' ? 'open' : states[health];
+  if (channelSetup === 'single') return undefined;
+  if (channelSetup === 'repeated') return health === 'counted' ? 'open' : states[health];
   return restMs === undefined ? states[health] : `${states[health]} for ${restMs} ms`;
 }
 
 function healthIn(
-  { channelSetup: company, row }: Case,
+  { channelSetup, row }: Case,
   { health: standing, nowMs }: Outcome,
 ): string | undefined {
-  if (company === 'single') return undefined;
+  if (channelSetup === 'single') return undefined;
   const { state, untilMs } = standing;
-  const isTimed = company === 'with_second' && row.circumstances?.cooldownMs !== undefined;
+  const isTimed = channelSetup === 'with_second' && row.circumstances?.cooldownMs !== undefined;
   return isTimed && untilMs !== undefined ? `${state} for ${untilMs - nowMs} ms` : state;
 }
 
 /** A text about the differences. */
-export function differences(came: Comparison, expected: Comparison): string {
+export function differences(result: Comparison, expected: Comparison): string {
   const want = new Map<string, unknown>(Object.entries(expected));
-  return Object.entries(came)
+  return Object.entries(result)
     .filter(([name, value]) => !isDeepStrictEqual(value, want.get(name)))
     .map(([name, value]) => `${name} ${inspect(value)} in place of ${inspect(want.get(name))}`)
     .join('; ');

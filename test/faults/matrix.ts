@@ -97,13 +97,18 @@ export function runMatrix(name: string, rows: readonly FaultRow[]): void {
     restoreNames = stubNames();
   });
 
-  const play = async (row: FaultRow, kind: Kind, mount: MountName, channelSetup: ChannelSetup) => {
+  const makeCase = async (
+    row: FaultRow,
+    kind: Kind,
+    mount: MountName,
+    channelSetup: ChannelSetup,
+  ) => {
     if (hosts === undefined) throw new Error('not started');
     const id = `${row.id} ${row.fault} ${kind} ${mount} ${channelSetup}`;
-    const played = { id: Buffer.from(id).toString('hex'), row, kind, mount, channelSetup };
-    const outcome = await runCase(played, hosts);
-    const actual = comparisonOf(played, outcome);
-    const expected = comparisonExpected(played);
+    const testCase = { id: Buffer.from(id).toString('hex'), row, kind, mount, channelSetup };
+    const outcome = await runCase(testCase, hosts);
+    const actual = comparisonOf(testCase, outcome);
+    const expected = comparisonExpected(testCase);
     expect(actual, differences(actual, expected)).toEqual(expected);
   };
 
@@ -113,7 +118,7 @@ export function runMatrix(name: string, rows: readonly FaultRow[]): void {
     const cases = isFull ? everyCombination(row) : rotatedCombinations(row, index);
     it.each(cases)('%s, %s, %s', async (kind, mount, channelSetup) => {
       failed += 1;
-      await play(row, kind, mount, channelSetup);
+      await makeCase(row, kind, mount, channelSetup);
       failed -= 1;
       passed += 1;
     });

@@ -20,24 +20,24 @@ const cells = changeRows.flatMap((row) => row.kinds.map((kind) => ({ ...row, row
 
 describe('while a call runs', () => {
   it.each(cells)('$id $fault · $kind', async ({ row, kind }) => {
-    const asked = requestKinds[kind];
+    const sent = requestKinds[kind];
     const story = row.setUp();
     const harness = gatewayInProcess(story.setup);
     const clock = story.clock ?? harness.clock;
 
-    const calling = harness.start(sampleRequests[asked]);
+    const calling = harness.start(sampleRequests[sent]);
     const up = await harness.upstream.next();
     await story.changeDuringCall(harness);
-    completeReply(asked)(up);
+    completeReply(sent)(up);
     const reply = await calling.reply;
     const record = await harness.nextRecord();
     await turns();
-    const next = harness.start(sampleRequests[asked]);
-    void harness.upstream.next().then(completeReply(asked));
+    const next = harness.start(sampleRequests[sent]);
+    void harness.upstream.next().then(completeReply(sent));
     const after = await inTime(clock, next.reply);
 
     expect(reply).toMatchObject({ status: 200, isCut: false });
-    expect(record).toMatchObject({ outcome: 'complete', chargeNanos: costNanos[asked] });
+    expect(record).toMatchObject({ outcome: 'complete', chargeNanos: costNanos[sent] });
     expect(record.durationMs).toBeGreaterThanOrEqual(0);
     expect(after.status).toBe(row.expected.next);
     await pass(clock, 2_000);

@@ -19,9 +19,9 @@ const streams = ['chatStream', 'nativeStream'] as const;
 
 it('F65 a quota store that is down for 60 s under load has every charge in the end', async () => {
   let isDown = true;
-  const asked = Array.from({ length: 20 }, () => kinds).flat();
+  const sent = Array.from({ length: 20 }, () => kinds).flat();
   const { call, clock, records, state, events } = gatewayInProcess({
-    handlers: asked.map(completeReply),
+    handlers: sent.map(completeReply),
     store: (quota) => ({
       settle: (input) => {
         if (isDown) throw new StoreUnavailable('down');
@@ -34,7 +34,7 @@ it('F65 a quota store that is down for 60 s under load has every charge in the e
     }),
   });
 
-  for (const kind of asked) {
+  for (const kind of sent) {
     expect((await call(sampleRequests[kind])).status).toBe(200);
     clock.advance(600);
   }
@@ -43,7 +43,7 @@ it('F65 a quota store that is down for 60 s under load has every charge in the e
   isDown = false;
   await pass(clock, 30_000);
 
-  const used = asked.reduce((sum, kind) => sum + costNanos[kind], 0n);
+  const used = sent.reduce((sum, kind) => sum + costNanos[kind], 0n);
   expect(await state()).toEqual({ held: 0n, used, inFlight: 0 });
   const booked = records.filter((record) => record.booked);
   expect(booked.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n)).toBe(used);

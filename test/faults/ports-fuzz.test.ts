@@ -107,10 +107,10 @@ it.each(
   fuzzed,
 )('F67 $port may return anything: no call fails with an internal error', async (row) => {
   const { answers, options = () => ({}), store = () => ({}), statuses } = row;
-  const asked = fc.constantFrom(...kinds);
+  const sent = fc.constantFrom(...kinds);
 
   await fc.assert(
-    fc.asyncProperty(asked, answers, async (kind, answer) => {
+    fc.asyncProperty(sent, answers, async (kind, answer) => {
       const { call, events, upstream } = gatewayInProcess({
         handlers: [completeReply(kind)],
         options: options(answer),

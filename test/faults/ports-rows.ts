@@ -32,7 +32,7 @@ export interface PortRow {
 
 const refusedBefore = { status: 503, calls: 0, charge: 'nothing' } as const;
 const unnoticed = { status: 200, calls: 1, charge: 'usage' } as const;
-const neverAsked = (): never => {
+const neverCalled = (): never => {
   throw new Error('not in these rows');
 };
 
@@ -50,7 +50,7 @@ export const portRows: readonly PortRow[] = [
     fault: 'A catalog',
     kinds,
     setup: (broken) => ({
-      options: { catalog: { find: () => broken(() => undefined), list: neverAsked } },
+      options: { catalog: { find: () => broken(() => undefined), list: neverCalled } },
     }),
     expected: { ...refusedBefore, event: 'port_failed catalog find' },
   },

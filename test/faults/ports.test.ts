@@ -20,14 +20,14 @@ const cells = portRows.flatMap((row) =>
 
 it.each(cells)('$id $fault that $how · $kind', async ({ row, fail, kind }) => {
   const { status, calls, event, charge } = row.expected;
-  const asked = requestKinds[kind];
+  const sent = requestKinds[kind];
   let isDown = true;
   const harness = gatewayInProcess({
-    handlers: [completeReply(asked)],
+    handlers: [completeReply(sent)],
     ...row.setup((works) => (isDown ? fail() : works())),
   });
 
-  const reply = await inTime(harness.clock, harness.call(sampleRequests[asked]));
+  const reply = await inTime(harness.clock, harness.call(sampleRequests[sent]));
   // The usage sink of a row may keep no records, so events are checked.
   await pass(harness.clock, 60_000);
   const before = await harness.state();
@@ -40,12 +40,12 @@ it.each(cells)('$id $fault that $how · $kind', async ({ row, fail, kind }) => {
     headers: { 'x-request-id': expect.stringMatching(/^test-id-|^[\da-f-]{36}$/) },
   });
   if (status === 503) expect(reply.headers['retry-after']).toBe('1');
-  if (status !== 200) expect(JSON.parse(reply.text)).toMatchObject(errorIn(asked, status));
+  if (status !== 200) expect(JSON.parse(reply.text)).toMatchObject(errorIn(sent, status));
   expect(harness.upstream.calls).toHaveLength(calls);
   expect(harness.events.map(nameOf)).toEqual(
     event === undefined ? [] : expect.arrayContaining([expect.stringMatching(`^${event}`)]),
   );
-  const cost = charge === 'nothing' ? 0n : costNanos[asked];
+  const cost = charge === 'nothing' ? 0n : costNanos[sent];
   expect(before.used).toBe(charge === 'later' ? 0n : cost);
   expect(await harness.state()).toEqual({ held: 0n, used: cost, inFlight: 0 });
   expect(leaksOf(harness, row, reply.status === 200 ? '' : reply.text)).toEqual([]);

@@ -25,7 +25,7 @@ export function askingQuotaStore(line: Line): QuotaStore {
     if (data !== undefined) waiting.get(data.quotaAnswer)?.(data.result);
   });
   // The message is the answer of the other store.
-  const ask = (quota: (typeof operations)[number], input: unknown): Promise<never> =>
+  const send = (quota: (typeof operations)[number], input: unknown): Promise<never> =>
     new Promise((resolve) => {
       const number = ++count;
       waiting.set(number, (result) => {
@@ -36,12 +36,12 @@ export function askingQuotaStore(line: Line): QuotaStore {
     });
   return {
     durability: 'durable',
-    reserve: (input) => ask('reserve', input),
-    extend: (inputs) => ask('extend', inputs),
-    settle: (input) => ask('settle', input),
-    release: (input) => ask('release', input),
-    sweep: ({ max }) => ask('sweep', { max }),
-    adjust: (input) => ask('adjust', input),
+    reserve: (input) => send('reserve', input),
+    extend: (inputs) => send('extend', inputs),
+    settle: (input) => send('settle', input),
+    release: (input) => send('release', input),
+    sweep: ({ max }) => send('sweep', { max }),
+    adjust: (input) => send('adjust', input),
     read: () => undefined,
     check: () => ({ ok: true }),
     close: () => {},

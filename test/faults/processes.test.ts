@@ -158,9 +158,9 @@ it('F79 four threads share nothing', async () => {
     thread: new Worker(join(outDir, 'thread.mjs'), { workerData: calls }),
   }));
 
-  const told = await Promise.all(threads.map(({ thread }) => once(thread, 'message')));
+  const reported = await Promise.all(threads.map(({ thread }) => once(thread, 'message')));
 
-  expect(told.map(([message]) => message)).toEqual(
+  expect(reported.map(([message]) => message)).toEqual(
     threads.map(({ calls }) => ({
       statuses: Array(calls).fill(200),
       state: { held: 0n, used: BigInt(calls) * chatCost, inFlight: 0 },
@@ -269,9 +269,9 @@ async function round(host: Host, upstream: FakeUpstream): Promise<void> {
   expect(await statusFor(whole)).toBe(200);
   whole.close();
   const early = await calling(host);
-  const asked = await upstream.nextCall();
+  const request = await upstream.nextCall();
   early.reset();
-  await asked.closed;
+  await request.closed;
   const midway = await calling(host, { stream: true });
   await midway.until((received) => received.includes('Once'));
   await upstream.nextCall();
@@ -297,9 +297,9 @@ const socketsAtRest = 2;
 /** Asks until that many records are written and only the expected sockets are open. */
 async function countsOf(host: Host, records: number): Promise<Counts> {
   for (;;) {
-    const said = host.says('counts');
+    const pending = host.says('counts');
     host.order('count');
-    const counts = countsSchema.parse(await said);
+    const counts = countsSchema.parse(await pending);
     const { TCPSocketWrap = 0, ConnectWrap = 0 } = counts.now.resources;
     const isAtRest = TCPSocketWrap <= socketsAtRest && ConnectWrap === 0;
     if (counts.records >= records && isAtRest) return counts;

@@ -35,7 +35,7 @@ export const reads: Step = async ({ request }) => {
 };
 
 /** Writes the pieces. */
-export function says(...pieces: readonly (string | Uint8Array)[]): Step {
+export function sends(...pieces: readonly (string | Uint8Array)[]): Step {
   return async ({ socket }) => {
     for (const piece of pieces) await written(socket, piece);
   };
@@ -44,7 +44,7 @@ export function says(...pieces: readonly (string | Uint8Array)[]): Step {
 /** Writes one byte at a time, each in its own turn of the event loop. */
 export function saysBytewise(text: string | Uint8Array): Step {
   const bytes = Buffer.from(text);
-  return says(...Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1)));
+  return sends(...Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1)));
 }
 
 /** Waits for a signal of the test. */
@@ -179,17 +179,17 @@ async function play(script: Script, connection: Connection): Promise<void> {
 function connectionOver(socket: Socket, stalled: () => void, onCall: () => void): Connection {
   let isCalled = false;
   let received: Buffer = Buffer.alloc(0);
-  let notice: () => void = () => {};
+  let onChange: () => void = () => {};
   socket.on('error', () => {
     // An error of the TLS layer; the socket below has its own listener.
   });
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);
-    notice();
+    onChange();
   });
   const more = (): Promise<void> =>
     new Promise((resolve) => {
-      notice = resolve;
+      onChange = resolve;
     });
   const take = (length: number): Buffer => {
     const taken = received.subarray(0, length);

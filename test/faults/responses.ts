@@ -1,6 +1,6 @@
 /** The responses of scripts in the fault matrix: heads, leaking refusals, whole replies. */
 
-import { reads, type Script, says } from './raw-upstream.ts';
+import { reads, type Script, sends } from './raw-upstream.ts';
 import { isNative, replies, typeOf } from './requests.ts';
 import type { Kind } from './row.ts';
 
@@ -52,7 +52,7 @@ export function refuses(
       ? { error: { code: status, message: leak, status: 'SAID', ...error } }
       : { error: { message: leak, type: 'said', param: null, code: null, ...error } };
     const heads = { 'content-type': 'application/json', ...leaking(leak), ...headers };
-    return [reads, says(answer(`${status} ${leak}`, JSON.stringify(document), heads))];
+    return [reads, sends(answer(`${status} ${leak}`, JSON.stringify(document), heads))];
   };
 }
 

@@ -1,6 +1,6 @@
 /** F01–F16: faults before an upstream has answered. */
 import { everywhere, fine, mayHaveRun, notRun, refused, timedOut } from './classes.ts';
-import { ends, reads, resets, type Step, says, stalls } from './raw-upstream.ts';
+import { ends, reads, resets, type Step, sends, stalls } from './raw-upstream.ts';
 import { answer, head, leaking, reply } from './responses.ts';
 import { type ExpectedOfKinds, type FaultRow, type Kind, oneMount } from './row.ts';
 
@@ -74,7 +74,7 @@ const bigPrompt = 4 * 1024 * 1024;
 /** Sends this text instead of a response, and then nothing. */
 const garbles =
   (text: (kind: Kind, leak: string) => string): FaultRow['upstream'] =>
-  (kind, leak) => [reads, says(text(kind, leak)), stalls];
+  (kind, leak) => [reads, sends(text(kind, leak)), stalls];
 
 const garbled: ExpectedOfKinds = { ...mayHaveRun, reason: 'bad_response' };
 
@@ -115,7 +115,7 @@ export const rowsBefore: readonly FaultRow[] = [
     id: 'F04',
     fault: 'valid TLS',
     ...everywhere,
-    upstream: (kind) => [reads, says(reply(kind))],
+    upstream: (kind) => [reads, sends(reply(kind))],
     circumstances: { certificate: 'good' },
     expected: fine,
   },
@@ -124,7 +124,7 @@ export const rowsBefore: readonly FaultRow[] = [
   wrongTls('TLS: an unknown authority', { certificate: 'unknown-authority' }),
   wrongTls('TLS: self-signed', { certificate: 'self-signed' }),
   wrongTls('TLS: speaks plain HTTP', { at: overTls }, [
-    says(`${ok}content-length: 0\r\n\r\n`),
+    sends(`${ok}content-length: 0\r\n\r\n`),
     stalls,
   ]),
   wrongTls('TLS: reset in the handshake', { at: overTls }, [
@@ -158,7 +158,7 @@ export const rowsBefore: readonly FaultRow[] = [
     id: 'F06',
     fault: 'a connection goes stale between two calls; an image never meets one',
     ...everywhere,
-    upstream: (kind) => [reads, says(reply(kind)), reads, resets],
+    upstream: (kind) => [reads, sends(reply(kind)), reads, resets],
     circumstances: { callsBefore: 1 },
     expected: { ...mayHaveRun, image: fine },
   },
@@ -174,7 +174,7 @@ export const rowsBefore: readonly FaultRow[] = [
     id: 'F08',
     fault: 'half of the headers, then nothing',
     ...everywhere,
-    upstream: (_kind, leak) => [reads, says(`${ok}server: ${leak}\r\nconte`), stalls],
+    upstream: (_kind, leak) => [reads, sends(`${ok}server: ${leak}\r\nconte`), stalls],
     circumstances: beyondHead,
     expected: { ...timedOut, reason: 'headers_timeout' },
   },
@@ -182,14 +182,14 @@ export const rowsBefore: readonly FaultRow[] = [
     id: 'F08',
     fault: 'half of the headers, then the end',
     ...everywhere,
-    upstream: (_kind, leak) => [reads, says(`${ok}server: ${leak}\r\nconte`), ends],
+    upstream: (_kind, leak) => [reads, sends(`${ok}server: ${leak}\r\nconte`), ends],
     expected: mayHaveRun,
   },
   {
     id: 'F08',
     fault: 'half of the status line, then the end',
     ...everywhere,
-    upstream: () => [reads, says('HTTP/1.1 20'), ends],
+    upstream: () => [reads, sends('HTTP/1.1 20'), ends],
     expected: mayHaveRun,
   },
   {
@@ -241,7 +241,7 @@ export const rowsBefore: readonly FaultRow[] = [
     id: 'F12',
     fault: 'an unexpected 100, which undici refuses',
     ...everywhere,
-    upstream: (kind) => [reads, says('HTTP/1.1 100 Continue\r\n\r\n', reply(kind)), stalls],
+    upstream: (kind) => [reads, sends('HTTP/1.1 100 Continue\r\n\r\n', reply(kind)), stalls],
     circumstances: { closesConnection: true },
     expected: mayHaveRun,
   },
@@ -251,8 +251,8 @@ export const rowsBefore: readonly FaultRow[] = [
     ...everywhere,
     upstream: (kind, leak) => [
       reads,
-      says(head('103 Early Hints', { link: leak }), head('102 Processing', leaking(leak))),
-      says(reply(kind)),
+      sends(head('103 Early Hints', { link: leak }), head('102 Processing', leaking(leak))),
+      sends(reply(kind)),
     ],
     expected: fine,
   },
@@ -272,7 +272,7 @@ export const rowsBefore: readonly FaultRow[] = [
     ...big,
     upstream: (_kind, _leak, begun) => [
       stopsReading,
-      says(answer(413, '{"error":{"message":"Too large."}}')),
+      sends(answer(413, '{"error":{"message":"Too large."}}')),
       stallsUnread(begun),
     ],
     circumstances: { promptBytes: bigPrompt, forwardsMessage: true },
@@ -282,7 +282,7 @@ export const rowsBefore: readonly FaultRow[] = [
     id: 'F15',
     fault: 'answers 401 before it has read 4 MiB',
     ...big,
-    upstream: (_kind, leak, begun) => [stopsReading, says(answer(401, leak)), stallsUnread(begun)],
+    upstream: (_kind, leak, begun) => [stopsReading, sends(answer(401, leak)), stallsUnread(begun)],
     circumstances: { promptBytes: bigPrompt },
     expected: { ...notRun, reason: 'upstream_auth_error', health: 'refused' },
   },
@@ -298,7 +298,7 @@ export const rowsBefore: readonly FaultRow[] = [
     id: 'F16',
     fault: 'of two addresses the first refuses',
     ...everywhere,
-    upstream: (kind) => [reads, says(reply(kind))],
+    upstream: (kind) => [reads, sends(reply(kind))],
     circumstances: { at: ({ script }) => script.replace('127.0.0.1', 'two.fault.example') },
     expected: fine,
   },

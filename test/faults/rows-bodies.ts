@@ -2,7 +2,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { canaries } from './canaries.ts';
 import { brokenStream, everywhere, fine, halfDone } from './classes.ts';
-import { reads, says, stalls } from './raw-upstream.ts';
+import { reads, sends, stalls } from './raw-upstream.ts';
 import { isStream, replies, typeOf } from './requests.ts';
 import { answer, head } from './responses.ts';
 import { type ExpectedOfKinds, type FaultRow, type Kind, wholeKinds } from './row.ts';
@@ -27,7 +27,7 @@ const packed =
   (encoding: string, pack: (text: string) => Uint8Array): FaultRow['upstream'] =>
   (kind) => [
     reads,
-    says(
+    sends(
       answer(200, pack(replies[kind]), {
         'content-type': typeOf(kind),
         'content-encoding': encoding,
@@ -42,7 +42,7 @@ const images = (fault: string, document: object, expected: ExpectedOfKinds): Fau
   kinds: ['image'],
   upstream: () => [
     reads,
-    says(answer(200, JSON.stringify(document), { 'content-type': 'application/json' })),
+    sends(answer(200, JSON.stringify(document), { 'content-type': 'application/json' })),
   ],
   circumstances: { expectedBody: () => JSON.stringify(document) },
   expected,
@@ -60,7 +60,7 @@ const native = (fault: string, reply: object, streams = {}): FaultRow => {
     fault,
     ...everywhere,
     kinds: ['native', 'native_stream'],
-    upstream: (kind) => [reads, says(answer(200, text(kind), { 'content-type': typeOf(kind) }))],
+    upstream: (kind) => [reads, sends(answer(200, text(kind), { 'content-type': typeOf(kind) }))],
     circumstances: { expectedBody: text },
     expected: { ...fine, streams },
   };
@@ -87,7 +87,7 @@ export const rowsBodies: readonly FaultRow[] = [
     upstream: (kind) => {
       const text = replies[kind];
       const headers = { 'content-type': typeOf(kind), 'content-length': Buffer.byteLength(text) };
-      return [reads, says(`${head(200, headers)}${text.slice(0, 40)}`), stalls];
+      return [reads, sends(`${head(200, headers)}${text.slice(0, 40)}`), stalls];
     },
     circumstances: { advances: { afterStallIn: 'body', ms: 130_000 } },
     expected: {
@@ -105,7 +105,7 @@ export const rowsBodies: readonly FaultRow[] = [
       const headers = { 'content-type': typeOf(kind) };
       return [
         reads,
-        says(Buffer.concat([answer(200, replies[kind], headers), bytesOf('{"x":1}')])),
+        sends(Buffer.concat([answer(200, replies[kind], headers), bytesOf('{"x":1}')])),
       ];
     },
     circumstances: { callsBefore: 1, connections: 2 },

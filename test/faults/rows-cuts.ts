@@ -4,7 +4,7 @@
  */
 import { relayedNative } from '../relay/oracle.ts';
 import { brokenStream, fine, halfDone, noContent } from './classes.ts';
-import { ends, reads, resets, type Script, says } from './raw-upstream.ts';
+import { ends, reads, resets, type Script, sends } from './raw-upstream.ts';
 import { events, isStream, replies, typeOf } from './requests.ts';
 import { answer, head } from './responses.ts';
 import {
@@ -44,7 +44,7 @@ const cuts: readonly Cut[] = [
   {
     id: 'F35',
     way: 'reset short of its length',
-    script: (kind, sent, whole) => [reads, says(`${announced(kind, whole)}${sent}`), resets],
+    script: (kind, sent, whole) => [reads, sends(`${announced(kind, whole)}${sent}`), resets],
     reason: 'reset',
     step: 1,
     turn: { every: 3, from: 0 },
@@ -52,21 +52,21 @@ const cuts: readonly Cut[] = [
   {
     id: 'F35',
     way: 'ended short of its length',
-    script: (kind, sent, whole) => [reads, says(`${announced(kind, whole)}${sent}`), ends],
+    script: (kind, sent, whole) => [reads, sends(`${announced(kind, whole)}${sent}`), ends],
     reason: 'reset',
     step: 7,
   },
   {
     id: 'F35',
     way: 'reset before its last chunk',
-    script: (kind, sent) => [reads, says(chunked(kind, sent)), resets],
+    script: (kind, sent) => [reads, sends(chunked(kind, sent)), resets],
     reason: 'reset',
     step: 7,
   },
   {
     id: 'F35',
     way: 'ended before its last chunk',
-    script: (kind, sent) => [reads, says(chunked(kind, sent)), ends],
+    script: (kind, sent) => [reads, sends(chunked(kind, sent)), ends],
     reason: 'reset',
     step: 7,
   },
@@ -75,7 +75,7 @@ const cuts: readonly Cut[] = [
     way: 'that lasts as long as the connection ended',
     script: (kind, sent) => [
       reads,
-      says(`${head(200, { 'content-type': typeOf(kind) })}${sent}`),
+      sends(`${head(200, { 'content-type': typeOf(kind) })}${sent}`),
       ends,
     ],
     reason: undefined,
@@ -85,7 +85,7 @@ const cuts: readonly Cut[] = [
   {
     id: 'F38',
     way: 'truncated to the length that it says',
-    script: (kind, sent) => [reads, says(answer(200, sent, { 'content-type': typeOf(kind) }))],
+    script: (kind, sent) => [reads, sends(answer(200, sent, { 'content-type': typeOf(kind) }))],
     reason: undefined,
     step: 3,
     turn: { every: 3, from: 2 },

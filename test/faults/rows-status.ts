@@ -10,7 +10,7 @@ import {
   refused,
   timedOut,
 } from './classes.ts';
-import { ends, reads, type Script, says } from './raw-upstream.ts';
+import { ends, reads, type Script, sends } from './raw-upstream.ts';
 import { isNative, replies } from './requests.ts';
 import { answer, head, leaking, refuses } from './responses.ts';
 import {
@@ -66,7 +66,7 @@ const saysIn =
   ): FaultRow['upstream'] =>
   (kind, leak): Script => [
     reads,
-    says(
+    sends(
       answer(status, body(kind, leak), {
         ...leaking(leak),
         ...(type === undefined ? {} : { 'content-type': type }),
@@ -203,8 +203,8 @@ export const rowsStatus: readonly FaultRow[] = [
   row('F27', '504', refuses(504), timedOut),
   row('F27', '524', refuses(524), timedOut),
   ...redirects,
-  row('F29', '204', () => [reads, says(head(204))], empty),
-  row('F29', '205', () => [reads, says(head(205, { 'content-length': 0 }))], empty),
+  row('F29', '204', () => [reads, sends(head(204))], empty),
+  row('F29', '205', () => [reads, sends(head(205, { 'content-length': 0 }))], empty),
   row(
     'F29',
     'a 200 without a body',
@@ -225,7 +225,7 @@ export const rowsStatus: readonly FaultRow[] = [
     'a body of no chunk',
     () => {
       const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
-      return [reads, says(head(200, headers), '0\r\n\r\n')];
+      return [reads, sends(head(200, headers), '0\r\n\r\n')];
     },
     empty,
   ),
@@ -280,7 +280,7 @@ export const rowsStatus: readonly FaultRow[] = [
   },
   row('F33', '999', refuses(999), unheardOf),
   row('F33', '600', refuses(600), unheardOf),
-  row('F33', '000', (_kind, leak) => [reads, says(`HTTP/1.1 000 ${leak}\r\n\r\n`), ends], {
+  row('F33', '000', (_kind, leak) => [reads, sends(`HTTP/1.1 000 ${leak}\r\n\r\n`), ends], {
     ...mayHaveRun,
     reason: 'bad_response',
   }),

@@ -8,8 +8,8 @@ import {
   reads,
   type Script,
   type Step,
-  says,
   saysBytewise,
+  sends,
   stalls,
   waitsFor,
 } from './raw-upstream.ts';
@@ -34,7 +34,7 @@ const relayedAs = (kind: Kind, text: string): string =>
 /** A stream with this text in one write. */
 const whole =
   (textOf: (kind: Kind) => string): FaultRow['upstream'] =>
-  (kind) => [reads, says(answer(200, textOf(kind), { 'content-type': 'text/event-stream' }))];
+  (kind) => [reads, sends(answer(200, textOf(kind), { 'content-type': 'text/event-stream' }))];
 
 /** Ways to frame the documents of a stream. */
 const framings: readonly (readonly [string, (document: string) => string])[] = [
@@ -52,12 +52,12 @@ const documentsOf = (kind: Kind): readonly string[] =>
   eventsFor(kind).map((event) => event.slice('data: '.length).trim());
 
 const ways: readonly (readonly [string, (text: string) => Step])[] = [
-  ['at once', (text) => says(text)],
+  ['at once', (text) => sends(text)],
   ['byte by byte', saysBytewise],
   ...Array.from(
     { length: 12 },
     (_, seed) =>
-      [`in pieces ${seed}`, (text: string) => says(...pieces(Buffer.from(text), seed))] as const,
+      [`in pieces ${seed}`, (text: string) => sends(...pieces(Buffer.from(text), seed))] as const,
   ),
 ];
 
@@ -70,7 +70,7 @@ const rowsFraming: readonly FaultRow[] = framings.flatMap(([name, frame]) =>
       ...streams,
       mounts: way === 'at once' ? everywhere.mounts : oneMount,
       channelSetups: ['single'],
-      upstream: (kind) => [reads, says(open), step(textOf(kind)), ends],
+      upstream: (kind) => [reads, sends(open), step(textOf(kind)), ends],
       circumstances: { expectedBody: (kind) => relayedAs(kind, textOf(kind)) },
       expected: fine,
     };
@@ -93,7 +93,7 @@ const failsWith = (
   name: string,
   event: (kind: Kind, leak: string) => string,
   reason: string,
-  told: { readonly late: ExpectedOfKinds['callerGets']; readonly early: ExpectedOfKinds },
+  reported: { readonly late: ExpectedOfKinds['callerGets']; readonly early: ExpectedOfKinds },
 ): readonly FaultRow[] => [
   {
     id: 'F47',
@@ -101,14 +101,14 @@ const failsWith = (
     ...streams,
     upstream: (kind, leak, begun): Script => [
       reads,
-      says(`${open}${firstOf(kind)}`),
+      sends(`${open}${firstOf(kind)}`),
       waitsFor(begun),
-      says(event(kind, leak)),
+      sends(event(kind, leak)),
       ends,
     ],
     // The signal that the caller has received something is given only once.
     channelSetups: ['single', 'with_second'],
-    expected: { ...brokenStream, callerGets: told.late, reason, health: told.early.health },
+    expected: { ...brokenStream, callerGets: reported.late, reason, health: reported.early.health },
   },
   {
     id: 'F47',
@@ -116,10 +116,10 @@ const failsWith = (
     ...streams,
     upstream: (kind, leak): Script => [
       reads,
-      says(`${open}${firstOf(kind)}${event(kind, leak)}`),
+      sends(`${open}${firstOf(kind)}${event(kind, leak)}`),
       ends,
     ],
-    expected: { ...brokenStream, callerGets: told.late, reason, health: told.early.health },
+    expected: { ...brokenStream, callerGets: reported.late, reason, health: reported.early.health },
   },
 ];
 
@@ -178,7 +178,7 @@ export const rowsStreams: readonly FaultRow[] = [
     ...streams,
     mounts: oneMount,
     channelSetups: ['single'],
-    upstream: (kind) => [reads, says(open, long(kind, 16), ...eventsFor(kind).slice(1)), ends],
+    upstream: (kind) => [reads, sends(open, long(kind, 16), ...eventsFor(kind).slice(1)), ends],
     circumstances: {
       expectedBody: (kind) => relayedAs(kind, replies[kind]).replace(firstOf(kind), long(kind, 16)),
     },
@@ -190,14 +190,14 @@ export const rowsStreams: readonly FaultRow[] = [
     ...streams,
     mounts: oneMount,
     channelSetups: ['single'],
-    upstream: (kind) => [reads, says(open, firstOf(kind), long(kind, 40)), ends],
+    upstream: (kind) => [reads, sends(open, firstOf(kind), long(kind, 40)), ends],
     expected: { ...brokenStream, reason: 'event_too_large' },
   },
   {
     id: 'F44',
     fault: 'no blank line at the end',
     ...streams,
-    upstream: (kind) => [reads, says(`${open}${replies[kind].slice(0, -1)}`), ends],
+    upstream: (kind) => [reads, sends(`${open}${replies[kind].slice(0, -1)}`), ends],
     circumstances: { expectedBody: (kind) => relayedAs(kind, replies[kind].slice(0, -1)) },
     expected: fine,
   },
@@ -205,7 +205,7 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F44',
     fault: 'no line end at the end',
     ...streams,
-    upstream: (kind) => [reads, says(`${open}${replies[kind].slice(0, -2)}`), ends],
+    upstream: (kind) => [reads, sends(`${open}${replies[kind].slice(0, -2)}`), ends],
     circumstances: { expectedBody: (kind) => relayedAs(kind, replies[kind].slice(0, -2)) },
     expected: fine,
   },
@@ -213,14 +213,14 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F45',
     fault: 'data after [DONE]',
     ...chats,
-    upstream: () => [reads, says(`${open}${replies.chat_stream}${framed({ late: true })}`), ends],
+    upstream: () => [reads, sends(`${open}${replies.chat_stream}${framed({ late: true })}`), ends],
     expected: fine,
   },
   {
     id: 'F45',
     fault: 'nothing after [DONE], and no end: the connection is closed',
     ...chats,
-    upstream: () => [reads, says(`${open}${replies.chat_stream}`), stalls],
+    upstream: () => [reads, sends(`${open}${replies.chat_stream}`), stalls],
     // The upstream has a second of real time to end by itself.
     channelSetups: ['single', 'with_second'],
     circumstances: { closesConnection: true },
@@ -230,7 +230,10 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F46',
     fault: 'neither [DONE] nor a finish',
     ...streams,
-    upstream: (kind) => [reads, says(answer(200, firstOf(kind), { 'content-type': typeOf(kind) }))],
+    upstream: (kind) => [
+      reads,
+      sends(answer(200, firstOf(kind), { 'content-type': typeOf(kind) })),
+    ],
     expected: brokenStream,
   },
   ...failsWith('a 500', failure(500, 'server_error'), 'upstream_error', {
@@ -266,7 +269,7 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F49',
     fault: 'no event, then nothing',
     ...streams,
-    upstream: () => [reads, says(open), stalls],
+    upstream: () => [reads, sends(open), stalls],
     circumstances: silent,
     expected: { ...late, ...unsaid, reason: 'idle_timeout' },
   },
@@ -274,7 +277,7 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F49',
     fault: 'one event, then nothing',
     ...streams,
-    upstream: (kind) => [reads, says(`${open}${firstOf(kind)}`), stalls],
+    upstream: (kind) => [reads, sends(`${open}${firstOf(kind)}`), stalls],
     circumstances: silent,
     expected: { ...late, reason: 'idle_timeout' },
   },
@@ -282,7 +285,7 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F49',
     fault: 'nothing but pings',
     ...streams,
-    upstream: () => [reads, says(open), pings],
+    upstream: () => [reads, sends(open), pings],
     circumstances: onlyPings,
     expected: { ...late, ...unsaid, reason: 'silent_stream' },
   },
@@ -290,7 +293,7 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F49',
     fault: 'one event, then nothing but pings',
     ...streams,
-    upstream: (kind) => [reads, says(`${open}${firstOf(kind)}`), pings],
+    upstream: (kind) => [reads, sends(`${open}${firstOf(kind)}`), pings],
     circumstances: onlyPings,
     expected: { ...late, reason: 'silent_stream' },
   },

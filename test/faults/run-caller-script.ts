@@ -48,10 +48,10 @@ interface ScriptState {
 }
 
 type GateName =
-  | 'noticed'
-  | 'keysAsked'
+  | 'disconnectSeen'
+  | 'keysRequested'
   | 'keysAnswer'
-  | 'reserveAsked'
+  | 'reserveRequested'
   | 'reserveAnswers'
   | 'continues'
   | 'handled';
@@ -108,14 +108,14 @@ async function waitingGateway(
   let reserves = 0;
   const keys: KeyStore = {
     find: async (secret) => {
-      gates.keysAsked.open();
+      gates.keysRequested.open();
       await gates.keysAnswer.opened;
       return harness.keys.find(secret);
     },
   };
   const reserve: QuotaStore['reserve'] = async (input) => {
     reserves += 1;
-    gates.reserveAsked.open();
+    gates.reserveRequested.open();
     await gates.reserveAnswers.opened;
     return quota.reserve(input);
   };
@@ -137,10 +137,10 @@ export function mountNamed(name: string): (typeof mounts)[number] {
 
 function closedGates(): ScriptState['gates'] {
   return {
-    noticed: gate(),
-    keysAsked: gate(),
+    disconnectSeen: gate(),
+    keysRequested: gate(),
     keysAnswer: gate(),
-    reserveAsked: gate(),
+    reserveRequested: gate(),
     reserveAnswers: gate(),
     continues: gate(),
     handled: gate(),
@@ -150,7 +150,7 @@ function closedGates(): ScriptState['gates'] {
 /** The gateway, with signals for a caller that disconnected and for an answer that is ready. */
 function watched(
   { gateway }: UnmountedGateway,
-  { noticed, handled }: ScriptState['gates'],
+  { disconnectSeen, handled }: ScriptState['gates'],
   row: CallerRow,
 ): GatewayHandler {
   // Before it has found the key, the gateway itself does not listen for disconnects.
@@ -158,13 +158,13 @@ function watched(
   return {
     ...gateway,
     handle: (request) => {
-      if (listens) request.onClose(noticed.open);
+      if (listens) request.onClose(disconnectSeen.open);
       const answer = gateway.handle({
         ...request,
         onClose: (listener) =>
           request.onClose(() => {
             listener();
-            noticed.open();
+            disconnectSeen.open();
           }),
       });
       void answer.then(handled.open);
@@ -176,7 +176,7 @@ function watched(
 function scriptOf(
   { upstream }: CallerRow,
   kind: Kind,
-  goesOn: Gate,
+  continues: Gate,
 ): { readonly script: Script; readonly flooded: () => number } {
   let pieces = 0;
   const flooded = (): number => pieces;
@@ -184,9 +184,9 @@ function scriptOf(
     case 'answers':
       return { script: answering(kind), flooded };
     case 'waits':
-      return { script: waiting(kind, goesOn), flooded };
+      return { script: waiting(kind, continues), flooded };
     case 'halts mid-stream':
-      return { script: halting(kind, goesOn), flooded };
+      return { script: halting(kind, continues), flooded };
     case 'floods': {
       const { chunks = [], ...rest } = flooding(kind);
       const counted = counting(chunks, () => {
@@ -233,10 +233,10 @@ const steps: Readonly<Record<CallerStep, (state: ScriptState) => Promise<void> |
     inUse(state).until((received) => received.startsWith('HTTP/1.1 100 Continue\r\n\r\n')),
   'sees an answer': (state) => seesAnswers(state, 1),
   'sees both answers': (state) => seesAnswers(state, 2),
-  'is noticed as gone': ({ gates }) => gates.noticed.opened,
-  'is being authenticated': ({ gates }) => gates.keysAsked.opened,
+  'is noticed as gone': ({ gates }) => gates.disconnectSeen.opened,
+  'is being authenticated': ({ gates }) => gates.keysRequested.opened,
   'is authenticated': ({ gates }) => gates.keysAnswer.open(),
-  'is reserving': ({ gates }) => gates.reserveAsked.opened,
+  'is reserving': ({ gates }) => gates.reserveRequested.opened,
   'has reserved': ({ gates }) => gates.reserveAnswers.open(),
   'is at the upstream': async ({ harness }) => {
     await harness.upstream.nextCall();

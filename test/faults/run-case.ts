@@ -20,7 +20,7 @@ import { type Answer, call } from './caller.ts';
 import { type Canaries, canaries, found, leakOf } from './canaries.ts';
 import { type ChannelHealth, healthOf } from './health.ts';
 import { caseHeader, type Hosts } from './hosts.ts';
-import { type RawUpstream, rawUpstream, reads, type Script, says } from './raw-upstream.ts';
+import { type RawUpstream, rawUpstream, reads, type Script, sends } from './raw-upstream.ts';
 import { dialectOf, isNative, priceOf, replies, requestOf, typeOf } from './requests.ts';
 import type { ChannelSetup, FaultRow, Kind, MountName } from './row.ts';
 
@@ -109,7 +109,7 @@ async function runCalls(
   const { faulty, healthy, address, onFirstChunk, origin } = environment;
   const { promptBytes, closesConnection = false, forwardsMessage } = row.circumstances ?? {};
   const callsBefore = callsBeforeOf(testCase);
-  const ask = (): Promise<Answer> =>
+  const send = (): Promise<Answer> =>
     call(
       origin,
       requestOf(kind, promptBytes),
@@ -118,14 +118,14 @@ async function runCalls(
     );
 
   for (let before = 0; before < callsBefore; before += 1) {
-    const { status } = await ask();
+    const { status } = await send();
     if (status !== 200 && testCase.channelSetup !== 'repeated')
       throw new Error(`the call before: ${status}`);
     await running.ended(before + 1);
   }
   const before = await running.state('k');
   const callsOfOthers = [faulty.calls, healthy.calls] as const;
-  const answering = ask();
+  const answering = send();
   await passTime(row, running, faulty, answering);
   const answer = await answering;
   await running.ended(callsBefore + 1);
@@ -267,7 +267,7 @@ function headersOf({ id, kind }: Case, key: string): Readonly<Record<string, str
 function healthyScript(kind: Kind): Script {
   const body = replies[kind];
   const head = `HTTP/1.1 200 OK\r\ncontent-type: ${typeOf(kind)}\r\n`;
-  return [reads, says(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)];
+  return [reads, sends(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)];
 }
 
 function canariesAt(origin: string): Canaries {

@@ -60,7 +60,7 @@ const gateway = createGateway({
   ]),
   nativeKeyHeaders: ['x-vendor-api-key'],
   maxBodyBytes: 1024 * 1024,
-  onEvent: hear,
+  onEvent: receive,
 });
 const origin = await listening(createServer(listenerOf(process.argv[2], gateway)));
 process.on('message', async () => {
@@ -71,7 +71,7 @@ process.on('message', async () => {
 process.send?.({ started: { origin, secret } });
 
 /** Events that only a bug of the gateway can cause here. */
-function hear(event: GatewayEvent): void {
+function receive(event: GatewayEvent): void {
   if (event.type === 'internal_error') tell('internal_error', event.at);
   if (event.type === 'body_consumed') tell('body_consumed', event.requestId);
 }
@@ -129,14 +129,14 @@ function reply(res: ServerResponse, kind: number, isStream: boolean): void {
     return void res.end(JSON.stringify({ choices, usage }));
   }
   res.setHeader('content-type', 'text/event-stream');
-  let left = 5;
+  let remaining = 5;
   const timer = setInterval(() => {
-    left -= 1;
+    remaining -= 1;
     const delta = { content: 'x'.repeat(2_000) };
-    const finish = left === 0 ? { finish_reason: 'stop' } : {};
+    const finish = remaining === 0 ? { finish_reason: 'stop' } : {};
     const choices = [{ index: 0, delta, ...finish }];
-    res.write(`data: ${JSON.stringify({ choices, ...(left === 0 ? { usage } : {}) })}\n\n`);
-    if (left > 0) return;
+    res.write(`data: ${JSON.stringify({ choices, ...(remaining === 0 ? { usage } : {}) })}\n\n`);
+    if (remaining > 0) return;
     clearInterval(timer);
     res.end('data: [DONE]\n\n');
   }, 4);

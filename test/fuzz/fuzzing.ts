@@ -64,10 +64,10 @@ export async function fuzz(
     const { origin, secret } = started;
     const chance = chanceOf(seed);
     const statuses: Record<string, number> = {};
-    let left = connections;
+    let remaining = connections;
     const player = async (): Promise<void> => {
-      while (left > 0) {
-        left -= 1;
+      while (remaining > 0) {
+        remaining -= 1;
         const received = await play(origin, scriptOf(chance, secret));
         for (const [, status = ''] of received.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
           statuses[status] = (statuses[status] ?? 0) + 1;

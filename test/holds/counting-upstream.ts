@@ -199,8 +199,8 @@ function images({ input, output, images: made }: Usage): object {
 
 function openaiReply(reported: Usage, isStreamed: boolean): readonly object[] {
   const { input, output, media, isMostExpensive } = reported;
-  const said = { role: 'assistant', content: 'Hi!' };
-  const choice = { index: 0, finish_reason: 'stop', [isStreamed ? 'delta' : 'message']: said };
+  const message = { role: 'assistant', content: 'Hi!' };
+  const choice = { index: 0, finish_reason: 'stop', [isStreamed ? 'delta' : 'message']: message };
   const kinds = {
     prompt_tokens_details: { cache_write_tokens: input - media, audio_tokens: media },
     completion_tokens_details: { image_tokens: output },

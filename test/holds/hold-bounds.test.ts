@@ -68,7 +68,7 @@ interface Setup extends Counting {
 
 /** Sends a body. Returns the record of the call, or undefined if it was refused. */
 type Send = (
-  ask: ProtocolRow['asks'][number],
+  request: ProtocolRow['requests'][number],
   body: JsonObject,
 ) => Promise<UsageRecord | undefined>;
 
@@ -95,9 +95,9 @@ function sender({ protocol, dialect, maxTokensField, ...counts }: Setup): Send {
       usage: { record: (record) => void records.push(record), close: async () => {} },
     },
   });
-  return async (ask, body) => {
-    const asked = { ...ask, body: { ...body, ...ask.members } };
-    const { status, body: reply } = await gateway.handle(requestOf(asked, []));
+  return async (request, body) => {
+    const sent = { ...request, body: { ...body, ...request.members } };
+    const { status, body: reply } = await gateway.handle(requestOf(sent, []));
     if (!(reply instanceof Uint8Array)) {
       const stream = reply.readable();
       for await (const _piece of stream) void _piece;
@@ -120,14 +120,14 @@ function costsMore({ chargeNanos, heldNanos }: UsageRecord, at: string): readonl
  * does not affect the hold.
  */
 async function plantEverywhere(
-  { asks, seeds }: ProtocolRow,
+  { requests, seeds }: ProtocolRow,
   send: Send,
   every: number,
 ): Promise<{ readonly accepted: number; readonly violations: readonly string[] }> {
   const violations: string[] = [];
   let accepted = 0;
   for (const seed of seeds) {
-    for (const [index, ask] of asks.entries()) {
+    for (const [index, request] of requests.entries()) {
       for (const [which, plant] of plants.entries()) {
         let place = 0;
         for (const { at, body } of planted(seed, plant)) {
@@ -135,10 +135,10 @@ async function plantEverywhere(
           const isSkipped = place % (index === 0 ? every : 8) !== 0;
           if (!isFull && (isSkipped || (place + index) % plants.length !== which)) continue;
           if (!isJsonObject(body)) continue;
-          const record = await send(ask, body);
+          const record = await send(request, body);
           if (record === undefined) continue;
           accepted += 1;
-          violations.push(...costsMore(record, `${plant.what} at ${at} over ${ask.path}`));
+          violations.push(...costsMore(record, `${plant.what} at ${at} over ${request.path}`));
         }
       }
     }
@@ -181,8 +181,8 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
     const violations: string[] = [];
 
     for (const body of row.aliases) {
-      for (const ask of row.asks) {
-        const record = await send(ask, body);
+      for (const request of row.requests) {
+        const record = await send(request, body);
         if (record !== undefined) violations.push(...costsMore(record, JSON.stringify(body)));
       }
     }
@@ -193,13 +193,13 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
 
 it('chat: an upstream that only supports `max_tokens` gets the bound under that name', async () => {
   const [row] = protocolRows;
-  const [ask] = row?.asks ?? [];
-  if (row === undefined || ask === undefined) throw new Error('There is no chat.');
+  const [request] = row?.requests ?? [];
+  if (row === undefined || request === undefined) throw new Error('There is no chat.');
   const setup = { ...counting, boundNames: ['max_tokens'], protocol: row.name } as const;
   const send = sender({ ...setup, dialect: 'openai', maxTokensField: 'max_tokens' });
 
   const messages = [{ role: 'user', content: 'hi' }];
-  const record = await send(ask, { messages, max_completion_tokens: 1 });
+  const record = await send(request, { messages, max_completion_tokens: 1 });
 
   expect(record?.usage).toMatchObject({ outputTokens: 1 });
   expect(record?.chargeNanos).toBeLessThanOrEqual(record?.heldNanos ?? 0n);

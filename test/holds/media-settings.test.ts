@@ -17,8 +17,8 @@ const priced = model({ mediaPartTokens: usual, contextTokens: 2_000_000 });
 const text = 1_000;
 
 function mediaTokens(path: string, body: JsonObject): number {
-  const asked = { method: 'POST', path, search: '', headers: {} };
-  const route = routesOf(protocols).find(asked, { nativeKeyHeaders: [], allowQueryKey: false });
+  const request = { method: 'POST', path, search: '', headers: {} };
+  const route = routesOf(protocols).find(request, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
   const call = readCall(wholeBody(Buffer.from(JSON.stringify(body))), route);
   return holdFor(call, priced).inputTokens;
@@ -177,8 +177,8 @@ it('is refused if nothing bounds it', () => {
       },
     ],
   };
-  const asked = { method: 'POST', path: '/v1/chat/completions', search: '', headers: {} };
-  const route = routesOf(protocols).find(asked, { nativeKeyHeaders: [], allowQueryKey: false });
+  const request = { method: 'POST', path: '/v1/chat/completions', search: '', headers: {} };
+  const route = routesOf(protocols).find(request, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error('no call');
   const call = readCall(wholeBody(Buffer.from(JSON.stringify(body))), route);
 

@@ -21,8 +21,8 @@ const { contextTokens: _unstated, ...roomy } = model({
 const question: JsonObject = { type: 'text', text: 'Sum it up.' };
 
 function tokensOf(path: string, body: JsonObject, of: Model = roomy): number {
-  const asked = { method: 'POST', path, search: '', headers: {} };
-  const route = routesOf(protocols).find(asked, { nativeKeyHeaders: [], allowQueryKey: false });
+  const request = { method: 'POST', path, search: '', headers: {} };
+  const route = routesOf(protocols).find(request, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
   return holdFor(readCall(wholeBody(Buffer.from(JSON.stringify(body))), route), of).inputTokens;
 }
@@ -37,8 +37,8 @@ const native = (members: JsonObject): number =>
     ...members,
   });
 
-describe.each(namedThings)('%s counts as a reference', (_what, thing) => {
-  it.each(partShapes(thing))('in a chat part: %j', (part) => {
+describe.each(namedThings)('%s counts as a reference', (_what, text) => {
+  it.each(partShapes(text))('in a chat part: %j', (part) => {
     expect(said(part)).toBeGreaterThan(referenceTokens);
     expect(
       chat({ messages: [{ role: 'tool', tool_call_id: 'a', content: [part] }] }),
@@ -49,22 +49,22 @@ describe.each(namedThings)('%s counts as a reference', (_what, thing) => {
   });
 
   it.each([
-    { documents: [{ url: thing }] },
-    { documents: [thing] },
-    { files: [thing] },
-    { file_url: thing },
-    { extra_body: { documents: [{ url: thing }] } },
+    { documents: [{ url: text }] },
+    { documents: [text] },
+    { files: [text] },
+    { file_url: text },
+    { extra_body: { documents: [{ url: text }] } },
   ])('next to the messages: %j', (members) => {
     expect(chat(members)).toBeGreaterThan(referenceTokens);
   });
 
   it.each([
-    { fileData: { fileUri: thing } },
-    { file_data: { file_uri: thing, mime_type: 'video/mp4' } },
-    { fileData: [{ fileUri: thing }] },
-    { document: { url: thing } },
-    { inlineData: { mimeType: 'application/pdf', uri: thing } },
-    { functionResponse: { name: 'f', response: {}, parts: [{ fileData: { fileUri: thing } }] } },
+    { fileData: { fileUri: text } },
+    { file_data: { file_uri: text, mime_type: 'video/mp4' } },
+    { fileData: [{ fileUri: text }] },
+    { document: { url: text } },
+    { inlineData: { mimeType: 'application/pdf', uri: text } },
+    { functionResponse: { name: 'f', response: {}, parts: [{ fileData: { fileUri: text } }] } },
   ])('in a native part: %j', (part) => {
     expect(native({ contents: [{ parts: [part] }] })).toBeGreaterThan(referenceTokens);
     expect(native({ system_instruction: { parts: [part] } })).toBeGreaterThan(referenceTokens);

@@ -15,31 +15,31 @@ export const namedThings: readonly (readonly [what: string, thing: string])[] = 
 ];
 
 const types = ['document_url', 'file_url', 'audio_url', 'video', 'media', 'input_file', 'hologram'];
-const wrapped: readonly ((thing: JsonValue) => JsonValue)[] = [
-  (thing) => thing,
-  (thing) => [thing],
-  (thing) => ({ url: thing }),
-  (thing) => [{ source: { type: 'url', uri: thing } }],
-  (thing) => ({ a: { b: [{ c: thing }] } }),
+const wrapped: readonly ((value: JsonValue) => JsonValue)[] = [
+  (value) => value,
+  (value) => [value],
+  (value) => ({ url: value }),
+  (value) => [{ source: { type: 'url', uri: value } }],
+  (value) => ({ a: { b: [{ c: value }] } }),
 ];
 
 /** The reference in parts of every type, under every name and at every depth. */
-export function partShapes(thing: string): readonly JsonObject[] {
+export function partShapes(text: string): readonly JsonObject[] {
   const general = types.flatMap((type) =>
     wrapped.flatMap((wrap): JsonObject[] => [
-      { type, [type]: wrap(thing) },
-      { [type]: wrap(thing) },
-      { file: wrap(thing), filename: 'a.pdf', type },
+      { type, [type]: wrap(text) },
+      { [type]: wrap(text) },
+      { file: wrap(text), filename: 'a.pdf', type },
     ]),
   );
   return [
     ...general,
-    { type: 'input_audio', input_audio: thing },
-    { type: 'input_audio', input_audio: { data: thing, format: 'mp3' } },
-    { type: 'file', file: { filename: 'a.bin', fileData: thing } },
-    { type: 'file', file: { file_url: thing } },
-    { type: 'image_url', document_url: thing },
-    { type: 'image_url', image_url: { url: 'https://x.example/a.png' }, document_url: thing },
-    { type: 'document', source: { type: 'url', url: thing } },
+    { type: 'input_audio', input_audio: text },
+    { type: 'input_audio', input_audio: { data: text, format: 'mp3' } },
+    { type: 'file', file: { filename: 'a.bin', fileData: text } },
+    { type: 'file', file: { file_url: text } },
+    { type: 'image_url', document_url: text },
+    { type: 'image_url', image_url: { url: 'https://x.example/a.png' }, document_url: text },
+    { type: 'document', source: { type: 'url', url: text } },
   ];
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/json.ts';
 export interface ProtocolRow {
   readonly name: 'chat' | 'native' | 'images';
   /** How to request a whole reply and, if the protocol has it, a streamed one. */
-  readonly asks: readonly {
+  readonly requests: readonly {
     readonly path: string;
     readonly search?: string;
     readonly members: JsonObject;
@@ -173,7 +173,7 @@ const nativeAliases: readonly JsonObject[] = configs.flatMap((one) =>
 export const protocolRows: readonly ProtocolRow[] = [
   {
     name: 'chat',
-    asks: [
+    requests: [
       { path: '/v1/chat/completions', members: { model: 'm' } },
       { path: '/v1/chat/completions', members: { model: 'm', stream: true } },
     ],
@@ -189,7 +189,7 @@ export const protocolRows: readonly ProtocolRow[] = [
   },
   {
     name: 'native',
-    asks: [
+    requests: [
       { path: '/v1beta/models/m:generateContent', members: {} },
       { path: '/v1beta/models/m:streamGenerateContent', search: 'alt=sse', members: {} },
     ],
@@ -205,7 +205,7 @@ export const protocolRows: readonly ProtocolRow[] = [
   },
   {
     name: 'images',
-    asks: [{ path: '/v1/images/generations', members: { model: 'm' } }],
+    requests: [{ path: '/v1/images/generations', members: { model: 'm' } }],
     dialects: ['openai', 'gemini'],
     seeds: [{ prompt: 'a cat', n: 1, size: '1024x1024', user: 'someone', style: 'vivid' }],
     aliases: [

@@ -55,7 +55,7 @@ const model = {
 } as const;
 
 const { store, usage } = await openStore(config.place);
-const noted = notingQuotaStore(
+const recorded = notingQuotaStore(
   config.settlesTwice ? chargesTwice(store, process.pid) : store,
   factWriter(config.factsFile),
 );
@@ -63,7 +63,7 @@ const calls = new AsyncLocalStorage<string>();
 let ids = 0;
 const gateway = createGateway({
   keys,
-  quota: noted,
+  quota: recorded,
   usage,
   catalog: staticCatalog([model]),
   leaseMs,

@@ -14,14 +14,14 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-const asked = z.object({ messages: z.tuple([z.object({ content: z.string() })]) });
+const sent = z.object({ messages: z.tuple([z.object({ content: z.string() })]) });
 
 /** Answers after up to 30 ms, with a bill by chance. */
 export async function startUpstream(seed: number): Promise<Upstream> {
   const draw = drawn(seed);
   const ran = new Set<string>();
   const server = createServer(async (request, response) => {
-    const { messages } = asked.parse(JSON.parse(await text(request)));
+    const { messages } = sent.parse(JSON.parse(await text(request)));
     // From here on the work is done and somebody owes for it.
     ran.add(messages[0].content);
     setTimeout(() => {

@@ -8,7 +8,7 @@ import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import type { ContractCase } from '../../src/testing/contracts/contract-case.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import type { CutProxy } from './cut-proxy.ts';
-import { ask, type Operation } from './operations.ts';
+import { type Operation, send } from './operations.ts';
 
 /** A store whose connection goes through a proxy, and the same data over a direct connection. */
 export interface BrokenLine {
@@ -82,21 +82,21 @@ async function cutEverywhere(
   isWhole: Ending['isWhole'],
 ): Promise<void> {
   // The first operation of a kind is longer: the server loads scripts and makes plans.
-  await ask(line.far, await begin(line, newPartition()));
+  await send(line.far, await begin(line, newPartition()));
   const operation = await begin(line, newPartition());
   line.proxy.set();
-  await ask(line.far, operation);
+  await send(line.far, operation);
   const whole = line.proxy.passed();
   for (const side of ['request', 'reply'] as const) {
     for (const afterBytes of positionsIn(whole[side])) {
       const partition = newPartition();
-      const asked = await begin(line, partition);
+      const operation = await begin(line, partition);
       await reconnects(line);
       line.proxy.set({ kind: 'cut', side, afterBytes });
-      const outcome = await outcomeOf(line.far, asked);
+      const outcome = await outcomeOf(line.far, operation);
       await line.proxy.quiet();
       line.proxy.set();
-      await insistOnce(line, asked, outcome, isWhole, `${side} cut after ${afterBytes} bytes`);
+      await insistOnce(line, operation, outcome, isWhole, `${side} cut after ${afterBytes} bytes`);
     }
   }
 }
@@ -111,14 +111,14 @@ function positionsIn(length: number): readonly number[] {
 
 async function insistOnce(
   line: BrokenLine,
-  asked: Operation,
+  operation: Operation,
   outcome: Outcome,
   isWhole: Ending['isWhole'],
   where: string,
 ): Promise<void> {
-  const before = await rowsOf(line, asked);
-  const answer = await ask(line.near, asked);
-  const rows = await rowsOf(line, asked);
+  const before = await rowsOf(line, operation);
+  const answer = await send(line.near, operation);
+  const rows = await rowsOf(line, operation);
   for (const row of rows) assert.deepEqual(row, isWhole, where);
   // `not_done` must be true; where the store can't know, it must say `unknown`.
   if (outcome === 'not_done') assert.notDeepEqual(before, rows, `${where}: said not_done`);
@@ -133,7 +133,7 @@ async function lose(line: BrokenLine): Promise<void> {
   assert.match(await outcomeOf(line.far, settle), /^(?:unknown|done)$/);
   await line.proxy.quiet();
   await reconnects(line);
-  assert.deepEqual(await ask(line.far, settle), { status: 'already', charged: [5n, 5n] });
+  assert.deepEqual(await send(line.far, settle), { status: 'already', charged: [5n, 5n] });
   for (const row of await rowsOf(line, settle)) assert.equal(row?.used, 5n);
 }
 
@@ -144,7 +144,7 @@ async function garble(line: BrokenLine): Promise<void> {
     line.proxy.set({ kind: 'garble', bytes });
     assert.match(await outcomeOf(line.far, settle), /^(?:unknown|corrupt)$/, said(bytes));
     await line.proxy.quiet();
-    assert.deepEqual(await ask(line.near, settle), { status: 'already', charged: [5n, 5n] });
+    assert.deepEqual(await send(line.near, settle), { status: 'already', charged: [5n, 5n] });
   }
 }
 
@@ -172,7 +172,7 @@ async function delay(line: BrokenLine): Promise<void> {
   // The gate stays closed until the store's deadline has passed, or the test times out.
   assert.equal(await outcomeOf(line.far, settle), 'unknown');
   open();
-  assert.deepEqual(await ask(line.near, settle), { status: 'already', charged: [5n, 5n] });
+  assert.deepEqual(await send(line.near, settle), { status: 'already', charged: [5n, 5n] });
   await reconnects(line);
 }
 
@@ -181,7 +181,7 @@ type Outcome = 'done' | 'not_done' | 'unknown' | 'corrupt';
 /** The outcome for the caller; errors other than store errors are rethrown. */
 async function outcomeOf(store: QuotaStore, operation: Operation): Promise<Outcome> {
   try {
-    await ask(withDeadline(store), operation);
+    await send(withDeadline(store), operation);
     return 'done';
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -214,7 +214,7 @@ function reserveOf(partition: string): Reserve {
 
 async function firstBytes({ near }: BrokenLine, partition: string): Promise<Reserve> {
   const reserve = reserveOf(partition);
-  await ask(near, reserve);
+  await send(near, reserve);
   return reserve;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import type { Invocation } from './linearisable.ts';
-import { ask, type Operation } from './operations.ts';
+import { type Operation, send } from './operations.ts';
 import { type Draw, drawn } from './random.ts';
 
 /** The parameters of a history. */
@@ -34,14 +34,14 @@ export async function recordHistory(
     for (let count = 0; count < plan.operationsEach; count += 1) {
       const operation = drawOperation(draw, plan.partition, count);
       const invokedAt = ++time;
-      const asked = ask(store, operation);
+      const pending = send(store, operation);
       if (draw(100) < plan.lostPercent) {
         // Whoever lost an answer goes on at once, as after a timeout; the store may come later.
-        late.push(asked.catch(() => undefined));
+        late.push(pending.catch(() => undefined));
         history.push({ client: number, operation, invokedAt, returned: undefined });
         continue;
       }
-      const answer = await asked;
+      const answer = await pending;
       history.push({ client: number, operation, invokedAt, returned: { at: ++time, answer } });
     }
   };
@@ -65,8 +65,8 @@ function drawOperation(draw: Draw, partition: string, count: number): Operation 
   if (kind < 4) {
     // As from processes that have not all heard of a change.
     const limit = draw(3) === 0 ? 30n : 60n;
-    const asked = [{ subject, period, amount: 10n, limit }];
-    return { op: 'reserve', input: { id, partition, lines: asked, ttlMs, onExpire: 'release' } };
+    const input = [{ subject, period, amount: 10n, limit }];
+    return { op: 'reserve', input: { id, partition, lines: input, ttlMs, onExpire: 'release' } };
   }
   if (kind < 6) return { op: 'settle', input: { id, partition, lines, basis: 'usage' } };
   if (kind < 7) return { op: 'release', input: { id, partition, lines } };

@@ -3,7 +3,7 @@
  * of Wing and Gong, with Lowe's memory of what has been tried, as in Porcupine.
  */
 import { comparable, type Operation } from './operations.ts';
-import { type Books, play, scribe } from './quota-model.ts';
+import { apply, type Books, scribe } from './quota-model.ts';
 
 /** One operation of one client. Times are of any clock that all clients share. */
 export interface Invocation {
@@ -46,7 +46,7 @@ export function judge(history: readonly Invocation[], start: Books): Verdict {
       path.pop();
       continue;
     }
-    const { books, answer } = play(place.books, next.invocation.operation, 0);
+    const { books, answer } = apply(place.books, next.invocation.operation, 0);
     const isAnswered = next.expected !== undefined;
     if (isAnswered && comparable(answer, false) !== next.expected) continue;
     const done = place.done | next.bit;

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { ExtendInput, QuotaLine } from '../../src/ports/quota-store.ts';
-import { ask, comparable, type Operation } from './operations.ts';
-import { type Books, emptyBooks, play } from './quota-model.ts';
+import { comparable, type Operation, send } from './operations.ts';
+import { apply, type Books, emptyBooks } from './quota-model.ts';
 import type { ProofSetup, StoreUnderTest } from './stores-under-test.ts';
 
 /** The model as it stands, and the time by which it counts. */
@@ -163,27 +163,27 @@ const wait: fc.Arbitrary<Draft> = fc.constantFrom(...waits).map((waitMs) => () =
 
 /** Puts the operation to both and insists on the same answer, and on the same rows after it. */
 function commandOf(draft: Draft): Command {
-  let said = 'not run';
+  let text = 'not run';
   return {
     check: () => true,
     run: async (model, { setup, partition }) => {
       const step = draft(partition, model.books);
-      said = comparable(step, true);
+      text = comparable(step, true);
       if ('waitMs' in step) {
         model.nowMs += step.waitMs;
         await setup.clock.advance(step.waitMs);
         return;
       }
       const insist = async (operation: Operation): Promise<void> => {
-        const { books, answer } = play(model.books, operation, model.nowMs);
-        const own = await ask(setup.store, operation);
+        const { books, answer } = apply(model.books, operation, model.nowMs);
+        const own = await send(setup.store, operation);
         assert.equal(comparable(own, true), comparable(answer, true));
         model.books = books;
       };
       await insist(step);
       for (const row of rowsOf(partition)) await insist({ op: 'read', input: row });
     },
-    toString: () => said,
+    toString: () => text,
   };
 }
 

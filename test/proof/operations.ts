@@ -29,7 +29,7 @@ export interface RowName {
 }
 
 /** Puts the question; rejects where the store does. */
-export async function ask(store: QuotaStore, operation: Operation): Promise<unknown> {
+export async function send(store: QuotaStore, operation: Operation): Promise<unknown> {
   switch (operation.op) {
     case 'reserve':
       return store.reserve(operation.input);

@@ -24,7 +24,7 @@ describe.skipIf(!hasPostgres())('over PostgreSQL', () => {
     server = await startPostgres();
     await migrated(server.pool());
     held = await controlClock(await migrated(server.pool(), schema), schema);
-    for (let door = 0; door < 3; door += 1) pools.push(server.pool());
+    for (let index = 0; index < 3; index += 1) pools.push(server.pool());
     line = await brokenLine();
   }, 60_000);
   afterAll(async () => {
@@ -60,10 +60,10 @@ describe.skipIf(!hasPostgres())('over PostgreSQL', () => {
     },
   };
   const make = () => {
-    const doors = pools.map((client) => postgresQuotaStore({ client, schema }));
-    const [store] = doors;
+    const connections = pools.map((client) => postgresQuotaStore({ client, schema }));
+    const [store] = connections;
     if (store === undefined) throw new Error('the pools are there in tests only');
-    return { store, clock, doors };
+    return { store, clock, connections: connections };
   };
   proveQuotaStore({ name: 'postgres', make }, { sequences: 40, histories: 4 });
 

@@ -43,7 +43,7 @@ export function proveQuotaStore(under: StoreUnderTest, { sequences, histories }:
       for (let round = 0; round < histories * times; round += 1) {
         const setup = await under.make();
         try {
-          const verdict = await judged(setup.doors, seed + round, lostPercent);
+          const verdict = await judged(setup.connections, seed + round, lostPercent);
           expect(verdict, `seed ${seed + round}`).toMatchObject({ isLinearisable: true });
         } finally {
           await setup.cleanup?.();

@@ -52,7 +52,7 @@ export function emptyBooks(): Books {
 }
 
 /** The answer to an operation, and the books after it; those before stay as they were. */
-export function play(
+export function apply(
   before: Books,
   operation: Operation,
   nowMs: number,
@@ -181,7 +181,7 @@ function settle(books: Books, { id, lines }: SettleInput): SettleResult {
   if (known?.state === 'expired') move(books, 'used', known.lines, known.onExpire, -1n);
   const charged = lines.map((line) => line.amount);
   move(books, 'used', lines, charged, 1n);
-  books.holds.set(id, { ...(known ?? stranger), state: 'settled', charged });
+  books.holds.set(id, { ...(known ?? unknownHold), state: 'settled', charged });
   if (known?.state === 'held') return { status: 'settled' };
   return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired' };
 }
@@ -189,7 +189,7 @@ function settle(books: Books, { id, lines }: SettleInput): SettleResult {
 function release(books: Books, { id }: ReleaseInput): ReleaseResult {
   const known = books.holds.get(id);
   if (known !== undefined && known.state !== 'held') return { status: 'already', as: known.state };
-  if (known === undefined) books.holds.set(id, { ...stranger });
+  if (known === undefined) books.holds.set(id, { ...unknownHold });
   else end(books, id, known, 'released');
   return { status: 'released' };
 }
@@ -228,7 +228,7 @@ function expireDue(books: Books, nowMs: number): void {
 }
 
 /** A reservation that ends before anybody has seen its reserve. */
-const stranger: Hold = {
+const unknownHold: Hold = {
   ...{ state: 'released', lines: [], amounts: [], onExpire: [], charged: [], dueAtMs: 0 },
   isIdle: false,
 };

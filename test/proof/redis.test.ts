@@ -24,7 +24,7 @@ describeRedis('over Redis', (server) => {
     beforeAll(async () => {
       const to = server().path;
       const at = join(to, `../proxy-${name}.sock`);
-      for (let door = 0; door < 3; door += 1) opened.push(await openAt(to));
+      for (let index = 0; index < 3; index += 1) opened.push(await openAt(to));
       const proxy = await startCutProxy({ at, to });
       closers.push(proxy.close);
       const prefix = newPrefix();
@@ -53,12 +53,12 @@ describeRedis('over Redis', (server) => {
         endedTtlMs: 3_600_000,
         durability: 'replica-async',
       } as const;
-      const doors = opened.map((client) =>
+      const connections = opened.map((client) =>
         quotaStoreOver(onClock(scriptRunner(client), clock), settings),
       );
-      const [store] = doors;
+      const [store] = connections;
       if (store === undefined) throw new Error('the clients are there in tests only');
-      return { store, clock, doors };
+      return { store, clock, connections: connections };
     };
     proveQuotaStore({ name: 'redis', make }, { sequences: 60, histories: 4 });
 

@@ -10,10 +10,15 @@ for (const kind of kinds) {
     const { db, again, cleanup } = scratch(kind);
     const clock = fakeClock();
     const handles = kind.inFile ? [db, again(), again()] : [db];
-    const doors = handles.map((handle, index) =>
+    const connections = handles.map((handle, index) =>
       distant(sqliteQuotaStore({ client: handle, clock }), index),
     );
-    return { store: sqliteQuotaStore({ client: db, clock }), clock, doors, cleanup };
+    return {
+      store: sqliteQuotaStore({ client: db, clock }),
+      clock,
+      connections: connections,
+      cleanup,
+    };
   };
   proveQuotaStore({ name: kind.name, make }, { sequences: kind.inFile ? 20 : 100, histories: 3 });
 }

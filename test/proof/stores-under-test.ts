@@ -11,7 +11,7 @@ export interface ProofSetup extends QuotaStoreSetup {
   /** The store's own clock, which stands still but for `advance`. */
   readonly clock: { now(): number; advance(ms: number): MaybePromise<void> };
   /** The same books through several doors, as several processes have them. */
-  readonly doors: readonly QuotaStore[];
+  readonly connections: readonly QuotaStore[];
 }
 
 /** A store and how to make it. */
@@ -27,6 +27,6 @@ export const memoryUnderTest: StoreUnderTest = {
   make: () => {
     const clock = fakeClock();
     const store = memoryQuotaStore({ clock });
-    return { store, clock, doors: [distant(store, 1)] };
+    return { store, clock, connections: [distant(store, 1)] };
   },
 };

@@ -48,15 +48,15 @@ export function checksThenActs(sound: QuotaStore): QuotaStore {
       for (const { subject, period, amount } of input.lines) {
         const state = await sound.read(subject, period, input.partition);
         if (state === undefined) return sound.reserve(input);
-        const left = state.limit + state.extra - state.used - state.held;
-        if (left < amount) return sound.reserve(input);
+        const remaining = state.limit + state.extra - state.used - state.held;
+        if (remaining < amount) return sound.reserve(input);
       }
       await turns(2);
       raiseLimits(input, plenty);
       const result = await sound.reserve(input);
       raiseLimits(input, -plenty);
       if (result.status !== 'held') return result;
-      return { ...result, available: result.available.map((left) => left - plenty) };
+      return { ...result, available: result.available.map((remaining) => remaining - plenty) };
     },
   };
 }

@@ -73,15 +73,15 @@ describe('a response that is not a reply', () => {
     ],
   ];
 
-  it.each(cases)('%s is a 502', async (_, asked, played, reason) => {
-    const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
+  it.each(cases)('%s is a 502', async (_, request, scripted, reason) => {
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(scripted) });
 
-    const reply = await gateway.call(asked);
+    const reply = await gateway.call(request);
 
     expect(reply.status).toBe(502);
     expect(gateway.records[0]?.reason).toBe(reason);
     expect(reply.text).not.toMatch(/Wi-Fi|oaidalle|revised/);
-    if (asked.path.includes('images')) expect(reply.headers['x-should-retry']).toBe('false');
+    if (request.path.includes('images')) expect(reply.headers['x-should-retry']).toBe('false');
   });
 
   it('JSON without a content type is accepted as a reply', async () => {
@@ -146,8 +146,8 @@ describe('a whole reply', () => {
     const text = longReply(3 * held);
 
     for (const length of [held + 1, 2 * held, text.length - 1]) {
-      const played = { ...json(...halves(text.slice(0, length))), ending };
-      const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
+      const scripted = { ...json(...halves(text.slice(0, length))), ending };
+      const gateway = anyModelGateway({ upstream: scriptedUpstream(scripted) });
 
       const reply = await gateway.call(chat(wholeChat));
 
@@ -159,9 +159,9 @@ describe('a whole reply', () => {
 
   it('below 64 KiB that breaks off is a 502', async () => {
     for (const ending of ['end', 'reset'] as const) {
-      const played = { ...json(...halves(longReply(held).slice(0, -1))), ending };
+      const scripted = { ...json(...halves(longReply(held).slice(0, -1))), ending };
 
-      const reply = await anyModelGateway({ upstream: scriptedUpstream(played) }).call(
+      const reply = await anyModelGateway({ upstream: scriptedUpstream(scripted) }).call(
         chat(wholeChat),
       );
 

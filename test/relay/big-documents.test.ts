@@ -41,10 +41,10 @@ describe('a document above 64 KiB', () => {
     ],
   ];
 
-  it.each(cases)('%s is a 502', async (_, asked, played, reason) => {
-    const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
+  it.each(cases)('%s is a 502', async (_, request, scripted, reason) => {
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(scripted) });
 
-    const reply = await gateway.call(asked);
+    const reply = await gateway.call(request);
 
     expect(reply.status).toBe(502);
     expect(reply.text).not.toMatch(/gpu7|account-secret/);
@@ -52,8 +52,8 @@ describe('a document above 64 KiB', () => {
   });
 
   it('with an image URL is cut before it, and the image may have been made', async () => {
-    const played = json(`{"data":[${base64},`, `{${address}}]}`);
-    const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
+    const scripted = json(`{"data":[${base64},`, `{${address}}]}`);
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(scripted) });
 
     const reply = await gateway.call(images());
 
@@ -63,8 +63,8 @@ describe('a document above 64 KiB', () => {
   });
 
   it('without an image in it is cut, and nothing is charged', async () => {
-    const played = json(`{"filler":"${filler}","data":[]}`);
-    const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
+    const scripted = json(`{"filler":"${filler}","data":[]}`);
+    const gateway = anyModelGateway({ upstream: scriptedUpstream(scripted) });
 
     const reply = await gateway.call(images());
 

@@ -82,8 +82,8 @@ describe('a native stream of two candidates', () => {
   });
 });
 
-async function relayed(asked: CallerRequest, events: readonly string[]) {
+async function relayed(request: CallerRequest, events: readonly string[]) {
   const gateway = anyModelGateway({ upstream: scriptedUpstream(sse(...events)) });
-  const reply = await gateway.call(asked);
+  const reply = await gateway.call(request);
   return { answer: reply, outcome: gateway.records[0]?.outcome };
 }

@@ -44,11 +44,11 @@ const recordings: readonly (readonly [string, CallerRequest, string])[] = [
 ];
 
 describe('a compressed reply', () => {
-  it.each(recordings)('%s is decompressed, for every encoding', async (name, asked, type) => {
+  it.each(recordings)('%s is decompressed, for every encoding', async (name, request, type) => {
     const { response } = fixture(name);
 
     for (const [encoding, compress] of encodings) {
-      const reply = await answered(asked, type, encoding, compress(response));
+      const reply = await answered(request, type, encoding, compress(response));
 
       expect(reply.bytes.equals(response)).toBe(true);
       expect(reply.headers['content-encoding']).toBe(undefined);
@@ -93,7 +93,7 @@ describe('a 502', () => {
 });
 
 function answered(
-  asked: CallerRequest,
+  request: CallerRequest,
   type: string,
   encoding: string,
   body: Uint8Array,
@@ -107,6 +107,6 @@ function answered(
     ),
   });
   return anyModelGateway({ upstream: client, channel: { baseUrl: upstream.openaiBaseUrl } }).call(
-    asked,
+    request,
   );
 }

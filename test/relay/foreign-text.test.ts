@@ -37,14 +37,14 @@ const ways: readonly (readonly [string, CallerRequest, DialectName])[] = [
 ];
 
 /** Documents in place of a reply, with text where it could be anything. */
-const shapes: Readonly<Record<string, (words: string) => unknown>> = {
-  'a string': (words) => words,
+const shapes: Readonly<Record<string, (text: string) => unknown>> = {
+  'a string': (text) => text,
   'a message': (message) => ({ message }),
   'a message with a status': (message) => ({ message, code: 400 }),
   'a detail': (detail) => ({ detail }),
   'another member': (msg) => ({ success: false, msg }),
   'a name': (name) => ({ [name]: true }),
-  'a list': (words) => [words],
+  'a list': (text) => [text],
   'a message in a list': (message) => [{ message }],
   'a list of errors': (message) => ({ errors: [{ message }] }),
   'an error in words': (error) => ({ error }),
@@ -57,11 +57,11 @@ const shapes: Readonly<Record<string, (words: string) => unknown>> = {
     error: { type: 'invalid_request_error', message },
   }),
   'vLLM’s error': (message) => ({ object: 'error', message, code: 400 }),
-  'replies that are none': (words) => ({
-    choices: words,
-    candidates: words,
-    content: words,
-    data: words,
+  'replies that are none': (text) => ({
+    choices: text,
+    candidates: text,
+    content: text,
+    data: text,
   }),
   'a count that is none': (totalTokens) => ({ totalTokens, input_tokens: totalTokens }),
 };
@@ -74,7 +74,7 @@ function someEncodings(): readonly Encoding[] {
   return [0, 1, 2, 3, 4].flatMap((at) => all[(taken + at) % all.length] ?? []);
 }
 
-describe.each(ways)('%s', (_, asked, dialect) => {
+describe.each(ways)('%s', (_, request, dialect) => {
   it.each(
     Object.entries(shapes),
   )('with %s as its reply fails, and shows no secret', async (_shape, write) => {
@@ -87,7 +87,7 @@ describe.each(ways)('%s', (_, asked, dialect) => {
         channel: { dialect, baseUrl: `https://${upstreamHost}` },
       });
 
-      const { status, text, headers } = await gateway.call(asked);
+      const { status, text, headers } = await gateway.call(request);
 
       expect(status).toBeGreaterThanOrEqual(400);
       expect(shownOf(upstreamSecret, text + JSON.stringify(headers))).toBeLessThan(12);
@@ -108,7 +108,7 @@ describe.each(ways)('%s', (_, asked, dialect) => {
     const upstream = scriptedUpstream(json(document));
     const gateway = anyModelGateway({ upstream, channel: { dialect } });
 
-    const { status, text } = await gateway.call(asked);
+    const { status, text } = await gateway.call(request);
 
     expect(status).toBe(502);
     expect(text).not.toMatch(/memory|html/);
@@ -124,11 +124,11 @@ describe('an error of each status, alone or after a valid event', () => {
     }),
     anthropic: (_status, message) => ({ type: 'error', error: { type: message, message } }),
   };
-  const ofDialect = ways.filter(([, asked]) => asked.path !== images().path);
+  const ofDialect = ways.filter(([, request]) => request.path !== images().path);
 
   it.each(
     ofDialect,
-  )('shows no secret to %s, however it is encoded', async (_way, asked, dialect) => {
+  )('shows no secret to %s, however it is encoded', async (_way, request, dialect) => {
     for (const status of statuses) {
       for (const encode of someEncodings()) {
         const words = `Bad key ${encode(upstreamSecret)} at ${encode(upstreamHost)} today.`;
@@ -136,7 +136,7 @@ describe('an error of each status, alone or after a valid event', () => {
         const upstream = scriptedUpstream({ ...json(body), status });
         const gateway = anyModelGateway({ upstream, channel: { dialect } });
 
-        const { text, headers } = await gateway.call(asked);
+        const { text, headers } = await gateway.call(request);
 
         expect(shownOf(upstreamSecret, text + JSON.stringify(headers))).toBeLessThan(12);
         expect(text.toLowerCase()).not.toContain(upstreamHost);

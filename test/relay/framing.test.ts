@@ -88,8 +88,8 @@ describe('a chat stream', () => {
   });
 
   it('does not end at text that contains [DONE]', async () => {
-    const says = first.replace('caf\u00e9', 'data: [DONE]');
-    const text = `data: ${says}\n\ndata: ${last}\n\ndata: [DONE]\n\n`;
+    const message = first.replace('caf\u00e9', 'data: [DONE]');
+    const text = `data: ${message}\n\ndata: ${last}\n\ndata: [DONE]\n\n`;
 
     for (const chunks of cutsOf(text)) {
       expect((await relayed(chat(), chunks)).answer.text).toBe(text);
@@ -210,11 +210,14 @@ describe('an event of 33 MiB', () => {
   };
 
   it('is refused while it arrives, and the upstream is aborted', async () => {
-    for (const asked of [chat(), native(), native('json_array')]) {
-      const played = { ...sse(), chunks: large(asked.search === '' ? '[{"a":"' : 'data: {"a":"') };
-      const upstream = scriptedUpstream(played);
+    for (const request of [chat(), native(), native('json_array')]) {
+      const scripted = {
+        ...sse(),
+        chunks: large(request.search === '' ? '[{"a":"' : 'data: {"a":"'),
+      };
+      const upstream = scriptedUpstream(scripted);
 
-      const reply = await anyModelGateway({ upstream }).call(asked);
+      const reply = await anyModelGateway({ upstream }).call(request);
 
       expect(reply.status).toBe(502);
       expect(upstream.aborted).toBe(1);
@@ -246,9 +249,9 @@ function cutsOf(text: string): readonly (readonly (Uint8Array | string)[])[] {
   return [[bytes], bytewise(bytes), pieces(bytes, 7), pieces(bytes, 8)];
 }
 
-async function relayed(asked: CallerRequest, chunks: readonly (Uint8Array | string)[]) {
+async function relayed(request: CallerRequest, chunks: readonly (Uint8Array | string)[]) {
   const upstream = scriptedUpstream(sse(...chunks));
   const gateway = anyModelGateway({ upstream });
-  const reply = await gateway.call(asked);
+  const reply = await gateway.call(request);
   return { answer: reply, record: gateway.records[0], aborted: upstream.aborted };
 }

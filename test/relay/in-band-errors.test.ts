@@ -80,8 +80,8 @@ describe('an error that comes first', () => {
     ['that Google never framed', native(), '{"error":{"code":400,"message":"Bad."}}', 400, 'Bad.'],
   ];
 
-  it.each(cases)('%s gets its status', async (_, asked, text, status, words) => {
-    const reply = await answered(asked, sse(text));
+  it.each(cases)('%s gets its status', async (_, request, text, status, words) => {
+    const reply = await answered(request, sse(text));
 
     expect(reply.status).toBe(status);
     expect(reply.headers['content-type']).toBe('application/json');
@@ -115,8 +115,8 @@ describe('an error that comes first', () => {
     ['whole chat with a mere text', chat(wholeChat), '{"detail":"no such thing"}', 502],
   ];
 
-  it.each(documents)('in a %s gets its status', async (_, asked, text, status) => {
-    const reply = await answered(asked, json(text));
+  it.each(documents)('in a %s gets its status', async (_, request, text, status) => {
+    const reply = await answered(request, json(text));
 
     expect(reply.status).toBe(status);
   });
@@ -172,11 +172,11 @@ describe('an error that comes later', () => {
     ],
   ];
 
-  it.each(leaks)('%s is rewritten, without key, URL or host', async (_, door, error) => {
-    const reply = await answered(door === 'chat' ? chat() : native(), sse(good[door], error));
+  it.each(leaks)('%s is rewritten, without key, URL or host', async (_, api, error) => {
+    const reply = await answered(api === 'chat' ? chat() : native(), sse(good[api], error));
 
-    const broken = brokenStream(door, reply);
-    expect(broken?.before).toBe(good[door]);
+    const broken = brokenStream(api, reply);
+    expect(broken?.before).toBe(good[api]);
     expect(broken?.error).toMatchObject({
       message: expect.stringContaining('Invalid key [redacted]'),
     });
@@ -248,8 +248,8 @@ describe('an error that comes later', () => {
   });
 });
 
-function answered(asked: CallerRequest, played: ScriptedReply): Promise<CallerReply> {
-  return anyModelGateway({ upstream: scriptedUpstream(played) }).call(asked);
+function answered(request: CallerRequest, scripted: ScriptedReply): Promise<CallerReply> {
+  return anyModelGateway({ upstream: scriptedUpstream(scripted) }).call(request);
 }
 
 function chatError(error: unknown, beside = ''): string {

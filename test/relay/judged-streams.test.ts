@@ -10,7 +10,7 @@ const word = {
   native: 'data: {"candidates":[{"content":{"parts":[{"text":"Once"}]}}]}\r\n\r\n',
   array: '[{"candidates":[{"content":{"parts":[{"text":"Once"}]}}]}\n',
 };
-const asked = { chat: chat(), native: native(), array: native('json_array') };
+const requests = { chat: chat(), native: native(), array: native('json_array') };
 
 /** Text that an upstream, or a proxy in front of it, may send outside its wire format. */
 const rubbish: readonly string[] = [
@@ -33,13 +33,13 @@ const rubbish: readonly string[] = [
   `{"error":{"message":"${canary}"}}\n\n`,
 ];
 
-describe.each(['chat', 'native'] as const)('a relayed %s stream', (door) => {
+describe.each(['chat', 'native'] as const)('a relayed %s stream', (api) => {
   it('passes on nothing but events of its dialect, wherever the rest comes', async () => {
     for (const said of rubbish) {
-      for (const text of [said, said + word[door], word[door] + said, word[door] + said.trim()]) {
+      for (const text of [said, said + word[api], word[api] + said, word[api] + said.trim()]) {
         for (const chunks of [[text], bytewise(Buffer.from(text))]) {
           const upstream = scriptedUpstream(sse(...chunks));
-          const { text: answer } = await anyModelGateway({ upstream }).call(asked[door]);
+          const { text: answer } = await anyModelGateway({ upstream }).call(requests[api]);
           expect([text, answer.includes(canary)]).toEqual([text, false]);
         }
       }
@@ -53,13 +53,15 @@ describe.each(['chat', 'native'] as const)('a relayed %s stream', (door) => {
     ['application/x-ndjson'],
     [undefined],
   ])('is recognised by its bytes if its content type is %s', async (type) => {
-    const end = door === 'chat' ? 'data: [DONE]\n\n' : '';
-    const last = word[door].replace('"Once"', '"."').replace(/(\]?\}\]\})/, '$1');
-    const text = `${word[door]}${last}${end}`;
+    const end = api === 'chat' ? 'data: [DONE]\n\n' : '';
+    const last = word[api].replace('"Once"', '"."').replace(/(\]?\}\]\})/, '$1');
+    const text = `${word[api]}${last}${end}`;
     const headers = type === undefined ? {} : { 'content-type': type };
     for (const chunks of [[text], bytewise(Buffer.from(text)), ['\n', text]]) {
-      const played: ScriptedReply = { headers, chunks };
-      const reply = await anyModelGateway({ upstream: scriptedUpstream(played) }).call(asked[door]);
+      const scripted: ScriptedReply = { headers, chunks };
+      const reply = await anyModelGateway({ upstream: scriptedUpstream(scripted) }).call(
+        requests[api],
+      );
       expect(reply.status).toBe(200);
       expect(reply.headers['content-type']).toContain('text/event-stream');
       expect(reply.text).toContain('Once');
@@ -76,7 +78,7 @@ it('a relayed array passes on only elements that are parts of a reply', async ()
   ]) {
     for (const text of [`[${said}]`, `${word.array},${said}]`, `${word.array},${said}`]) {
       const upstream = scriptedUpstream(sse(text));
-      const { text: answer } = await anyModelGateway({ upstream }).call(asked.array);
+      const { text: answer } = await anyModelGateway({ upstream }).call(requests.array);
       expect([text, answer.includes(canary)]).toEqual([text, false]);
     }
   }
@@ -91,7 +93,7 @@ it('a stream of comments is ended at its bound in bytes, and no comment is passe
   const upstream = scriptedUpstream(sse(), { ...sse(), chunks: chunks() });
   const gateway = anyModelGateway({ upstream: scriptedUpstream({ ...sse(), chunks: chunks() }) });
 
-  const reply = await gateway.call(asked.chat);
+  const reply = await gateway.call(requests.chat);
 
   expect(upstream.requests).toHaveLength(0);
   expect(reply.text).not.toContain('xxx');

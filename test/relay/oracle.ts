@@ -9,10 +9,10 @@ import type { Fixture } from '../support/fixtures.ts';
  * The protocol that a recording is replayed to; some recordings in the OpenAI folder are of
  * Google's endpoints.
  */
-export type Door = 'chat' | 'images' | 'native';
+export type CallerApi = 'chat' | 'images' | 'native';
 
 /** The protocol of a recording. */
-export function doorOf({ url, category }: Fixture): Door {
+export function doorOf({ url, category }: Fixture): CallerApi {
   if (category === 'gemini' || url.includes('generateContent')) return 'native';
   return category === 'openai-images' ? 'images' : 'chat';
 }
@@ -52,19 +52,19 @@ export function relayedNative(text: string): Relayed {
 }
 
 /** The usage that the upstream reported: the last in the reply. */
-export function usageOf(door: Door, text: string): Usage | undefined {
+export function usageOf(api: CallerApi, text: string): Usage | undefined {
   const documents = text.startsWith('data:')
     ? eventsOf(text).map(documentOf)
     : [record(JSON.parse(text))];
-  const named = door === 'native' ? 'usageMetadata' : 'usage';
+  const named = api === 'native' ? 'usageMetadata' : 'usage';
   const figures = documents.map((document) => record(document?.[named])).filter(isPresent);
   const last = figures.at(-1);
-  if (door === 'images') return undefined;
+  if (api === 'images') return undefined;
   // A blocked prompt has no candidates, and costs nothing if no usage is stated.
   const answers = documents.map((document) => JSON.stringify(document?.candidates ?? []));
-  const hasAnswer = door !== 'native' || answers.some((candidates) => candidates !== '[]');
+  const hasAnswer = api !== 'native' || answers.some((candidates) => candidates !== '[]');
   if (last === undefined) return hasAnswer ? undefined : nativeUsage({});
-  return door === 'native' ? nativeUsage(last) : chatUsage(last);
+  return api === 'native' ? nativeUsage(last) : chatUsage(last);
 }
 
 function chatUsage(usage: Json): Usage {

@@ -76,18 +76,18 @@ describe('a streamed reply', () => {
   it.each(
     streams.map(named),
   )('%s is passed on, except for what may change', async (_, recorded) => {
-    const door = doorOf(recorded);
+    const api = doorOf(recorded);
     const text = recorded.response.toString();
-    const expected = door === 'native' ? relayedNative(text) : relayedChat(text, false);
+    const expected = api === 'native' ? relayedNative(text) : relayedChat(text, false);
 
-    const { answer: reply, gateway } = await relayed(sse(...firstApart(recorded)), streamed(door));
+    const { answer: reply, gateway } = await relayed(sse(...firstApart(recorded)), streamed(api));
 
     expect(reply.status).toBe(200);
     const { before, outcome } = expected.broken
-      ? { before: brokenStream(door, reply)?.before, outcome: 'broken' }
+      ? { before: brokenStream(api, reply)?.before, outcome: 'broken' }
       : { before: reply.text, outcome: 'complete' };
     expect(before).toBe(expected.text);
-    expect(gateway.records[0]).toMatchObject({ outcome, usage: usageOf(door, text) });
+    expect(gateway.records[0]).toMatchObject({ outcome, usage: usageOf(api, text) });
   });
 
   it.each(
@@ -99,14 +99,14 @@ describe('a streamed reply', () => {
   });
 
   it.each(streams.map(named))('%s does not depend on its chunks', async (_, recorded) => {
-    const door = doorOf(recorded);
+    const api = doorOf(recorded);
     const { response } = recorded;
-    const plain = await relayed(sse(...firstApart(recorded)), streamed(door));
+    const plain = await relayed(sse(...firstApart(recorded)), streamed(api));
     const cuts = [pieces(response, 1), pieces(response, 2)];
     if (response.length < 4_000) cuts.push(bytewise(response));
 
     for (const chunks of cuts) {
-      const cut = await relayed(sse(...chunks), streamed(door));
+      const cut = await relayed(sse(...chunks), streamed(api));
 
       expect(cut.answer.text).toBe(plain.answer.text);
       expect(figuresOf(cut.gateway)).toEqual(figuresOf(plain.gateway));
@@ -120,11 +120,11 @@ describe('a recorded refusal', () => {
   it.each(
     refused.map(named),
   )('%s is rewritten with the gateway’s own text', async (_, recorded) => {
-    const door = doorOf(recorded);
-    const played: ScriptedReply = { ...json(recorded.response), status: recorded.status };
-    const asked = door === 'images' ? images() : wholeRequest(recorded);
+    const api = doorOf(recorded);
+    const scripted: ScriptedReply = { ...json(recorded.response), status: recorded.status };
+    const request = api === 'images' ? images() : wholeRequest(recorded);
 
-    const { answer: reply } = await relayed(played, asked);
+    const { answer: reply } = await relayed(scripted, request);
 
     const expected = { 400: [400, 502], 403: [502], 404: [502], 429: [429] }[recorded.status];
     expect(expected).toContain(reply.status);
@@ -151,11 +151,11 @@ function wholeRequest(recorded: Fixture): CallerRequest {
 }
 
 async function relayed(
-  played: ScriptedReply,
-  asked: CallerRequest,
+  scripted: ScriptedReply,
+  request: CallerRequest,
 ): Promise<{ readonly answer: CallerReply; readonly gateway: AnyModelGateway }> {
-  const gateway = anyModelGateway({ upstream: scriptedUpstream(played) });
-  return { answer: await gateway.call(asked), gateway };
+  const gateway = anyModelGateway({ upstream: scriptedUpstream(scripted) });
+  return { answer: await gateway.call(request), gateway };
 }
 
 function figuresOf({ records }: AnyModelGateway): unknown {

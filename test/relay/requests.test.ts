@@ -14,7 +14,7 @@ import {
 } from '../support/any-model-gateway.ts';
 import type { Fixture } from '../support/fixtures.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
-import { type Door, doorOf } from './oracle.ts';
+import { type CallerApi, doorOf } from './oracle.ts';
 import { recordings } from './streams.ts';
 
 const upstreamModel = 'vendor/model-2';
@@ -30,7 +30,7 @@ describe('a recorded request', () => {
   )('%s changes only in the named members', async (_, one) => {
     const text = Buffer.from(one.request ?? []).toString();
 
-    const sent = await sentFor(askedBy(one, text), { upstreamModel });
+    const sent = await sentFor(requestedBy(one, text), { upstreamModel });
 
     expect(sent.body).toBe(expectedOf(doorOf(one), text));
   });
@@ -105,15 +105,15 @@ describe('stream_options', () => {
 });
 
 describe('response_format of an image request', () => {
-  const asked = '{"model":"m","response_format":"b64_json","prompt":"a cat"}';
+  const requested = '{"model":"m","response_format":"b64_json","prompt":"a cat"}';
   const plain = '{"model":"m","prompt":"a cat"}';
   const added = '{"model":"m","prompt":"a cat","response_format":"b64_json"}';
   const cases: readonly (readonly [string, string, string, Capabilities])[] = [
-    ['is left out where the upstream refuses the word', asked, plain, {}],
-    ['is left out where it is null', asked.replace('"b64_json"', 'null'), plain, {}],
+    ['is left out where the upstream refuses the word', requested, plain, {}],
+    ['is left out where it is null', requested.replace('"b64_json"', 'null'), plain, {}],
     ['is not missed there', plain, plain, { imageBase64: 'unasked' }],
     ['is added where the upstream must be asked', plain, added, { imageBase64: 'response_format' }],
-    ['stays there', asked, asked, { imageBase64: 'response_format' }],
+    ['stays there', requested, requested, { imageBase64: 'response_format' }],
   ];
 
   it.each(cases)('%s', async (_, sent, expected, capabilities) => {
@@ -139,8 +139,8 @@ describe('the URL', () => {
     ],
   ];
 
-  it.each(paths)('%s', async (_, asked, name, expected) => {
-    const { path } = await sentFor(asked, name === undefined ? {} : { upstreamModel: name });
+  it.each(paths)('%s', async (_, request, name, expected) => {
+    const { path } = await sentFor(request, name === undefined ? {} : { upstreamModel: name });
 
     expect(path).toBe(expected);
   });
@@ -159,9 +159,9 @@ describe('a native body that names its model', () => {
 
   it('gets it too if the request to count is wrapped', async () => {
     const text = `{"generateContentRequest": {"model":"models/m", ${contents},"seed":1.0}}`;
-    const asked = { path: '/v1beta/models/m:countTokens', body: text };
+    const request = { path: '/v1beta/models/m:countTokens', body: text };
 
-    const { body } = await sentFor(asked, { upstreamModel: 'g-2' });
+    const { body } = await sentFor(request, { upstreamModel: 'g-2' });
 
     expect(body).toBe(text.replace('models/m', 'models/g-2'));
   });
@@ -197,17 +197,17 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function sentFor(asked: CallerRequest, channel: Partial<Channel>): Promise<Sent> {
+async function sentFor(sent: CallerRequest, channel: Partial<Channel>): Promise<Sent> {
   const upstream = scriptedUpstream({ status: 500 });
   // Free, because some of the recorded requests have members that no price covers.
-  await anyModelGateway({ upstream, channel, model: { price: { per: 'free' } } }).call(asked);
+  await anyModelGateway({ upstream, channel, model: { price: { per: 'free' } } }).call(sent);
   const [request] = upstream.requests;
   if (request === undefined) throw new Error('Nothing was sent.');
   const { path, body, headers } = request;
   return { path, body: Buffer.concat(body).toString(), headers };
 }
 
-function askedBy(recorded: Fixture, text: string): CallerRequest {
+function requestedBy(recorded: Fixture, text: string): CallerRequest {
   switch (doorOf(recorded)) {
     case 'chat':
       return chat(text);
@@ -219,8 +219,8 @@ function askedBy(recorded: Fixture, text: string): CallerRequest {
 }
 
 /** Uses a regular expression: each of these bodies has `"model"` once, at the top level. */
-function expectedOf(door: Door, text: string): string {
-  if (door === 'native') return text;
+function expectedOf(api: CallerApi, text: string): string {
+  if (api === 'native') return text;
   const renamed = text.replace(/("model"\s*:\s*)"[^"]*"/, `$1"${upstreamModel}"`);
   const { stream, stream_options: options } = JSON.parse(text);
   return stream === true && options?.include_usage !== true

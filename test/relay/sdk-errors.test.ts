@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyModelGateway } from '../support/any-model-gateway.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
-import { type Door, doorOf, eventsOf } from './oracle.ts';
+import { type CallerApi, doorOf, eventsOf } from './oracle.ts';
 import { sse, streamed, streams } from './streams.ts';
 
 let reply: CallerReply;
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const message = /The upstream failed to answer this request\. Retry later\./;
-const unfinished: readonly (readonly [string, Door, string])[] = streams.map((recorded) => {
+const unfinished: readonly (readonly [string, CallerApi, string])[] = streams.map((recorded) => {
   const events = eventsOf(recorded.response.toString());
   const ended = events.findIndex((event) =>
     /\[DONE\]|"finish_reason":"|"(?:finish|block)Reason" ?: ?"/.test(event),
@@ -37,12 +37,12 @@ const unfinished: readonly (readonly [string, Door, string])[] = streams.map((re
 });
 
 describe('a broken stream', () => {
-  it.each(unfinished)('%s makes its SDK throw', async (_, door, text) => {
+  it.each(unfinished)('%s makes its SDK throw', async (_, api, text) => {
     reply = await anyModelGateway({ upstream: scriptedUpstream(sse(...eventsOf(text))) }).call(
-      streamed(door),
+      streamed(api),
     );
 
-    const reading = door === 'native' ? readWithGoogle() : readWithOpenAI();
+    const reading = api === 'native' ? readWithGoogle() : readWithOpenAI();
 
     await expect(reading).rejects.toThrow(message);
   });
@@ -53,13 +53,13 @@ describe('a broken stream', () => {
       chat: 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n',
       native: 'data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\r\n\r\n',
     };
-    for (const door of ['chat', 'native'] as const) {
+    for (const api of ['chat', 'native'] as const) {
       const upstream = scriptedUpstream(
-        sse(events[door], `data: ${JSON.stringify({ error: bad })}\n\n`),
+        sse(events[api], `data: ${JSON.stringify({ error: bad })}\n\n`),
       );
-      reply = await anyModelGateway({ upstream }).call(streamed(door));
+      reply = await anyModelGateway({ upstream }).call(streamed(api));
 
-      const reading = door === 'native' ? readWithGoogle() : readWithOpenAI();
+      const reading = api === 'native' ? readWithGoogle() : readWithOpenAI();
 
       await expect(reading).rejects.toThrow('Bad `top_k`.');
     }

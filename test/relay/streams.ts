@@ -6,7 +6,7 @@ import { type CallerRequest, chat, native } from '../support/any-model-gateway.t
 import { type Fixture, fixtures } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
 import type { ScriptedReply } from '../support/scripted-upstream.ts';
-import type { Door } from './oracle.ts';
+import type { CallerApi } from './oracle.ts';
 
 /** Every recording of the two dialects. */
 export const recordings: readonly Fixture[] = fixtures().filter(
@@ -29,8 +29,8 @@ export function json(...chunks: readonly (Uint8Array | string)[]): ScriptedReply
 }
 
 /** A streamed request to the protocol of a recording. */
-export function streamed(door: Door): CallerRequest {
-  return door === 'native' ? native('sse') : chat();
+export function streamed(api: CallerApi): CallerRequest {
+  return api === 'native' ? native('sse') : chat();
 }
 
 /** One chunk per byte. */
@@ -62,9 +62,12 @@ export interface Broken {
  * Splits the gateway's error off the end of a stream, by the exact form that its protocol requires;
  * undefined if the stream does not end in that form.
  */
-export function brokenStream(door: Door, { writes, text, isCut }: CallerReply): Broken | undefined {
+export function brokenStream(
+  api: CallerApi,
+  { writes, text, isCut }: CallerReply,
+): Broken | undefined {
   if (isCut) return undefined;
-  if (door === 'chat') {
+  if (api === 'chat') {
     const found = /^([\s\S]*?)data: (\{"error":\{[^\n]*\}\})\n\n$/.exec(text);
     return found === null ? undefined : broken(found[1], found[2]);
   }

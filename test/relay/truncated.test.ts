@@ -33,19 +33,19 @@ describe('a stream that breaks off before its last event', () => {
   it.each(
     streams.map((recorded) => [recorded.name, recorded] as const),
   )('%s ends with an error of the gateway', async (_, recorded) => {
-    const door = doorOf(recorded);
+    const api = doorOf(recorded);
     const cut = withoutEnd(recorded.response.toString());
 
     for (const ending of ['end', 'reset'] as const) {
       const reply = await relayed(recorded, cut, ending);
 
-      const expected = door === 'native' ? relayedNative(cut) : relayedChat(cut, false);
+      const expected = api === 'native' ? relayedNative(cut) : relayedChat(cut, false);
       expect(reply.isCut).toBe(false);
       if (!says(expected.text)) {
         expect(reply.status).toBe(502);
-        expect(JSON.parse(reply.text)).toEqual({ error: words[door] });
+        expect(JSON.parse(reply.text)).toEqual({ error: words[api] });
       } else {
-        expect(brokenStream(door, reply)).toEqual({ before: expected.text, error: words[door] });
+        expect(brokenStream(api, reply)).toEqual({ before: expected.text, error: words[api] });
       }
     }
   });
@@ -61,19 +61,19 @@ describe('a stream cut at any byte', () => {
   it.each(names)('%s is either complete or ends with an error of the gateway', async (name) => {
     const recorded = fixture(name);
     const { response } = recorded;
-    const door = doorOf(recorded);
+    const api = doorOf(recorded);
 
     for (const end of placesIn(response)) {
       const cut = response.subarray(0, end).toString();
-      const whole = wholeEvents(cut, door === 'native');
-      const expected = door === 'native' ? relayedNative(whole) : relayedChat(whole, false);
+      const whole = wholeEvents(cut, api === 'native');
+      const expected = api === 'native' ? relayedNative(whole) : relayedChat(whole, false);
 
       const reply = await relayed(recorded, cut, 'end');
 
-      const broken = brokenStream(door, reply);
+      const broken = brokenStream(api, reply);
       if (reply.status === 502) expect(says(whole)).toBe(false);
       else if (ends(whole)) expect(reply.text).toBe(expected.text);
-      else expect(broken).toEqual({ before: expected.text, error: words[door] });
+      else expect(broken).toEqual({ before: expected.text, error: words[api] });
     }
   });
 

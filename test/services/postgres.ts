@@ -140,9 +140,9 @@ async function startServer(program: string, data: string, owner: Owner): Promise
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   });
-  let said = '';
+  let text = '';
   child.stderr.setEncoding('utf8').on('data', (piece: string) => {
-    said = (said + piece).slice(-4096);
+    text = (text + piece).slice(-4096);
   });
   await new Promise((resolve, reject) => {
     child.once('spawn', resolve);
@@ -152,7 +152,7 @@ async function startServer(program: string, data: string, owner: Owner): Promise
   const end = (): boolean => child.kill('SIGQUIT');
   process.once('exit', end);
   child.once('close', () => process.off('exit', end));
-  return { child, lastWords: () => said };
+  return { child, lastWords: () => text };
 }
 
 async function untilItAnswers(
@@ -179,7 +179,7 @@ async function ended(server: ChildProcess, signal: NodeJS.Signals): Promise<void
   if (server.exitCode !== null || server.signalCode !== null) return;
   // Each connection has a process of its own, which holds the memory that the next server asks for,
   // and our pipe: not the first one's exit but the pipe's end says that all have left.
-  const gone = new Promise((resolve) => server.once('close', resolve));
+  const closed = new Promise((resolve) => server.once('close', resolve));
   server.kill(signal);
-  await gone;
+  await closed;
 }

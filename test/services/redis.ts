@@ -110,17 +110,17 @@ async function launch(
 /** Resolves at the line that says so; the file has been read by then. */
 function untilReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    const said: string[] = [];
+    const texts: string[] = [];
     const fail = (): void => {
       child.kill('SIGKILL');
-      reject(new Error(`redis-server did not start:\n${said.join('\n')}`));
+      reject(new Error(`redis-server did not start:\n${texts.join('\n')}`));
     };
     const timer = setTimeout(fail, startWithinMs);
     child.once('error', reject);
     child.once('exit', fail);
     if (child.stdout === null) return fail();
     createInterface({ input: child.stdout }).on('line', (line) => {
-      said.push(line);
+      texts.push(line);
       if (!/ready to accept connections/i.test(line)) return;
       clearTimeout(timer);
       child.off('exit', fail);

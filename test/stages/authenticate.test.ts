@@ -164,18 +164,18 @@ const onV1beta: readonly Row[] = [
  * Requests the list of models. Returns the response, and the secrets that the key store was asked
  * for.
  */
-async function ask(
+async function send(
   prefix: Prefix,
   { lines, search = '', options }: Pick<Row, 'lines' | 'search' | 'options'>,
   found: 'good' | 'disabled' | 'expired' | 'none' = 'good',
-): Promise<{ status: number; text: string; headers: object; asked: readonly string[] }> {
-  const asked: string[] = [];
+): Promise<{ status: number; text: string; headers: object; requested: readonly string[] }> {
+  const requested: string[] = [];
   const clock = fakeClock();
   const key = { id: 'a', group: 'staff', disabled: found === 'disabled', quota: [] };
   const gateway = createGateway({
     keys: {
       find: (secret) => {
-        asked.push(secret);
+        requested.push(secret);
         if (found === 'none') return undefined;
         return found === 'expired' ? { ...key, expiresAtMs: clock.now() } : key;
       },
@@ -195,7 +195,7 @@ async function ask(
     onClose: () => {},
   });
   if (!(body instanceof Uint8Array)) throw new Error('a list is never streamed');
-  return { status, text: Buffer.from(body).toString(), headers, asked };
+  return { status, text: Buffer.from(body).toString(), headers, requested };
 }
 
 /** Joins repeated headers like `node:http`: the first of two `authorization`, all of any other. */
@@ -215,10 +215,10 @@ describe.each([
   ['/v1beta', onV1beta],
 ] as const)('on %s', (prefix, rows) => {
   it.each(rows)('$sent', async ({ found, status = found === undefined ? 401 : 200, ...sent }) => {
-    const answer = await ask(prefix, sent);
+    const answer = await send(prefix, sent);
 
     expect(answer.status).toBe(status);
-    expect(answer.asked).toEqual(found === undefined ? [] : [found]);
+    expect(answer.requested).toEqual(found === undefined ? [] : [found]);
   });
 });
 
@@ -229,9 +229,9 @@ it('a secret of the gateway’s or of a host’s own kind reaches the store unch
     'TG_upper',
     '!#$%&()*+-./:;<=>?@[\\]^_`{|}~',
   ]) {
-    const { asked } = await ask('/v1', { lines: [['authorization', `Bearer ${secret}`]] });
+    const { requested } = await send('/v1', { lines: [['authorization', `Bearer ${secret}`]] });
 
-    expect(asked).toEqual([secret]);
+    expect(requested).toEqual([secret]);
   }
 });
 
@@ -240,9 +240,11 @@ it('a forged secret never reaches the store', async () => {
   for (let index = 3; index < minted.length; index += 1) {
     const other = minted[index] === 'A' ? 'B' : 'A';
     const forged = minted.slice(0, index) + other + minted.slice(index + 1);
-    const { status, asked } = await ask('/v1', { lines: [['authorization', `Bearer ${forged}`]] });
+    const { status, requested } = await send('/v1', {
+      lines: [['authorization', `Bearer ${forged}`]],
+    });
 
-    expect({ status, asked }).toEqual({ status: 401, asked: [] });
+    expect({ status, requested }).toEqual({ status: 401, requested: [] });
   }
 });
 
@@ -256,30 +258,32 @@ it.each([
   const sent = { lines: [[name, value]] as const, options };
 
   const answers = [
-    await ask(prefix, { lines: [], options }),
-    await ask(prefix, { lines: [[name, 'not a key']], options }),
-    await ask(prefix, {
+    await send(prefix, { lines: [], options }),
+    await send(prefix, { lines: [[name, 'not a key']], options }),
+    await send(prefix, {
       lines: [
         [name, value],
         [name, value],
       ],
       options,
     }),
-    await ask(prefix, { lines: [[name, value.replace('abc', `${mintSecret()}x`)]], options }),
-    await ask(prefix, sent, 'none'),
-    await ask(prefix, sent, 'disabled'),
-    await ask(prefix, sent, 'expired'),
+    await send(prefix, { lines: [[name, value.replace('abc', `${mintSecret()}x`)]], options }),
+    await send(prefix, sent, 'none'),
+    await send(prefix, sent, 'disabled'),
+    await send(prefix, sent, 'expired'),
   ];
 
-  const told = answers.map(({ status, text, headers }) => ({ status, text, headers }));
-  expect(told).toEqual(told.map(() => told[0]));
-  expect(told[0]?.status).toBe(401);
-  expect(told[0]?.headers).toMatchObject({ 'x-should-retry': 'false' });
-  expect(told[0]?.text).toContain(prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>');
+  const reported = answers.map(({ status, text, headers }) => ({ status, text, headers }));
+  expect(reported).toEqual(reported.map(() => reported[0]));
+  expect(reported[0]?.status).toBe(401);
+  expect(reported[0]?.headers).toMatchObject({ 'x-should-retry': 'false' });
+  expect(reported[0]?.text).toContain(
+    prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>',
+  );
 });
 
 it('a response names every header that may carry a key in Vary', async () => {
-  const { headers } = await ask('/v1', { lines: [] });
+  const { headers } = await send('/v1', { lines: [] });
 
   expect(headers).toMatchObject({ vary: 'authorization, x-vendor-api-key, x-goog-api-key' });
 });

@@ -151,7 +151,7 @@ it('a large document that breaks off is cut, never ended', async () => {
 
 describe('a stream without a stated maximum', () => {
   const held = 11n + 2n * 16_384n;
-  const asked = chat({ model: 'open', stream: true });
+  const request = chat({ model: 'open', stream: true });
   /** Some 13,000 counted tokens: 80 % of the hold. */
   const long = events({ choices: [{ index: 0, delta: { content: 'x'.repeat(40_000) } }] });
 
@@ -163,7 +163,7 @@ describe('a stream without a stated maximum', () => {
     const harness = gatewayInProcess({
       key: { quota: [{ id: 'caller', period: 'total', limitNanos }] },
     });
-    const calling = harness.start(asked);
+    const calling = harness.start(request);
     const up = await harness.upstream.next();
     up.respond(200, headersOf('chatStream'));
     up.write(streamBeginnings.chatStream);

@@ -64,7 +64,7 @@ function calledChannels({ upstream }: InProcessGateway): string {
 }
 
 const a = channel({ id: 'a' });
-const asked = { modelId: 'm', reply: 'whole' } as const;
+const sent = { modelId: 'm', reply: 'whole' } as const;
 const failed: HealthSignal = { kind: 'failed', reason: 'upstream_error', where: 'model' };
 const limited: HealthSignal = {
   kind: 'cooldown',
@@ -91,7 +91,7 @@ function singleChannel() {
 
 it('several refusals at the same time do not prolong a cooldown', () => {
   const { health, clock, isOpen } = singleChannel();
-  const leases = Array.from({ length: 6 }, () => health.begin(a, 'm', asked));
+  const leases = Array.from({ length: 6 }, () => health.begin(a, 'm', sent));
 
   for (const lease of leases) lease.end(limited);
   clock.advance(10_000);
@@ -107,7 +107,7 @@ describe('an open circuit', () => {
     for (const atMs of [0, 30_000, 58_000, 59_000, 61_000, 62_000]) {
       clock.advance(atMs - nowMs);
       nowMs = atMs;
-      health.begin(a, 'm', asked).end(failed);
+      health.begin(a, 'm', sent).end(failed);
     }
 
     expect(isOpen()).toBe(false);
@@ -234,7 +234,7 @@ it('invented channels that all fail do not fill the memory', () => {
   const { health } = singleChannel();
 
   for (let made = 0; made < 12_000; made += 1) {
-    health.begin({ ...a, id: `made-up-${made}` }, 'm', asked).end(failed);
+    health.begin({ ...a, id: `made-up-${made}` }, 'm', sent).end(failed);
   }
 
   expect(health.statuses().length).toBeLessThanOrEqual(10_000);
@@ -307,8 +307,8 @@ describe('a host gets an event', () => {
     harness.gateway.update({ catalog: staticCatalog(modelsOf([{}])) });
     await harness.call(sampleRequests.chat);
 
-    const told = harness.events.filter(({ type }) => type === 'channel_changed');
-    expect(told).toMatchObject([{ state: 'refused' }, { state: 'ready' }]);
+    const events = harness.events.filter(({ type }) => type === 'channel_changed');
+    expect(events).toMatchObject([{ state: 'refused' }, { state: 'ready' }]);
   });
 });
 

@@ -58,20 +58,22 @@ const classCandD: readonly Fault[] = [
 const empty: Fault = ['an empty 200', (up) => up.answer(200, '')];
 
 describe('another channel', () => {
-  const asked = (faults: readonly Fault[], calls: number, kinds: readonly Kind[]) =>
-    faults.flatMap(([fault, play]) => kinds.map((kind) => ({ fault, play, kind, calls })));
+  const requested = (faults: readonly Fault[], calls: number, kinds: readonly Kind[]) =>
+    faults.flatMap(([fault, handler]) =>
+      kinds.map((kind) => ({ fault, play: handler, kind, calls })),
+    );
   const texts: readonly Kind[] = ['chat', 'chatStream', 'native'];
 
   it.each([
-    ...asked(classA, 3, [...texts, 'image']),
-    ...asked(classB, 2, texts),
-    ...asked(classB, 1, ['image']),
-    ...asked(classCandD, 1, [...texts, 'image']),
-    ...asked([empty], 1, ['chat', 'native', 'image']),
+    ...requested(classA, 3, [...texts, 'image']),
+    ...requested(classB, 2, texts),
+    ...requested(classB, 1, ['image']),
+    ...requested(classCandD, 1, [...texts, 'image']),
+    ...requested([empty], 1, ['chat', 'native', 'image']),
     // A stream that ends before its first content may be tried on another channel.
-    ...asked([empty], 2, ['chatStream']),
-  ])('$fault, $kind: $calls in all', async ({ kind, play, calls }) => {
-    const harness = fourChannels(kind, [play, play, play, play]);
+    ...requested([empty], 2, ['chatStream']),
+  ])('$fault, $kind: $calls in all', async ({ kind, play: handler, calls }) => {
+    const harness = fourChannels(kind, [handler, handler, handler, handler]);
 
     await harness.call(sampleRequests[kind]);
 

@@ -164,27 +164,30 @@ function modelFor({ path }: CallerRequest, change: Partial<Model> = {}): Model {
     : model(change);
 }
 
-function play({ path }: CallerRequest): ReturnType<typeof completeReply> {
+function handler({ path }: CallerRequest): ReturnType<typeof completeReply> {
   return completeReply(
     path.includes('images') ? 'image' : path.startsWith('/v1beta') ? 'native' : 'chat',
   );
 }
 
-async function refusalOf(asked: CallerRequest, change: Partial<Model> = {}): Promise<unknown> {
-  const harness = gatewayInProcess({ models: [modelFor(asked, change)] });
-  const { status, text } = await harness.call(asked);
+async function refusalOf(request: CallerRequest, change: Partial<Model> = {}): Promise<unknown> {
+  const harness = gatewayInProcess({ models: [modelFor(request, change)] });
+  const { status, text } = await harness.call(request);
   expect(await harness.state()).toEqual(untouched);
   return { status, text };
 }
 
-async function statusOf(asked: CallerRequest, change: Partial<Model> = {}): Promise<number> {
-  const harness = gatewayInProcess({ models: [modelFor(asked, change)], handlers: [play(asked)] });
-  return (await harness.call(asked)).status;
+async function statusOf(request: CallerRequest, change: Partial<Model> = {}): Promise<number> {
+  const harness = gatewayInProcess({
+    models: [modelFor(request, change)],
+    handlers: [handler(request)],
+  });
+  return (await harness.call(request)).status;
 }
 
 describe('a member that raises the cost', () => {
-  it.each(cost)('%s is refused by name on a model with a price', async (at, asked) => {
-    expect(await refusalOf(asked)).toEqual({
+  it.each(cost)('%s is refused by name on a model with a price', async (at, request) => {
+    expect(await refusalOf(request)).toEqual({
       status: 400,
       text: expect.stringMatching(
         new RegExp(`^.*\`${at.replace(/[[\].]/g, '\\$&')}\` .*not cover`),
@@ -192,27 +195,27 @@ describe('a member that raises the cost', () => {
     });
   });
 
-  it.each(cost)('%s is accepted by a free model', async (_at, asked) => {
-    expect(await statusOf(asked, free)).toBe(200);
+  it.each(cost)('%s is accepted by a free model', async (_at, request) => {
+    expect(await statusOf(request, free)).toBe(200);
   });
 });
 
 describe('a member that reaches beyond the call', () => {
-  it.each(reach)('%s is refused by name, on a free model too', async (at, asked) => {
+  it.each(reach)('%s is refused by name, on a free model too', async (at, request) => {
     for (const change of [{}, free]) {
-      expect(await refusalOf(asked, change)).toEqual({
+      expect(await refusalOf(request, change)).toEqual({
         status: 400,
         text: expect.stringContaining(`\`${at}\` `),
       });
     }
   });
 
-  it.each(reach)('%s is accepted if the model’s record allows it', async (at, asked) => {
+  it.each(reach)('%s is accepted if the model’s record allows it', async (at, request) => {
     const allow = Object.fromEntries(
       guardedRows.filter((row) => row.class === 'reach').map(({ row }) => [row, true]),
     );
 
-    expect(await statusOf(asked, { allow }), at).toBe(200);
+    expect(await statusOf(request, { allow }), at).toBe(200);
   });
 
   it.each([
@@ -220,9 +223,9 @@ describe('a member that reaches beyond the call', () => {
     ['fallbacks', chat({ fallbacks: [{ model: 'a' }] })],
     ['advisor', chat({ tools: [{ type: 'advisor_20260301', model: 'a' }] })],
     ['models', routed({ manualMode: { modelName: 'a' } })],
-  ])('%s is accepted for the models that the record lists, and no others', async (row, asked) => {
-    expect(await statusOf(asked, { allow: { [row]: { models: ['a', 'b'] } } })).toBe(200);
-    expect(await refusalOf(asked, { allow: { [row]: { models: ['b'] } } })).toMatchObject({
+  ])('%s is accepted for the models that the record lists, and no others', async (row, request) => {
+    expect(await statusOf(request, { allow: { [row]: { models: ['a', 'b'] } } })).toBe(200);
+    expect(await refusalOf(request, { allow: { [row]: { models: ['b'] } } })).toMatchObject({
       status: 400,
     });
   });
@@ -232,30 +235,30 @@ it('a list of models with an element that names none is not among the models lis
   const allow = { fallbacks: { models: ['a'] } };
 
   for (const other of [{}, { models: ['b'] }, null, 7]) {
-    const asked = chat({ fallbacks: [{ model: 'a' }, other] });
-    expect(await refusalOf(asked, { allow })).toMatchObject({ status: 400 });
+    const request = chat({ fallbacks: [{ model: 'a' }, other] });
+    expect(await refusalOf(request, { allow })).toMatchObject({ status: 400 });
   }
 });
 
 it.each(
-  neutral.map((asked) => [JSON.stringify(asked.body), asked] as const),
-)('a value that changes nothing is accepted: %s', async (_body, asked) => {
-  expect(await statusOf(asked)).toBe(200);
+  neutral.map((request) => [JSON.stringify(request.body), request] as const),
+)('a value that changes nothing is accepted: %s', async (_body, request) => {
+  expect(await statusOf(request)).toBe(200);
 });
 
 it('images are covered by a price per image', async () => {
   const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
-  const asked = native({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
+  const request = native({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
 
-  expect(await statusOf(asked, { price })).toBe(200);
-  expect(await refusalOf(asked)).toMatchObject({ status: 400 });
+  expect(await statusOf(request, { price })).toBe(200);
+  expect(await refusalOf(request)).toMatchObject({ status: 400 });
 });
 
 it('counting tokens costs nothing, whatever tools are declared', async () => {
-  const asked = native({ tools: [{ googleSearch: {} }] });
-  const count = { ...asked, path: '/v1beta/models/native:countTokens' };
+  const request = native({ tools: [{ googleSearch: {} }] });
+  const count = { ...request, path: '/v1beta/models/native:countTokens' };
   const harness = gatewayInProcess({
-    models: [modelFor(asked)],
+    models: [modelFor(request)],
     handlers: [(up) => up.answer(200, { totalTokens: 3 })],
   });
 
@@ -331,8 +334,8 @@ describe('one setting under two names', () => {
         body: { generateContentRequest: { model: 'models/other', contents } },
       },
     ],
-  ])('%s is refused if the two differ', async (names, asked) => {
-    expect(await refusalOf(asked)).toEqual({ status: 400, text: expect.stringContaining(names) });
+  ])('%s is refused if the two differ', async (names, request) => {
+    expect(await refusalOf(request)).toEqual({ status: 400, text: expect.stringContaining(names) });
   });
 
   it.each([
@@ -346,7 +349,7 @@ describe('one setting under two names', () => {
     [chat({ max_tokens: 5, max_completion_tokens: null, max_new_tokens: 5 })],
     [native(config({ maxOutputTokens: 5, max_output_tokens: 5 }))],
     [native({ generationConfig: null, generation_config: { maxOutputTokens: 5 } })],
-  ])('is accepted if they agree: %o', async (asked) => {
-    expect(await statusOf(asked)).toBe(200);
+  ])('is accepted if they agree: %o', async (request) => {
+    expect(await statusOf(request)).toBe(200);
   });
 });

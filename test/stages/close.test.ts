@@ -30,11 +30,11 @@ describe('a gateway that closes', () => {
     const { call, gateway } = gatewayInProcess();
     await gateway.close();
 
-    for (const asked of [
+    for (const request of [
       ...kinds.map((kind) => sampleRequests[kind]),
       { method: 'GET', path: '/v1/models' },
     ]) {
-      const { status, headers, text } = await call(asked);
+      const { status, headers, text } = await call(request);
 
       expect(status).toBe(503);
       expect(headers).toMatchObject({ connection: 'close', 'retry-after': '1' });
@@ -195,13 +195,13 @@ describe('a gateway that closes', () => {
   });
 
   it('refuses a call whose key it was still looking up', async () => {
-    const asked = gate();
+    const received = gate();
     const answered = gate();
     const { start, gateway, upstream, records } = gatewayInProcess({
       options: {
         keys: {
           find: async () => {
-            asked.open();
+            received.open();
             await answered.opened;
             return {
               id: 'caller',
@@ -214,7 +214,7 @@ describe('a gateway that closes', () => {
       },
     });
     const calling = start(sampleRequests.chat);
-    await asked.opened;
+    await received.opened;
 
     await gateway.close();
     answered.open();
@@ -327,11 +327,11 @@ describe('a gateway that closes', () => {
   });
 
   it('does not call its stores any more', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const { gateway, clock } = gatewayInProcess({
       store: (quota) => ({
         sweep: (options) => {
-          asked.push('sweep');
+          requested.push('sweep');
           return quota.sweep(options);
         },
       }),
@@ -340,7 +340,7 @@ describe('a gateway that closes', () => {
 
     await pass(clock, 120_000);
 
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 });
 
@@ -348,15 +348,15 @@ it('a process whose gateway has closed exits by itself: nothing is left open', a
   const script = await childScript(join(import.meta.dirname, 'closing-gateway.ts'));
 
   const child = fork(script, { stdio: 'pipe' });
-  let said = '';
+  let text = '';
   child.stdout?.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
+    text += chunk.toString();
   });
   const [code] = await once(child, 'exit');
 
-  expect({ code, said }).toEqual({
+  expect({ code, output: text }).toEqual({
     code: 0,
-    said: 'complete 200, cut 200 with an error, closed\n',
+    output: 'complete 200, cut 200 with an error, closed\n',
   });
 }, 30_000);
 

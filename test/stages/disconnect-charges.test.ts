@@ -24,7 +24,10 @@ afterEach(() => {
 });
 
 describe('a stream whose caller has disconnected', () => {
-  const left = async (): Promise<{ readonly set: InProcessGateway; readonly up: DrivenCall }> => {
+  const onDisconnect = async (): Promise<{
+    readonly set: InProcessGateway;
+    readonly up: DrivenCall;
+  }> => {
     const harness = gatewayInProcess();
     const calling = harness.start(sampleRequests.chatStream);
     const up = await harness.upstream.next();
@@ -37,7 +40,7 @@ describe('a stream whose caller has disconnected', () => {
   };
 
   it('is charged the usage that comes within 2 s', async () => {
-    const { set: harness, up } = await left();
+    const { set: harness, up } = await onDisconnect();
     await vi.advanceTimersByTimeAsync(1_900);
     up.write(finish + usage(10, 70) + events('[DONE]'));
     await turn();
@@ -51,7 +54,7 @@ describe('a stream whose caller has disconnected', () => {
   });
 
   it('is aborted after 2 s, and charged for what arrived', async () => {
-    const { set: harness, up } = await left();
+    const { set: harness, up } = await onDisconnect();
     up.write(text('upon'));
     await turn();
     expect(up.abortReason).toBeUndefined();
@@ -62,7 +65,7 @@ describe('a stream whose caller has disconnected', () => {
   });
 
   it('is aborted after 64 KiB', async () => {
-    const { set: harness, up } = await left();
+    const { set: harness, up } = await onDisconnect();
     for (let at = 0; at < 9; at += 1) {
       up.write(text('x'.repeat(8_192)));
       await turn();
@@ -73,7 +76,7 @@ describe('a stream whose caller has disconnected', () => {
   });
 
   it('is settled if its upstream breaks off meanwhile, and nothing stays held', async () => {
-    const { set: harness, up } = await left();
+    const { set: harness, up } = await onDisconnect();
     up.breakOff('reset');
 
     expect(await harness.nextRecord()).toMatchObject({ status: 499, outcome: 'caller_left' });

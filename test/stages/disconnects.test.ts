@@ -29,7 +29,7 @@ afterEach(() => {
 
 describe('a caller that disconnects', () => {
   it.each(kinds)('before anything is sent is charged nothing: %s', async (kind) => {
-    const asked = gate();
+    const received = gate();
     const answered = gate();
     const plain = gatewayInProcess();
     const slow = gatewayInProcess({
@@ -37,7 +37,7 @@ describe('a caller that disconnects', () => {
         quota: {
           ...plain.quota,
           reserve: async (input) => {
-            asked.open();
+            received.open();
             await answered.opened;
             return plain.quota.reserve(input);
           },
@@ -46,7 +46,7 @@ describe('a caller that disconnects', () => {
     });
 
     const calling = slow.start(sampleRequests[kind]);
-    await asked.opened;
+    await received.opened;
     calling.disconnect();
     answered.open();
     await calling.reply;
@@ -77,19 +77,19 @@ describe('a caller that disconnects', () => {
   });
 
   it('in the turn in which a stream began is not a broken stream', async () => {
-    const came = gate();
+    const result = gate();
     const { start, nextRecord } = gatewayInProcess({
       handlers: [
         (up) => {
           up.respond(200, headersOf('chatStream'));
           up.write(streamBeginnings.chatStream);
-          came.open();
+          result.open();
         },
       ],
     });
 
     const calling = start(sampleRequests.chatStream);
-    await came.opened;
+    await result.opened;
     calling.disconnect();
     await calling.reply;
 
@@ -193,9 +193,9 @@ describe('an image whose caller disconnects', () => {
 
   it.each(
     moments,
-  )('%s runs to its end, is charged, and keeps its call slot', async (_moment, play) => {
+  )('%s runs to its end, is charged, and keeps its call slot', async (_moment, handler) => {
     const { start, call, upstream, nextRecord, state } = gatewayInProcess({
-      handlers: [play],
+      handlers: [handler],
       options: { maxConcurrentCalls: 1 },
     });
 

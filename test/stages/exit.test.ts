@@ -35,7 +35,7 @@ it('SIGTERM during a hundred streams, a caller that does not read and idle socke
   const end = gate();
   const never = gate();
   upstream.enqueue(...scripts(end.opened), ...scripts(never.opened));
-  const asked = {
+  const request = {
     prompt_cache_key: 'x',
     model: 'chat',
     messages: [{ role: 'user', content: 'hi' }],
@@ -44,15 +44,15 @@ it('SIGTERM during a hundred streams, a caller that does not read and idle socke
     answerOf(`${origin}${path}`, secret, body, agent);
   const streams = await Promise.all(
     Array.from({ length: 2 * streamCount }, () =>
-      post('/v1/chat/completions', { ...asked, stream: true }),
+      post('/v1/chat/completions', { ...request, stream: true }),
     ),
   );
   const texts = streams.map(textOf);
   upstream.enqueue({ ...sse([]), chunks: endless() });
-  const unread = await post('/v1/chat/completions', { ...asked, stream: true });
+  const unread = await post('/v1/chat/completions', { ...request, stream: true });
   // Cut in the end, like any caller that does not read.
   unread.on('error', () => {});
-  const whole = await post('/v1/chat/completions', asked);
+  const whole = await post('/v1/chat/completions', request);
   const image = await post('/v1/images/generations', { model: 'image', prompt: 'a cat' });
   await Promise.all([whole, image].map(textOf));
   const upstreamSockets = upstream.openConnections();

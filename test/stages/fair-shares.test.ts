@@ -56,12 +56,12 @@ describe('unfinished bodies of one key', () => {
 
 describe('before the body is read', () => {
   it('the rate limiter is asked, and the body of a call that it refuses stays unread', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const { open } = hosting({
       options: {
         rateLimiter: {
           consume: (subject) => {
-            asked.push(subject);
+            requested.push(subject);
             return { granted: false, retryAfterMs: 1_000 };
           },
         },
@@ -71,7 +71,7 @@ describe('before the body is read', () => {
 
     expect((await body.answer).status).toBe(429);
     expect(body.stream.readableDidRead).toBe(false);
-    expect(asked).toEqual(['greedy']);
+    expect(requested).toEqual(['greedy']);
   });
 
   it('the key’s limit of concurrent calls counts calls whose body is still arriving', async () => {
@@ -107,7 +107,7 @@ it('whenever a call is cut, its bytes, its slot and its count are released', asy
     bytes: fc.integer({ min: 0, max: 300_000 }),
     announced: fc.constantFrom(undefined, 300_000, 2 * mebibyte),
     turns: fc.nat(4),
-    end: fc.constantFrom('cut', 'error', 'leave', 'end'),
+    end: fc.constantFrom('cut', 'error', 'disconnect', 'end'),
     isRepeatable: fc.boolean(),
   });
   await fc.assert(
@@ -124,7 +124,13 @@ it('whenever a call is cut, its bytes, its slot and its count are released', asy
           call.push(bytes);
           for (let count = 0; count < turns; count += 1) await turn();
           call[
-            end === 'error' ? 'error' : end === 'leave' ? 'leave' : end === 'end' ? 'end' : 'cut'
+            end === 'error'
+              ? 'error'
+              : end === 'disconnect'
+                ? 'disconnect'
+                : end === 'end'
+                  ? 'end'
+                  : 'cut'
           ]();
           await call.answer;
         };
@@ -151,7 +157,7 @@ interface OpenCall {
   push(bytes: number): void;
   /** The caller's connection breaks: first the request stream, or first the response. */
   cut(): void;
-  leave(): void;
+  disconnect(): void;
   error(): void;
   end(): void;
 }
@@ -208,7 +214,7 @@ function hosting(setup: {
       body: stream,
       onClose: (listener) => listeners.push(listener),
     };
-    const leave = (): void => {
+    const disconnect = (): void => {
       for (const listener of listeners) listener();
     };
     return {
@@ -219,10 +225,10 @@ function hosting(setup: {
       },
       cut: () => {
         stream.destroy();
-        leave();
+        disconnect();
       },
-      leave: () => {
-        leave();
+      disconnect: () => {
+        disconnect();
         stream.destroy();
       },
       error: () => {

@@ -135,15 +135,15 @@ function sceneOf(): InProcessGateway {
   return gatewayInProcess({ models });
 }
 
-type End = (up: DrivenCall, way: Way, leave: () => void) => void;
+type End = (up: DrivenCall, way: Way, disconnect: () => void) => void;
 const ends: Readonly<Record<string, End>> = {
   finishes: (up, { finish }) => {
     up.write(finish);
     up.end();
   },
   'breaks off': (up) => up.breakOff('reset'),
-  'loses its caller': (up, _, leave) => {
-    leave();
+  'loses its caller': (up, _, disconnect) => {
+    disconnect();
     up.breakOff('reset');
   },
 };

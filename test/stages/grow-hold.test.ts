@@ -7,7 +7,7 @@ import { chat, events, headersOf, streamBeginnings } from '../support/models.ts'
 import { pass, turns } from './failing.ts';
 
 const held = 11n + 2n * 16_384n;
-const asked = chat({ model: 'open', stream: true });
+const request = chat({ model: 'open', stream: true });
 /** More than a whole hold in one event. */
 const huge = events({ choices: [{ index: 0, delta: { content: 'x'.repeat(120_000) } }] });
 const end = 'data: [DONE]\n\n';
@@ -17,7 +17,7 @@ type Up = Awaited<ReturnType<InProcessGateway['upstream']['next']>>;
 async function begin(
   harness: InProcessGateway,
 ): Promise<{ readonly up: Up; readonly calling: ReturnType<InProcessGateway['start']> }> {
-  const calling = harness.start(asked);
+  const calling = harness.start(request);
   const up = await harness.upstream.next();
   up.respond(200, headersOf('chatStream'));
   up.write(streamBeginnings.chatStream);

@@ -14,8 +14,8 @@ import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-proc
 import { chat, contents, image, model, sampleRequests, unbounded } from '../support/models.ts';
 
 /** The hold of a request. */
-function hold(asked: CallerRequest, change: Partial<Model> = {}): Hold {
-  return holdOf(asked, model(change));
+function hold(request: CallerRequest, change: Partial<Model> = {}): Hold {
+  return holdOf(request, model(change));
 }
 
 function holdOf(
@@ -23,8 +23,8 @@ function holdOf(
   of: Model,
   text: string = JSON.stringify(body),
 ): Hold {
-  const asked = { method: 'POST', path, search, headers: {} };
-  const route = routesOf(protocols).find(asked, { nativeKeyHeaders: [], allowQueryKey: false });
+  const request = { method: 'POST', path, search, headers: {} };
+  const route = routesOf(protocols).find(request, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
   const bytes = Buffer.from(text);
   return holdFor(readCall(wholeBody(bytes), route), of);
@@ -70,19 +70,19 @@ describe('the output part', () => {
 describe('the prompt part', () => {
   /** A model whose context is large enough for everything. */
   const { contextTokens: _unstated, ...roomy } = model();
-  const holdOn = (asked: CallerRequest, change: Partial<Model> = {}): Hold =>
-    holdOf(asked, { ...roomy, ...change });
+  const holdOn = (request: CallerRequest, change: Partial<Model> = {}): Hold =>
+    holdOf(request, { ...roomy, ...change });
   const sized = (content: unknown): CallerRequest =>
     chat({ messages: [{ role: 'user', content }] });
   const tokens = (content: unknown, change: Partial<Model> = {}): number =>
     holdOn(sized(content), change).inputTokens;
-  const textTokens = (asked: CallerRequest, without = 0): number =>
-    Math.ceil((JSON.stringify(asked.body).length - without) * 0.4);
+  const textTokens = (request: CallerRequest, without = 0): number =>
+    Math.ceil((JSON.stringify(request.body).length - without) * 0.4);
 
   it('is 0.4 tokens for each byte of the body', () => {
-    const asked = chat({ 'a name': [1.25, { deep: true }], metadata: { team: 'red' } });
+    const request = chat({ 'a name': [1.25, { deep: true }], metadata: { team: 'red' } });
 
-    expect(holdOn(asked).inputTokens).toBe(textTokens(asked));
+    expect(holdOn(request).inputTokens).toBe(textTokens(request));
   });
 
   it('is the model’s rate for each byte', () => {
@@ -134,11 +134,11 @@ describe('the prompt part', () => {
     ],
     ['escaped Base64', { file_data: `data:application/pdf;base64,${'"'.repeat(10_000)}` }],
   ])('counts every byte of a file that is %s', (_what, file) => {
-    const asked = sized([{ type: 'file', file }]);
+    const request = sized([{ type: 'file', file }]);
 
     expect(tokens([{ type: 'file', file }], { mediaPartTokens: { document: 1 } })).toBeOneOf([
-      textTokens(asked),
-      textTokens(asked) + 1,
+      textTokens(request),
+      textTokens(request) + 1,
     ]);
   });
 
@@ -181,28 +181,28 @@ describe('the prompt part', () => {
       { functionResponse: { parts: { inlineData: { mimeType: 'image/png', data: base64 } } } },
     ],
   ])('leaves out a native image: %s', (_what, part) => {
-    const asked = { ...sampleRequests.native, body: { contents: [{ parts: [part] }] } };
+    const request = { ...sampleRequests.native, body: { contents: [{ parts: [part] }] } };
 
-    expect(holdOn(asked).inputTokens).toBe(textTokens(asked, base64.length) + 4_096);
+    expect(holdOn(request).inputTokens).toBe(textTokens(request, base64.length) + 4_096);
   });
 
   it('counts a native signature by a fifth of its bytes', () => {
     const parts = [{ text: 'hi', thoughtSignature: base64 }];
-    const asked = { ...sampleRequests.native, body: { contents: [{ parts }] } };
+    const request = { ...sampleRequests.native, body: { contents: [{ parts }] } };
 
     const sealed = base64.length / 5;
-    const bytes = JSON.stringify(asked.body).length - base64.length;
-    expect(holdOn(asked).inputTokens).toBe(Math.ceil(bytes * 0.4 + sealed));
+    const bytes = JSON.stringify(request.body).length - base64.length;
+    expect(holdOn(request).inputTokens).toBe(Math.ceil(bytes * 0.4 + sealed));
   });
 
   it('counts cached content as a reference', () => {
-    const asked = {
+    const request = {
       ...sampleRequests.native,
       body: { contents, cachedContent: 'cachedContents/1' },
     };
 
-    expect(holdOn(asked, { mediaPartTokens: { reference: 700 } }).inputTokens).toBe(
-      textTokens(asked) + 700,
+    expect(holdOn(request, { mediaPartTokens: { reference: 700 } }).inputTokens).toBe(
+      textTokens(request) + 700,
     );
   });
 

@@ -126,19 +126,19 @@ describe('a client that ignores an abort', () => {
   });
 
   it('is not called any more once its call has been aborted', async () => {
-    const asked = gate();
+    const received = gate();
     const answered = gate();
     const { start, upstream, gateway, clock, nextRecord } = gatewayInProcess({
       store: (quota) => ({
         reserve: async (input) => {
-          asked.open();
+          received.open();
           await answered.opened;
           return quota.reserve(input);
         },
       }),
     });
     const calling = start(sampleRequests.chat);
-    await asked.opened;
+    await received.opened;
 
     const closed = gateway.close({ drainMs: 500 });
     clock.advance(500);

@@ -26,10 +26,10 @@ import { codeOf, costs, keyed, keyedKinds, sharedStores } from './idempotent-cal
 describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
   it('before the upstream replied runs to its end, and is kept for the retry', async () => {
     const { start, call, upstream, state, nextRecord } = gatewayInProcess();
-    const leaving = start(keyed(sampleRequests[kind]));
+    const disconnecting = start(keyed(sampleRequests[kind]));
     const up = await upstream.next();
 
-    leaving.disconnect();
+    disconnecting.disconnect();
     const retry = start(keyed(sampleRequests[kind]));
     await turns();
     expect(up.abortReason).toBeUndefined();
@@ -45,13 +45,13 @@ describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
   it('in the middle of a long reply is kept completely', async () => {
     const { start, call, upstream, state } = gatewayInProcess();
     const [begin, rest, end] = longReplies[kind];
-    const leaving = start(keyed(sampleRequests[kind]));
+    const disconnecting = start(keyed(sampleRequests[kind]));
     const up = await upstream.next();
     up.respond(200, headersOf(kind));
     up.write(begin);
-    await leaving.firstBytes;
+    await disconnecting.firstBytes;
 
-    leaving.disconnect();
+    disconnecting.disconnect();
     up.write(rest);
     up.write(end);
     up.end();
@@ -63,7 +63,7 @@ describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
   });
 
   it('before anything was sent runs nothing, and a waiting caller runs it', async () => {
-    const asked = gate();
+    const received = gate();
     const answered = gate();
     const stores = sharedStores();
     const { quota } = stores.options;
@@ -72,7 +72,7 @@ describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
         quota: {
           ...quota,
           reserve: async (input) => {
-            asked.open();
+            received.open();
             await answered.opened;
             return quota.reserve(input);
           },
@@ -80,12 +80,12 @@ describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
       },
       handlers: [completeReply(kind)],
     });
-    const leaving = start(keyed(sampleRequests[kind]));
-    await asked.opened;
+    const disconnecting = start(keyed(sampleRequests[kind]));
+    await received.opened;
     const waiting = start(keyed(sampleRequests[kind]));
     await turns();
 
-    leaving.disconnect();
+    disconnecting.disconnect();
     answered.open();
 
     expect((await waiting.reply).text).toBe(replies[kind]);
@@ -99,11 +99,14 @@ it('a waiting caller may disconnect, and the call and the other callers stay', a
   const { start, upstream, gateway } = gatewayInProcess();
   const first = start(keyed(sampleRequests.chat));
   const up = await upstream.next();
-  const [leaving, staying] = [start(keyed(sampleRequests.chat)), start(keyed(sampleRequests.chat))];
+  const [disconnecting, staying] = [
+    start(keyed(sampleRequests.chat)),
+    start(keyed(sampleRequests.chat)),
+  ];
   await turns();
 
-  leaving.disconnect();
-  await leaving.reply;
+  disconnecting.disconnect();
+  await disconnecting.reply;
   completeReply('chat')(up);
 
   expect((await first.reply).text).toBe(replies.chat);
@@ -114,10 +117,10 @@ it('a waiting caller may disconnect, and the call and the other callers stay', a
 
 it('without a key a chat whose caller disconnected is aborted as usual', async () => {
   const { start, upstream, state, nextRecord } = gatewayInProcess();
-  const leaving = start(sampleRequests.chat);
+  const disconnecting = start(sampleRequests.chat);
   const up = await upstream.next();
 
-  leaving.disconnect();
+  disconnecting.disconnect();
 
   expect(await up.aborted).toBe('caller_left');
   expect(await nextRecord()).toMatchObject({ status: 499 });

@@ -165,9 +165,9 @@ it('the retry count is ignored unless the host opts in', async () => {
   await upstream.next();
   await upstream.next();
 
-  const leaving = start(withRetryCount(sampleRequests.chat, '0'));
+  const disconnecting = start(withRetryCount(sampleRequests.chat, '0'));
   const up = await upstream.next();
-  leaving.disconnect();
+  disconnecting.disconnect();
 
   expect(await up.aborted).toBe('caller_left');
 });
@@ -177,6 +177,8 @@ function deduping(setup: GatewaySetup = {}): InProcessGateway {
 }
 
 /** The same call, with the retry count of an SDK. */
-function withRetryCount(asked: CallerRequest, count: string | undefined): CallerRequest {
-  return count === undefined ? asked : { ...asked, headers: { 'x-stainless-retry-count': count } };
+function withRetryCount(request: CallerRequest, count: string | undefined): CallerRequest {
+  return count === undefined
+    ? request
+    : { ...request, headers: { 'x-stainless-retry-count': count } };
 }

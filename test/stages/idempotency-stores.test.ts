@@ -139,7 +139,7 @@ describe.each(failures)('a store that $how', ({ fail }) => {
     let get: typeof results.get = fail;
     const { call, upstream } = gatewayInProcess({
       handlers: [completeReply('image')],
-      options: { clock, results: { ...results, get: (...asked) => get(...asked) } },
+      options: { clock, results: { ...results, get: (...args) => get(...args) } },
     });
     await call(keyed(sampleRequests.image));
     await turns();
@@ -242,14 +242,14 @@ describe('a store that violates its contract is treated as one that is down', ()
 
 describe('the stores are given', () => {
   const canaries = ['key-canary', 'prompt-canary', 'Y2FuYXJ5'];
-  const asked = keyed(image({ prompt: 'prompt-canary' }), 'key-canary');
+  const request = keyed(image({ prompt: 'prompt-canary' }), 'key-canary');
   const reply = JSON.stringify({ data: [{ b64_json: 'Y2FuYXJ5' }] });
 
   it('digests, ids and times for a claim', async () => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const store = memoryIdempotencyStore();
     const recorded = <T>(input: T): T => {
-      told.push(input);
+      reported.push(input);
       return input;
     };
     const { call, events } = gatewayInProcess({
@@ -263,12 +263,12 @@ describe('the stores are given', () => {
       },
     });
 
-    await call(asked);
+    await call(request);
     await call(keyed(image({ prompt: 'prompt-canary' }), 'key-canary-2'));
     await turns();
 
-    expect(told).toHaveLength(4);
-    expect(told[0]).toEqual({
+    expect(reported).toHaveLength(4);
+    expect(reported[0]).toEqual({
       name: expect.stringMatching(/^[0-9a-f]{64}$/),
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
       keyId: 'caller',
@@ -279,7 +279,7 @@ describe('the stores are given', () => {
       keepMs: 86_400_000,
       ifTaken: 'answer',
     });
-    const text = inspect([told, events], { depth: 9 });
+    const text = inspect([reported, events], { depth: 9 });
     for (const canary of canaries) expect(text).not.toContain(canary);
   });
 
@@ -303,10 +303,10 @@ describe('the stores are given', () => {
       },
     });
 
-    await call(asked);
+    await call(request);
     await turns();
     clock.advance(86_400_000);
-    await call(asked);
+    await call(request);
     await turns();
 
     expect(new Set(names).size).toBe(2);

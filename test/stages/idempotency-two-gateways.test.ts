@@ -96,13 +96,13 @@ it('a caller that waits for another gateway may disconnect, and holds nothing', 
   const [here, there] = [stores.gateway({ handlers: [completeReply('chat')] }), stores.gateway()];
   const first = there.start(keyed(sampleRequests.chat));
   const up = await there.upstream.next();
-  const leaving = here.start(keyed(sampleRequests.chat));
+  const disconnecting = here.start(keyed(sampleRequests.chat));
   const staying = here.start(keyed(sampleRequests.chat));
   await turns();
   expect(await here.state()).toMatchObject({ inFlight: 0 });
 
-  leaving.disconnect();
-  await leaving.reply;
+  disconnecting.disconnect();
+  await disconnecting.reply;
   completeReply('chat')(up);
   await first.reply;
 

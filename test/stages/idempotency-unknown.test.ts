@@ -29,9 +29,9 @@ const failures: readonly (readonly [how: string, status: number, CallHandler])[]
 
 describe.each(keyedKinds)('%s that may have run', (kind) => {
   it.each(failures)('after %s fails again with %d and is not run again', async (_how, ...row) => {
-    const [status, play] = row;
+    const [status, handler] = row;
     const { call, upstream, state, records } = gatewayInProcess({
-      handlers: [play, completeReply(kind)],
+      handlers: [handler, completeReply(kind)],
     });
     const first = await call(keyed(sampleRequests[kind]));
     const before = await state();

@@ -318,11 +318,11 @@ it('a replayed reply repeats the note of what a translation left out', async () 
     models: [model({ channels: anthropic })],
     handlers: [(up) => up.answer(200, anthropicReply)],
   });
-  const asked = keyed(chat({ seed: 7 }));
-  const first = await call(asked);
+  const request = keyed(chat({ seed: 7 }));
+  const first = await call(request);
   await turns();
 
-  const second = await call(asked);
+  const second = await call(request);
 
   expect(first.headers['x-tollgate-dropped']).toBe('seed');
   expect(second.headers['x-tollgate-dropped']).toBe('seed');

@@ -24,11 +24,11 @@ export const costs: Readonly<Record<(typeof keyedKinds)[number], bigint>> = {
 
 /** The same call, with a key. */
 export function keyed(
-  asked: CallerRequest,
+  request: CallerRequest,
   key = 'k1',
   headers: CallerRequest['headers'] = {},
 ): CallerRequest {
-  return { ...asked, headers: { ...headers, 'idempotency-key': key } };
+  return { ...request, headers: { ...headers, 'idempotency-key': key } };
 }
 
 /** The `code` of an error response. */

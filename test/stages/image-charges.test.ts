@@ -25,10 +25,10 @@ function reply(dialect: DialectName, count: number): object {
       usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 9 },
     };
   }
-  return { choices: [{ index: 0, finish_reason: 'stop', message: said(count) }] };
+  return { choices: [{ index: 0, finish_reason: 'stop', message: textMessage(count) }] };
 }
 
-function said(count: number): object {
+function textMessage(count: number): object {
   const url = `data:image/png;base64,${picture}`;
   const images = Array.from({ length: count }, () => ({ type: 'image_url', image_url: { url } }));
   return { role: 'assistant', content: 'ok', images };
@@ -36,7 +36,10 @@ function said(count: number): object {
 
 function streamOf(dialect: DialectName, count: number): string {
   if (dialect === 'gemini') return events(reply(dialect, count));
-  return events({ choices: [{ index: 0, finish_reason: 'stop', delta: said(count) }] }, '[DONE]');
+  return events(
+    { choices: [{ index: 0, finish_reason: 'stop', delta: textMessage(count) }] },
+    '[DONE]',
+  );
 }
 
 const streamed = chat({ stream: true });
@@ -47,14 +50,14 @@ const paths: readonly (readonly [string, 'chat' | 'native', CallerRequest])[] = 
   ['native stream', 'native', sampleRequests.nativeStream],
 ];
 const dialects: readonly DialectName[] = ['openai', 'gemini'];
-const cases = paths.flatMap(([name, protocol, asked]) =>
+const cases = paths.flatMap(([name, protocol, request]) =>
   dialects.flatMap((dialect) =>
-    [0, 1, 3].map((count) => ({ name, protocol, asked, dialect, count })),
+    [0, 1, 3].map((count) => ({ name, protocol, request, dialect, count })),
   ),
 );
 
 it.each(cases)('$name over $dialect with $count images costs them', async (one) => {
-  const { name, protocol, asked, dialect, count } = one;
+  const { name, protocol, request, dialect, count } = one;
   const isStream = name.includes('stream');
   const harness = gatewayInProcess({
     models: [
@@ -68,7 +71,7 @@ it.each(cases)('$name over $dialect with $count images costs them', async (one) 
     ],
   });
 
-  const { text } = await harness.call(asked);
+  const { text } = await harness.call(request);
 
   expect(text.split(picture).length - 1).toBe(count);
   expect(await harness.nextRecord()).toMatchObject({

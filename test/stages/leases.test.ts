@@ -35,11 +35,11 @@ it('a renewal under way never shortens the long lease of an image left pending',
 });
 
 it('a hold that the store has lost is reported once, and its call charged at its end', async () => {
-  let asked = 0;
+  let requestCount = 0;
   const { start, upstream, clock, events, nextRecord, state } = gatewayInProcess({
     store: () => ({
       extend: () => {
-        asked += 1;
+        requestCount += 1;
         return [{ status: 'gone', as: 'expired' }];
       },
     }),
@@ -55,7 +55,7 @@ it('a hold that the store has lost is reported once, and its call charged at its
   expect(events.filter(({ type }) => type === 'hold_lapsed')).toEqual([
     { type: 'hold_lapsed', requestId, reason: 'expired' },
   ]);
-  expect(asked).toBe(1);
+  expect(requestCount).toBe(1);
   expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
 });
 
@@ -83,13 +83,13 @@ it('a hold that its call has just ended is not reported as lost', async () => {
 });
 
 it('the shortest legal lease outlives a renewal that has to be retried', async () => {
-  let asked = 0;
+  let requestCount = 0;
   const { start, upstream, clock, state } = gatewayInProcess({
     options: { leaseMs: 5_000 },
     store: (quota) => ({
       extend: (inputs, options) => {
-        asked += 1;
-        if (asked % 2 === 1) throw new Error('down');
+        requestCount += 1;
+        if (requestCount % 2 === 1) throw new Error('down');
         return quota.extend(inputs, options);
       },
     }),

@@ -8,13 +8,13 @@ import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, events, headersOf, type Kind, model, sampleRequests } from '../support/models.ts';
 
 type DialectName = Channel['dialect'];
-type Asked = Exclude<Kind, 'image'>;
+type TextKind = Exclude<Kind, 'image'>;
 
 /** 100 bytes count 40 tokens. */
 const text = 'x'.repeat(100);
 const counted = 40n;
 /** The estimated prompt of a call. */
-const promptOf = (kind: Asked): bigint => (kind.startsWith('chat') ? 11n : 10n);
+const promptOf = (kind: TextKind): bigint => (kind.startsWith('chat') ? 11n : 10n);
 
 const missing: readonly unknown[] = [undefined, null, 0, -1, 1.5, '7'];
 
@@ -60,12 +60,12 @@ const replies: Readonly<Record<DialectName, (usage: unknown, isStream: boolean) 
         }),
 };
 
-const kinds: readonly Asked[] = ['chat', 'chatStream', 'native', 'nativeStream'];
+const kinds: readonly TextKind[] = ['chat', 'chatStream', 'native', 'nativeStream'];
 const ways = kinds.flatMap((kind) =>
   (['openai', 'gemini', 'anthropic'] as const).map((dialect) => ({ kind, dialect })),
 );
 
-async function charged(kind: Asked, dialect: DialectName, usage: unknown) {
+async function charged(kind: TextKind, dialect: DialectName, usage: unknown) {
   const channels = [channel({ dialect })];
   const models = [model({ channels }), model({ id: 'native', protocols: ['native'], channels })];
   const body = replies[dialect](usage, kind.endsWith('Stream'));

@@ -71,14 +71,14 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   ['random', [null, 0.5], /must be a function\. Leave it out/],
 ];
 
-it.each(rows)('%s', (option, values, says) => {
+it.each(rows)('%s', (option, values, pattern) => {
   const [name = ''] = option.split(/[.[]/);
   for (const value of values) {
     const refused = () => settingsOf(written({ ...ports, [name]: value }));
 
     expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
     expect(refused).toThrow(`options.${option} must `);
-    expect(refused).toThrow(says);
+    expect(refused).toThrow(pattern);
   }
 });
 
@@ -106,9 +106,9 @@ it.each([
     { maxBodyBytes: 5, maxBufferedBytes: 10, maxImageBodyBytes: 11 },
     'maxImageBodyBytes: it is 10, and maxImageBodyBytes is 11.',
   ],
-])('a body limit above the size of the buffer: %o', (limits, says) => {
+])('a body limit above the size of the buffer: %o', (limits, message) => {
   expect(() => settingsOf(written({ ...ports, ...limits }))).toThrow(
-    `options.maxBufferedBytes must be at least ${says} Raise maxBufferedBytes or lower`,
+    `options.maxBufferedBytes must be at least ${message} Raise maxBufferedBytes or lower`,
   );
 });
 

@@ -19,17 +19,17 @@ function unserved({ outcomes }: Simulation): readonly Outcome[] {
 async function oneByOne(
   set: Simulation,
   count: number,
-  { asked = sampleRequests.chat, betweenMs = 0, leavesMs }: Partial<Pacing> = {},
+  { request = sampleRequests.chat, betweenMs = 0, leavesMs }: Partial<Pacing> = {},
 ): Promise<void> {
   for (let made = 0; made < count; made += 1) {
     const leaving = leavesMs === undefined ? {} : { leavesMs };
-    await set.until(set.call(asked, { key: `key-${made}`, ...leaving }));
+    await set.until(set.call(request, { key: `key-${made}`, ...leaving }));
     await set.pass(betweenMs);
   }
 }
 
 interface Pacing {
-  readonly asked: typeof sampleRequests.chat;
+  readonly request: typeof sampleRequests.chat;
   readonly betweenMs: number;
   readonly leavesMs: number;
 }
@@ -39,11 +39,11 @@ async function every(
   set: Simulation,
   ms: number,
   lastsMs: number,
-  { asked = sampleRequests.chat }: Partial<Pacing> = {},
+  { request = sampleRequests.chat }: Partial<Pacing> = {},
 ): Promise<void> {
   const calls: Promise<Outcome>[] = [];
   for (let passed = 0; passed < lastsMs; passed += ms) {
-    calls.push(set.call(asked, { key: `key-${passed}` }));
+    calls.push(set.call(request, { key: `key-${passed}` }));
     await set.pass(ms);
   }
   await set.until(Promise.all(calls));
@@ -61,7 +61,7 @@ describe('a preferred channel that hangs', () => {
   ])('$kind, callers one after the other for two hours: 1 suffers', async ({ kind, waitMs }) => {
     const set = simulation(['a', 'b'], badA(hangs));
 
-    await oneByOne(set, 700, { asked: sampleRequests[kind], betweenMs: 9_000 });
+    await oneByOne(set, 700, { request: sampleRequests[kind], betweenMs: 9_000 });
 
     expect(unserved(set)).toMatchObject([{ beganMs: 0, status: 504 }]);
     expect(unserved(set)[0]?.tookMs).toBeLessThanOrEqual(waitMs + 1_000);
@@ -73,7 +73,7 @@ describe('a preferred channel that hangs', () => {
   it('two calls a second: 25 suffer', async () => {
     const set = simulation(['a', 'b'], badA(hangs));
 
-    await every(set, 500, 600_000, { asked: sampleRequests.chatStream });
+    await every(set, 500, 600_000, { request: sampleRequests.chatStream });
 
     expect(unserved(set).length).toBe(25);
     expect(set.states().slice(0, 2)).toEqual(['a deprioritized slow', 'a open headers_timeout']);
@@ -82,7 +82,7 @@ describe('a preferred channel that hangs', () => {
   it('images, one after the other for two hours: 2 suffer', async () => {
     const set = simulation(['a', 'b'], badA(hangs));
 
-    await oneByOne(set, 700, { asked: sampleRequests.image, betweenMs: 9_000 });
+    await oneByOne(set, 700, { request: sampleRequests.image, betweenMs: 9_000 });
 
     expect(unserved(set).length).toBe(2);
   });

@@ -9,7 +9,7 @@ import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, events, headersOf, type Kind, model, sampleRequests } from '../support/models.ts';
 
 type DialectName = Channel['dialect'];
-type Asked = Exclude<Kind, 'image'>;
+type TextKind = Exclude<Kind, 'image'>;
 
 /** 100 bytes count 40 tokens. */
 const text = 'x'.repeat(100);
@@ -54,7 +54,7 @@ const streams: Readonly<Record<DialectName, (early: object, last: object) => str
       '[DONE]',
     ),
   gemini: (early, last) => {
-    const candidate = (said: string) => ({ content: { role: 'model', parts: [{ text: said }] } });
+    const candidate = (text: string) => ({ content: { role: 'model', parts: [{ text }] } });
     return events(
       { candidates: [candidate(text)], usageMetadata: early },
       { candidates: [candidate(text)] },
@@ -98,7 +98,7 @@ const wholes: Readonly<Record<DialectName, (usage: object) => object>> = {
   }),
 };
 
-async function recordOf(kind: Asked, dialect: DialectName, body: string) {
+async function recordOf(kind: TextKind, dialect: DialectName, body: string) {
   const channels = [channel({ dialect })];
   const models = [model({ channels }), model({ id: 'native', protocols: ['native'], channels })];
   const harness = gatewayInProcess({
@@ -109,12 +109,12 @@ async function recordOf(kind: Asked, dialect: DialectName, body: string) {
   return harness.nextRecord();
 }
 
-async function streamed(kind: Asked, dialect: DialectName, early: object, last: object) {
+async function streamed(kind: TextKind, dialect: DialectName, early: object, last: object) {
   const { outcome, usage } = await recordOf(kind, dialect, streams[dialect](early, last));
   return { outcome, input: usage?.inputTokens, output: usage?.outputTokens };
 }
 
-async function whole(kind: Asked, dialect: DialectName, stated: object) {
+async function whole(kind: TextKind, dialect: DialectName, stated: object) {
   const body = JSON.stringify(wholes[dialect](stated));
   const { outcome, usage } = await recordOf(kind, dialect, body);
   return { outcome, input: usage?.inputTokens, output: usage?.outputTokens };

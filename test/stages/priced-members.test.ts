@@ -17,9 +17,9 @@ function priced(members: MembersInput, change: Partial<Model> = {}): Model {
 
 const search = chat({ web_search_options: {} });
 
-async function held(asked: CallerRequest, of: Model): Promise<bigint> {
+async function held(request: CallerRequest, of: Model): Promise<bigint> {
   const harness = gatewayInProcess({ models: [of] });
-  harness.start(asked);
+  harness.start(request);
   await harness.upstream.next();
   return (await harness.state()).held;
 }
@@ -32,12 +32,12 @@ function reply(more: object = {}): string {
   });
 }
 
-async function charged(asked: CallerRequest, of: Model, usage: object = {}): Promise<bigint> {
+async function charged(request: CallerRequest, of: Model, usage: object = {}): Promise<bigint> {
   const harness = gatewayInProcess({
     models: [of],
     handlers: [(up) => up.answer(200, reply(usage), { 'content-type': 'application/json' })],
   });
-  await harness.call(asked);
+  await harness.call(request);
   const { chargeNanos } = await harness.nextRecord();
   expect(await harness.state()).toEqual({ ...untouched, used: chargeNanos });
   return chargeNanos;
@@ -61,8 +61,8 @@ describe('the hold', () => {
       { reasoning_budget: {} },
       1_211n,
     ],
-  ])('is %s', async (_what, asked, members, nanos) => {
-    expect(await held(asked, priced(members))).toBe(nanos);
+  ])('is %s', async (_what, request, members, nanos) => {
+    expect(await held(request, priced(members))).toBe(nanos);
   });
 
   it('covers every image that is made', async () => {
@@ -108,8 +108,8 @@ describe('the charge', () => {
       {},
       50n,
     ],
-  ])('is %s', async (_what, asked, members, usage, nanos) => {
-    expect(await charged(asked, priced(members), usage)).toBe(nanos);
+  ])('is %s', async (_what, request, members, usage, nanos) => {
+    expect(await charged(request, priced(members), usage)).toBe(nanos);
   });
 
   it('includes input up to a whole context for each pass of a tool', async () => {
@@ -130,10 +130,10 @@ describe('a member that is still refused', () => {
     ['a fraction of an answer', chat({ best_of: 1.5 }), priced({ best_of: {} })],
     ['a budget below zero', chat({ thinking_budget: -1e10 }), priced({ best_of: {} })],
     ['video', chat({ modalities: ['video'] }), audible()],
-  ])('%s', async (what, asked, of) => {
+  ])('%s', async (what, request, of) => {
     const harness = gatewayInProcess({ models: [of], handlers: [completeReply('chat')] });
 
-    const { status } = await harness.call(asked);
+    const { status } = await harness.call(request);
 
     // A negative budget means none, and was always accepted.
     expect(status).toBe(what === 'a budget below zero' ? 200 : 400);
@@ -150,8 +150,8 @@ describe('output other than text', () => {
   it.each([
     ['audio', chat({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } })],
     ['images', chat({ modalities: ['image', 'text'] })],
-  ])('%s is accepted if the price has a rate for it, and held at the highest', async (_, asked) => {
-    expect(await held(asked, audible())).toBe(11n + 100n * 30n);
+  ])('%s is accepted if the price has a rate for it, and held at the highest', async (_, request) => {
+    expect(await held(request, audible())).toBe(11n + 100n * 30n);
   });
 
   it('is charged at its rate', async () => {

@@ -60,7 +60,7 @@ function playOf(refused: Refused, place: Place): CallHandler {
 }
 
 /** A gateway whose models have the refusing channel first, and a working one second. */
-function refusing(play: CallHandler, dialect: Refused['dialect'], kind: Kind): InProcessGateway {
+function refusing(handler: CallHandler, dialect: Refused['dialect'], kind: Kind): InProcessGateway {
   const first: Partial<Channel> = {
     id: 'first',
     dialect,
@@ -74,7 +74,7 @@ function refusing(play: CallHandler, dialect: Refused['dialect'], kind: Kind): I
     dialect: protocol === 'native' ? 'gemini' : 'openai',
   });
   return gatewayInProcess({
-    handlers: [play, completeReply(kind)],
+    handlers: [handler, completeReply(kind)],
     models: [model({ id: protocol, protocols: [protocol], channels: [channel(first), good] })],
   });
 }
@@ -140,8 +140,8 @@ function expectCallersFault(
   }
   expect(reply.status).toBe(place === 'later event' ? 200 : 400);
   const error = errorIn(reply.text);
-  const told = isNative ? error.details?.[0]?.reason?.toLowerCase() : (error.code ?? undefined);
-  expect(told).toBe(refused.clientCode);
+  const reported = isNative ? error.details?.[0]?.reason?.toLowerCase() : (error.code ?? undefined);
+  expect(reported).toBe(refused.clientCode);
   if (refused.param === undefined) return;
   if (isNative) expect(error.message).toContain(refused.param);
   else expect(error.param).toBe(refused.param);
@@ -180,8 +180,8 @@ describe('the same text in another spelling', () => {
           // Anthropic's error for a missing model has no text before the name.
           const prefix = refused.message.startsWith('model: ') ? '' : before;
           const message = `${prefix}${spellings[spelling](refused.message)}${after}`;
-          const read = (said: Refused) =>
-            dialects[said.dialect].readFailure(said.status, Buffer.from(documentOf(said)));
+          const read = (refusal: Refused) =>
+            dialects[refusal.dialect].readFailure(refusal.status, Buffer.from(documentOf(refusal)));
 
           const { fault, clientCode, param } = read({ ...refused, message });
 

@@ -94,18 +94,18 @@ describe('quota_low', () => {
       ...{ subject, period, amount: 10n },
       ...(limit === undefined ? {} : { limit }),
     });
-    const left = (nanos: bigint, subject = 'a', period = month): void =>
+    const remaining = (nanos: bigint, subject = 'a', period = month): void =>
       levels([line(subject, period, 1_000n)], held(nanos - 10n));
 
-    left(201n);
-    left(200n);
-    left(199n);
-    left(51n);
-    left(50n);
-    left(-5n);
-    left(40n, 'b');
-    left(150n, 'a', '2026-02');
-    left(200n, 'b');
+    remaining(201n);
+    remaining(200n);
+    remaining(199n);
+    remaining(51n);
+    remaining(50n);
+    remaining(-5n);
+    remaining(40n, 'b');
+    remaining(150n, 'a', '2026-02');
+    remaining(200n, 'b');
     levels([line('c', month), line('d', month, 0n)], held(-10n, -10n));
 
     expect(events).toEqual([

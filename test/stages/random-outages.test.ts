@@ -62,7 +62,7 @@ interface Crowd {
 }
 
 /** Channel `c` always works; two calls a second. */
-async function crowd(seed: number): Promise<Crowd> {
+async function parallelCalls(seed: number): Promise<Crowd> {
   const random = mulberry(seed);
   const phases = new Map(['a', 'b'].map((id) => [id, phasesBy(random)]));
   const visits: { readonly id: string; readonly atMs: number }[] = [];
@@ -84,8 +84,8 @@ async function crowd(seed: number): Promise<Crowd> {
   const set: Simulation = simulation(ids, conducts, { isEqual: true, random });
   const calls: Promise<Outcome>[] = [];
   while (set.clock.monotonicMs() < faultyMs + recoveryMs + 180_000) {
-    const asked = random() < 0.5 ? sampleRequests.chat : sampleRequests.chatStream;
-    calls.push(set.call(asked, { key: `key-${calls.length % 50}` }));
+    const request = random() < 0.5 ? sampleRequests.chat : sampleRequests.chatStream;
+    calls.push(set.call(request, { key: `key-${calls.length % 50}` }));
     await set.pass(500);
   }
   await set.until(Promise.all(calls));
@@ -102,7 +102,7 @@ function statesOf({ harness }: Simulation, id: string): readonly string[] {
 
 describe.each([2, 3, 4])('three channels, two of which fail at random (seed %i)', (seed) => {
   it('serve all but 12 of 3,600 callers, and recover', { timeout: 60_000 }, async () => {
-    const { set, violations, visitsOf } = await crowd(seed);
+    const { set, violations, visitsOf } = await parallelCalls(seed);
 
     // An open circuit gets no calls except its trial.
     expect(violations).toEqual([]);

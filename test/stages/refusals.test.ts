@@ -22,7 +22,7 @@ import {
 
 interface Row {
   readonly refusal: string;
-  readonly asked?: CallerRequest;
+  readonly request?: CallerRequest;
   readonly setup?: GatewaySetup;
   readonly status: number;
   readonly code: string | null;
@@ -31,8 +31,8 @@ interface Row {
 const key = (change: Partial<ApiKey>): GatewaySetup => ({ key: change });
 const models = (...list: readonly Partial<Model>[]): GatewaySetup => ({ models: list.map(model) });
 /** An unescaped line break in a string that is so long that the scan skips its inside. */
-const broken = (asked: CallerRequest): string =>
-  JSON.stringify({ ...Object(asked.body), user: 'a'.repeat(200_000) }).replace(
+const broken = (request: CallerRequest): string =>
+  JSON.stringify({ ...Object(request.body), user: 'a'.repeat(200_000) }).replace(
     /a{100000}/,
     (half) => `${half}\n`,
   );
@@ -47,16 +47,21 @@ const room = { maxBodyBytes: 100, maxImageBodyBytes: 100, maxBufferedBytes: 100 
 const unrouted = { code: 'no_channel', status: 503 } as const;
 
 const rows: readonly Row[] = [
-  { refusal: 'no such path', asked: { path: '/v1/embeddings' }, status: 404, code: 'unknown_url' },
+  {
+    refusal: 'no such path',
+    request: { path: '/v1/embeddings' },
+    status: 404,
+    code: 'unknown_url',
+  },
   {
     refusal: 'a wrong method',
-    asked: { ...sampleRequests.chat, method: 'PUT' },
+    request: { ...sampleRequests.chat, method: 'PUT' },
     status: 405,
     code: 'method_not_allowed',
   },
   {
     refusal: 'an unknown secret',
-    asked: { ...sampleRequests.chat, headers: { authorization: 'Bearer nobody' } },
+    request: { ...sampleRequests.chat, headers: { authorization: 'Bearer nobody' } },
     status: 401,
     code: 'invalid_api_key',
   },
@@ -72,24 +77,24 @@ const rows: readonly Row[] = [
     status: 401,
     code: 'invalid_api_key',
   },
-  { refusal: 'no JSON', asked: { ...sampleRequests.chat, body: '{' }, status: 400, code: null },
+  { refusal: 'no JSON', request: { ...sampleRequests.chat, body: '{' }, status: 400, code: null },
   {
     refusal: 'a control character deep in a text that has to be translated',
-    asked: { ...sampleRequests.chat, body: broken(sampleRequests.chat) },
+    request: { ...sampleRequests.chat, body: broken(sampleRequests.chat) },
     setup: models({ channels: [channel({ dialect: 'anthropic' })] }),
     status: 400,
     code: null,
   },
-  { refusal: 'no messages', asked: chat({ messages: [] }), status: 400, code: null },
+  { refusal: 'no messages', request: chat({ messages: [] }), status: 400, code: null },
   {
     refusal: 'strings for messages that read like names and values',
-    asked: chat({ messages: ['role', 'x', ['role', 'y', 0], { role: 'user', content: 'Hi' }] }),
+    request: chat({ messages: ['role', 'x', ['role', 'y', 0], { role: 'user', content: 'Hi' }] }),
     status: 400,
     code: null,
   },
   {
     refusal: 'another content type',
-    asked: { ...sampleRequests.chat, headers: { 'content-type': 'text/plain' } },
+    request: { ...sampleRequests.chat, headers: { 'content-type': 'text/plain' } },
     status: 415,
     code: 'unsupported_media_type',
   },
@@ -101,25 +106,25 @@ const rows: readonly Row[] = [
   },
   {
     refusal: 'an unknown model',
-    asked: chat({ model: 'x' }),
+    request: chat({ model: 'x' }),
     status: 404,
     code: 'model_not_found',
   },
   {
     refusal: 'a model of another protocol',
-    asked: chat({ model: 'image' }),
+    request: chat({ model: 'image' }),
     status: 404,
     code: 'model_not_found',
   },
   {
     refusal: 'a model of another group',
-    asked: chat({ model: 'foreign' }),
+    request: chat({ model: 'foreign' }),
     status: 403,
     code: 'model_not_allowed',
   },
   {
     refusal: 'too many candidates',
-    asked: chat({ n: 3 }),
+    request: chat({ n: 3 }),
     setup: models({ maxCandidates: 2 }),
     status: 400,
     code: null,
@@ -132,7 +137,7 @@ const rows: readonly Row[] = [
   },
   {
     refusal: 'a size without a price',
-    asked: image({ size: '1x1' }),
+    request: image({ size: '1x1' }),
     status: 400,
     code: null,
   },
@@ -167,16 +172,16 @@ const rows: readonly Row[] = [
   },
   {
     refusal: 'no channel that speaks the protocol',
-    asked: sampleRequests.image,
+    request: sampleRequests.image,
     setup: models(noImages),
     ...unrouted,
   },
 ];
 
-it.each(rows)('$refusal', async ({ asked = sampleRequests.chat, setup = {}, status, code }) => {
+it.each(rows)('$refusal', async ({ request = sampleRequests.chat, setup = {}, status, code }) => {
   const { call, state, upstream } = gatewayInProcess(setup);
 
-  const reply = await call(asked);
+  const reply = await call(request);
 
   expect(reply.status).toBe(status);
   expect(JSON.parse(reply.text).error.code).toBe(code);
@@ -201,11 +206,11 @@ it('a control character deep in a long text is left for the upstream to refuse',
 it.each<[string, CallHandler]>([
   ['answers 500 to', (up) => up.answer(500, { error: { message: 'Boom' } })],
   ['breaks off at', (up) => up.breakOff('reset', { stage: 'sent' })],
-])('a body that an upstream %s is the caller’s fault if it is not valid JSON', async (_, play) => {
-  for (const asked of [sampleRequests.chat, sampleRequests.image]) {
+])('a body that an upstream %s is the caller’s fault if it is not valid JSON', async (_, handler) => {
+  for (const request of [sampleRequests.chat, sampleRequests.image]) {
     const { start, upstream, state, gateway, nextRecord } = gatewayInProcess();
-    const calling = start({ ...asked, body: broken(asked) });
-    play(await upstream.next());
+    const calling = start({ ...request, body: broken(request) });
+    handler(await upstream.next());
 
     const reply = await calling.reply;
 
@@ -225,10 +230,10 @@ it.each([
     models({ channels: [channel({ maxPriceNanos: 1n })] }),
   ],
   ['protocol', sampleRequests.image, models(noImages)],
-])('a host gets the reason why no channel could serve: %s', async (reason, asked, setup) => {
+])('a host gets the reason why no channel could serve: %s', async (reason, request, setup) => {
   const { call, events, nextRecord } = gatewayInProcess(setup);
 
-  const reply = await call(asked);
+  const reply = await call(request);
 
   expect(JSON.parse(reply.text).error.message).toBe('No available Acme accounts');
   expect(reply.headers['retry-after']).toBe('10');
@@ -241,7 +246,7 @@ it('a refused call frees its slot: a gateway with one slot serves the next call'
 
   const refused = rows.filter(({ setup }) => setup === undefined);
 
-  for (const { asked = sampleRequests.chat } of refused) await call(asked);
+  for (const { request = sampleRequests.chat } of refused) await call(request);
 
   expect((await call(chat({ model: 'x' }))).status).toBe(404);
 });

@@ -31,7 +31,7 @@ const streams: Readonly<Record<DialectName, (figures: readonly Figures[]) => str
         ? {}
         : { usageMetadata: { promptTokenCount: pair[0], candidatesTokenCount: pair[1] } },
     );
-    const part = (said: string) => ({ content: { role: 'model', parts: [{ text: said }] } });
+    const part = (text: string) => ({ content: { role: 'model', parts: [{ text }] } });
     return events(
       { candidates: [part('a')], ...first },
       { candidates: [part(text)], ...midst },

@@ -92,13 +92,13 @@ describe('an image in doubt', () => {
     });
 
     const statuses: number[] = [];
-    for (const asked of [
+    for (const request of [
       sampleRequests.image,
       sampleRequests.image,
       sampleRequests.image,
       sampleRequests.chat,
     ]) {
-      statuses.push((await harness.call(asked)).status);
+      statuses.push((await harness.call(request)).status);
     }
 
     expect(statuses).toEqual([502, 502, 502, 200]);
@@ -158,12 +158,12 @@ it.each<[string, Record<string, unknown>, UnknownResolution]>([
   ['record', { heldNanos: '500' }, { ran: true }],
   ['chargeNanos', {}, { ran: true, chargeNanos: -1n }],
   ['chargeNanos', {}, { ran: true, chargeNanos: 2n ** 53n }],
-])('an illegal %s is refused, and nothing changes', async (name, change, said) => {
+])('an illegal %s is refused, and nothing changes', async (name, change, resolution) => {
   const harness = await inDoubt();
   const [record] = harness.records;
   if (record === undefined) throw new Error('no record');
 
-  const refused = harness.gateway.resolveUnknown({ ...record, ...change }, said);
+  const refused = harness.gateway.resolveUnknown({ ...record, ...change }, resolution);
 
   await expect(refused).rejects.toThrow(`resolveUnknown: ${name} must`);
   expect(await harness.state()).toMatchObject({ held: 500n, used: 0n });

@@ -227,14 +227,14 @@ describe('/v1/models, which both dialects use', () => {
   });
 
   it('a key in the query is native if the host allows it and there is no other key', () => {
-    const asked = { method: 'GET', path: '/v1/models', search: 'pageSize=2&key=k', headers: {} };
+    const request = { method: 'GET', path: '/v1/models', search: 'pageSize=2&key=k', headers: {} };
     const allowing = { ...settings, allowQueryKey: true };
 
     const speakers = [
-      findRoute(asked, allowing),
-      findRoute({ ...asked, search: 'monkey=k' }, allowing),
-      findRoute({ ...asked, headers: bearer }, allowing),
-      findRoute(asked, settings),
+      findRoute(request, allowing),
+      findRoute({ ...request, search: 'monkey=k' }, allowing),
+      findRoute({ ...request, headers: bearer }, allowing),
+      findRoute(request, settings),
     ].map(describeRoute);
 
     expect(speakers).toEqual(['models gemini', 'models openai', 'models openai', 'models openai']);

@@ -47,7 +47,7 @@ export interface Simulation {
   running(channelId: string): number;
   /** Sends one call and resolves with its outcome. The caller disconnects after `leavesMs`. */
   call(
-    asked: CallerRequest,
+    request: CallerRequest,
     caller?: { readonly key?: string; readonly leavesMs?: number },
   ): Promise<Outcome>;
   /** Lets time pass, running everything that is due. */
@@ -93,14 +93,14 @@ export function simulation(
     outcomes,
     visited: () => visits.join(''),
     running: (channelId) => running.get(channelId) ?? 0,
-    call: async (asked, { key = 'one', leavesMs } = {}) => {
+    call: async (request, { key = 'one', leavesMs } = {}) => {
       const beganMs = clock.monotonicMs();
       const headers = { authorization: `Bearer ${key}`, 'x-vendor-api-key': key };
-      const calling = harness.start({ ...asked, headers });
-      let hasLeft = false;
+      const calling = harness.start({ ...request, headers });
+      let hasDisconnected = false;
       if (leavesMs !== undefined) {
         once(clock, leavesMs, () => {
-          hasLeft = true;
+          hasDisconnected = true;
           calling.disconnect();
         });
       }
@@ -109,7 +109,7 @@ export function simulation(
         key,
         beganMs,
         tookMs: clock.monotonicMs() - beganMs,
-        status: hasLeft ? 0 : reply.status,
+        status: hasDisconnected ? 0 : reply.status,
         retryAfter: reply.headers['retry-after'],
       };
       outcomes.push(outcome);

@@ -150,14 +150,14 @@ async function opened(
   beginning: string,
 ): Promise<{ readonly up: DrivenCall; readonly body: ReplyBody }> {
   const headers = { authorization: 'Bearer caller-secret' };
-  const { path, body: asked } = sampleRequests[kind];
+  const { path, body: requested } = sampleRequests[kind];
   const answer = gateway.handle({
     method: 'POST',
     path,
     search: '',
     headers,
     rawHeaders: Object.entries(headers).flat(),
-    body: Buffer.from(JSON.stringify(asked)),
+    body: Buffer.from(JSON.stringify(requested)),
     onClose: () => {},
   });
   const up = await upstream.next();

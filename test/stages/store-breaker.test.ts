@@ -15,15 +15,15 @@ import { inTime, pass, turns } from './failing.ts';
 function goneStore(setup: GatewaySetup = {}): {
   readonly set: InProcessGateway;
   come(): void;
-  asked(): number;
+  callCount(): number;
 } {
   let isGone = true;
-  let asked = 0;
+  let requestCount = 0;
   const harness = gatewayInProcess({
     handlers: Array.from({ length: 20 }, () => completeReply('chat')),
     store: (quota) => ({
       reserve: (input) => {
-        asked += 1;
+        requestCount += 1;
         return isGone ? new Promise<ReserveResult>(() => {}) : quota.reserve(input);
       },
     }),
@@ -34,13 +34,13 @@ function goneStore(setup: GatewaySetup = {}): {
     come: () => {
       isGone = false;
     },
-    asked: () => asked,
+    callCount: () => requestCount,
   };
 }
 
 describe('a quota store that hangs', () => {
   it('is waited for by three callers; the others are refused immediately', async () => {
-    const { set: harness, asked } = goneStore();
+    const { set: harness, callCount } = goneStore();
     for (let call = 0; call < 3; call += 1)
       await inTime(harness.clock, harness.call(sampleRequests.chat));
     const before = harness.clock.monotonicMs();
@@ -50,7 +50,7 @@ describe('a quota store that hangs', () => {
     );
 
     expect(harness.clock.monotonicMs()).toBe(before);
-    expect(asked()).toBe(3);
+    expect(callCount()).toBe(3);
     for (const { status, headers, text } of replies) {
       expect(status).toBe(503);
       expect(headers['retry-after']).toBe('1');
@@ -64,16 +64,16 @@ describe('a quota store that hangs', () => {
   });
 
   it('is tried by one caller at a time, and serves again after its first answer', async () => {
-    const { set: harness, come, asked } = goneStore();
+    const { set: harness, come, callCount } = goneStore();
     for (let call = 0; call < 3; call += 1)
       await inTime(harness.clock, harness.call(sampleRequests.chat));
     await pass(harness.clock, 1_000);
 
     const probe = harness.call(sampleRequests.chat);
     await turns();
-    expect(asked()).toBe(4);
+    expect(callCount()).toBe(4);
     expect((await harness.call(sampleRequests.chat)).status).toBe(503);
-    expect(asked()).toBe(4);
+    expect(callCount()).toBe(4);
     expect((await inTime(harness.clock, probe)).status).toBe(503);
 
     come();
@@ -118,11 +118,11 @@ describe('a quota store that hangs', () => {
 });
 
 it('a store that fails fast, or answers one call wrongly, is asked by every call', async () => {
-  let asked = 0;
+  let requestCount = 0;
   const { call } = gatewayInProcess({
     store: () => ({
       reserve: () => {
-        asked += 1;
+        requestCount += 1;
         throw new Error('a damaged row');
       },
     }),
@@ -131,7 +131,7 @@ it('a store that fails fast, or answers one call wrongly, is asked by every call
   for (let count = 0; count < 10; count += 1)
     expect((await call(sampleRequests.chat)).status).toBe(503);
 
-  expect(asked).toBe(10);
+  expect(requestCount).toBe(10);
 });
 
 describe('a breaker', () => {

@@ -201,12 +201,12 @@ describe('a quota store that fails at settle', () => {
       store: () => ({ release: () => new Promise(() => {}) }),
       handlers: [(up) => up.answer(400, { error: { message: 'No.' } })],
     });
-    const asked = call(sampleRequests.chat);
+    const pending = call(sampleRequests.chat);
     await turns();
 
     clock.advance(1_000);
 
-    expect((await asked).status).toBe(400);
+    expect((await pending).status).toBe(400);
   });
 });
 

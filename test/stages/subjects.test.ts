@@ -216,8 +216,8 @@ describe('leases', () => {
         },
       }),
     });
-    const calls = [sampleRequests.chat, sampleRequests.chat, sampleRequests.image].map((asked) =>
-      start(asked),
+    const calls = [sampleRequests.chat, sampleRequests.chat, sampleRequests.image].map((request) =>
+      start(request),
     );
     for (const _call of calls) await upstream.next();
 

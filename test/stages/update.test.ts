@@ -8,7 +8,7 @@ import { pass } from './failing.ts';
 
 it('a call in flight ends with the options it began with: its price, its stores', async () => {
   const { start, upstream, gateway, nextRecord, state, clock } = gatewayInProcess();
-  const dear = model({
+  const expensive = model({
     price: {
       per: 'token',
       rates: { input: 1_000_000_000n, output: 1_000_000_000n },
@@ -18,7 +18,7 @@ it('a call in flight ends with the options it began with: its price, its stores'
 
   const calling = start(sampleRequests.chat);
   const up = await upstream.next();
-  gateway.update({ catalog: staticCatalog([dear]), quota: other });
+  gateway.update({ catalog: staticCatalog([expensive]), quota: other });
   await pass(clock, 60_000);
   expect(await state()).toMatchObject({ held: 211n, inFlight: 1 });
   completeReply('chat')(up);

@@ -18,7 +18,7 @@ import {
 /** A failure that ends a call without a reply. */
 interface Row {
   readonly fault: string;
-  readonly play: (call: DrivenCall, kind: Kind) => void;
+  readonly answer: (call: DrivenCall, kind: Kind) => void;
   readonly status: number;
   /** For an image that may have run the error is never a missing account: 502 in place of 503. */
   readonly imageStatus?: number;
@@ -77,105 +77,105 @@ const refused = {
 } as const;
 
 const rows: readonly Row[] = [
-  { fault: '400', play: refusal(400), ...refused },
-  { fault: '422', play: refusal(422), ...refused },
-  { fault: '413', play: refusal(413), ...refused, status: 413, code: 'body_too_large' },
-  { fault: '401', play: refusal(401), ...failed, reason: 'upstream_auth_error', ran: false },
-  { fault: '402', play: refusal(402), ...failed, reason: 'upstream_unpaid', ran: false },
-  { fault: '403', play: refusal(403), ...failed, reason: 'upstream_forbidden', ran: false },
+  { fault: '400', answer: refusal(400), ...refused },
+  { fault: '422', answer: refusal(422), ...refused },
+  { fault: '413', answer: refusal(413), ...refused, status: 413, code: 'body_too_large' },
+  { fault: '401', answer: refusal(401), ...failed, reason: 'upstream_auth_error', ran: false },
+  { fault: '402', answer: refusal(402), ...failed, reason: 'upstream_unpaid', ran: false },
+  { fault: '403', answer: refusal(403), ...failed, reason: 'upstream_forbidden', ran: false },
   {
     fault: '404',
-    play: refusal(404),
+    answer: refusal(404),
     ...failed,
     reason: 'upstream_model_not_found',
     ran: false,
     lasts: true,
   },
-  { fault: '408', play: refusal(408), ...late },
+  { fault: '408', answer: refusal(408), ...late },
   {
     fault: '409',
-    play: refusal(409),
+    answer: refusal(409),
     ...failed,
     reason: 'upstream_protocol_error',
     ran: false,
   },
-  { fault: '429', play: refusal(429), ...limited, retryAfter: '10' },
+  { fault: '429', answer: refusal(429), ...limited, retryAfter: '10' },
   {
     fault: '429, seconds',
-    play: refusal(429, { 'retry-after': '7' }),
+    answer: refusal(429, { 'retry-after': '7' }),
     ...limited,
     retryAfter: '7',
   },
   {
     fault: '429, an hour',
-    play: refusal(429, { 'retry-after': '3600' }),
+    answer: refusal(429, { 'retry-after': '3600' }),
     ...limited,
     retryAfter: '3600',
   },
   {
     fault: '429, negative',
-    play: refusal(429, { 'retry-after': '-5' }),
+    answer: refusal(429, { 'retry-after': '-5' }),
     ...limited,
     retryAfter: '10',
   },
   {
     fault: '429, garbage',
-    play: refusal(429, { 'retry-after': 'soon' }),
+    answer: refusal(429, { 'retry-after': 'soon' }),
     ...limited,
     retryAfter: '10',
   },
   {
     fault: '429, in ms',
-    play: refusal(429, { 'retry-after-ms': '2500' }),
+    answer: refusal(429, { 'retry-after-ms': '2500' }),
     ...limited,
     retryAfter: '3',
   },
   {
     fault: '429 of billing',
-    play: refusal(429, {}, { code: 'insufficient_quota' }),
+    answer: refusal(429, {}, { code: 'insufficient_quota' }),
     ...limited,
     retryAfter: '3600',
     nativeRetryAfter: '10',
   },
-  { fault: '500', play: refusal(500), ...failed, reason: 'upstream_error', ran: true },
-  { fault: '502', play: refusal(502), ...failed, reason: 'upstream_error', ran: true },
-  { fault: '503', play: refusal(503), ...busy, retryAfter: '10' },
-  { fault: '503, 9 s', play: refusal(503, { 'retry-after': '9' }), ...busy, retryAfter: '9' },
-  { fault: '529', play: refusal(529), ...busy, retryAfter: '10' },
-  { fault: '504', play: refusal(504), ...late },
-  { fault: '524', play: refusal(524), ...late },
+  { fault: '500', answer: refusal(500), ...failed, reason: 'upstream_error', ran: true },
+  { fault: '502', answer: refusal(502), ...failed, reason: 'upstream_error', ran: true },
+  { fault: '503', answer: refusal(503), ...busy, retryAfter: '10' },
+  { fault: '503, 9 s', answer: refusal(503, { 'retry-after': '9' }), ...busy, retryAfter: '9' },
+  { fault: '529', answer: refusal(529), ...busy, retryAfter: '10' },
+  { fault: '504', answer: refusal(504), ...late },
+  { fault: '524', answer: refusal(524), ...late },
   {
     fault: '302',
-    play: refusal(302),
+    answer: refusal(302),
     ...failed,
     reason: 'upstream_protocol_error',
     ran: false,
   },
-  { fault: '999', play: refusal(999), ...failed, reason: 'upstream_protocol_error', ran: true },
+  { fault: '999', answer: refusal(999), ...failed, reason: 'upstream_protocol_error', ran: true },
   {
     fault: 'a 429 in the body of a 200',
-    play: (call) => call.answer(200, { error: { code: 429, message: 'Slow down.' } }),
+    answer: (call) => call.answer(200, { error: { code: 429, message: 'Slow down.' } }),
     ...limited,
     retryAfter: '10',
   },
   {
     fault: 'no such host',
-    play: broken('dns', 'connect'),
+    answer: broken('dns', 'connect'),
     ...failed,
     reason: 'dns',
     ran: false,
   },
   {
     fault: 'no connection in time',
-    play: broken('connect_timeout', 'connect', true),
+    answer: broken('connect_timeout', 'connect', true),
     ...failed,
     reason: 'connect_timeout',
     ran: false,
   },
-  { fault: 'a reset', play: broken('reset', 'sent'), ...failed, reason: 'reset', ran: true },
+  { fault: 'a reset', answer: broken('reset', 'sent'), ...failed, reason: 'reset', ran: true },
   {
     fault: 'no headers in time',
-    play: broken('headers_timeout', 'sent', true),
+    answer: broken('headers_timeout', 'sent', true),
     ...late,
     reason: 'headers_timeout',
   },
@@ -188,7 +188,7 @@ function broken(reason: string, stage: 'connect' | 'sent', timedOut = false) {
 describe.each(rows)('$fault', (row) => {
   it.each(kinds)('%s', async (kind) => {
     const { call, nextRecord, state, upstream } = gatewayInProcess({
-      handlers: [(up) => row.play(up, kind)],
+      handlers: [(up) => row.answer(up, kind)],
     });
     const image = kind === 'image';
 

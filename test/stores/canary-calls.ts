@@ -72,7 +72,7 @@ export interface CanaryStores extends Omit<GatewayOptions, 'catalog' | 'usage'> 
 /** Runs all calls and closes the gateway, which flushes the sinks. */
 export async function runCanaryCalls({ sinks = [], ...stores }: CanaryStores): Promise<void> {
   const records: UsageRecord[] = [];
-  const driven = drivenUpstream(...steps.flatMap(({ play }) => play ?? []));
+  const driven = drivenUpstream(...steps.flatMap(({ handler }) => handler ?? []));
   const { gateway, call } = gatewayInProcess({
     options: {
       catalog: staticCatalog(modelsWithSecret()),
@@ -91,7 +91,7 @@ export async function runCanaryCalls({ sinks = [], ...stores }: CanaryStores): P
   });
 
   const answers = [];
-  for (const { asked } of steps) answers.push(await call(withKey(asked)));
+  for (const { request } of steps) answers.push(await call(withKey(request)));
   // A repeated call is answered from the store and has no record.
   await vi.waitFor(() => expect(records).toHaveLength(driven.calls.length + 1));
   const inDoubt = records.find(
@@ -102,7 +102,11 @@ export async function runCanaryCalls({ sinks = [], ...stores }: CanaryStores): P
 
   expect(answers.map(({ status }) => status)).toEqual(steps.map(({ status }) => status));
   expect(records.at(-1)).toMatchObject({ outcome: 'complete', reason: 'resolved' });
-  const wire = { asked: steps.map(({ asked }) => withKey(asked)), answers, sent: sentTo(driven) };
+  const wire = {
+    requests: steps.map(({ request }) => withKey(request)),
+    answers,
+    sent: sentTo(driven),
+  };
   expect(canariesIn({ wire })).toHaveLength(Object.keys(canaries).length);
 }
 
@@ -113,9 +117,9 @@ export function canariesIn(places: Readonly<Record<string, unknown>>): readonly 
 }
 
 interface Step {
-  readonly asked: CallerRequest;
+  readonly request: CallerRequest;
   /** The upstream's part; undefined where the call does not reach it. */
-  readonly play?: CallHandler;
+  readonly handler?: CallHandler;
   readonly status: number;
 }
 
@@ -138,10 +142,10 @@ const messages = [
     ],
   },
 ];
-const askedChat = chat({ messages });
-const askedStream = chat({ messages, stream: true });
-const askedImage = image({ prompt });
-const askedNative: CallerRequest = {
+const chatRequest = chat({ messages });
+const streamRequest = chat({ messages, stream: true });
+const imageRequest = image({ prompt });
+const nativeRequest: CallerRequest = {
   path: '/v1beta/models/native:generateContent',
   body: {
     contents: [
@@ -152,29 +156,29 @@ const askedNative: CallerRequest = {
 
 /** The first call fails to connect. */
 const steps: readonly Step[] = [
-  { asked: askedChat, status: 502 },
-  { asked: keyed(askedChat, idempotencyKey), play: answers(200, chatReply), status: 200 },
-  { asked: keyed(askedChat, idempotencyKey), status: 200 },
+  { request: chatRequest, status: 502 },
+  { request: keyed(chatRequest, idempotencyKey), handler: answers(200, chatReply), status: 200 },
+  { request: keyed(chatRequest, idempotencyKey), status: 200 },
   {
-    asked: askedStream,
-    play: streams(streamPiece, { choices: [], usage: tokens }, '[DONE]'),
+    request: streamRequest,
+    handler: streams(streamPiece, { choices: [], usage: tokens }, '[DONE]'),
     status: 200,
   },
-  { asked: keyed(askedImage, idempotencyKey), play: answers(200, imageReply), status: 200 },
-  { asked: keyed(askedImage, idempotencyKey), status: 200 },
+  { request: keyed(imageRequest, idempotencyKey), handler: answers(200, imageReply), status: 200 },
+  { request: keyed(imageRequest, idempotencyKey), status: 200 },
   {
-    asked: askedNative,
-    play: answers(200, {
+    request: nativeRequest,
+    handler: answers(200, {
       candidates: [{ content: { parts: [{ text: completion }] }, finishReason: 'STOP' }],
     }),
     status: 200,
   },
-  { asked: askedChat, play: answers(400, leak), status: 400 },
+  { request: chatRequest, handler: answers(400, leak), status: 400 },
   // The stream fails after it has begun.
-  { asked: askedStream, play: streams(streamPiece, leak), status: 200 },
+  { request: streamRequest, handler: streams(streamPiece, leak), status: 200 },
   // Two calls in doubt: one will be resolved, the other stays held.
-  { asked: keyed(askedImage, `${idempotencyKey}-2`), play: answers(500, leak), status: 502 },
-  { asked: askedImage, play: answers(500, leak), status: 502 },
+  { request: keyed(imageRequest, `${idempotencyKey}-2`), handler: answers(500, leak), status: 502 },
+  { request: imageRequest, handler: answers(500, leak), status: 502 },
 ];
 
 function answers(status: number, body: unknown): CallHandler {
@@ -199,10 +203,10 @@ function downAtFirst(upstream: DrivenUpstream): UpstreamClient {
   };
 }
 
-function withKey(asked: CallerRequest): CallerRequest {
+function withKey(request: CallerRequest): CallerRequest {
   const authorization = `Bearer ${caller.secret}`;
-  const headers = { ...asked.headers, authorization, 'x-vendor-api-key': caller.secret };
-  return { ...asked, headers };
+  const headers = { ...request.headers, authorization, 'x-vendor-api-key': caller.secret };
+  return { ...request, headers };
 }
 
 function sentTo({ calls }: DrivenUpstream): readonly unknown[] {

@@ -26,7 +26,7 @@ export interface CatalogFile {
   /** Records an event, for a test that passes its own listener. */
   report(event: GatewayEvent): void;
   /** Lets time pass until there is another event. */
-  news(): Promise<GatewayEvent>;
+  nextEvent(): Promise<GatewayEvent>;
 }
 
 /** Makes a temporary folder for the file; the folder is removed when the test is over. */
@@ -54,7 +54,7 @@ export async function catalogFile(): Promise<CatalogFile> {
     },
     open: (options) => jsonFileCatalog({ path: file, clock, onEvent: report, ...options }),
     report,
-    news: async () => {
+    nextEvent: async () => {
       for (;;) {
         const event = events[taken];
         if (event !== undefined) {

@@ -13,30 +13,30 @@ const oneModel: GatewayEvent = { type: 'catalog_loaded', source: 'models.json', 
 
 describe('a changed file is served', () => {
   it('when it is overwritten', async () => {
-    const { write, open, news } = await catalogFile();
+    const { write, open, nextEvent } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
     await write(modelsJson('new', 'newer'));
 
-    expect(await news()).toEqual({ type: 'catalog_loaded', source: 'models.json', models: 2 });
+    expect(await nextEvent()).toEqual({ type: 'catalog_loaded', source: 'models.json', models: 2 });
     expect(catalog.find('old')).toBeUndefined();
     expect(catalog.list('staff', 'chat').map(({ id }) => id)).toEqual(['new', 'newer']);
   });
 
   it('when another file is renamed over it', async () => {
-    const { write, replace, open, news } = await catalogFile();
+    const { write, replace, open, nextEvent } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
     await replace(modelsJson('new'));
 
-    expect(await news()).toEqual(oneModel);
+    expect(await nextEvent()).toEqual(oneModel);
     expect(catalog.find('new')?.id).toBe('new');
   });
 
   it('when the symbolic link to its folder is swapped, as Kubernetes does', async () => {
-    const { folder, open, news } = await catalogFile();
+    const { folder, open, nextEvent } = await catalogFile();
     for (const name of ['first', 'second']) {
       await mkdir(join(folder, name));
       await writeFile(join(folder, name, 'models.json'), JSON.stringify(modelsJson(name)));
@@ -48,26 +48,26 @@ describe('a changed file is served', () => {
     await symlink('second', join(folder, 'data.new'));
     await rename(join(folder, 'data.new'), join(folder, 'data'));
 
-    expect(await news()).toEqual(oneModel);
+    expect(await nextEvent()).toEqual(oneModel);
     expect(catalog.find('second')?.id).toBe('second');
     expect(catalog.find('first')).toBeUndefined();
   });
 
   it('when its modification time is set back', async () => {
-    const { file, write, replace, open, news } = await catalogFile();
+    const { file, write, replace, open, nextEvent } = await catalogFile();
     await write(modelsJson('one'));
     const catalog = await open();
 
     await replace(modelsJson('two'));
     await utimes(file, 0, 0);
 
-    expect(await news()).toEqual(oneModel);
+    expect(await nextEvent()).toEqual(oneModel);
     expect(catalog.find('two')?.id).toBe('two');
   });
 
   it('with the current secrets', async () => {
     vi.stubEnv('ROTATED_KEY_OF_TEST', 'sk-1');
-    const { file, write, open, news } = await catalogFile();
+    const { file, write, open, nextEvent } = await catalogFile();
     const channels = [{ ...channelJson, credential: { env: 'ROTATED_KEY_OF_TEST' } }];
     await write({ models: [{ ...modelJson, channels }] });
     const catalog = await open();
@@ -75,7 +75,7 @@ describe('a changed file is served', () => {
     vi.stubEnv('ROTATED_KEY_OF_TEST', 'sk-2');
     await utimes(file, 0, 0);
 
-    expect(await news()).toEqual(oneModel);
+    expect(await nextEvent()).toEqual(oneModel);
     expect(catalog.find('gpt-5')?.channels[0]?.credential).toBe('sk-2');
   });
 });
@@ -84,16 +84,16 @@ describe('an invalid version changes nothing and is reported once', () => {
   const invalid = 'jsonFileCatalog: models.json: the text is not valid JSON at line 1, column';
 
   it('when the file is half written, until it is complete', async () => {
-    const { write, open, news, events } = await catalogFile();
+    const { write, open, nextEvent, events } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
     const whole = JSON.stringify(modelsJson('new'));
 
     await write(whole.slice(0, 40));
-    const refused = await news();
+    const refused = await nextEvent();
     const served = catalog.find('old')?.id;
     await write(whole);
-    const loaded = await news();
+    const loaded = await nextEvent();
 
     const reason = `${invalid} 41. Fix it there.`;
     expect(refused).toEqual({ type: 'catalog_refused', source: 'models.json', reason });
@@ -104,16 +104,16 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when it breaks a rule, once per version', async () => {
-    const { write, replace, open, news, events } = await catalogFile();
+    const { write, replace, open, nextEvent, events } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
     await replace(modelsJson('twice', 'twice'));
-    await news();
+    await nextEvent();
     await replace(modelsJson('twice', 'twice'));
-    await news();
+    await nextEvent();
     await replace(modelsJson('new'));
-    await news();
+    await nextEvent();
 
     const taken = expect.stringContaining('models.json: Model "twice": the id or alias "twice"');
     expect(events).toEqual([
@@ -125,14 +125,14 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when the file is missing, until it is put back unchanged', async () => {
-    const { file, write, open, news, events } = await catalogFile();
+    const { file, write, open, nextEvent, events } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
     await rename(file, `${file}.away`);
-    const refused = await news();
+    const refused = await nextEvent();
     await rename(`${file}.away`, file);
-    const loaded = await news();
+    const loaded = await nextEvent();
 
     expect(refused).toMatchObject({
       type: 'catalog_refused',
@@ -144,28 +144,28 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when a folder takes its place', async () => {
-    const { file, write, open, news } = await catalogFile();
+    const { file, write, open, nextEvent } = await catalogFile();
     await write(modelsJson('old'));
     await open();
 
     await rm(file);
     await mkdir(file);
 
-    expect(await news()).toMatchObject({
+    expect(await nextEvent()).toMatchObject({
       reason: expect.stringContaining('is not a regular file.'),
     });
   });
 
   it('when a link leads in a circle, until it leads to a file', async () => {
-    const { folder, file, write, replace, open, news } = await catalogFile();
+    const { folder, file, write, replace, open, nextEvent } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open();
 
     await symlink('models.json', join(folder, 'circle'));
     await rename(join(folder, 'circle'), file);
-    const refused = await news();
+    const refused = await nextEvent();
     await replace(modelsJson('new'));
-    const loaded = await news();
+    const loaded = await nextEvent();
 
     expect(refused).toMatchObject({ reason: expect.stringContaining("can't be read (ELOOP).") });
     expect(loaded).toEqual(oneModel);
@@ -173,7 +173,7 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when its secret is missing, until it is added, without a change of the file', async () => {
-    const { write, open, news, events } = await catalogFile();
+    const { write, open, nextEvent, events } = await catalogFile();
     await write(modelsJson('old'));
     let isSealed = true;
     const catalog = await open({
@@ -185,9 +185,9 @@ describe('an invalid version changes nothing and is reported once', () => {
     const channels = [{ ...channelJson, credential: { name: 'a' } }];
 
     await write({ models: [{ ...modelJson, id: 'new', channels }] });
-    const refused = await news();
+    const refused = await nextEvent();
     isSealed = false;
-    const loaded = await news();
+    const loaded = await nextEvent();
 
     expect(refused).toMatchObject({
       reason: expect.stringContaining('options.credentials failed'),
@@ -199,21 +199,21 @@ describe('an invalid version changes nothing and is reported once', () => {
   });
 
   it('when its secret never resolves', async () => {
-    const { write, open, news, clock } = await catalogFile();
+    const { write, open, nextEvent, clock } = await catalogFile();
     await write(modelsJson('old'));
     const catalog = await open({ credentials: () => new Promise(() => {}) });
     const channels = [{ ...channelJson, credential: { name: 'a' } }];
 
     await write({ models: [{ ...modelJson, channels }] });
 
-    expect(await inTime(clock, news())).toMatchObject({ type: 'catalog_refused' });
+    expect(await inTime(clock, nextEvent())).toMatchObject({ type: 'catalog_refused' });
     expect(catalog.find('old')?.id).toBe('old');
   });
 });
 
 describe('a catalog in use', () => {
   it('lets a call finish with the model it began with', async () => {
-    const { write, replace, open, news } = await catalogFile();
+    const { write, replace, open, nextEvent } = await catalogFile();
     const served = (price: string, upstreamModel: string): object => ({
       models: [
         {
@@ -231,7 +231,7 @@ describe('a catalog in use', () => {
     const up = await upstream.next();
 
     await replace(served('0.002', 'second'));
-    await news();
+    await nextEvent();
     up.answer(200, {
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
@@ -260,7 +260,7 @@ describe('a catalog in use', () => {
   });
 
   it('runs one poll at a time', async () => {
-    const { write, replace, open, news, clock } = await catalogFile();
+    const { write, replace, open, nextEvent, clock } = await catalogFile();
     await write(modelsJson('old'));
     const requested = gate();
     const resolvable = gate();
@@ -283,7 +283,7 @@ describe('a catalog in use', () => {
     for (let turn = 0; turn < 50; turn += 1) await turns();
     resolvable.open();
 
-    expect(await news()).toEqual(oneModel);
+    expect(await nextEvent()).toEqual(oneModel);
     expect(count).toBe(1);
   });
 
@@ -296,7 +296,7 @@ describe('a catalog in use', () => {
     ],
     ['rejects later', () => Promise.reject(new Error('listener'))],
   ])('survives a listener that %s', async (_how, fail) => {
-    const { write, replace, open, news, report } = await catalogFile();
+    const { write, replace, open, nextEvent, report } = await catalogFile();
     await write(modelsJson('old'));
     const failing = (event: GatewayEvent): unknown => {
       report(event);
@@ -305,9 +305,9 @@ describe('a catalog in use', () => {
     const catalog = await open({ onEvent: failing });
 
     await replace(modelsJson('new'));
-    await news();
+    await nextEvent();
     await replace(modelsJson('newer'));
-    await news();
+    await nextEvent();
 
     expect(catalog.find('newer')?.id).toBe('newer');
   });

@@ -39,9 +39,11 @@ describe('a table of holds', () => {
       for (const [turn, n] of order.entries()) {
         const deleted = items[n];
         if (deleted !== undefined) table.delete(deleted);
-        const left = items.filter((one) => table.find(item(one.id, 7)) === one);
+        const remaining = items.filter((one) => table.find(item(one.id, 7)) === one);
 
-        expect(left).toEqual(items.filter((_, index) => !order.slice(0, turn + 1).includes(index)));
+        expect(remaining).toEqual(
+          items.filter((_, index) => !order.slice(0, turn + 1).includes(index)),
+        );
       }
     }
   });

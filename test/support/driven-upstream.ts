@@ -62,9 +62,9 @@ export function drivenUpstream(...handlers: readonly CallHandler[]): DrivenUpstr
     send: (request) =>
       new Promise((resolve, reject) => {
         const call = drivenCall(request, resolve, reject);
-        const play = handlers[calls.length];
+        const handler = handlers[calls.length];
         calls.push(call);
-        play?.(call);
+        handler?.(call);
         const waiter = waiters.shift();
         if (waiter === undefined) untaken.push(call);
         else waiter(call);
@@ -86,14 +86,14 @@ function drivenCall(
   let ending: 'open' | 'ended' | Error = 'open';
   let abortReason: string | undefined;
   let isPaused = false;
-  let tellAborted: (reason: string) => void = () => {};
-  const aborted = new Promise<string>((told) => {
-    tellAborted = told;
+  let onAborted: (reason: string) => void = () => {};
+  const aborted = new Promise<string>((resolve) => {
+    onAborted = resolve;
   });
 
   const noteAbort = (reason: string): void => {
     abortReason ??= reason;
-    tellAborted(reason);
+    onAborted(reason);
   };
   const finish = (): void => {
     if (sink === undefined || ending === 'open') return;

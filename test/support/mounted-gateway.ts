@@ -50,13 +50,13 @@ export interface MountedGateway extends UnmountedGateway {
 /** The credential that the upstream requires; callers do not know it. */
 export const upstreamSecret = 'sk-upstream-0123456789abcdef';
 
-const ample = 1_000_000_000_000n;
+const largeLimitNanos = 1_000_000_000_000n;
 const callers: Readonly<Record<CallerName, Parameters<typeof issueKey>[0]>> = {
-  chat: { id: 'chat-key', group: 'chat', limitNanos: ample },
-  image: { id: 'image-key', group: 'image', limitNanos: ample },
-  native: { id: 'native-key', group: 'native', limitNanos: ample },
-  disabled: { id: 'disabled-key', group: 'chat', limitNanos: ample, disabled: true },
-  expired: { id: 'expired-key', group: 'chat', limitNanos: ample, expiresAtMs: 1 },
+  chat: { id: 'chat-key', group: 'chat', limitNanos: largeLimitNanos },
+  image: { id: 'image-key', group: 'image', limitNanos: largeLimitNanos },
+  native: { id: 'native-key', group: 'native', limitNanos: largeLimitNanos },
+  disabled: { id: 'disabled-key', group: 'chat', limitNanos: largeLimitNanos, disabled: true },
+  expired: { id: 'expired-key', group: 'chat', limitNanos: largeLimitNanos, expiresAtMs: 1 },
   poor: { id: 'poor-key', group: 'image', limitNanos: 1n },
 };
 

@@ -23,12 +23,12 @@ export async function connectRaw(
   const socket = connect({ host: hostname, port: Number(port), ...options });
   let received = '';
   let isClosed = false;
-  let heard: () => void = () => {};
+  let onData: () => void = () => {};
 
   socket.setEncoding('latin1');
   socket.on('data', (text: string) => {
     received += text;
-    heard();
+    onData();
   });
   socket.on('error', () => {
     // Expected for a reset; tests wait for the `close` that follows.
@@ -36,7 +36,7 @@ export async function connectRaw(
   const rest = new Promise<string>((resolve) => {
     socket.once('close', () => {
       isClosed = true;
-      heard();
+      onData();
       resolve(received);
     });
   });
@@ -50,11 +50,11 @@ export async function connectRaw(
     },
     until: (text) =>
       new Promise((resolve, reject) => {
-        heard = () => {
+        onData = () => {
           if (received.includes(text)) resolve();
           else if (isClosed) reject(new Error(`closed after ${JSON.stringify(received)}`));
         };
-        heard();
+        onData();
       }),
     rest,
     end: () => {

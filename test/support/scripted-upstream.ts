@@ -50,8 +50,11 @@ export function scriptedUpstream(...answers: readonly ScriptedReply[]): Scripted
 }
 
 /** The body of an answer, for `readHead` and `pushedReply`. */
-export function scriptedBody(played: ScriptedReply, onAbort: () => void = () => {}): UpstreamBody {
-  const chunks = (played.chunks ?? [])[Symbol.iterator]();
+export function scriptedBody(
+  scripted: ScriptedReply,
+  onAbort: () => void = () => {},
+): UpstreamBody {
+  const chunks = (scripted.chunks ?? [])[Symbol.iterator]();
   let sink: ByteSink | undefined;
   let state: 'flowing' | 'paused' | 'over' = 'flowing';
   let scheduled = false;
@@ -65,7 +68,7 @@ export function scriptedBody(played: ScriptedReply, onAbort: () => void = () => 
       return schedule();
     }
     state = 'over';
-    if (played.ending === 'reset') sink.fail(new UpstreamError('body', 'reset'));
+    if (scripted.ending === 'reset') sink.fail(new UpstreamError('body', 'reset'));
     else sink.end();
   };
 

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => upstream.close());
 
-const ask = {
+const request = {
   model: 'claude-x',
   max_tokens: 1024,
   messages: [{ role: 'user', content: 'Hello!' }],
@@ -122,7 +122,7 @@ function keysOf(value: JsonValue | undefined): unknown {
 
 describe('as Anthropic', () => {
   it('replies with the requested model and with usage', async () => {
-    const reply = await answer(ask);
+    const reply = await answer(request);
 
     expect(reply).toMatchObject({
       model: 'claude-x',
@@ -136,7 +136,7 @@ describe('as Anthropic', () => {
   it('streams the events of a recorded text with the same members', async () => {
     const recorded = documentsIn(fixture('anthropic/v-stream-text').response);
 
-    const events = await streamed(ask);
+    const events = await streamed(request);
 
     expect(shapeOf(events)).toEqual(shapeOf(recorded));
     expect(typesIn(events).slice(0, 3)).toEqual(['message_start', 'content_block_start', 'ping']);
@@ -152,17 +152,17 @@ describe('as Anthropic', () => {
     ['thinking', { max_tokens: 2048, thinking: { type: 'enabled', budget_tokens: 1024 } }],
     ['two calls', { tools: [weatherTool, timeTool] }],
   ])('streams %s that adds up to the whole reply', async (_name, fields) => {
-    const whole = await answer({ ...ask, ...fields });
+    const whole = await answer({ ...request, ...fields });
     upstream.reset();
 
-    const events = await streamed({ ...ask, ...fields });
+    const events = await streamed({ ...request, ...fields });
 
     expect(assembled(events)).toEqual(whole);
   });
 
   it('calls two offered tools in parallel, and then replies to their results', async () => {
     const tools = [searchTool, weatherTool, timeTool];
-    const reply = await answer({ ...ask, tools });
+    const reply = await answer({ ...request, tools });
     const calls = items(member(reply, 'content'));
     const results = calls.map((call) => ({
       type: 'tool_result',
@@ -171,10 +171,10 @@ describe('as Anthropic', () => {
     }));
 
     const answered = await answer({
-      ...ask,
+      ...request,
       tools,
       messages: [
-        ...ask.messages,
+        ...request.messages,
         { role: 'assistant', content: calls },
         { role: 'user', content: results },
       ],
@@ -198,7 +198,7 @@ describe('as Anthropic', () => {
     [{ type: 'any', disable_parallel_tool_use: true }, ['get_weather']],
     [{ type: 'auto' }, ['get_weather', 'get_time']],
   ])('respects the tool choice %j', async (choice, names) => {
-    const reply = await answer({ ...ask, tools: [weatherTool, timeTool], tool_choice: choice });
+    const reply = await answer({ ...request, tools: [weatherTool, timeTool], tool_choice: choice });
 
     const calls = items(member(reply, 'content')).map((block) => member(block, 'name'));
     expect(calls.filter((name) => name !== undefined)).toEqual(names);
@@ -212,7 +212,7 @@ describe('as Anthropic', () => {
     };
 
     const reply = await answer({
-      ...ask,
+      ...request,
       output_config: { format: { type: 'json_schema', schema } },
     });
 
@@ -220,7 +220,7 @@ describe('as Anthropic', () => {
   });
 
   it('counts tokens without max_tokens', async () => {
-    const { max_tokens: _, ...counted } = ask;
+    const { max_tokens: _, ...counted } = request;
 
     const reply = await send(counted, '/v1/messages/count_tokens');
 
@@ -231,7 +231,7 @@ describe('as Anthropic', () => {
     const recorded = parseJson(
       Buffer.from(fixture('anthropic/err-effort.1').response).toString('utf8'),
     );
-    const { max_tokens: _, ...unbounded } = ask;
+    const { max_tokens: _, ...unbounded } = request;
 
     const reply = await send(unbounded);
     const document = parseJson(await reply.text());
@@ -243,10 +243,10 @@ describe('as Anthropic', () => {
   });
 
   it('refuses a missing version, invalid bodies, empty messages, and unknown paths', async () => {
-    const versionless = await post(upstream, '/v1/messages', ask);
+    const versionless = await post(upstream, '/v1/messages', request);
     const rubbish = await send('rubbish');
-    const empty = await send({ ...ask, messages: [] });
-    const path = await send(ask, '/v1/messages/batches');
+    const empty = await send({ ...request, messages: [] });
+    const path = await send(request, '/v1/messages/batches');
     const method = await fetch(`${upstream.anthropicBaseUrl}/messages`);
 
     const statuses = [versionless, rubbish, empty, path, method].map(({ status }) => status);
@@ -260,7 +260,7 @@ describe('as Anthropic', () => {
   it('accepts the key in its own header only', async () => {
     const locked = await startFakeUpstream({ apiKey: 'sk-ant-right' });
     const knock = (headers: Record<string, string>): Promise<Response> =>
-      post(locked, '/v1/messages', ask, {
+      post(locked, '/v1/messages', request, {
         headers: { 'anthropic-version': '2023-06-01', ...headers },
       });
 
@@ -282,15 +282,15 @@ describe('faults by model name, as Anthropic', () => {
     ['demo-500', 500, 'api_error'],
     ['demo-429', 429, 'rate_limit_error'],
   ])('%s returns %i', async (model, status, type) => {
-    const whole = await send({ ...ask, model });
-    const stream = await send({ ...ask, model, stream: true });
+    const whole = await send({ ...request, model });
+    const stream = await send({ ...request, model, stream: true });
 
     expect([whole.status, stream.status]).toEqual([status, status]);
     expect(await whole.json()).toMatchObject({ type: 'error', error: { type } });
   });
 
   it('demo-429 says when to retry', async () => {
-    const reply = await send({ ...ask, model: 'demo-429' });
+    const reply = await send({ ...request, model: 'demo-429' });
 
     expect(reply.headers.get('retry-after')).toBe('2');
   });
@@ -300,9 +300,9 @@ describe('faults by model name, as Anthropic', () => {
       Buffer.from(fixture('anthropic/v-refusal').response).toString('utf8'),
     );
 
-    const reply = await answer({ ...ask, model: 'demo-safety' });
+    const reply = await answer({ ...request, model: 'demo-safety' });
     upstream.reset();
-    const events = await streamed({ ...ask, model: 'demo-safety' });
+    const events = await streamed({ ...request, model: 'demo-safety' });
 
     expect(reply).toMatchObject({ content: [], stop_reason: 'refusal' });
     expect(member(member(reply, 'stop_details'), 'explanation')).toBe(
@@ -312,13 +312,13 @@ describe('faults by model name, as Anthropic', () => {
   });
 
   it('demo-empty has no content', async () => {
-    const reply = await answer({ ...ask, model: 'demo-empty' });
+    const reply = await answer({ ...request, model: 'demo-empty' });
 
     expect(reply).toMatchObject({ content: [], stop_reason: 'end_turn' });
   });
 
   it('demo-error-event puts an error into the stream', async () => {
-    const events = await streamed({ ...ask, model: 'demo-error-event' });
+    const events = await streamed({ ...request, model: 'demo-error-event' });
 
     expect(typesIn(events)).toContain('content_block_delta');
     expect(typesIn(events)).not.toContain('message_stop');

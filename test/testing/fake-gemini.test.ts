@@ -24,10 +24,10 @@ const weatherDeclaration = {
 };
 
 describe('as Google', () => {
-  const ask = { model: 'gemini-x', contents: 'Hello!' };
+  const request = { model: 'gemini-x', contents: 'Hello!' };
 
   it('replies with the requested model and with usage', async () => {
-    const reply = await google.models.generateContent(ask);
+    const reply = await google.models.generateContent(request);
 
     expect(reply.text).toBe('Hello! How can I help you today?');
     expect(reply.modelVersion).toBe('gemini-x');
@@ -35,7 +35,7 @@ describe('as Google', () => {
   });
 
   it('streams with the usage so far on every event', async () => {
-    const events = await collect(await google.models.generateContentStream(ask));
+    const events = await collect(await google.models.generateContentStream(request));
 
     expect(events.map((event) => event.text ?? '').join('')).toBe(
       'Hello! How can I help you today?',
@@ -57,10 +57,10 @@ describe('as Google', () => {
 
   it('calls an offered function, streamed or not, and then replies to its result', async () => {
     const config = { tools: [{ functionDeclarations: [weatherDeclaration] }] };
-    const reply = await google.models.generateContent({ ...ask, config });
-    const events = await collect(await google.models.generateContentStream({ ...ask, config }));
+    const reply = await google.models.generateContent({ ...request, config });
+    const events = await collect(await google.models.generateContentStream({ ...request, config }));
     const answered = await google.models.generateContent({
-      ...ask,
+      ...request,
       contents: [
         { role: 'user', parts: [{ text: 'Weather?' }] },
         reply.candidates?.[0]?.content ?? {},
@@ -78,7 +78,7 @@ describe('as Google', () => {
 
   it('calls no function where the mode forbids it', async () => {
     const reply = await google.models.generateContent({
-      ...ask,
+      ...request,
       config: {
         tools: [{ functionDeclarations: [weatherDeclaration] }],
         toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.NONE } },
@@ -90,7 +90,7 @@ describe('as Google', () => {
 
   it('respects a response schema with upper-case types', async () => {
     const reply = await google.models.generateContent({
-      ...ask,
+      ...request,
       config: {
         responseMimeType: 'application/json',
         responseSchema: { type: Type.OBJECT, properties: { score: { type: Type.INTEGER } } },
@@ -102,8 +102,8 @@ describe('as Google', () => {
 
   it('returns an image in the requested ratio, or of the size in the model’s name', async () => {
     const config = { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '16:9' } };
-    const drawn = await google.models.generateContent({ ...ask, config });
-    const large = { ...ask, model: 'gemini-image-2mb', config };
+    const drawn = await google.models.generateContent({ ...request, config });
+    const large = { ...request, model: 'gemini-image-2mb', config };
     const padded = await google.models.generateContent(large);
 
     const dataIn = (reply: typeof drawn): string =>
@@ -115,8 +115,8 @@ describe('as Google', () => {
 
   it('includes thoughts on request, in a separate part', async () => {
     const config = { thinkingConfig: { includeThoughts: true } };
-    const whole = await google.models.generateContent({ ...ask, config });
-    const events = await collect(await google.models.generateContentStream({ ...ask, config }));
+    const whole = await google.models.generateContent({ ...request, config });
+    const events = await collect(await google.models.generateContentStream({ ...request, config }));
 
     const partsOf = (reply: typeof whole) => reply.candidates?.[0]?.content?.parts ?? [];
     const thoughts = events.flatMap(partsOf).filter(({ thought }) => thought === true);
@@ -125,7 +125,7 @@ describe('as Google', () => {
   });
 
   it('counts tokens and pages through its models', async () => {
-    const counted = await google.models.countTokens(ask);
+    const counted = await google.models.countTokens(request);
     const models = await collect(await google.models.list({ config: { pageSize: 4 } }));
     const one = await google.models.get({ model: 'gemini-2.5-flash' });
 

@@ -46,9 +46,9 @@ describe('as OpenAI, images', () => {
   });
 
   it('returns a URL that can be fetched for dall-e, or Base64 on request', async () => {
-    const ask = { model: 'dall-e-3', prompt: 'a cat' };
-    const byUrl = await openai.images.generate(ask);
-    const inline = await openai.images.generate({ ...ask, response_format: 'b64_json' });
+    const request = { model: 'dall-e-3', prompt: 'a cat' };
+    const byUrl = await openai.images.generate(request);
+    const inline = await openai.images.generate({ ...request, response_format: 'b64_json' });
 
     const picture = await fetch(byUrl.data?.[0]?.url ?? '');
     const bytes = Buffer.from(await picture.arrayBuffer());

@@ -115,12 +115,12 @@ describe('as OpenAI', () => {
   });
 
   it('replies to a tool result with text', async () => {
-    const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
+    const send = (messages: OpenAI.ChatCompletionMessageParam[]) =>
       openai.chat.completions.create({ model: 'm', messages, tools: [weatherTool] });
-    const called = (await ask(hello)).choices[0]?.message;
+    const called = (await send(hello)).choices[0]?.message;
     const id = called?.tool_calls?.[0]?.id ?? '';
 
-    const reply = await ask([
+    const reply = await send([
       ...hello,
       called ?? { role: 'assistant' },
       { role: 'tool', tool_call_id: id, content: '57' },
@@ -138,10 +138,10 @@ describe('as OpenAI', () => {
         messages,
         tools: [weatherTool, { ...weatherTool, function: { name: 'get_time' } }, weatherTool],
       });
-      const said = (await stream.finalChatCompletion()).choices[0]?.message;
-      const calls = said?.tool_calls ?? [];
+      const message = (await stream.finalChatCompletion()).choices[0]?.message;
+      const calls = message?.tool_calls ?? [];
       rounds.push(calls.length);
-      messages.push(said ?? { role: 'assistant' });
+      messages.push(message ?? { role: 'assistant' });
       for (const { id } of calls) messages.push({ role: 'tool', tool_call_id: id, content: '' });
     }
 
@@ -149,9 +149,11 @@ describe('as OpenAI', () => {
   });
 
   it('sends reasoning before the content, like DeepSeek', async () => {
-    const ask = { model: 'deepseek-x', messages: hello };
-    const whole = await openai.chat.completions.create(ask);
-    const chunks = await collect(await openai.chat.completions.create({ ...ask, stream: true }));
+    const request = { model: 'deepseek-x', messages: hello };
+    const whole = await openai.chat.completions.create(request);
+    const chunks = await collect(
+      await openai.chat.completions.create({ ...request, stream: true }),
+    );
 
     const thought = chunks
       .map(({ choices }) => member(choices[0]?.delta, 'reasoning_content') ?? '')

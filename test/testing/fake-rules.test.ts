@@ -22,7 +22,7 @@ async function refusal(path: string, body: unknown): Promise<unknown> {
 
 describe('as Google', () => {
   const model = 'gemini-3-pro';
-  const ask = { role: 'user', parts: [{ text: 'Hi' }] };
+  const request = { role: 'user', parts: [{ text: 'Hi' }] };
   const signed = 'skip_thought_signature_validator';
   const call = (name: string, extra = {}, signature: string | undefined = signed) => ({
     functionCall: { name, args: {}, ...extra },
@@ -32,17 +32,17 @@ describe('as Google', () => {
   const result = (name: string, extra = {}) => ({
     functionResponse: { name, response: {}, ...extra },
   });
-  const talk = (said: readonly unknown[], given: readonly unknown[]) => ({
-    contents: [ask, { role: 'model', parts: said }, { role: 'user', parts: given }],
+  const talk = (messages: readonly unknown[], given: readonly unknown[]) => ({
+    contents: [request, { role: 'model', parts: messages }, { role: 'user', parts: given }],
   });
   const send = (body: unknown, name = model) =>
     refusal(`/v1beta/models/${name}:generateContent`, body);
 
   it.each([
-    ['a top member', { contents: [ask], tool_choice: 'auto' }, '"tool_choice": Cannot'],
+    ['a top member', { contents: [request], tool_choice: 'auto' }, '"tool_choice": Cannot'],
     [
       'a member of the configuration',
-      { contents: [ask], generationConfig: { stop: [] } },
+      { contents: [request], generationConfig: { stop: [] } },
       `Unknown name "stop" at 'generation_config'`,
     ],
     [
@@ -53,7 +53,7 @@ describe('as Google', () => {
     [
       'a keyword of a schema',
       {
-        contents: [ask],
+        contents: [request],
         tools: [
           {
             functionDeclarations: [
@@ -71,8 +71,8 @@ describe('as Google', () => {
   });
 
   it.each([
-    [{ contents: [ask], system_instruction: { parts: [{ text: 'Be brief.' }] } }],
-    [{ contents: [ask], generationConfig: { maxOutputTokens: 1, thinking_config: {} } }],
+    [{ contents: [request], system_instruction: { parts: [{ text: 'Be brief.' }] } }],
+    [{ contents: [request], generationConfig: { maxOutputTokens: 1, thinking_config: {} } }],
     [talk([call('a'), bare('b')], [result('a'), result('b')])],
     [
       talk(
@@ -85,7 +85,11 @@ describe('as Google', () => {
   });
 
   it.each([
-    ['an empty instruction', { contents: [ask], systemInstruction: { parts: [] } }, 'system_inst'],
+    [
+      'an empty instruction',
+      { contents: [request], systemInstruction: { parts: [] } },
+      'system_inst',
+    ],
     ['an empty content', { contents: [{ role: 'user', parts: [] }] }, 'contents[0].parts: '],
     ['an empty part', { contents: [{ parts: [{}] }] }, "oneof field 'data'"],
     [
@@ -96,7 +100,11 @@ describe('as Google', () => {
     ['a result without a call', talk([{ text: 'a' }], [result('a')]), 'after a function call turn'],
     ['too few results', talk([call('a'), bare('b')], [result('a')]), 'number of function response'],
     ['a result too many', talk([call('a')], [result('a'), result('a')]), 'number of function'],
-    ['calls at the end', { contents: [ask, { role: 'model', parts: [call('a')] }] }, 'number of'],
+    [
+      'calls at the end',
+      { contents: [request, { role: 'model', parts: [call('a')] }] },
+      'number of',
+    ],
     ['results in another order', talk([call('a'), bare('b')], [result('b'), result('a')]), 'match'],
     ['another id', talk([call('a', { id: '1' })], [result('a', { id: '2' })]), 'match'],
     ['a result without its id', talk([call('a', { id: '1' })], [result('a')]), 'match'],
@@ -114,7 +122,9 @@ describe('as Google', () => {
 
   it('requires signatures in the current turn only, and for Gemini 3 only', async () => {
     const old = talk([bare('a')], [result('a')]);
-    const later = { contents: [...old.contents, { role: 'model', parts: [{ text: 'b' }] }, ask] };
+    const later = {
+      contents: [...old.contents, { role: 'model', parts: [{ text: 'b' }] }, request],
+    };
 
     expect(await send(old, 'gemini-2.5-flash')).toBeUndefined();
     expect(await send(later)).toBeUndefined();
@@ -123,8 +133,8 @@ describe('as Google', () => {
   it('counts the tokens of valid requests only', async () => {
     const count = (body: unknown) => refusal(`/v1beta/models/${model}:countTokens`, body);
 
-    expect(await count({ generateContentRequest: { model, contents: [ask] } })).toBeUndefined();
-    expect(await count({ contents: [ask], generationConfig: {} })).toMatchObject({
+    expect(await count({ generateContentRequest: { model, contents: [request] } })).toBeUndefined();
+    expect(await count({ contents: [request], generationConfig: {} })).toMatchObject({
       error: { message: expect.stringContaining('"generationConfig"') },
     });
   });
@@ -133,11 +143,11 @@ describe('as Google', () => {
     const agent = 'gemini-3-agent-1';
     const tools = [{ functionDeclarations: [{ name: 'a' }, { name: 'b' }] }];
     const reply = await post(upstream, `/v1beta/models/${agent}:generateContent`, {
-      contents: [ask],
+      contents: [request],
       tools,
     });
-    const [said] = JSON.parse(await reply.text()).candidates;
-    const [first, second] = said.content.parts;
+    const [message] = JSON.parse(await reply.text()).candidates;
+    const [first, second] = message.content.parts;
     const given = [first, second].map(({ functionCall: { name, id } }) => result(name, { id }));
     const seal = first.thoughtSignature;
 
@@ -152,24 +162,24 @@ describe('as Google', () => {
 });
 
 describe('as Anthropic', () => {
-  const text = (words: string) => ({ type: 'text', text: words });
+  const text = (text: string) => ({ type: 'text', text });
   const call = (id: string) => ({ type: 'tool_use', id, name: 'a', input: {} });
   const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'b' });
-  const ask = { role: 'user', content: 'Hi' };
-  const talk = (said: readonly unknown[], given: readonly unknown[]) => [
-    ask,
-    { role: 'assistant', content: said },
+  const request = { role: 'user', content: 'Hi' };
+  const talk = (messages: readonly unknown[], given: readonly unknown[]) => [
+    request,
+    { role: 'assistant', content: messages },
     { role: 'user', content: given },
   ];
   const send = (fields: object) =>
-    refusal('/v1/messages', { model: 'claude', max_tokens: 2048, messages: [ask], ...fields });
+    refusal('/v1/messages', { model: 'claude', max_tokens: 2048, messages: [request], ...fields });
   const object = { type: 'object', properties: {} };
   const enabled = { type: 'enabled', budget_tokens: 1024 };
 
   it.each([
     [{ system: [text('Be brief.')] }],
-    [{ messages: [ask, ask, { role: 'assistant', content: 'Well' }] }],
-    [{ messages: [ask, { role: 'system', content: 'Be brief.' }] }],
+    [{ messages: [request, request, { role: 'assistant', content: 'Well' }] }],
+    [{ messages: [request, { role: 'system', content: 'Be brief.' }] }],
     [{ messages: talk([text('a'), call('1'), call('2')], [result('2'), result('1'), text('b')]) }],
   ])('accepts a valid request: %j', async (fields) => {
     expect(await send(fields)).toBeUndefined();
@@ -182,7 +192,7 @@ describe('as Anthropic', () => {
     ['the assistant first', { messages: [{ role: 'assistant', content: 'a' }] }, 'first message'],
     [
       'an instruction before the user',
-      { messages: [ask, { role: 'system', content: 'a' }, ask] },
+      { messages: [request, { role: 'system', content: 'a' }, request] },
       'messages.1.role',
     ],
     ['an empty instruction', { system: [text('')] }, 'system: text content blocks'],
@@ -196,7 +206,7 @@ describe('as Anthropic', () => {
     ['an empty message', { messages: [{ role: 'user', content: [] }] }, 'non-empty content'],
     [
       'a prefill with trailing white space',
-      { messages: [ask, { role: 'assistant', content: 'a ' }] },
+      { messages: [request, { role: 'assistant', content: 'a ' }] },
       'trailing',
     ],
     [
@@ -256,7 +266,7 @@ describe('as Anthropic', () => {
 });
 
 describe('as OpenAI', () => {
-  const ask = { role: 'user', content: 'Hi' };
+  const request = { role: 'user', content: 'Hi' };
   const calls = (...ids: readonly string[]) => ({
     role: 'assistant',
     content: null,
@@ -269,10 +279,10 @@ describe('as OpenAI', () => {
   const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'b' });
   const tools = [{ type: 'function', function: { name: 'a' } }];
   const send = (fields: object) =>
-    refusal('/v1/chat/completions', { model: 'gpt', messages: [ask], ...fields });
+    refusal('/v1/chat/completions', { model: 'gpt', messages: [request], ...fields });
 
   it.each([
-    [{ messages: [ask, calls('1', '2'), result('2'), result('1'), ask] }],
+    [{ messages: [request, calls('1', '2'), result('2'), result('1'), request] }],
     [{ tools, tool_choice: { type: 'function', function: { name: 'a' } } }],
     [{ tools, tool_choice: 'required', stream: true, stream_options: { include_usage: true } }],
   ])('accepts a valid request: %j', async (fields) => {
@@ -281,10 +291,14 @@ describe('as OpenAI', () => {
 
   it.each([
     ['another role', { messages: [{ role: 'model', content: 'a' }] }, "Invalid value: 'model'"],
-    ['a result without a call', { messages: [ask, result('1')] }, "with role 'tool' must be"],
-    ['a result of another call', { messages: [ask, calls('1'), result('2')] }, "role 'tool'"],
-    ['a result too late', { messages: [ask, calls('1'), ask, result('1')] }, "role 'tool'"],
-    ['a call without its result', { messages: [ask, calls('1', '2'), result('1')] }, 'messages: 2'],
+    ['a result without a call', { messages: [request, result('1')] }, "with role 'tool' must be"],
+    ['a result of another call', { messages: [request, calls('1'), result('2')] }, "role 'tool'"],
+    ['a result too late', { messages: [request, calls('1'), request, result('1')] }, "role 'tool'"],
+    [
+      'a call without its result',
+      { messages: [request, calls('1', '2'), result('1')] },
+      'messages: 2',
+    ],
     ['an invalid choice', { tools, tool_choice: 'any' }, "Invalid value: 'any'"],
     ['a choice without tools', { tool_choice: 'auto' }, "only allowed when 'tools'"],
     [
@@ -295,7 +309,7 @@ describe('as OpenAI', () => {
     ['options of a stream without one', { stream_options: {} }, "'stream_options' parameter"],
     [
       'missing reasoning, for DeepSeek',
-      { model: 'deepseek-x', messages: [ask, calls('1'), result('1')] },
+      { model: 'deepseek-x', messages: [request, calls('1'), result('1')] },
       '`reasoning_content`',
     ],
   ])('refuses %s', async (_name, fields, message) => {

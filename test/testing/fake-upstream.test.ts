@@ -88,11 +88,11 @@ describe('scripts', () => {
     upstream.enqueue(reset(), hang());
     await expect(post(upstream, '/', {})).rejects.toThrow('fetch failed');
 
-    const leaving = new AbortController();
-    const hanging = post(upstream, '/', {}, { signal: leaving.signal });
+    const controller = new AbortController();
+    const hanging = post(upstream, '/', {}, { signal: controller.signal });
     await upstream.nextCall();
     const call = await upstream.nextCall();
-    leaving.abort();
+    controller.abort();
 
     await expect(hanging).rejects.toThrow('aborted');
     expect(await call.closed).toBe('aborted');
@@ -207,10 +207,10 @@ describe('what it saw', () => {
   });
 
   it('is the same again after a reset', async () => {
-    const ask = { model: 'm', messages: hello, tools: [weatherTool] };
-    const first = await (await post(upstream, '/v1/chat/completions', ask)).text();
+    const request = { model: 'm', messages: hello, tools: [weatherTool] };
+    const first = await (await post(upstream, '/v1/chat/completions', request)).text();
     upstream.reset();
-    const second = await (await post(upstream, '/v1/chat/completions', ask)).text();
+    const second = await (await post(upstream, '/v1/chat/completions', request)).text();
 
     expect(second).toBe(first);
   });
@@ -223,12 +223,12 @@ describe('what it saw', () => {
     await waiting;
     const never = closing.nextCall();
 
-    const told = expect(never).rejects.toThrow('was closed');
+    const reported = expect(never).rejects.toThrow('was closed');
     const broken = expect(hanging).rejects.toThrow('fetch failed');
     expect(closing.openConnections()).toBe(1);
     await closing.close();
 
-    await told;
+    await reported;
     await broken;
     expect(closing.openConnections()).toBe(0);
     await expect(fetch(closing.origin)).rejects.toThrow('fetch failed');

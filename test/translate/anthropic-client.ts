@@ -49,9 +49,9 @@ export function result(callId: string, words: string, name = 'look'): Part {
 }
 
 /** Reasoning signed by Anthropic. */
-export function signedThought(words = 'Hm.'): Part {
+export function signedThought(text = 'Hm.'): Part {
   const providerData = { provider: 'anthropic', kind: 'signature', data: 'c2ln' } as const;
-  return { kind: 'reasoning', text: words, providerData, at: 'thought' };
+  return { kind: 'reasoning', text, providerData, at: 'thought' };
 }
 
 /** A reply assembled from its events. */

@@ -124,20 +124,20 @@ function assembled(documents: readonly JsonValue[]): object {
     const deltas = of('content_block_delta')
       .filter((delta) => member(delta, 'index') === index)
       .map((delta) => member(delta, 'delta'));
-    const grown = (name: string): string =>
+    const merged = (name: string): string =>
       deltas.map((delta) => member(delta, name) ?? '').join('');
     const block = member(start, 'content_block');
     const type = member(block, 'type') ?? null;
-    const input = parseJson(grown('partial_json')) ?? member(block, 'input') ?? {};
+    const input = parseJson(merged('partial_json')) ?? member(block, 'input') ?? {};
     switch (type) {
       case 'text':
-        return { type, text: grown('text') };
+        return { type, text: merged('text') };
       case 'thinking':
-        return { type, thinking: grown('thinking') };
+        return { type, thinking: merged('thinking') };
       case 'tool_use':
         return { ...(isJsonObject(block) ? block : {}), input };
       default:
-        return grown('partial_json') === ''
+        return merged('partial_json') === ''
           ? (block ?? null)
           : { ...(isJsonObject(block) ? block : {}), input };
     }
@@ -169,11 +169,11 @@ function asStream(message: JsonValue, size: number): readonly JsonValue[] {
     const stop = { type: 'content_block_stop', index };
     const deltas = (type: string, name: string, value: JsonValue | undefined): JsonValue[] =>
       cut(value).map((piece) => changed(index, { type, [name]: piece }));
-    const said = isJsonObject(block) ? block : {};
+    const message = isJsonObject(block) ? block : {};
     switch (member(block, 'type')) {
       case 'text':
         return [
-          opened(index, { ...said, text: '' }),
+          opened(index, { ...message, text: '' }),
           ...deltas('text_delta', 'text', member(block, 'text')),
           stop,
         ];
@@ -189,7 +189,7 @@ function asStream(message: JsonValue, size: number): readonly JsonValue[] {
         ];
       case 'tool_use':
         return [
-          opened(index, { ...said, input: {} }),
+          opened(index, { ...message, input: {} }),
           ...deltas('input_json_delta', 'partial_json', JSON.stringify(member(block, 'input'))),
           stop,
         ];

@@ -58,8 +58,8 @@ describe('an error response', () => {
   it.each([
     'Your credit balance is too low to access the Anthropic API.',
     'This organization has been disabled.',
-  ])('is not matched against text quoted from the caller: %s', (words) => {
-    const message = `tools.0: Input tag '${words}' found using 'type'`;
+  ])('is not matched against text quoted from the caller: %s', (text) => {
+    const message = `tools.0: Input tag '${text}' found using 'type'`;
     const error = { type: 'invalid_request_error', message };
     const body = Buffer.from(JSON.stringify({ type: 'error', error }));
 

@@ -67,8 +67,8 @@ describe('a written request', () => {
     let sent = 0;
 
     fc.assert(
-      fc.property(request, models, (said, model) => {
-        const body = bodyOf(said, model);
+      fc.property(request, models, (members, model) => {
+        const body = bodyOf(members, model);
         if (body === undefined) return;
         sent += 1;
         expect(broken(body)).toEqual([]);
@@ -80,8 +80,8 @@ describe('a written request', () => {
 
   it('is the same each time, so that prompt caches match and signatures stay valid', () => {
     fc.assert(
-      fc.property(request, models, (said, model) => {
-        expect(bodyOf(said, model)).toEqual(bodyOf(said, model));
+      fc.property(request, models, (members, model) => {
+        expect(bodyOf(members, model)).toEqual(bodyOf(members, model));
       }),
       { seed: 8, numRuns: 200 },
     );
@@ -89,10 +89,10 @@ describe('a written request', () => {
 
   it('has every visible word of the turns, in order', () => {
     fc.assert(
-      fc.property(request, (said) => {
-        const body = bodyOf(said, 'claude-opus-5');
+      fc.property(request, (members) => {
+        const body = bodyOf(members, 'claude-opus-5');
         if (body === undefined) return;
-        const spoken = (said.turns ?? [])
+        const spoken = (members.turns ?? [])
           .filter(({ role }) => role !== 'system')
           .flatMap(({ parts }) => parts)
           .flatMap((part) => (part.kind === 'text' && part.text.trim() !== '' ? [part.text] : []));
@@ -133,7 +133,7 @@ function broken(body: JsonValue): readonly string[] {
     'no result without its call': messages.every((message, index) =>
       hasCalls(message, messages[index - 1] ?? null),
     ),
-    'ids are distinct': areDistinct(messages.flatMap(blocksOf).map(idOf).filter(isSaid)),
+    'ids are distinct': areDistinct(messages.flatMap(blocksOf).map(idOf).filter(isDefined)),
     'names and ids fit': messages.flatMap(blocksOf).every(fits),
     'the head is not empty':
       items(member(body, 'system')).length > 0 || !('system' in Object(body)),
@@ -165,8 +165,8 @@ function word(value: JsonValue | undefined): string | undefined {
 
 function hasText(block: JsonValue): boolean {
   const inner = items(member(block, 'content'));
-  const said = member(block, 'type') === 'text' ? String(member(block, 'text')) : 'other';
-  return said.trim() !== '' && inner.every(hasText);
+  const text = member(block, 'type') === 'text' ? String(member(block, 'text')) : 'other';
+  return text.trim() !== '' && inner.every(hasText);
 }
 
 function isCall(block: JsonValue): boolean {
@@ -181,7 +181,7 @@ function idOf(block: JsonValue): string | undefined {
   return isCall(block) ? word(member(block, 'id')) : undefined;
 }
 
-function isSaid(id: string | undefined): id is string {
+function isDefined(id: string | undefined): id is string {
   return id !== undefined;
 }
 
@@ -221,9 +221,9 @@ function endsWell(message: JsonValue): boolean {
 }
 
 /** The body, or undefined if the request is refused. Any other error is thrown. */
-function bodyOf(said: Partial<ContentRequest>, model: string): JsonValue | undefined {
+function bodyOf(members: Partial<ContentRequest>, model: string): JsonValue | undefined {
   try {
-    return written(said, target(model)).body;
+    return written(members, target(model)).body;
   } catch (error) {
     if (isGatewayError(error) && error.code === 'not_portable') return undefined;
     throw error;

@@ -207,12 +207,12 @@ describe('an instruction in the middle of a conversation', () => {
   });
 
   it('moves to the system prompt for models that do not accept it in place', () => {
-    const said = {
+    const message = {
       system: [text('Be kind.')],
       turns: [user(text('Hi.')), later, user(text('You?'))],
     };
 
-    const { body } = written(said, target('claude-sonnet-4-5'));
+    const { body } = written(message, target('claude-sonnet-4-5'));
 
     expect(rolesOf(body)).toEqual(['user']);
     expect(at(body, 'system')).toEqual([textOf('Be kind.'), textOf('Now rhyme.')]);
@@ -330,8 +330,8 @@ describe('media', () => {
   });
 });
 
-function textOf(words: string): object {
-  return { type: 'text', text: words };
+function textOf(text: string): object {
+  return { type: 'text', text };
 }
 
 function rolesOf(body: Parameters<typeof at>[0]): readonly unknown[] {
@@ -342,6 +342,6 @@ function base64(mimeType: string): object {
   return { type: 'base64', media_type: mimeType, data: 'SGk=' };
 }
 
-function plain(words: string): object {
-  return { type: 'text', media_type: 'text/plain', data: words };
+function plain(text: string): object {
+  return { type: 'text', media_type: 'text/plain', data: text };
 }

@@ -85,8 +85,8 @@ describe('tools', () => {
       { type: 'any', disable_parallel_tool_use: true },
       ['look', 'rest'],
     ],
-  ])('are selected by %s', (_, said, expected, names) => {
-    const { body } = written({ ...said, tools: [look, other] });
+  ])('are selected by %s', (_, members, expected, names) => {
+    const { body } = written({ ...members, tools: [look, other] });
 
     expect(at(body, 'tool_choice')).toEqual(expected);
     expect([0, 1].map((index) => at(body, 'tools', index, 'name')).filter(Boolean)).toEqual(names);
@@ -163,9 +163,9 @@ describe('the output format', () => {
     ['it is no object', { format: { ...format, schema: { type: 'array' } } }],
     ['any JSON will do', { format: { type: 'json' } }],
     ['it is one of some words', { format: { type: 'enum', values: ['yes', 'no'] } }],
-  ])('is an instruction, and reported as dropped, if %s', (_, said) => {
+  ])('is an instruction, and reported as dropped, if %s', (_, members) => {
     const { body, dropped } = written(
-      { ...said, system: [text('Be kind.')] },
+      { ...members, system: [text('Be kind.')] },
       own({ structuredOutput: 'none' }),
     );
 
@@ -183,11 +183,11 @@ describe('sampling', () => {
     ['claude-opus-5', {}, ['temperature', 'top_p', 'top_k']],
     ['claude-sonnet-4-5', { temperature: 1, top_k: 5 }, ['temperature', 'top_p']],
     ['claude-3-haiku', { temperature: 1, top_p: 0.5, top_k: 5 }, ['temperature']],
-  ])('goes to %s as far as it takes it', (model, expected, left) => {
+  ])('goes to %s as far as it takes it', (model, expected, remaining) => {
     const { body, dropped } = written(all, target(model));
 
     expect(body).toMatchObject(expected);
-    expect(dropped).toEqual(left);
+    expect(dropped).toEqual(remaining);
     expect(Object.keys(Object(body)).filter((name) => /^te|^top/.test(name)).length).toBe(
       Object.keys(expected).length,
     );
@@ -198,9 +198,9 @@ describe('sampling', () => {
   });
 
   it('is dropped with thinking', () => {
-    const said = { ...all, reasoning: effort('low') };
+    const message = { ...all, reasoning: effort('low') };
 
-    const { body, dropped } = written(said, target('claude-sonnet-4-5'));
+    const { body, dropped } = written(message, target('claude-sonnet-4-5'));
 
     expect(at(body, 'thinking', 'type')).toBe('enabled');
     expect(at(body, 'temperature')).toBe(1);
@@ -256,12 +256,12 @@ describe('thinking', () => {
     ],
     ['claude-3-haiku', thinks('high'), undefined, undefined, ['reasoning_effort']],
     ['claude-3-haiku', thinks('none'), undefined, undefined, []],
-  ])('of %s is asked for in its words (%#)', (model, said, thinking, word, left) => {
-    const { body, dropped } = written(said, target(model));
+  ])('of %s is asked for in its words (%#)', (model, members, thinking, word, remaining) => {
+    const { body, dropped } = written(members, target(model));
 
     expect(at(body, 'thinking')).toEqual(thinking);
     expect(at(body, 'output_config', 'effort')).toBe(word);
-    expect(dropped).toEqual(left);
+    expect(dropped).toEqual(remaining);
   });
 
   it('is shown or hidden as the caller asks', () => {
@@ -273,10 +273,10 @@ describe('thinking', () => {
   });
 
   it('with a budget is dropped for a required tool call; adaptive thinking is not', () => {
-    const said = { ...thinks('low'), ...choice('required'), tools: [look] };
+    const message = { ...thinks('low'), ...choice('required'), tools: [look] };
 
-    const older = written(said, target('claude-sonnet-4-5'));
-    const newer = written(said);
+    const older = written(message, target('claude-sonnet-4-5'));
+    const newer = written(message);
 
     expect(at(older.body, 'thinking')).toBe(undefined);
     expect(older.dropped).toEqual(['reasoning_effort']);
@@ -328,8 +328,10 @@ describe('other members', () => {
     ['n', { candidates: 2 }],
     ['modalities', { modalities: ['text', 'audio'] }],
     ['cachedContent', { providerMembers: [foreign('cachedContent', { vital: true })] }],
-  ])('are refused if %s can not be left out', (param, said) => {
-    expect(() => written(said)).toThrow(expect.objectContaining({ code: 'not_portable', param }));
+  ])('are refused if %s can not be left out', (param, members) => {
+    expect(() => written(members)).toThrow(
+      expect.objectContaining({ code: 'not_portable', param }),
+    );
   });
 
   it("drop another provider's, keep Anthropic's, and never replace the gateway's", () => {
@@ -348,8 +350,8 @@ describe('other members', () => {
   });
 });
 
-function textOf(words: string): object {
-  return { type: 'text', text: words };
+function textOf(text: string): object {
+  return { type: 'text', text };
 }
 
 function choice(
@@ -385,7 +387,7 @@ function summary(): object {
 
 function foreign(
   name: string,
-  said: Partial<ContentRequest['providerMembers'][number]> = {},
+  members: Partial<ContentRequest['providerMembers'][number]> = {},
 ): ContentRequest['providerMembers'][number] {
-  return { provider: 'gemini', name, value: 'x', at: name, vital: false, ...said };
+  return { provider: 'gemini', name, value: 'x', at: name, vital: false, ...members };
 }

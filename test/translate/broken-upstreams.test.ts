@@ -17,13 +17,13 @@ const data = (document: unknown): string => `data: ${JSON.stringify(document)}\n
 
 async function called(
   dialect: DialectName,
-  asked: CallerRequest,
-  played: ScriptedReply,
+  request: CallerRequest,
+  scripted: ScriptedReply,
   setup: Pick<AnyModelSetup, 'model'> = {},
 ) {
-  const upstream = scriptedUpstream({ headers: events, ...played });
+  const upstream = scriptedUpstream({ headers: events, ...scripted });
   const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' }, ...setup });
-  const reply = await gateway.call(asked);
+  const reply = await gateway.call(request);
   return { ...reply, record: gateway.records[0], aborted: upstream.aborted };
 }
 
@@ -69,11 +69,11 @@ describe('the charge of a translated reply', () => {
   it.each([
     ['whole', chat(wholeChat), { headers: {} }],
     ['streamed', chat(), {}],
-  ])('is zero for a blocked prompt without usage, %s', async (kind, asked, played) => {
+  ])('is zero for a blocked prompt without usage, %s', async (kind, request, scripted) => {
     const reply = { promptFeedback: { blockReason: 'SAFETY' } };
     const chunks = [kind === 'whole' ? JSON.stringify(reply) : data(reply)];
 
-    const { status, text, record } = await called('gemini', asked, { ...played, chunks });
+    const { status, text, record } = await called('gemini', request, { ...scripted, chunks });
 
     expect(status).toBe(200);
     expect(text).toContain('"content_filter"');

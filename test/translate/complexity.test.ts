@@ -11,10 +11,10 @@ import {
 } from '../support/any-model-gateway.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
-async function outcome(dialect: DialectName, asked: CallerRequest) {
+async function outcome(dialect: DialectName, request: CallerRequest) {
   const upstream = scriptedUpstream({ status: 400, chunks: ['{}'] });
   const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
-  const { status, text } = await gateway.call(asked);
+  const { status, text } = await gateway.call(request);
   const error = member(parseJson(text), 'error');
   return {
     status,
@@ -147,11 +147,11 @@ describe('objects that a server may merge into the body', () => {
   ];
 
   it.each(wraps)('may be 4 levels deep: %s', async (_name, wrap) => {
-    for (const asked of callsOf(nested(wrap, 4))) {
-      expect(await outcome('openai', asked)).not.toMatchObject({ code: 'too_complex' });
+    for (const request of callsOf(nested(wrap, 4))) {
+      expect(await outcome('openai', request)).not.toMatchObject({ code: 'too_complex' });
     }
-    for (const asked of callsOf(nested(wrap, 5))) {
-      const refused = await outcome('openai', asked);
+    for (const request of callsOf(nested(wrap, 5))) {
+      const refused = await outcome('openai', request);
       expect(refused).toMatchObject({ status: 400, wasSent: false });
       expect(refused.message).toContain('4 levels of `extra_body`');
     }
@@ -160,16 +160,16 @@ describe('objects that a server may merge into the body', () => {
   it('may have 1 MiB, plus images', async () => {
     // Each element has ten bytes including its comma, and seven more surround them.
     const extra = (elements: number) => ({ extra_body: { x: Array(elements).fill('seven..') } });
-    for (const asked of callsOf({ extra_body: { image: 'A'.repeat(2_000_000) } })) {
-      expect(await outcome('openai', asked)).not.toMatchObject({ code: 'too_complex' });
+    for (const request of callsOf({ extra_body: { image: 'A'.repeat(2_000_000) } })) {
+      expect(await outcome('openai', request)).not.toMatchObject({ code: 'too_complex' });
     }
-    for (const asked of callsOf(extra(104_856))) {
-      expect(await outcome('openai', asked)).not.toMatchObject({ code: 'too_complex' });
+    for (const request of callsOf(extra(104_856))) {
+      expect(await outcome('openai', request)).not.toMatchObject({ code: 'too_complex' });
     }
-    for (const asked of callsOf(extra(104_857))) {
+    for (const request of callsOf(extra(104_857))) {
       // The whole body of an image call has the same limit.
-      if (asked.path === images().path) continue;
-      const refused = await outcome('openai', asked);
+      if (request.path === images().path) continue;
+      const refused = await outcome('openai', request);
       expect(refused).toMatchObject({ status: 400, wasSent: false });
       expect(refused.message).toContain('1048576 bytes in `extra_body`');
     }

@@ -70,12 +70,12 @@ describe.each(protocolsOf('anthropic'))('to %s, a call', (protocol) => {
     ['that begins again where it was', [begin, more('{"a":"Spark'), begin]],
     ['that nothing ends', [begin, more('{"a":"Spark')]],
   ])('%s ends in one error', async (_, events) => {
-    const played = stream(start('msg_1'), ...events, ...stop);
+    const scripted = stream(start('msg_1'), ...events, ...stop);
 
     const { answer: reply, gateway } = await exchanged(
       'anthropic',
       asking(protocol, 'sse'),
-      played,
+      scripted,
     );
 
     expect(reply.text).toContain('"error":{');

@@ -18,14 +18,14 @@ function streamed(route: Route, ...documents: readonly object[]): string {
 
 describe('an image given by its URL', () => {
   const image = { type: 'image_url', image_url: { url: 'https://img.test/a.png' } };
-  const said = { role: 'assistant', content: 'Here:', images: [image] };
+  const message = { role: 'assistant', content: 'Here:', images: [image] };
   const part = '"fileData":{"mimeType":"image/png","fileUri":"https://img.test/a.png"}';
 
   it('is a separate part for native callers', () => {
-    const whole = answerFor(toOpenai, { choices: [{ message: said, finish_reason: 'stop' }] });
+    const whole = answerFor(toOpenai, { choices: [{ message, finish_reason: 'stop' }] });
     const stream = streamed(
       toOpenai,
-      { choices: [{ index: 0, delta: said }] },
+      { choices: [{ index: 0, delta: message }] },
       { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
     );
 

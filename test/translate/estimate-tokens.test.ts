@@ -12,7 +12,7 @@ import { plainRequest } from '../support/plain-request.ts';
 
 describe('the estimated tokens of a request', () => {
   it('are a quarter of the bytes, four per turn and 258 per image', () => {
-    const request = asked({
+    const request = requestWith({
       system: [text('12345678')],
       turns: [
         { role: 'user', parts: [text('ü23'), picture] },
@@ -24,9 +24,11 @@ describe('the estimated tokens of a request', () => {
   });
 
   it('include the tools as written, and the text and images of their results', () => {
-    const plain = asked({ turns: [{ role: 'user', parts: [result([text('x'.repeat(40))])] }] });
-    const shown = asked({ turns: [{ role: 'user', parts: [result([picture])] }] });
-    const declared = asked({
+    const plain = requestWith({
+      turns: [{ role: 'user', parts: [result([text('x'.repeat(40))])] }],
+    });
+    const shown = requestWith({ turns: [{ role: 'user', parts: [result([picture])] }] });
+    const declared = requestWith({
       tools: [
         {
           kind: 'function',
@@ -46,7 +48,7 @@ describe('the estimated tokens of a request', () => {
   });
 
   it('are zero for an empty request', () => {
-    expect(estimateTokens(asked({}))).toBe(0);
+    expect(estimateTokens(requestWith({}))).toBe(0);
   });
 });
 
@@ -73,6 +75,6 @@ function result(content: ToolResultPart['content']): ToolResultPart {
   return { kind: 'tool_result', callId: 'a', name: 'go', content, isError: false, at: 'r' };
 }
 
-function asked(some: Partial<ContentRequest>): ContentRequest {
+function requestWith(some: Partial<ContentRequest>): ContentRequest {
   return { ...plainRequest, ...some };
 }

@@ -103,7 +103,7 @@ interface Row {
   readonly layout: Layout;
   readonly finish: string | null;
   readonly meaning: Meaning;
-  readonly played: (args: string) => ScriptedReply;
+  readonly scriptedFor: (args: string) => ScriptedReply;
 }
 
 const rows: readonly Row[] = [
@@ -117,13 +117,13 @@ const rows: readonly Row[] = [
 function rowsOf(
   dialect: 'openai' | 'anthropic',
   form: 'json' | 'stream',
-  played: (args: string, finish: string | null) => ScriptedReply,
+  scripted: (args: string, finish: string | null) => ScriptedReply,
 ): readonly Row[] {
   return protocolsOf(dialect).flatMap((protocol) =>
     (form === 'json' ? (['json'] as const) : streamLayouts[protocol]).flatMap((layout) =>
       finishes[dialect].map(([finish, meaning]) => ({
         ...{ dialect, protocol, layout, finish, meaning },
-        played: (args: string) => played(args, finish),
+        scriptedFor: (args: string) => scripted(args, finish),
       })),
     ),
   );
@@ -153,7 +153,7 @@ describe.each(rows)('$protocol over $dialect, $layout, finish $finish', (row) =>
   it('a call that was cut is left out, stays incomplete or is an error', async () => {
     for (const args of row.meaning === 'error' ? beginnings : ['', ...beginnings]) {
       const { dialect, protocol, layout } = row;
-      const outcome = await exchanged(dialect, asking(protocol, layout), row.played(args));
+      const outcome = await exchanged(dialect, asking(protocol, layout), row.scriptedFor(args));
 
       expectCut(row, outcome);
     }
@@ -172,8 +172,8 @@ describe.each(endedRows)('$protocol over $dialect, $layout', (row) => {
     'Paris',
   ])('a call is complete with the arguments %j', async (args) => {
     const { dialect, protocol, layout } = row;
-    const played = row.played(args);
-    const { answer: reply, gateway } = await exchanged(dialect, asking(protocol, layout), played);
+    const scripted = row.scriptedFor(args);
+    const { answer: reply, gateway } = await exchanged(dialect, asking(protocol, layout), scripted);
 
     expect(reply.text).toContain('paint');
     expect(reply.text).not.toContain('"error"');

@@ -16,13 +16,13 @@ const openaiLast = openaiPiece('', '"stop"');
 
 async function called(
   dialect: DialectName,
-  asked: CallerRequest,
+  request: CallerRequest,
   chunks: readonly string[],
   headers: Readonly<Record<string, string>> = events,
 ) {
   const upstream = scriptedUpstream({ headers, chunks });
   const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
-  const reply = await gateway.call(asked);
+  const reply = await gateway.call(request);
   return { ...reply, record: gateway.records[0] };
 }
 

@@ -249,7 +249,7 @@ describe('settings', () => {
       ownOf('anthropic', 'container', {}),
     ];
 
-    const exchange = begin({ providerMembers: own, reasoning: asked({ effort: 'low' }) });
+    const exchange = begin({ providerMembers: own, reasoning: requestWith({ effort: 'low' }) });
 
     expect(JSON.parse(exchange.body)).toMatchObject({
       safetySettings,
@@ -317,7 +317,7 @@ describe('the output format', () => {
   });
 });
 
-function asked(given: Partial<Reasoning>): Reasoning {
+function requestWith(given: Partial<Reasoning>): Reasoning {
   return { effort: undefined, budgetTokens: undefined, includeThoughts: undefined, ...given };
 }
 
@@ -331,7 +331,7 @@ describe('thinking', () => {
     ['gemini-3.1-pro', ['LOW', 'LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH']],
     ['gemini-3-pro-preview', ['LOW', 'LOW', 'LOW', 'HIGH', 'HIGH', 'HIGH', 'HIGH']],
   ])('has the level %s', (model, levels) => {
-    const written = efforts.map((effort) => thinking(model, asked({ effort })));
+    const written = efforts.map((effort) => thinking(model, requestWith({ effort })));
 
     expect(written).toEqual(
       levels.map((thinkingLevel, index) => ({ thinkingLevel, includeThoughts: index > 0 })),
@@ -343,7 +343,7 @@ describe('thinking', () => {
     ['gemini-2.5-flash-lite', [0, 512, 1_024, 8_192, 24_576, 24_576, 24_576]],
     ['gemini-2.5-pro', [128, 128, 1_024, 8_192, 24_576, 32_768, 32_768]],
   ])('has a budget of %s', (model, budgets) => {
-    const written = efforts.map((effort) => thinking(model, asked({ effort })));
+    const written = efforts.map((effort) => thinking(model, requestWith({ effort })));
 
     expect(written).toEqual(
       budgets.map((thinkingBudget, index) => ({ thinkingBudget, includeThoughts: index > 0 })),
@@ -352,18 +352,19 @@ describe('thinking', () => {
 
   it('is reported if the model gets another value', () => {
     const lost = efforts.filter(
-      (effort) => dropped({ reasoning: asked({ effort }) }, 'gemini-3-pro-preview').length > 0,
+      (effort) =>
+        dropped({ reasoning: requestWith({ effort }) }, 'gemini-3-pro-preview').length > 0,
     );
 
     expect(lost).toEqual(['none', 'minimal', 'medium', 'xhigh', 'max']);
-    expect(dropped({ reasoning: asked({ effort: 'none' }) }, 'gemini-2.5-pro')).toEqual([
+    expect(dropped({ reasoning: requestWith({ effort: 'none' }) }, 'gemini-2.5-pro')).toEqual([
       'reasoning_effort',
     ]);
   });
 
   it('has a budget within the model’s range, including dynamic and off', () => {
     const budgets = [-1, 0, 1, 50_000].map((budgetTokens) =>
-      member(thinking('gemini-2.5-pro', asked({ budgetTokens })), 'thinkingBudget'),
+      member(thinking('gemini-2.5-pro', requestWith({ budgetTokens })), 'thinkingBudget'),
     );
 
     expect(budgets).toEqual([-1, 128, 128, 32_768]);
@@ -371,15 +372,17 @@ describe('thinking', () => {
 
   it('is not set if the caller does not ask for it or the model does not support it', () => {
     expect(config({})).toBeUndefined();
-    expect(config({ reasoning: asked({ effort: 'high' }) }, 'gemini-2.0-flash')).toBeUndefined();
-    expect(dropped({ reasoning: asked({ effort: 'high' }) }, 'gemini-2.0-flash')).toEqual([
+    expect(
+      config({ reasoning: requestWith({ effort: 'high' }) }, 'gemini-2.0-flash'),
+    ).toBeUndefined();
+    expect(dropped({ reasoning: requestWith({ effort: 'high' }) }, 'gemini-2.0-flash')).toEqual([
       'reasoning_effort',
     ]);
-    expect(dropped({ reasoning: asked({ effort: 'none' }) }, 'gemini-2.0-flash')).toEqual([]);
+    expect(dropped({ reasoning: requestWith({ effort: 'none' }) }, 'gemini-2.0-flash')).toEqual([]);
   });
 
   it('is hidden from a caller who does not ask for it', () => {
-    const reasoning = asked({ effort: 'high', includeThoughts: false });
+    const reasoning = requestWith({ effort: 'high', includeThoughts: false });
 
     expect(thinking('gemini-3-flash', reasoning)).toEqual({
       thinkingLevel: 'HIGH',

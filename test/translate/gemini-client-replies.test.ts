@@ -161,11 +161,11 @@ describe.each(recorded.map((one) => [one.name, one] as const))('%s', (_, one) =>
       .filter((part) => member(part, 'executableCode') === undefined)
       .flatMap((part) => member(part, 'thoughtSignature') ?? []);
 
-    const said = streamed.flatMap(
+    const texts = streamed.flatMap(
       (event) => ('providerData' in event && event.providerData?.data) || [],
     );
 
-    expect(said).toEqual(sent);
+    expect(texts).toEqual(sent);
   });
 
   it('has the usage that Gemini states', () => {

@@ -235,8 +235,8 @@ describe('several candidates', () => {
 });
 
 describe('finish reasons', () => {
-  const finishes = (...words: readonly string[]): ContentEvent | undefined =>
-    read(event([{ text: 'a' }]), ...words.map((finishReason) => event([], { finishReason }))).at(
+  const finishes = (...texts: readonly string[]): ContentEvent | undefined =>
+    read(event([{ text: 'a' }]), ...texts.map((finishReason) => event([], { finishReason }))).at(
       -1,
     );
 
@@ -249,8 +249,8 @@ describe('finish reasons', () => {
     [['SPII'], { reason: 'content_filter', native: 'SPII' }],
     [['LANGUAGE'], { reason: 'other', native: 'LANGUAGE' }],
     [['CONTINUATION'], { reason: 'length', native: 'CONTINUATION' }],
-  ])('of %j', (words, finish) => {
-    expect(finishes(...words)).toEqual({ type: 'finish', choice: 0, ...finish });
+  ])('of %j', (texts, finish) => {
+    expect(finishes(...texts)).toEqual({ type: 'finish', choice: 0, ...finish });
   });
 
   it.each([

@@ -192,18 +192,18 @@ function joinedCandidate(pieces: readonly JsonValue[]): unknown {
 }
 
 function joinedParts(parts: readonly JsonValue[], part: JsonValue): readonly JsonValue[] {
-  const said = member(part, 'text');
+  const message = member(part, 'text');
   const signature = member(part, 'thoughtSignature');
-  if (typeof said !== 'string') return [...parts, part];
+  if (typeof message !== 'string') return [...parts, part];
   const thought = member(part, 'thought');
   const last = parts.at(-1);
   const before = member(last, 'text');
   const isHidden = unseal(String(signature))?.kind === 'encrypted';
   const joins = typeof before === 'string' && member(last, 'thought') === thought && !isHidden;
   if (!joins || member(last, 'thoughtSignature') !== undefined) {
-    return said === '' && signature === undefined ? parts : [...parts, part];
+    return message === '' && signature === undefined ? parts : [...parts, part];
   }
-  const shown = { text: `${before}${said}`, ...(thought === undefined ? {} : { thought }) };
+  const shown = { text: `${before}${message}`, ...(thought === undefined ? {} : { thought }) };
   const joined = signature === undefined ? shown : { ...shown, thoughtSignature: signature };
   return [...parts.slice(0, -1), joined];
 }

@@ -6,7 +6,7 @@ import { list, record } from './laws/tree.ts';
 
 const question = { role: 'user', parts: [{ text: 'How is it?' }] };
 
-function asked(members: object = {}, framing: 'json' | 'sse' = 'json') {
+function requestWith(members: object = {}, framing: 'json' | 'sse' = 'json') {
   return native(framing, JSON.stringify({ contents: [question], ...members }));
 }
 
@@ -35,7 +35,7 @@ describe('reasoning in a native reply', () => {
     [including(false), [{ text: 'Fine.' }]],
     [including(true), [{ text: 'Hm.', thought: true }, { text: 'Fine.' }]],
   ])('is present only if it was requested: %j', async (members, parts) => {
-    const { answer: reply } = await exchanged('openai', asked(members), reasoned);
+    const { answer: reply } = await exchanged('openai', requestWith(members), reasoned);
 
     expect(contentIn(reply.text)).toEqual({ role: 'model', parts });
   });
@@ -50,14 +50,18 @@ describe('reasoning in a native reply', () => {
       'data: [DONE]\n\n',
     ];
 
-    const { answer: reply } = await exchanged('openai', asked({}, 'sse'), eventStream(...chunks));
+    const { answer: reply } = await exchanged(
+      'openai',
+      requestWith({}, 'sse'),
+      eventStream(...chunks),
+    );
 
     expect(reply.text).toContain('Fine.');
     expect(reply.text).not.toMatch(/Hm\.|"thought"/);
   });
 
   it('is returned to its provider unchanged, although it was hidden', async () => {
-    const { answer: reply } = await exchanged('anthropic', asked(), signed);
+    const { answer: reply } = await exchanged('anthropic', requestWith(), signed);
     expect(reply.text).not.toMatch(/Hm\.|"thought":true/);
 
     const response = { functionResponse: { id: 'toolu_1', name: 'look', response: { a: 1 } } };
@@ -65,7 +69,7 @@ describe('reasoning in a native reply', () => {
       contents: [question, contentIn(reply.text), { role: 'user', parts: [response] }],
       tools: [{ functionDeclarations: [{ name: 'look' }] }],
     };
-    const { sent } = await exchanged('anthropic', asked(next), signed);
+    const { sent } = await exchanged('anthropic', requestWith(next), signed);
 
     expect(list(record(JSON.parse(sent)).messages)[1]).toEqual({
       role: 'assistant',

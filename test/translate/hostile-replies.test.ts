@@ -50,7 +50,7 @@ function refusingDepth(document: JsonValue): JsonValue {
 
 async function called(
   dialect: DialectName,
-  asked: CallerRequest,
+  request: CallerRequest,
   chunks: readonly string[],
   table: DialectTable = dialects,
 ) {
@@ -60,7 +60,7 @@ async function called(
     : { 'content-type': 'text/event-stream' };
   const upstream = scriptedUpstream({ headers, chunks });
   const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' }, table });
-  const reply = await gateway.call(asked);
+  const reply = await gateway.call(request);
   return { ...reply, records: gateway.records, aborted: upstream.aborted };
 }
 
@@ -136,12 +136,12 @@ describe('a Gemini upstream', () => {
 
   it('may send a thousand grounding members, including `__proto__`', () => {
     const grounding: JsonValue = JSON.parse('{"__proto__":{"polluted":true},"a":1}');
-    const told = (more: JsonValue) => ({ candidates: [{ groundingMetadata: more }] });
+    const reported = (more: JsonValue) => ({ candidates: [{ groundingMetadata: more }] });
     const reader = geminiExchange().readStream();
 
     reader.read({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }] });
-    reader.read(told(grounding));
-    reader.read(told({ b: 2 }));
+    reader.read(reported(grounding));
+    reader.read(reported({ b: 2 }));
     const own = reader.end().find(({ type }) => type === 'provider_specific');
 
     expect(JSON.stringify(own)).toContain('{"__proto__":{"polluted":true},"a":1,"b":2}');
@@ -204,8 +204,8 @@ describe('a codec that throws', () => {
   it.each([
     ['whole', chat(wholeChat), [reply]],
     ['streamed', chat(), [`data: ${reply}\n\n`]],
-  ])('is reported as a failure, and its hold is settled once, %s', async (_, asked, chunks) => {
-    const { status, text, records } = await called('gemini', asked, chunks, overflowing);
+  ])('is reported as a failure, and its hold is settled once, %s', async (_, request, chunks) => {
+    const { status, text, records } = await called('gemini', request, chunks, overflowing);
 
     expect(status).toBeGreaterThanOrEqual(500);
     expect(text).not.toContain('stack');

@@ -19,7 +19,7 @@ const many = 130_000;
 const list = <Item>(item: (index: number) => Item, length = many): readonly Item[] =>
   Array.from({ length }, (_, index) => item(index));
 
-const said = (parts: readonly Part[]): Turn => ({ role: 'user', parts });
+const messageOf = (parts: readonly Part[]): Turn => ({ role: 'user', parts });
 const words = textPart('a');
 const blank = textPart(' ');
 
@@ -44,8 +44,8 @@ const result: Part = {
 };
 
 const shapes: readonly (readonly [string, Partial<ContentRequest>])[] = [
-  ['parts behind another turn of the user', { turns: [user(words), said(list(() => words))] }],
-  ['blank parts', { turns: [user(words), said(list(() => blank))] }],
+  ['parts behind another turn of the user', { turns: [user(words), messageOf(list(() => words))] }],
+  ['blank parts', { turns: [user(words), messageOf(list(() => blank))] }],
   [
     'instructions in the middle',
     {
@@ -59,7 +59,7 @@ const shapes: readonly (readonly [string, Partial<ContentRequest>])[] = [
       turns: [
         user(words),
         { role: 'assistant', parts: list(() => call) },
-        said(list(() => result)),
+        messageOf(list(() => result)),
       ],
     },
   ],

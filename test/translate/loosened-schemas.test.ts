@@ -9,7 +9,7 @@ const a = { type: 'string' } as const;
 const circle = { properties: { kind: a, r: a }, required: ['kind', 'r'] } as const;
 const square = { properties: { kind: a, side: a }, required: ['kind', 'side'] } as const;
 
-const asks: readonly (readonly [DialectName, (schema: JsonObject) => CallerRequest])[] = [
+const requests: readonly (readonly [DialectName, (schema: JsonObject) => CallerRequest])[] = [
   ['anthropic', (schema) => chat(chatBody(schema))],
   ['anthropic', (schema) => native('json', nativeBody(schema))],
   ['openai', (schema) => native('json', nativeBody(schema))],
@@ -38,12 +38,15 @@ const answers = {
   gemini: '{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}',
 } as const;
 
-async function dropped(dialect: DialectName, asked: CallerRequest, strict = false) {
+async function dropped(dialect: DialectName, request: CallerRequest, strict = false) {
   const headers = { 'content-type': 'application/json' };
   const upstream = scriptedUpstream({ headers, chunks: [answers[dialect]] });
   const channel = { dialect, upstreamModel: 'm' } as const;
   const gateway = anyModelGateway({ upstream, channel, model: { strict } });
-  const whole = { ...asked, body: String(asked.body).replace('"stream":true', '"stream":false') };
+  const whole = {
+    ...request,
+    body: String(request.body).replace('"stream":true', '"stream":false'),
+  };
   const reply = await gateway.call(whole);
   const names = (reply.headers['x-tollgate-dropped'] ?? '').split(',');
   return { status: reply.status, isListed: names.includes('tools.schema') };
@@ -80,17 +83,20 @@ const whole: readonly (readonly [string, JsonObject])[] = [
   ['nothing', {}],
 ];
 
-describe.each(asks)('toward %s', (dialect, asked) => {
+describe.each(requests)('toward %s', (dialect, requestWith) => {
   it.each(looser)('reports a looser schema: %s', async (_, schema) => {
-    expect(await dropped(dialect, asked(schema))).toEqual({ status: 200, isListed: true });
+    expect(await dropped(dialect, requestWith(schema))).toEqual({ status: 200, isListed: true });
   });
 
   it.each(looser)('refuses it if the model is strict: %s', async (_, schema) => {
-    expect(await dropped(dialect, asked(schema), true)).toMatchObject({ status: 400 });
+    expect(await dropped(dialect, requestWith(schema), true)).toMatchObject({ status: 400 });
   });
 
   it.each(whole)('reports no other: %s', async (_, schema) => {
-    expect(await dropped(dialect, asked(schema), true)).toEqual({ status: 200, isListed: false });
+    expect(await dropped(dialect, requestWith(schema), true)).toEqual({
+      status: 200,
+      isListed: false,
+    });
   });
 });
 

@@ -143,14 +143,14 @@ describe('the recorded media', () => {
   const recorded = inlineData();
 
   it('has bytes of the type that its sender states', () => {
-    const told = recorded.map(({ mimeType, data }) => [
+    const reported = recorded.map(({ mimeType, data }) => [
       mimeType,
       parseDataUrl(dataUrl(undefined, data))?.mimeType,
     ]);
 
-    expect(told.length).toBeGreaterThan(2);
-    expect(told.filter(([, seen]) => seen !== undefined).length).toBeGreaterThan(0);
-    for (const [said, seen] of told) expect([said, undefined]).toContain(seen);
+    expect(reported.length).toBeGreaterThan(2);
+    expect(reported.filter(([, seen]) => seen !== undefined).length).toBeGreaterThan(0);
+    for (const [text, seen] of reported) expect([text, undefined]).toContain(seen);
   });
 
   it('goes through a data URL unchanged', () => {

@@ -42,7 +42,7 @@ function valueAt(text: string, start: number): string {
 interface Place {
   readonly name: string;
   readonly dialect: DialectName;
-  readonly asked: (json: string) => CallerRequest;
+  readonly requestFor: (json: string) => CallerRequest;
   /** The name under which the value is sent upstream; in the request it is `marked`. */
   readonly channel?: Partial<Channel>;
 }
@@ -118,14 +118,14 @@ const requests: readonly Place[] = [
     chatPlaces.map(([name, body]) => ({
       name: `${name}, chat to ${dialect}`,
       dialect,
-      asked: (json: string) => chat(body(json)),
+      requestFor: (json: string) => chat(body(json)),
     })),
   ),
   ...(['openai', 'anthropic'] as const).flatMap((dialect) =>
     nativePlaces.map(([name, body]) => ({
       name: `${name}, native to ${dialect}`,
       dialect,
-      asked: (json: string) => native('json', body(json)),
+      requestFor: (json: string) => native('json', body(json)),
     })),
   ),
 ];
@@ -133,18 +133,18 @@ const requests: readonly Place[] = [
 /** The body sent upstream, as text. */
 async function sent(
   dialect: DialectName,
-  asked: CallerRequest,
+  request: CallerRequest,
   upstreamModel = 'm',
 ): Promise<string> {
   const upstream = scriptedUpstream({ status: 400, headers: document, chunks: ['{}'] });
-  await anyModelGateway({ upstream, channel: { dialect, upstreamModel } }).call(asked);
+  await anyModelGateway({ upstream, channel: { dialect, upstreamModel } }).call(request);
   return Buffer.concat([...(upstream.requests[0]?.body ?? [])]).toString();
 }
 
 describe('a request keeps the numbers of', () => {
   it.each(requests.map((place) => [place.name, place] as const))('%s', async (_, place) => {
     const law = fc.asyncProperty(objectWithNumbers, async (json) => {
-      const up = await sent(place.dialect, place.asked(json));
+      const up = await sent(place.dialect, place.requestFor(json));
 
       expect(numbersIn(textUnder('marked', up) ?? 'none')).toSatisfy((found: readonly string[]) =>
         sameNumbers(found, numbersIn(json)),
@@ -256,20 +256,20 @@ const answered = replies.flatMap((reply) =>
 );
 
 describe('a reply keeps the numbers of arguments', () => {
-  it.each(answered)('%s', async (_, protocol, [dialect, , play, isStream]) => {
-    const asked = protocol === 'chat' ? chat(isStream ? undefined : wholeChat) : undefined;
+  it.each(answered)('%s', async (_, protocol, [dialect, , scriptedFor, isStream]) => {
+    const request = protocol === 'chat' ? chat(isStream ? undefined : wholeChat) : undefined;
     const law = fc.asyncProperty(objectWithNumbers, async (json) => {
       const gateway = anyModelGateway({
-        upstream: scriptedUpstream(play(json)),
+        upstream: scriptedUpstream(scriptedFor(json)),
         channel: { dialect, upstreamModel: 'm' },
       });
 
-      const { status, text } = await gateway.call(asked ?? native(isStream ? 'sse' : 'json'));
+      const { status, text } = await gateway.call(request ?? native(isStream ? 'sse' : 'json'));
 
       expect(status).toBe(200);
-      const told = isStream ? joinedArguments(text) : text;
-      expect(numbersIn(textUnder('marked', told) ?? 'none')).toSatisfy((found: readonly string[]) =>
-        sameNumbers(found, numbersIn(json)),
+      const reported = isStream ? joinedArguments(text) : text;
+      expect(numbersIn(textUnder('marked', reported) ?? 'none')).toSatisfy(
+        (found: readonly string[]) => sameNumbers(found, numbersIn(json)),
       );
     });
 

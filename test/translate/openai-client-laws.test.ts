@@ -64,7 +64,7 @@ describe('the recorded replies', () => {
         (document, edits) => {
           const mangled = edits.reduce(
             (value, [at, put, isRemoved]) =>
-              edited(value, { left: at }, isRemoved ? undefined : put) ?? null,
+              edited(value, { remaining: at }, isRemoved ? undefined : put) ?? null,
             document,
           );
 
@@ -91,21 +91,21 @@ function endsOnce(events: readonly ContentEvent[]): boolean {
 /** Replaces or removes the n-th member or element of a value. */
 function edited(
   value: JsonValue,
-  position: { left: number },
+  position: { remaining: number },
   put: JsonValue | undefined,
 ): JsonValue | undefined {
-  position.left -= 1;
-  if (position.left < 0) return put;
+  position.remaining -= 1;
+  if (position.remaining < 0) return put;
   if (Array.isArray(value)) {
     return value.flatMap((element) => {
-      const next = position.left < 0 ? element : edited(element, position, put);
+      const next = position.remaining < 0 ? element : edited(element, position, put);
       return next === undefined ? [] : [next];
     });
   }
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, element]) => {
-      const next = position.left < 0 ? element : edited(element, position, put);
+      const next = position.remaining < 0 ? element : edited(element, position, put);
       return next === undefined ? [] : [[name, next]];
     }),
   );

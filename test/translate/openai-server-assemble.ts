@@ -85,14 +85,15 @@ function joined(one: JsonObject, other: JsonObject): JsonObject {
   const merged: Record<string, JsonValue> = { ...one };
   for (const [name, value] of Object.entries(other)) {
     const before = member(one, name);
-    merged[name] = name === 'tool_calls' ? joinedCalls(before, value) : grown(name, before, value);
+    merged[name] =
+      name === 'tool_calls' ? joinedCalls(before, value) : mergedMember(name, before, value);
   }
   return merged;
 }
 
 const constants: ReadonlySet<string> = new Set(['role', 'id', 'mime_type', 'thought_signature']);
 
-function grown(name: string, before: JsonValue | undefined, value: JsonValue): JsonValue {
+function mergedMember(name: string, before: JsonValue | undefined, value: JsonValue): JsonValue {
   if (typeof before === 'string' && typeof value === 'string') {
     return constants.has(name) ? value : before + value;
   }

@@ -49,11 +49,11 @@ describe('the efforts of GPT-5', () => {
     ['gpt-5.1', 'none', 'none'],
     ['gpt-5.1', 'minimal', 'low'],
     ['gpt-5.4', 'minimal', 'low'],
-  ] as const)('%s gets %s as %s', (model, effort, asked) => {
+  ] as const)('%s gets %s as %s', (model, effort, sent) => {
     const members = openai.parametersFor(thinking(effort), {}, model);
 
-    expect(members.reasoning_effort).toBe(asked);
-    expect(openai.droppedFrom(thinking(effort), {}, model)).toHaveLength(effort === asked ? 0 : 1);
+    expect(members.reasoning_effort).toBe(sent);
+    expect(openai.droppedFrom(thinking(effort), {}, model)).toHaveLength(effort === sent ? 0 : 1);
   });
 });
 

@@ -117,21 +117,21 @@ const contentTypes = {
   array: 'application/json',
 };
 
-const cases = callers.flatMap(([caller, dialect, framing, asked]) =>
+const cases = callers.flatMap(([caller, dialect, framing, request]) =>
   replies[dialect].flatMap((reply) =>
-    units.map(([unit, text]) => ({ caller, dialect, framing, asked, reply, unit, text })),
+    units.map(([unit, text]) => ({ caller, dialect, framing, request, reply, unit, text })),
   ),
 );
 
 type Case = (typeof cases)[number];
 
 /** What the caller gets and what is charged for the case's reply with this value in it. */
-async function outcome({ dialect, framing, asked, reply }: Case, value: string) {
+async function outcome({ dialect, framing, request, reply }: Case, value: string) {
   const body = framed[framing](reply.replace('@', () => value));
   const headers = { 'content-type': contentTypes[framing] };
   const upstream = scriptedUpstream({ headers, chunks: [body] });
   const gateway = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
-  const { status } = await gateway.call(asked);
+  const { status } = await gateway.call(request);
   const [record] = gateway.records;
   return { status, outcome: record?.outcome, charge: record?.chargeNanos, basis: record?.basis };
 }
@@ -235,7 +235,7 @@ describe('tool calls of a reply', () => {
     [call, 'whole'],
     ['{"id":"c"}', 'events'],
   ] as const)('may be 10,000: %s, %s', async (unit, framing) => {
-    const asked = framing === 'whole' ? native('json') : native();
+    const request = framing === 'whole' ? native('json') : native();
     const statuses = [10_000, 10_001].map(async (count) => {
       const body = replyOf(framing === 'whole' ? 'message' : 'delta', unit, count);
       const headers = { 'content-type': contentTypes[framing] };
@@ -244,7 +244,7 @@ describe('tool calls of a reply', () => {
         upstream,
         channel: { dialect: 'openai', upstreamModel: 'm' },
       });
-      return (await gateway.call(asked)).status;
+      return (await gateway.call(request)).status;
     });
 
     expect(await Promise.all(statuses)).toEqual([200, 502]);

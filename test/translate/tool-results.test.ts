@@ -25,7 +25,10 @@ describe('the results of tools', () => {
   });
 
   it('are alone in a turn, with other user parts in a separate one', () => {
-    const turns = [assistant(call('a')), user(said('before'), result('a'), said('after'))];
+    const turns = [
+      assistant(call('a')),
+      user(textMessage('before'), result('a'), textMessage('after')),
+    ];
 
     const paired = pairedTurns(turns);
 
@@ -55,7 +58,7 @@ describe('the results of tools', () => {
   });
 
   it('are errors also at the end of a history', () => {
-    const { turns } = pairedTurns([user(said('go')), assistant(call('a'))]);
+    const { turns } = pairedTurns([user(textMessage('go')), assistant(call('a'))]);
 
     expect(outline(turns)).toEqual(['user: go', 'assistant: call a', 'user: error a']);
   });
@@ -63,7 +66,7 @@ describe('the results of tools', () => {
   it('become text and are reported if there is no call', () => {
     const orphan = { ...result('x', 'it rains'), name: 'weather', at: 'messages[0]' };
 
-    const { turns, dropped } = pairedTurns([user(orphan, said('so?'))]);
+    const { turns, dropped } = pairedTurns([user(orphan, textMessage('so?'))]);
 
     expect(outline(turns)).toEqual(['user: [tool result weather]: it rains, so?']);
     expect(dropped).toEqual(['messages[0]']);
@@ -129,7 +132,11 @@ describe('the results of tools', () => {
   });
 
   it('do not change a history without tools', () => {
-    const turns = [user(said('hi')), assistant(said('')), { role: 'system', parts: [] } as const];
+    const turns = [
+      user(textMessage('hi')),
+      assistant(textMessage('')),
+      { role: 'system', parts: [] } as const,
+    ];
 
     expect(pairedTurns(turns)).toEqual({ turns, dropped: [] });
   });
@@ -140,7 +147,7 @@ describe('the results of tools', () => {
 
   it('follow every call exactly once in any history, and nothing else is lost', () => {
     const id = fc.constantFrom('a', 'b', 'c', '__proto__');
-    const part = fc.oneof(id.map(call), id.map(result), fc.string().map(said));
+    const part = fc.oneof(id.map(call), id.map(result), fc.string().map(textMessage));
     const turn = fc.record({
       role: fc.constantFrom('user', 'assistant', 'system'),
       parts: fc.array(part, { maxLength: 4 }),
@@ -155,7 +162,7 @@ describe('the results of tools', () => {
           false,
         );
       }
-      expect(words(turns.flatMap(plainParts))).toEqual(words(history.flatMap(plainParts)));
+      expect(texts(turns.flatMap(plainParts))).toEqual(texts(history.flatMap(plainParts)));
       const again = pairedTurns(turns);
       expect(joinedTurns(again.turns)).toEqual(joinedTurns(turns));
       expect(again.dropped).toEqual([]);
@@ -177,7 +184,7 @@ function text(words: string): TextPart {
   return { kind: 'text', text: words, at: 't' };
 }
 
-function said(words: string): Part {
+function textMessage(words: string): Part {
   return text(words);
 }
 
@@ -231,7 +238,7 @@ function plainParts({ parts }: Turn): readonly Part[] {
   return parts.filter(({ kind, at }) => kind !== 'tool_result' && at === 't');
 }
 
-function words(parts: readonly Part[]): readonly string[] {
+function texts(parts: readonly Part[]): readonly string[] {
   return parts.map(outlineOf);
 }
 

@@ -22,7 +22,7 @@ interface Candidate {
   readonly inFlight: number;
 }
 
-const asked: ChoiceInput = {
+const input: ChoiceInput = {
   keyId: 'key-1',
   promptCacheKey: undefined,
   excluded: [],
@@ -76,7 +76,7 @@ function choiceOf(
     availability: (channel) => byChannel.get(channel)?.availability ?? { kind: 'available' },
     inFlight: (channel) => byChannel.get(channel)?.inFlight ?? 0,
   };
-  return chooseChannel(pool, { ...asked, ...change }, state, random);
+  return chooseChannel(pool, { ...input, ...change }, state, random);
 }
 
 /** The id of the chosen channel, or why there is none. */
@@ -191,7 +191,7 @@ describe('a channel is chosen', () => {
     };
 
     if (typeof pool === 'string') throw new Error(pool);
-    const choice = chooseChannel(pool, asked, state, sequence(0.25, 0.75));
+    const choice = chooseChannel(pool, input, state, sequence(0.25, 0.75));
 
     expect([...checked]).toEqual(['c250', 'c750']);
     expect(choice).toMatchObject({ kind: 'channel', channel: { id: 'c750' } });

@@ -22,7 +22,7 @@ const channel: Channel = {
   weight: 1,
 };
 const text = { isBoughtOnce: false };
-const asked = { modelId: 'm', reply: 'whole' } as const;
+const request = { modelId: 'm', reply: 'whole' } as const;
 
 /** No jitter: 0.5 is the middle of its range. */
 function healthAt(clock: FakeClock): ChannelHealth {
@@ -176,7 +176,7 @@ it('sequential calls find what the reference model says, for any outcomes and ti
         const access = accessOf(health, 'm');
         expect(access).toBe(reference.access(nowMs));
         if (access === 'unavailable') continue;
-        const lease = health.begin(channel, 'm', asked);
+        const lease = health.begin(channel, 'm', request);
         lease.end(signal);
         apply(reference, signal, nowMs);
       }
@@ -231,7 +231,7 @@ function run(
     else if (act.kind === 'begin') {
       const access = accessOf(health, 'm');
       if (access === 'unavailable') continue;
-      const lease = health.begin(channel, 'm', asked);
+      const lease = health.begin(channel, 'm', request);
       running.push({ lease, access, hasByte: false, isAnswered: false });
     } else {
       const one = running[act.of % Math.max(1, running.length)];
@@ -262,7 +262,7 @@ describe('with concurrent calls', () => {
         for (const { lease } of running) lease.end({ kind: 'neutral' });
         clock.advance(3_600_001);
         expect(accessOf(health, 'm')).not.toBe('unavailable');
-        const lease = health.begin(channel, 'm', asked);
+        const lease = health.begin(channel, 'm', request);
         lease.firstByte(clock.monotonicMs());
         lease.end({ kind: 'served' });
         expect(accessOf(health, 'm')).toBe('available');

@@ -53,14 +53,14 @@ export async function rawServer(
 
 function conversation(socket: Socket, connectionId: number): Conversation {
   let received = Buffer.alloc(0);
-  let notice: () => void = () => {};
+  let onChange: () => void = () => {};
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);
-    notice();
+    onChange();
   });
   const more = (): Promise<void> =>
     new Promise((resolve) => {
-      notice = resolve;
+      onChange = resolve;
     });
 
   return {

@@ -80,10 +80,10 @@ export const toyProtocol: Protocol = {
   },
   codecs: {
     content: {
-      readRequest: (body, asked) =>
+      readRequest: (body, request) =>
         openaiServer.readRequest(
           { messages: items(body.ask ?? null).map((content) => ({ role: 'user', content })) },
-          asked,
+          request,
         ),
       writeReply: (events) => ({ text: JSON.stringify(written(events)), dropped: [] }),
       writeStream: () => ({ write: () => '', end: () => '', breakOff: () => [] }),
@@ -102,7 +102,7 @@ function usageOf(spent: JsonValue | undefined): Usage | undefined {
 }
 
 function written(events: readonly ContentEvent[]): JsonValue {
-  const says = events.map((event) => (event.type === 'text' ? event.text : '')).join('');
+  const message = events.map((event) => (event.type === 'text' ? event.text : '')).join('');
   const usage = events.find((event) => event.type === 'usage')?.usage;
-  return { says, spent: [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0] };
+  return { says: message, spent: [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0] };
 }

@@ -29,8 +29,8 @@ const openaiReply = JSON.stringify({
 
 const toyChannel: Partial<Channel> = JSON.parse('{"dialect":"toy","upstreamModel":"up"}');
 
-function toyGateway(played: ScriptedReply, channel: Partial<Channel>) {
-  const upstream = scriptedUpstream(played);
+function toyGateway(scripted: ScriptedReply, channel: Partial<Channel>) {
+  const upstream = scriptedUpstream(scripted);
   const gateway = anyModelGateway({
     upstream,
     channel,
@@ -45,7 +45,7 @@ function toyGateway(played: ScriptedReply, channel: Partial<Channel>) {
   };
 }
 
-function ask(body = '{"model":"m", "ask":["hi"]}', secret = 'caller-secret'): CallerRequest {
+function send(body = '{"model":"m", "ask":["hi"]}', secret = 'caller-secret'): CallerRequest {
   return { path: '/toy/ask', body, headers: { 'x-toy-key': secret } };
 }
 
@@ -53,7 +53,7 @@ describe('a toy protocol', () => {
   it('is relayed to an upstream of its own dialect, byte for byte except the model', async () => {
     const gateway = toyGateway({ chunks: [toyReply] }, toyChannel);
 
-    const { status, text } = await gateway.call(ask());
+    const { status, text } = await gateway.call(send());
 
     expect(gateway.sent()?.path).toBe('/v1/say');
     expect(bodyOf(gateway.sent())).toBe('{"model":"up", "ask":["hi"]}');
@@ -64,7 +64,7 @@ describe('a toy protocol', () => {
   it('is translated for an upstream of another dialect', async () => {
     const gateway = toyGateway({ chunks: [openaiReply] }, { dialect: 'openai' });
 
-    const { status, text } = await gateway.call(ask());
+    const { status, text } = await gateway.call(send());
 
     expect(gateway.sent()?.path).toBe('/v1/chat/completions');
     expect(JSON.parse(bodyOf(gateway.sent()))).toMatchObject({
@@ -80,7 +80,7 @@ describe('a toy protocol', () => {
   ])('is charged by its usage, %s', async (_, reply, channel) => {
     const gateway = toyGateway({ chunks: [reply] }, channel);
 
-    await gateway.call(ask());
+    await gateway.call(send());
 
     expect(gateway.records()).toMatchObject([
       { protocol: 'toy', chargeNanos: 7n, usage: { inputTokens: 3, outputTokens: 4 } },
@@ -88,19 +88,19 @@ describe('a toy protocol', () => {
   });
 
   it.each([
-    ['a wrong key', 401, ask(undefined, 'other'), 'x-toy-key: <key>'],
-    ['a body that is too large', 413, ask(`{"model":"m","ask":["${'x'.repeat(2_000)}"]}`), '1024'],
-    ['a missing member', 400, ask('{"model":"m"}'), '`ask` is missing'],
-    ['more answers than it offers', 400, ask('{"model":"m","ask":[""],"times":2}'), '`times`'],
-  ])('refuses %s in its own error format', async (_, expected, asked, says) => {
-    const { status, text } = await toyGateway({}, toyChannel).call(asked);
+    ['a wrong key', 401, send(undefined, 'other'), 'x-toy-key: <key>'],
+    ['a body that is too large', 413, send(`{"model":"m","ask":["${'x'.repeat(2_000)}"]}`), '1024'],
+    ['a missing member', 400, send('{"model":"m"}'), '`ask` is missing'],
+    ['more answers than it offers', 400, send('{"model":"m","ask":[""],"times":2}'), '`times`'],
+  ])('refuses %s in its own error format', async (_, expected, request, message) => {
+    const { status, text } = await toyGateway({}, toyChannel).call(request);
 
     expect(status).toBe(expected);
-    expect(JSON.parse(text).oops).toContain(says);
+    expect(JSON.parse(text).oops).toContain(message);
   });
 
   it('names its key header to caches', async () => {
-    const { headers } = await toyGateway({ chunks: [toyReply] }, toyChannel).call(ask());
+    const { headers } = await toyGateway({ chunks: [toyReply] }, toyChannel).call(send());
 
     expect(headers.vary?.split(', ')).toContain('x-toy-key');
   });

@@ -99,14 +99,14 @@ function replyingOnce(result: unknown, code: string): PostgresClient {
 const settleWith = async (client: PostgresClient): Promise<unknown> =>
   postgresQuotaStore({ client }).settle({ id, partition, lines, basis: 'usage' });
 
-describe.each(operations)('%s', (_name, ask) => {
+describe.each(operations)('%s', (_name, send) => {
   it('is not_done if the connection is refused', async () => {
     const server = await silentServer();
     const port = portOf(server);
     await opened.pop()?.close();
     const store = postgresQuotaStore({ client: poolOn(port) });
 
-    await expect(async () => ask(store, 5_000)).rejects.toMatchObject({
+    await expect(async () => send(store, 5_000)).rejects.toMatchObject({
       name: 'StoreUnavailable',
       outcome: 'not_done',
     });
@@ -115,7 +115,7 @@ describe.each(operations)('%s', (_name, ask) => {
   it('is given up at the deadline if the server does not reply', async () => {
     const store = postgresQuotaStore({ client: poolOn(portOf(await silentServer())) });
 
-    await expect(async () => ask(store, 50)).rejects.toMatchObject({
+    await expect(async () => send(store, 50)).rejects.toMatchObject({
       name: 'StoreUnavailable',
       outcome: 'unknown',
     });
@@ -132,7 +132,7 @@ describe.each(operations)('%s', (_name, ask) => {
     ['floats for amounts', replyingWith({ result: '{"limit":1.5,"used":"1e3","held":-0}' })],
     ['null for a result', { query: async () => JSON.parse('null') }],
   ])('%s is corrupt', async (_case, client) => {
-    await expect(async () => ask(postgresQuotaStore({ client }), 1_000)).rejects.toMatchObject({
+    await expect(async () => send(postgresQuotaStore({ client }), 1_000)).rejects.toMatchObject({
       name: 'StoreCorrupt',
     });
   });

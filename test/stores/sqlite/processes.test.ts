@@ -58,8 +58,8 @@ it('writers killed under load leave an exact ledger with everything they reporte
     const untilKilled = async (name: string, lineCount: number): Promise<void> => {
       const { child, lines } = started({ path, task: 'load', name, amount: '10' });
       let received = 0;
-      for await (const words of lines) {
-        reported.push(words);
+      for await (const texts of lines) {
+        reported.push(texts);
         received += 1;
         if (received === lineCount) child.kill('SIGKILL');
       }
@@ -138,9 +138,9 @@ async function runConcurrently(tasks: readonly Task[]): Promise<readonly (readon
   let waiting = workers.length;
   await Promise.all(
     workers.map(async ({ lines }) => {
-      for await (const words of lines) {
-        if (words[0] !== 'ready') {
-          outputs.push(words);
+      for await (const texts of lines) {
+        if (texts[0] !== 'ready') {
+          outputs.push(texts);
           continue;
         }
         waiting -= 1;

@@ -30,8 +30,8 @@ const store = sqliteQuotaStore({ client: db });
 const options = { timeoutMs: 10_000 };
 
 /** Written synchronously, since buffered output is lost when the process is killed. */
-function print(...words: readonly string[]): void {
-  writeSync(1, `${words.join(' ')}\n`);
+function print(...texts: readonly string[]): void {
+  writeSync(1, `${texts.join(' ')}\n`);
 }
 
 async function reserve(id: string): Promise<string> {

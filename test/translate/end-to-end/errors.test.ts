@@ -17,11 +17,11 @@ function refusalOf(
   return { error: { message, type: word, param: null, code: null } };
 }
 
-async function told(way: Way, status: number, word: string, message = 'So.') {
+async function reported(way: Way, status: number, word: string, message = 'So.') {
   const column = columnOf(way);
   const reply = refusalOf(column.dialect, status, word, message);
-  const played = { status, chunks: [JSON.stringify(reply)] };
-  const { answer } = await called(column, false, {}, played);
+  const scripted = { status, chunks: [JSON.stringify(reply)] };
+  const { answer } = await called(column, false, {}, scripted);
   return { answer, status: answer.status, error: errorOf(answer) };
 }
 
@@ -50,14 +50,14 @@ describe('a chat caller', () => {
     ['chat over gemini', 503, 'UNAVAILABLE', 503, noChannel],
     ['chat over gemini', 504, 'DEADLINE_EXCEEDED', 504, {}],
   ])('%s hears of %s %s as %s', async (way, upstream, word, status, words) => {
-    const reply = await told(way, upstream, word);
+    const reply = await reported(way, upstream, word);
 
     expect(reply.status).toBe(status);
     expect(reply.error).toMatchObject(words);
   });
 
   it('gets errors in its own format, with the message if it can fix them', async () => {
-    const { error } = await told('chat over gemini', 400, 'INVALID_ARGUMENT', 'Fix `a`.');
+    const { error } = await reported('chat over gemini', 400, 'INVALID_ARGUMENT', 'Fix `a`.');
 
     expect(error).toEqual({ message: 'Fix `a`.', param: null, ...invalid });
   });
@@ -65,9 +65,9 @@ describe('a chat caller', () => {
   it('gets the retry delay of Google (v-err-429-retryinfo)', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.07s' }];
     const error = { code: 429, message: 'So.', status: 'RESOURCE_EXHAUSTED', details };
-    const played = { status: 429, chunks: [JSON.stringify({ error })] };
+    const scripted = { status: 429, chunks: [JSON.stringify({ error })] };
 
-    const { answer: reply } = await called(columnOf('chat over gemini'), false, {}, played);
+    const { answer: reply } = await called(columnOf('chat over gemini'), false, {}, scripted);
 
     expect(reply.headers['retry-after']).toBe('35');
   });
@@ -77,9 +77,9 @@ describe('a chat caller', () => {
       { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' },
     ];
     const error = { code: 400, message: 'API key.', status: 'INVALID_ARGUMENT', details };
-    const played = { status: 400, chunks: [JSON.stringify({ error })] };
+    const scripted = { status: 400, chunks: [JSON.stringify({ error })] };
 
-    const { answer: reply } = await called(columnOf('chat over gemini'), false, {}, played);
+    const { answer: reply } = await called(columnOf('chat over gemini'), false, {}, scripted);
 
     expect(reply.status).toBe(502);
     expect(reply.text).not.toContain('API key.');
@@ -99,7 +99,7 @@ describe('a native caller', () => {
     ['native over anthropic', 403, 'permission_error', 502, 'UNAVAILABLE'],
     ['native over anthropic', 529, 'overloaded_error', 503, 'UNAVAILABLE'],
   ])('%s hears of %s %s as %s %s, the number twice', async (way, upstream, word, code, status) => {
-    const reply = await told(way, upstream, word);
+    const reply = await reported(way, upstream, word);
 
     expect(reply.status).toBe(code);
     expect(reply.error).toMatchObject({ code, status });
@@ -113,18 +113,18 @@ describe('an error document of any shape', () => {
     ['a message', '{"message":"So."}'],
     ['a detail', '{"detail":"So."}'],
   ])('is read: %s', async (_, text) => {
-    const played = { status: 400, chunks: [text] };
+    const scripted = { status: 400, chunks: [text] };
 
-    const { answer: reply } = await called(columnOf('native over openai'), false, {}, played);
+    const { answer: reply } = await called(columnOf('native over openai'), false, {}, scripted);
 
     expect(reply.status).toBe(400);
     expect(errorOf(reply)?.message).toBe('So.');
   });
 
   it('is not shown if it is not JSON', async () => {
-    const played = { status: 400, chunks: ['<html>nginx at gpu7.internal.example</html>'] };
+    const scripted = { status: 400, chunks: ['<html>nginx at gpu7.internal.example</html>'] };
 
-    const { answer: reply } = await called(columnOf('native over openai'), false, {}, played);
+    const { answer: reply } = await called(columnOf('native over openai'), false, {}, scripted);
 
     expect(reply.status).toBe(400);
     expect(reply.text).not.toMatch(/nginx|gpu7/);

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { called } from '../matrix/call.ts';
 import { pick } from '../matrix/json.ts';
-import { anthropicReply, geminiReply, openaiReply, played } from '../matrix/upstream-replies.ts';
-import { bothHeard, columnOf, heardStream, type Way } from './translated-call.ts';
+import { anthropicReply, geminiReply, openaiReply, scripted } from '../matrix/upstream-replies.ts';
+import { bothReceived, columnOf, receivedStream, type Way } from './translated-call.ts';
 
 const data = (document: JsonObject): string => `data: ${JSON.stringify(document)}\n\n`;
 const functionCall = (id: string | undefined, name = 'now'): JsonObject => ({
@@ -18,7 +18,12 @@ describe('calls', () => {
     ['native over anthropic', { tools: [{ functionDeclarations: [{ name: 'a.b:c' }] }] }],
   ])('%s: a name that had to be changed comes back as it was', async (way, body) => {
     const column = columnOf(way);
-    const first = await called(column, false, body, played(column.dialect, openaiReply({}), false));
+    const first = await called(
+      column,
+      false,
+      body,
+      scripted(column.dialect, openaiReply({}), false),
+    );
     const renamed = /a_b_c_[0-9a-f]{6}/.exec(JSON.stringify(first.upstream))?.[0] ?? '';
     const use = { type: 'tool_use', id: 'a', name: renamed, input: {} };
     const call = { id: 'a', type: 'function', function: { name: renamed, arguments: '{}' } };
@@ -27,9 +32,12 @@ describe('calls', () => {
       anthropic: anthropicReply([use], { stop_reason: 'tool_use' }),
     };
 
-    const heard = await bothHeard(way, replies[column.dialect] ?? {}, body);
+    const received = await bothReceived(way, replies[column.dialect] ?? {}, body);
 
-    expect(heard.map(({ calls }) => calls.map(({ name }) => name))).toEqual([['a.b:c'], ['a.b:c']]);
+    expect(received.map(({ calls }) => calls.map(({ name }) => name))).toEqual([
+      ['a.b:c'],
+      ['a.b:c'],
+    ]);
   });
 
   it.each([
@@ -39,9 +47,9 @@ describe('calls', () => {
   ])('with %s for ids get ids of their own, short enough for OpenAI', async (_, ids) => {
     const reply = geminiReply(ids.map((id) => functionCall(id)));
 
-    const heard = await bothHeard('chat over gemini', reply);
+    const received = await bothReceived('chat over gemini', reply);
 
-    for (const { calls } of heard) {
+    for (const { calls } of received) {
       expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
       expect(calls.every(({ id }) => id !== '' && id.length <= 40)).toBe(true);
     }
@@ -52,17 +60,17 @@ describe('calls', () => {
     { name: 'now', args: null },
     { name: 'now', args: {} },
   ])('%j has {} for arguments', async (made) => {
-    const heard = await bothHeard('chat over gemini', geminiReply([{ functionCall: made }]));
+    const received = await bothReceived('chat over gemini', geminiReply([{ functionCall: made }]));
 
-    expect(heard.map(({ calls }) => calls[0]?.args)).toEqual([{}, {}]);
+    expect(received.map(({ calls }) => calls[0]?.args)).toEqual([{}, {}]);
   });
 
   it('with arguments that are not an object reach native callers', async () => {
     const call = { id: 'a', type: 'function', function: { name: 'now', arguments: '{a:1}' } };
 
-    const heard = await bothHeard('native over openai', openaiReply({ tool_calls: [call] }));
+    const received = await bothReceived('native over openai', openaiReply({ tool_calls: [call] }));
 
-    expect(heard.map(({ calls }) => calls[0]?.args)).toEqual([
+    expect(received.map(({ calls }) => calls[0]?.args)).toEqual([
       { _raw: '{a:1}' },
       { _raw: '{a:1}' },
     ]);
@@ -71,7 +79,7 @@ describe('calls', () => {
   it('keep every digit of their numbers', async () => {
     const text = '{"id":12345678901234567890}';
     const call = { id: 'a', type: 'function', function: { name: 'now', arguments: text } };
-    const reply = played('openai', openaiReply({ tool_calls: [call] }), false);
+    const reply = scripted('openai', openaiReply({ tool_calls: [call] }), false);
 
     const { answer } = await called(columnOf('native over openai'), false, {}, reply);
 
@@ -96,12 +104,12 @@ describe('finish reasons', () => {
     ['A_NEW_ONE', 'stop'],
     ['CONTINUATION', 'length'],
   ])('%s of Gemini with output is %s, and what came is kept', async (finishReason, finish) => {
-    const heard = await bothHeard(
+    const received = await bothReceived(
       'chat over gemini',
       geminiReply([{ text: 'a' }], { finishReason }),
     );
 
-    expect(heard.map((one) => [one.finish, one.text])).toEqual([
+    expect(received.map((one) => [one.finish, one.text])).toEqual([
       [finish, 'a'],
       [finish, 'a'],
     ]);
@@ -118,15 +126,15 @@ describe('finish reasons', () => {
   ])('%s of Gemini without output is an error, and is not asked again', async (finishReason) => {
     const reply = geminiReply([], { finishReason });
 
-    const [whole, streamed] = await bothHeard('chat over gemini', reply);
+    const [whole, streamed] = await bothReceived('chat over gemini', reply);
 
     expect([whole.status, streamed.status]).toEqual([502, 502]);
   });
 
   it('STOP with a call is tool_calls (PK#1534, LL#21041, #22900, #12240)', async () => {
-    const heard = await bothHeard('chat over gemini', geminiReply([functionCall('a')]));
+    const received = await bothReceived('chat over gemini', geminiReply([functionCall('a')]));
 
-    expect(heard.map(({ finish }) => finish)).toEqual(['tool_calls', 'tool_calls']);
+    expect(received.map(({ finish }) => finish)).toEqual(['tool_calls', 'tool_calls']);
   });
 
   it.each([
@@ -140,8 +148,8 @@ describe('finish reasons', () => {
   ])('%s of Anthropic is %s or %s (LL#23800)', async (stop_reason, chat, google) => {
     const reply = anthropicReply([{ type: 'text', text: 'a' }], { stop_reason });
 
-    const overChat = await bothHeard('chat over anthropic', reply);
-    const overNative = await bothHeard('native over anthropic', reply);
+    const overChat = await bothReceived('chat over anthropic', reply);
+    const overNative = await bothReceived('native over anthropic', reply);
 
     expect(overChat.map(({ finish }) => finish)).toEqual([chat, chat]);
     expect(overNative.map(({ finish }) => finish)).toEqual([google, google]);
@@ -156,23 +164,23 @@ describe('finish reasons', () => {
   ])('%j of OpenAI is %s', async (finish_reason, finish) => {
     const reply = openaiReply({ content: 'Hi.' }, { finish_reason });
 
-    const heard = await bothHeard('native over openai', reply);
+    const received = await bothReceived('native over openai', reply);
 
-    expect(heard.map((one) => one.finish)).toEqual([finish, finish]);
+    expect(received.map((one) => one.finish)).toEqual([finish, finish]);
   });
 
   it('an unknown reason of OpenAI without output is an error', async () => {
     const reply = openaiReply({ content: null }, { finish_reason: 'error' });
 
-    const heard = await bothHeard('native over openai', reply);
+    const received = await bothReceived('native over openai', reply);
 
-    expect(heard.map(({ status }) => status)).toEqual([502, 502]);
+    expect(received.map(({ status }) => status)).toEqual([502, 502]);
   });
 
   it('a refusal of OpenAI is the text of a filtered reply, with its reason', async () => {
-    const heard = await bothHeard('native over openai', openaiReply({ refusal: 'No.' }));
+    const received = await bothReceived('native over openai', openaiReply({ refusal: 'No.' }));
 
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       { text: 'No.', finish: 'SAFETY', refusal: 'No.' },
       { text: 'No.', finish: 'SAFETY', refusal: 'No.' },
     ]);
@@ -182,9 +190,9 @@ describe('finish reasons', () => {
 describe('blocked prompts and empty replies', () => {
   it('a blocked prompt is one filtered choice, never none (LL#36881, vercel/ai#4235)', async () => {
     const reply = { promptFeedback: { blockReason: 'SAFETY' } };
-    const body = played('gemini', reply, false);
+    const body = scripted('gemini', reply, false);
 
-    const [whole, streamed] = await bothHeard('chat over gemini', reply);
+    const [whole, streamed] = await bothReceived('chat over gemini', reply);
     const { answer } = await called(columnOf('chat over gemini'), false, {}, body);
 
     expect([whole, streamed]).toMatchObject([
@@ -202,17 +210,17 @@ describe('blocked prompts and empty replies', () => {
     ['an empty list of them', { candidates: [] }],
     ['feedback without a reason', { candidates: [], promptFeedback: {} }],
   ])('%s is an error (req_llm#944, hermes#83886)', async (_, reply) => {
-    const heard = await bothHeard('chat over gemini', reply);
+    const received = await bothReceived('chat over gemini', reply);
 
-    expect(heard.map(({ status }) => status)).toEqual([502, 502]);
+    expect(received.map(({ status }) => status)).toEqual([502, 502]);
   });
 
   it('a reply with only thoughts up to the limit is valid', async () => {
     const reply = geminiReply([], { finishReason: 'MAX_TOKENS' });
 
-    const heard = await bothHeard('chat over gemini', reply);
+    const received = await bothReceived('chat over gemini', reply);
 
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       { status: 200, finish: 'length' },
       { status: 200, finish: 'length' },
     ]);
@@ -225,7 +233,7 @@ describe('blocked prompts and empty replies', () => {
       columnOf('native over openai'),
       false,
       {},
-      played('openai', reply, false),
+      scripted('openai', reply, false),
     );
 
     expect(JSON.parse(answer.text)).toMatchObject({
@@ -251,7 +259,7 @@ describe('usage', () => {
     ],
     ['a total is the sum', { promptTokenCount: 10, candidatesTokenCount: 3 }, [10, 3, 13]],
   ])('%s', async (_, usageMetadata, [input, output, total]) => {
-    const reply = played('gemini', geminiReply([{ text: 'a' }], {}, { usageMetadata }), false);
+    const reply = scripted('gemini', geminiReply([{ text: 'a' }], {}, { usageMetadata }), false);
 
     const { answer } = await called(columnOf('chat over gemini'), false, {}, reply);
 
@@ -270,12 +278,12 @@ describe('usage', () => {
       output_tokens: 5,
     };
 
-    const heard = await bothHeard(
+    const received = await bothReceived(
       'chat over anthropic',
       anthropicReply([{ type: 'text', text: 'a' }], { usage }),
     );
 
-    expect(heard.map((one) => one.usage.slice(0, 3))).toEqual([
+    expect(received.map((one) => one.usage.slice(0, 3))).toEqual([
       [60, 30, 5],
       [60, 30, 5],
     ]);
@@ -283,7 +291,7 @@ describe('usage', () => {
 
   it('is missing rather than zero if it was not stated', async () => {
     const { usage: _, ...reply } = openaiReply({ content: 'Hi.' });
-    const whole = played('openai', reply, false);
+    const whole = scripted('openai', reply, false);
 
     const { answer } = await called(columnOf('native over openai'), false, {}, whole);
 
@@ -294,7 +302,7 @@ describe('usage', () => {
     const piece = (usageMetadata: JsonObject, more: JsonObject = {}) =>
       data({ candidates: [{ content: { parts: [{ text: 'a' }] }, ...more }], usageMetadata });
 
-    const { usage } = await heardStream('chat over gemini', [
+    const { usage } = await receivedStream('chat over gemini', [
       piece({ promptTokenCount: 10, thoughtsTokenCount: 4, candidatesTokenCount: 1 }),
       piece({ candidatesTokenCount: 2 }, { finishReason: 'STOP' }),
     ]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { called } from '../matrix/call.ts';
 import { pick, textAt } from '../matrix/json.ts';
-import { columnOf, heardStream, type Way } from './translated-call.ts';
+import { columnOf, receivedStream, type Way } from './translated-call.ts';
 
 const data = (document: JsonObject): string => `data: ${JSON.stringify(document)}\n\n`;
 const delta = (piece: JsonObject, finish: string | null = null): string =>
@@ -46,9 +46,9 @@ describe('reading', () => {
   it('a last event without a blank line is read (hermes#106404)', async () => {
     const last = candidate([{ text: 'b' }], { finishReason: 'STOP' }).trimEnd();
 
-    const heard = await heardStream('chat over gemini', [candidate([{ text: 'a' }]), last]);
+    const received = await receivedStream('chat over gemini', [candidate([{ text: 'a' }]), last]);
 
-    expect(heard).toMatchObject({ text: 'ab', finish: 'stop' });
+    expect(received).toMatchObject({ text: 'ab', finish: 'stop' });
   });
 
   it.each<[Way, readonly string[]]>([
@@ -62,20 +62,24 @@ describe('reading', () => {
       ],
     ],
   ])('%s: a stream without its end is an error, not a success', async (way, frames) => {
-    const heard = await heardStream(way, frames);
+    const received = await receivedStream(way, frames);
 
-    expect(heard.text).toBe('a');
-    expect(heard.error).toBeDefined();
-    expect(heard.finish).toBe('');
+    expect(received.text).toBe('a');
+    expect(received.error).toBeDefined();
+    expect(received.finish).toBe('');
   });
 
   it.each<[string, string]>([
     ['an error beside choices', data({ choices: [], error: { message: 'Oh.', code: 502 } })],
     ['JSON that is broken', 'data: {"choices":[\n\n'],
   ])('%s ends the stream as an error', async (_, frame) => {
-    const heard = await heardStream('native over openai', [delta({ content: 'a' }), frame, done]);
+    const received = await receivedStream('native over openai', [
+      delta({ content: 'a' }),
+      frame,
+      done,
+    ]);
 
-    expect(heard.error).toBeDefined();
+    expect(received.error).toBeDefined();
   });
 });
 
@@ -139,12 +143,12 @@ describe('from Gemini to chat', () => {
   });
 
   it('the signature of an empty text is kept', async () => {
-    const { said } = await heardStream('chat over gemini', [
+    const { message } = await receivedStream('chat over gemini', [
       candidate([{ text: 'a' }]),
       candidate([{ text: '', thoughtSignature: 'c2ln' }], { finishReason: 'STOP' }),
     ]);
 
-    expect(pick(said, 'extra_content', 'google', 'thought_signature')).toBe('c2ln');
+    expect(pick(message, 'extra_content', 'google', 'thought_signature')).toBe('c2ln');
   });
 });
 
@@ -165,7 +169,7 @@ describe('from Anthropic to chat', () => {
   ])('a call that begins with %j and has no fragments has these arguments', async (input, args) => {
     const frames = [begin, start(0, use(input)), stop(0), ...end];
 
-    const { calls } = await heardStream('chat over anthropic', frames);
+    const { calls } = await receivedStream('chat over anthropic', frames);
 
     expect(calls).toEqual([{ id: 'a', name: 'now', args }]);
   });
@@ -182,9 +186,9 @@ describe('from Anthropic to chat', () => {
       ...end,
     ];
 
-    const heard = await heardStream('chat over anthropic', frames);
+    const received = await receivedStream('chat over anthropic', frames);
 
-    expect(heard).toMatchObject({ text: 'Hi.', error: undefined });
+    expect(received).toMatchObject({ text: 'Hi.', error: undefined });
   });
 });
 
@@ -260,7 +264,7 @@ describe('from OpenAI to native', () => {
   });
 
   it('Azure’s first chunk without choices is ignored, and text stays exact', async () => {
-    const heard = await heardStream('native over openai', [
+    const received = await receivedStream('native over openai', [
       data({ choices: [], prompt_filter_results: [] }),
       delta({ role: 'assistant', content: '' }),
       delta({ content: ' a\n' }),
@@ -269,7 +273,7 @@ describe('from OpenAI to native', () => {
       done,
     ]);
 
-    expect(heard.text).toBe(' a\n\nb ');
+    expect(received.text).toBe(' a\n\nb ');
   });
 });
 

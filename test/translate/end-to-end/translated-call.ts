@@ -4,8 +4,8 @@ import type { DialectName } from '../../../src/ports/catalog.ts';
 import type { AnyModelSetup } from '../../support/any-model-gateway.ts';
 import { type Called, called } from '../matrix/call.ts';
 import type { Protocol } from '../matrix/columns.ts';
-import { type Heard, heard } from '../matrix/heard.ts';
-import { plainReplies, played } from '../matrix/upstream-replies.ts';
+import { type ReceivedReply, received } from '../matrix/received.ts';
+import { plainReplies, scripted } from '../matrix/upstream-replies.ts';
 
 /** The caller's protocol and the upstream's dialect. */
 export type Way = `${Protocol} over ${DialectName}`;
@@ -22,7 +22,7 @@ export async function sent(
   { streamed = false, ...setup }: SentSetup = {},
 ): Promise<Called> {
   const column = columnOf(way);
-  const reply = played(column.dialect, plainReplies[column.dialect], streamed);
+  const reply = scripted(column.dialect, plainReplies[column.dialect], streamed);
   return await called(column, streamed, body, reply, setup);
 }
 
@@ -37,26 +37,26 @@ export async function upstreamBody(
 }
 
 /** The content that a caller gets from a reply, whole and streamed. */
-export async function bothHeard(
+export async function bothReceived(
   way: Way,
   reply: JsonObject,
   body: JsonObject = {},
-): Promise<readonly [whole: Heard, streamed: Heard]> {
+): Promise<readonly [whole: ReceivedReply, streamed: ReceivedReply]> {
   const column = columnOf(way);
-  const hear = async (streamed: boolean): Promise<Heard> => {
-    const sentReply = played(column.dialect, reply, streamed);
+  const receive = async (streamed: boolean): Promise<ReceivedReply> => {
+    const sentReply = scripted(column.dialect, reply, streamed);
     const { answer } = await called(column, streamed, body, sentReply);
-    return heard(column.protocol, streamed, answer);
+    return received(column.protocol, streamed, answer);
   };
-  return [await hear(false), await hear(true)];
+  return [await receive(false), await receive(true)];
 }
 
 /** The content that a caller gets from a stream of these frames. */
-export async function heardStream(way: Way, frames: readonly string[]): Promise<Heard> {
+export async function receivedStream(way: Way, frames: readonly string[]): Promise<ReceivedReply> {
   const column = columnOf(way);
   const headers = { 'content-type': 'text/event-stream' };
   const { answer: reply } = await called(column, true, {}, { headers, chunks: frames });
-  return heard(column.protocol, true, reply);
+  return received(column.protocol, true, reply);
 }
 
 /** Splits a way into protocol and dialect. */

@@ -1,5 +1,5 @@
 /** Reads the replies that callers get with simple code: whole, as events, or as an array. */
-import { eventsOf, type Figures, type Said } from './oracle.ts';
+import { eventsOf, type Figures, type OutputPart } from './oracle.ts';
 import { argumentsOf, joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, text, without } from './tree.ts';
 
@@ -9,7 +9,7 @@ export type Protocol = 'chat' | 'native';
 /** One choice as the caller got it. */
 export interface GotChoice {
   readonly index: number;
-  readonly said: readonly Said[];
+  readonly output: readonly OutputPart[];
   /** In the protocol's terms. */
   readonly finish: string;
   readonly callIds: readonly string[];
@@ -42,23 +42,25 @@ export function gotten(protocol: Protocol, whole: Json): Got {
 }
 
 function chatWhole(chunks: readonly Json[]): Json {
-  const told = chunks.flatMap(({ choices }) => list(choices).map(record));
-  const indexes = [...new Set(told.map(({ index }) => count(index)))].sort((a, b) => a - b);
+  const reported = chunks.flatMap(({ choices }) => list(choices).map(record));
+  const indexes = [...new Set(reported.map(({ index }) => count(index)))].sort((a, b) => a - b);
   const usage = chunks.map((chunk) => chunk.usage).findLast(isRecord);
   return {
     ...without(record(chunks[0]), 'choices', 'usage', 'object'),
-    choices: indexes.map((index) => chatChoice(told.filter((one) => one.index === index))),
+    choices: indexes.map((index) => chatChoice(reported.filter((one) => one.index === index))),
     ...(usage === undefined ? {} : { usage }),
   };
 }
 
 /** A whole message is read like a single delta. */
-function chatChoice(told: readonly Json[]): Json {
-  const message = told.map(({ delta, message: whole }) => record(whole ?? delta)).reduce(grown, {});
+function chatChoice(reported: readonly Json[]): Json {
+  const message = reported
+    .map(({ delta, message: whole }) => record(whole ?? delta))
+    .reduce(grown, {});
   const { content, refusal, ...rest } = message;
-  const tokens = told.flatMap(({ logprobs }) => list(record(logprobs).content));
+  const tokens = reported.flatMap(({ logprobs }) => list(record(logprobs).content));
   return {
-    ...without(record(told.at(-1)), 'delta', 'message', 'logprobs'),
+    ...without(record(reported.at(-1)), 'delta', 'message', 'logprobs'),
     message: { content: content || null, refusal: refusal || null, ...rest },
     logprobs: tokens.length === 0 ? null : tokens,
   };
@@ -101,7 +103,7 @@ function chatGot(whole: Json): Got {
     const calls = list(tool_calls).map(record);
     return {
       index: count(index),
-      said: joined([
+      output: joined([
         { kind: 'thought', text: text(reasoning_content) },
         { kind: 'text', text: text(content) },
         ...list(images).map((image) => mediaOf(text(record(record(image).image_url).url))),
@@ -120,28 +122,30 @@ function chatGot(whole: Json): Got {
   return { choices, figures: whole.usage === undefined ? undefined : figures };
 }
 
-function mediaOf(url: string): Said {
+function mediaOf(url: string): OutputPart {
   return { kind: 'media', data: url.replace(/^data:[^,]*,/, '') };
 }
 
-function callOf({ name, arguments: json }: Json): Said {
+function callOf({ name, arguments: json }: Json): OutputPart {
   return { kind: 'call', name: text(name), args: argumentsOf(text(json)) };
 }
 
 function nativeWhole(documents: readonly Json[]): Json {
-  const told = documents.flatMap(({ candidates }) => list(candidates).map(record));
-  const indexes = [...new Set(told.map(({ index }) => count(index)))].sort((a, b) => a - b);
-  const candidates = indexes.map((at) => nativeCandidate(told.filter(({ index }) => index === at)));
+  const reported = documents.flatMap(({ candidates }) => list(candidates).map(record));
+  const indexes = [...new Set(reported.map(({ index }) => count(index)))].sort((a, b) => a - b);
+  const candidates = indexes.map((at) =>
+    nativeCandidate(reported.filter(({ index }) => index === at)),
+  );
   const heads = documents.map((document) => without(document, 'candidates'));
   return { ...Object.assign({}, ...heads), ...(candidates.length === 0 ? {} : { candidates }) };
 }
 
-function nativeCandidate(told: readonly Json[]): Json {
-  const parts = told.flatMap(({ content }) => list(record(content).parts).map(record));
-  const tokens = told.map(({ logprobsResult }) => record(logprobsResult));
+function nativeCandidate(reported: readonly Json[]): Json {
+  const parts = reported.flatMap(({ content }) => list(record(content).parts).map(record));
+  const tokens = reported.map(({ logprobsResult }) => record(logprobsResult));
   const chosen = tokens.flatMap(({ chosenCandidates }) => list(chosenCandidates));
   return {
-    ...Object.assign({}, ...told.map((one) => without(one, 'content', 'logprobsResult'))),
+    ...Object.assign({}, ...reported.map((one) => without(one, 'content', 'logprobsResult'))),
     parts: parts.reduce(withPart, []),
     chosen,
   };
@@ -152,12 +156,12 @@ function withPart(before: readonly Json[], part: Json): readonly Json[] {
   const last = before.at(-1);
   const isText = typeof part.text === 'string';
   if (isText && part.text === '' && part.thoughtSignature === undefined) return before;
-  const goesOn =
+  const continues =
     isText &&
     typeof last?.text === 'string' &&
     last.thoughtSignature === undefined &&
     last.thought === part.thought;
-  if (!goesOn) return [...before, part];
+  if (!continues) return [...before, part];
   return [...before.slice(0, -1), { ...last, ...part, text: text(last.text) + text(part.text) }];
 }
 
@@ -167,7 +171,7 @@ function nativeGot(whole: Json): Got {
     const calls = list(parts).flatMap((part) => list([record(part).functionCall]).filter(isRecord));
     return {
       index: count(index),
-      said: joined(list(parts).map((part) => partSaid(record(part)))),
+      output: joined(list(parts).map((part) => partOutput(record(part)))),
       finish: text(finishReason),
       callIds: calls.map((call) => text(record(call).id)),
     };
@@ -181,7 +185,7 @@ function nativeGot(whole: Json): Got {
   return { choices, figures: whole.usageMetadata === undefined ? undefined : figures };
 }
 
-function partSaid(part: Json): Said {
+function partOutput(part: Json): OutputPart {
   if (isRecord(part.functionCall)) {
     return { kind: 'call', name: text(part.functionCall.name), args: part.functionCall.args };
   }

@@ -132,15 +132,15 @@ export interface Outcome {
 /** Calls a gateway whose upstream replies as given. */
 export async function exchanged(
   dialect: DialectName,
-  asked: CallerRequest,
-  played: ScriptedReply,
+  request: CallerRequest,
+  scripted: ScriptedReply,
 ): Promise<Outcome> {
-  const upstream = scriptedUpstream(played);
+  const upstream = scriptedUpstream(scripted);
   // Two of the recorded vendors count so; of the others a total is the sum.
   const capabilities = { reasoningOutsideCompletion: true };
   const channel = { dialect, upstreamModel: models[dialect], capabilities };
   const gateway = anyModelGateway({ upstream, channel });
-  const reply = await gateway.call(asked);
+  const reply = await gateway.call(request);
   return {
     answer: reply,
     gateway,
@@ -177,9 +177,9 @@ export interface Translated extends Outcome {
 export async function translated(
   { protocol, dialect }: Pair,
   layout: Layout,
-  played: ScriptedReply,
+  scripted: ScriptedReply,
 ): Promise<Translated> {
-  const outcome = await exchanged(dialect, asking(protocol, layout), played);
+  const outcome = await exchanged(dialect, asking(protocol, layout), scripted);
   const { answer: reply, gateway } = outcome;
   const documents = answered(reply.text, layout !== 'json');
   const whole = reply.status === 200 ? assembled(protocol, documents) : record(documents[0]);

@@ -51,13 +51,13 @@ function nativeEcho(answer: string, { order, hasIds }: Echo): CallerRequest {
     return { functionResponse: { ...(hasIds ? { id } : {}), name, response } };
   });
   const functionDeclarations = namesOf(calls).map((name) => ({ name }));
-  const told = hasIds ? parts : parts.map(withoutId);
+  const reported = hasIds ? parts : parts.map(withoutId);
   return native(
     'json',
     JSON.stringify({
       contents: [
         { role: 'user', parts: [{ text: 'How is it?' }] },
-        { role: 'model', parts: told },
+        { role: 'model', parts: reported },
         { role: 'user', parts: results },
       ],
       tools: [{ functionDeclarations }],

@@ -1,26 +1,26 @@
 /** Builds whole replies of each dialect from given content. */
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import type { Said } from './oracle.ts';
+import type { OutputPart } from './oracle.ts';
 import { drawn, type Json } from './tree.ts';
 
 /** A reply of the dialect with these pieces, each as a separate part. */
-export function replyOf(dialect: DialectName, said: readonly Said[]): Json {
-  return makers[dialect](said);
+export function replyOf(dialect: DialectName, output: readonly OutputPart[]): Json {
+  return makers[dialect](output);
 }
 
-const makers: Readonly<Record<DialectName, (said: readonly Said[]) => Json>> = {
-  openai: (said) => {
-    const told = (kind: Said['kind']): string =>
-      said.map((piece) => (piece.kind === kind && 'text' in piece ? piece.text : '')).join('');
-    const calls = said.flatMap((piece, at) =>
+const makers: Readonly<Record<DialectName, (output: readonly OutputPart[]) => Json>> = {
+  openai: (output) => {
+    const reported = (kind: OutputPart['kind']): string =>
+      output.map((piece) => (piece.kind === kind && 'text' in piece ? piece.text : '')).join('');
+    const calls = output.flatMap((piece, at) =>
       piece.kind === 'call'
         ? [{ id: `call_${at}`, type: 'function', function: calledOf(piece) }]
         : [],
     );
     const message = {
       role: 'assistant',
-      content: told('text'),
-      reasoning_content: told('thought'),
+      content: reported('text'),
+      reasoning_content: reported('thought'),
     };
     return {
       id: 'chatcmpl-1',
@@ -31,31 +31,31 @@ const makers: Readonly<Record<DialectName, (said: readonly Said[]) => Json>> = {
       usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 },
     };
   },
-  gemini: (said) => ({
+  gemini: (output) => ({
     responseId: 'r1',
     modelVersion: 'gemini-3-pro',
     candidates: [
-      { index: 0, content: { role: 'model', parts: said.map(geminiPart) }, finishReason: 'STOP' },
+      { index: 0, content: { role: 'model', parts: output.map(geminiPart) }, finishReason: 'STOP' },
     ],
     usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 5, totalTokenCount: 12 },
   }),
-  anthropic: (said) => ({
+  anthropic: (output) => ({
     id: 'msg_1',
     type: 'message',
     role: 'assistant',
     model: 'claude-sonnet-4-5',
-    content: said.map(anthropicBlock),
+    content: output.map(anthropicBlock),
     stop_reason: 'end_turn',
     stop_sequence: null,
     usage: { input_tokens: 7, output_tokens: 5 },
   }),
 };
 
-function calledOf({ name, args }: Extract<Said, { kind: 'call' }>): Json {
+function calledOf({ name, args }: Extract<OutputPart, { kind: 'call' }>): Json {
   return { name, arguments: JSON.stringify(args) };
 }
 
-function geminiPart(piece: Said): Json {
+function geminiPart(piece: OutputPart): Json {
   switch (piece.kind) {
     case 'call':
       return { functionCall: { name: piece.name, args: piece.args } };
@@ -68,7 +68,7 @@ function geminiPart(piece: Said): Json {
   }
 }
 
-function anthropicBlock(piece: Said, at: number): Json {
+function anthropicBlock(piece: OutputPart, at: number): Json {
   switch (piece.kind) {
     case 'call':
       return { type: 'tool_use', id: `toolu_${at}`, name: piece.name, input: piece.args };
@@ -104,9 +104,9 @@ const awkward: readonly string[] = [
 const kinds = ['text', 'text', 'text', 'thought', 'call'] as const;
 
 /** A list of awkward pieces, the same for the same seed. */
-export function awkwardPieces(seed: number): readonly Said[] {
+export function awkwardPieces(seed: number): readonly OutputPart[] {
   const draw = drawn(seed);
-  return Array.from({ length: 2 + draw(9) }, (): Said => {
+  return Array.from({ length: 2 + draw(9) }, (): OutputPart => {
     const kind = kinds[draw(kinds.length)] ?? 'text';
     const text = awkward[draw(awkward.length)] ?? '';
     if (kind !== 'call') return { kind, text };

@@ -48,8 +48,8 @@ describe('a mutated stream', () => {
       const layout = layouts[seed % layouts.length] ?? 'sse';
       const events = mangledStream(recorded, drawn(seed * recorded.bytes.length));
 
-      const played = eventStream(...events.slice(0, 1), events.slice(1).join(''));
-      const outcome = await exchanged(recorded.dialect, asking(protocol, layout), played);
+      const scripted = eventStream(...events.slice(0, 1), events.slice(1).join(''));
+      const outcome = await exchanged(recorded.dialect, asking(protocol, layout), scripted);
 
       expectSane(protocol, layout, outcome, events.join(''));
     }
@@ -60,9 +60,9 @@ describe('a mutated error response', () => {
   it.each(rows(refused))('to %s: %s', async (protocol, _name, { dialect, text, status }) => {
     for (let seed = 1; seed <= runs * 4; seed += 1) {
       const reply = JSON.stringify(mangled(JSON.parse(text), drawn(seed)));
-      const played = { ...document(reply), status };
+      const scripted = { ...document(reply), status };
 
-      const outcome = await exchanged(dialect, asking(protocol, 'json'), played);
+      const outcome = await exchanged(dialect, asking(protocol, 'json'), scripted);
 
       expect(outcome.answer.status).toBeGreaterThanOrEqual(400);
       expectSane(protocol, 'json', outcome, reply);
@@ -82,8 +82,8 @@ describe('a member that no conversion reads', () => {
     const usage = { input_tokens: odd, output_tokens: 1 };
     const reply = { id: odd, content: [block, odd], stop_reason: odd, usage };
 
-    const asked = chat(JSON.stringify({ model: 'm', messages }));
-    const { answer } = await exchanged('anthropic', asked, document(JSON.stringify(reply)));
+    const request = chat(JSON.stringify({ model: 'm', messages }));
+    const { answer } = await exchanged('anthropic', request, document(JSON.stringify(reply)));
 
     expect(answer.status).toBe(200);
   });
@@ -195,7 +195,7 @@ const junk: readonly unknown[] = [
 function mangled(value: unknown, draw: Draw): unknown {
   let changed = value;
   for (let edits = 1 + draw(3); edits > 0; edits -= 1) {
-    changed = editedAt(changed, { left: draw(sizeOf(changed)) }, draw);
+    changed = editedAt(changed, { remaining: draw(sizeOf(changed)) }, draw);
   }
   return changed;
 }
@@ -205,10 +205,10 @@ function sizeOf(value: unknown): number {
   return Object.values(value).reduce((sum: number, one) => sum + sizeOf(one), 1);
 }
 
-function editedAt(value: unknown, place: { left: number }, draw: Draw): unknown {
-  place.left -= 1;
-  if (place.left === -1) return replaced(value, draw);
-  if (place.left < 0) return value;
+function editedAt(value: unknown, place: { remaining: number }, draw: Draw): unknown {
+  place.remaining -= 1;
+  if (place.remaining === -1) return replaced(value, draw);
+  if (place.remaining < 0) return value;
   if (Array.isArray(value)) return value.map((one) => editedAt(one, place, draw));
   if (!isRecord(value)) return value;
   return Object.fromEntries(

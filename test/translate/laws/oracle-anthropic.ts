@@ -1,5 +1,5 @@
 /** Reads the content of recorded Anthropic replies, independently of the code under test. */
-import type { Choice, Figures, Reply, Said } from './oracle.ts';
+import type { Choice, Figures, OutputPart, Reply } from './oracle.ts';
 import { joined } from './pieces.ts';
 import {
   count,
@@ -33,9 +33,9 @@ function wholeBlock(events: readonly Json[]): Json {
   const opened = events.find(({ type }) => type === 'content_block_start');
   const block = record(opened?.content_block);
   const deltas = events.map(({ delta }) => record(delta));
-  const grown = (name: string): string => deltas.map((delta) => text(delta[name])).join('');
-  const input = grown('partial_json');
-  const texts = ['text', 'thinking', 'signature'].map((name) => [name, grown(name)] as const);
+  const merged = (name: string): string => deltas.map((delta) => text(delta[name])).join('');
+  const input = merged('partial_json');
+  const texts = ['text', 'thinking', 'signature'].map((name) => [name, merged(name)] as const);
   return {
     ...block,
     ...Object.fromEntries(
@@ -114,15 +114,15 @@ const finishes: Readonly<Record<string, Choice['finish']>> = {
 
 /** The content of a message, which always has one choice. */
 export function anthropicReply(whole: Json): Reply {
-  const pieces = joined(list(whole.content).flatMap((block) => saidIn(record(block))));
+  const pieces = joined(list(whole.content).flatMap((block) => outputOf(record(block))));
   const word = finishes[text(whole.stop_reason)] ?? 'other';
   const isCall = word === 'stop' && pieces.some(({ kind }) => kind === 'call');
-  const choice: Choice = { index: 0, said: pieces, finish: isCall ? 'tool_calls' : word };
+  const choice: Choice = { index: 0, output: pieces, finish: isCall ? 'tool_calls' : word };
   return { choices: [choice], figures: figuresOf(whole.usage) };
 }
 
 /** Blocks of server tools are not visible content. */
-function saidIn(block: Json): readonly Said[] {
+function outputOf(block: Json): readonly OutputPart[] {
   switch (block.type) {
     case 'text':
       return [{ kind: 'text', text: text(block.text) }];

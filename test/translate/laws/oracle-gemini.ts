@@ -1,14 +1,14 @@
 /** Reads the content of recorded Gemini replies, independently of the code under test. */
-import type { Choice, Figures, Reply, Said } from './oracle.ts';
+import type { Choice, Figures, OutputPart, Reply } from './oracle.ts';
 import { joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, said, text, torn, without } from './tree.ts';
 
 /** The whole response that the events of a stream add up to. */
 export function geminiWhole(documents: readonly Json[]): Json {
-  const told = documents.flatMap(({ candidates }) => list(candidates).map(indexed));
-  const indexes = [...new Set(told.map(({ index }) => count(index)))].sort((a, b) => a - b);
+  const reported = documents.flatMap(({ candidates }) => list(candidates).map(indexed));
+  const indexes = [...new Set(reported.map(({ index }) => count(index)))].sort((a, b) => a - b);
   const candidates = indexes.map((index) =>
-    wholeCandidate(told.filter((candidate) => candidate.index === index)),
+    wholeCandidate(reported.filter((candidate) => candidate.index === index)),
   );
   const usages = documents.map(({ usageMetadata }) => said(record(usageMetadata)));
   const isCounted = usages.some((usage) => Object.keys(usage).length > 0);
@@ -26,12 +26,14 @@ function indexed(candidate: unknown, position: number): Json {
   return { index: position, ...record(candidate) };
 }
 
-function wholeCandidate(told: readonly Json[]): Json {
-  const parts = wholeCalls(told.flatMap(({ content }) => list(record(content).parts).map(record)));
-  const words = told.map(({ finishReason }) => text(finishReason)).filter(Boolean);
-  const word = words.findLast((one) => one !== 'STOP' && finishOf(one) !== 'other') ?? words.at(-1);
+function wholeCandidate(reported: readonly Json[]): Json {
+  const parts = wholeCalls(
+    reported.flatMap(({ content }) => list(record(content).parts).map(record)),
+  );
+  const texts = reported.map(({ finishReason }) => text(finishReason)).filter(Boolean);
+  const word = texts.findLast((one) => one !== 'STOP' && finishOf(one) !== 'other') ?? texts.at(-1);
   return {
-    ...Object.assign({}, ...told),
+    ...Object.assign({}, ...reported),
     content: { role: 'model', parts },
     ...(word === undefined ? {} : { finishReason: word }),
   };
@@ -71,8 +73,8 @@ function put(args: unknown, { jsonPath, ...value }: Json): void {
     const isLast = position === steps.length - 1;
     const before = Reflect.get(Object(holder), step);
     const empty = typeof steps[position + 1] === 'number' ? [] : {};
-    const grown = typeof before === 'string' ? `${before}${text(leaf)}` : leaf;
-    Reflect.set(Object(holder), step, isLast ? grown : (before ?? empty));
+    const merged = typeof before === 'string' ? `${before}${text(leaf)}` : leaf;
+    Reflect.set(Object(holder), step, isLast ? merged : (before ?? empty));
     holder = Reflect.get(Object(holder), step);
   });
 }
@@ -117,7 +119,11 @@ export function geminiReply(whole: Json): Reply {
   const choices = candidates.map((candidate, position) => choiceOf(candidate, position));
   const usable = choices.filter(({ isUseless }) => !isUseless);
   return {
-    choices: choices.map(({ index, said: pieces, finish }) => ({ index, said: pieces, finish })),
+    choices: choices.map(({ index, output: pieces, finish }) => ({
+      index,
+      output: pieces,
+      finish,
+    })),
     figures: figuresIn(whole),
     useless: usable.length === 0,
   };
@@ -131,7 +137,7 @@ function choiceOf(candidate: Json, position: number): Choice & { readonly isUsel
   const isPlain = word === 'stop' || word === 'other';
   return {
     index: count(candidate.index ?? position),
-    said: pieces,
+    output: pieces,
     finish: isPlain && hasCalls ? 'tool_calls' : word,
     isUseless: word === 'other' && !hasOutput,
   };
@@ -145,9 +151,9 @@ function finishOf(word: string): Choice['finish'] {
   return filters.test(word) ? 'content_filter' : 'other';
 }
 
-function partsOf(candidate: Json): readonly Said[] {
+function partsOf(candidate: Json): readonly OutputPart[] {
   let visible = '';
-  return list(record(candidate.content).parts).flatMap((one): Said[] => {
+  return list(record(candidate.content).parts).flatMap((one): OutputPart[] => {
     const part = record(one);
     const code = codeIn(part);
     if (isRecord(part.functionCall)) {

@@ -2,33 +2,33 @@
  * Reads the content of recorded replies of OpenAI and compatible providers, independently of the
  * code under test.
  */
-import type { Choice, Figures, Reply, Said } from './oracle.ts';
+import type { Choice, Figures, OutputPart, Reply } from './oracle.ts';
 import { argumentsOf, joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, said, text, torn, without } from './tree.ts';
 
-const grown = ['content', 'reasoning_content', 'reasoning', 'refusal'];
+const extended = ['content', 'reasoning_content', 'reasoning', 'refusal'];
 
 /** The chat completion that the chunks of a stream add up to. */
 export function openaiWhole(documents: readonly Json[]): Json {
   const [first] = documents.filter((document) => text(document.id) !== '');
-  const told = documents.flatMap(({ choices }) => list(choices).map(record));
+  const reported = documents.flatMap(({ choices }) => list(choices).map(record));
   const usage = documents.map((document) => document.usage).findLast(isRecord);
-  const indexes = [...new Set(told.map(({ index }) => count(index)))].sort((a, b) => a - b);
+  const indexes = [...new Set(reported.map(({ index }) => count(index)))].sort((a, b) => a - b);
   return {
     ...without(record(first), 'choices', 'usage'),
     choices: indexes.map((index) =>
       wholeChoice(
         index,
-        told.filter((choice) => count(choice.index) === index),
+        reported.filter((choice) => count(choice.index) === index),
       ),
     ),
     ...(usage === undefined ? {} : { usage }),
   };
 }
 
-function wholeChoice(index: number, told: readonly Json[]): Json {
-  const deltas = told.map(({ delta }) => record(delta));
-  const texts = grown.map((name) => [name, deltas.map((delta) => text(delta[name])).join('')]);
+function wholeChoice(index: number, reported: readonly Json[]): Json {
+  const deltas = reported.map(({ delta }) => record(delta));
+  const texts = extended.map((name) => [name, deltas.map((delta) => text(delta[name])).join('')]);
   const calls = deltas.flatMap((delta) => list(delta.tool_calls).map(record));
   const slots = [...new Set(calls.map((call) => count(call.index)))].sort((a, b) => a - b);
   return {
@@ -40,7 +40,7 @@ function wholeChoice(index: number, told: readonly Json[]): Json {
         ? {}
         : { tool_calls: slots.map((slot) => wholeCall(calls.filter((c) => c.index === slot))) }),
     },
-    finish_reason: told.map((choice) => text(choice.finish_reason)).findLast(Boolean) ?? null,
+    finish_reason: reported.map((choice) => text(choice.finish_reason)).findLast(Boolean) ?? null,
   };
 }
 
@@ -85,12 +85,12 @@ function deltasOf(message: Json, draw: (below: number) => number): readonly Json
     torn(text(message[name]), draw).map((piece) => ({ [name]: piece })),
   );
   const calls = list(message.tool_calls).flatMap((call, index) => callDeltas(call, index, draw));
-  const isTold = (name: string): boolean => typeof message[name] === 'string';
+  const isReported = (name: string): boolean => typeof message[name] === 'string';
   const { reasoning_details, ...rest } = without(
     message,
     'tool_calls',
     'role',
-    ...order.filter(isTold),
+    ...order.filter(isReported),
   );
   const details = reasoning_details === undefined ? [] : [{ reasoning_details }];
   const isThought = (delta: Json): boolean => 'reasoning' in delta || 'reasoning_content' in delta;
@@ -112,7 +112,7 @@ function callDeltas(call: unknown, index: number, draw: (below: number) => numbe
 /** The content of a chat completion. */
 export function openaiReply(whole: Json): Reply {
   const choices = list(whole.choices).map((choice, position) => choiceOf(record(choice), position));
-  const isUseless = choices.every(({ said: pieces, word }) => pieces.length === 0 && word === '');
+  const isUseless = choices.every(({ output: pieces, word }) => pieces.length === 0 && word === '');
   return {
     choices: choices.map(({ word, ...choice }) => choice),
     figures: isRecord(whole.usage) ? figuresOf(whole.usage) : undefined,
@@ -139,7 +139,7 @@ function choiceOf(choice: Json, position: number): Choice & { readonly word: str
   const isRefused = text(message.refusal) !== '';
   return {
     index: count(choice.index ?? position),
-    said: pieces,
+    output: pieces,
     finish: isRefused ? 'content_filter' : (finishes[word] ?? plain),
     word,
   };
@@ -155,9 +155,9 @@ function thoughtsIn(message: Json): readonly string[] {
 }
 
 /** Text, or Mistral's list of reasoning and text parts. */
-function contentIn(content: unknown): readonly Said[] {
+function contentIn(content: unknown): readonly OutputPart[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }];
-  return list(content).flatMap((one): Said[] => {
+  return list(content).flatMap((one): OutputPart[] => {
     const part = record(one);
     const thoughts = list(part.thinking).map((thought) => text(record(thought).text));
     return [
@@ -167,7 +167,7 @@ function contentIn(content: unknown): readonly Said[] {
   });
 }
 
-function mediaIn(message: Json): readonly Said[] {
+function mediaIn(message: Json): readonly OutputPart[] {
   if (!isRecord(message.audio)) return [];
   const { transcript, data } = message.audio;
   // Snowflake sends every member, even empty ones.
@@ -178,7 +178,7 @@ function mediaIn(message: Json): readonly Said[] {
   ];
 }
 
-function callsIn(message: Json): readonly Said[] {
+function callsIn(message: Json): readonly OutputPart[] {
   const called = isRecord(message.function_call) ? [message.function_call] : [];
   const calls = list(message.tool_calls).map((one) => {
     const { function: plain, custom } = record(one);
@@ -198,12 +198,12 @@ function callsIn(message: Json): readonly Said[] {
  * the total.
  */
 function figuresOf(usage: Json): Figures {
-  const told = said(usage);
-  const input = count(told.prompt_tokens);
-  const completion = count(told.completion_tokens);
-  const reasoning = count(record(told.completion_tokens_details).reasoning_tokens);
-  const beyond = count(told.total_tokens) - input - completion;
+  const reported = said(usage);
+  const input = count(reported.prompt_tokens);
+  const completion = count(reported.completion_tokens);
+  const reasoning = count(record(reported.completion_tokens_details).reasoning_tokens);
+  const beyond = count(reported.total_tokens) - input - completion;
   const isBeside = beyond > 0 && (reasoning === 0 || reasoning === beyond);
-  const cached = count(record(told.prompt_tokens_details).cached_tokens);
+  const cached = count(record(reported.prompt_tokens_details).cached_tokens);
   return { input, cached, output: completion + (isBeside ? beyond : 0) };
 }

@@ -9,7 +9,7 @@ import { openaiReply, openaiStream, openaiWhole } from './oracle-openai.ts';
 import { type Json, parsed, text } from './tree.ts';
 
 /** A piece of a choice. */
-export type Said =
+export type OutputPart =
   | { readonly kind: 'text' | 'thought'; readonly text: string }
   | { readonly kind: 'call'; readonly name: string; readonly args: unknown }
   | { readonly kind: 'media'; readonly data: string };
@@ -18,7 +18,7 @@ export type Said =
 export interface Choice {
   readonly index: number;
   /** In the order received; consecutive text is one piece. */
-  readonly said: readonly Said[];
+  readonly output: readonly OutputPart[];
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
 }
 

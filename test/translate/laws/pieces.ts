@@ -1,11 +1,11 @@
 /** Joins the pieces of a choice, for all readers in this folder. */
-import type { Said } from './oracle.ts';
+import type { OutputPart } from './oracle.ts';
 import { isRecord, parsed } from './tree.ts';
 
 /** Removes empty text, and joins consecutive text of one kind. */
-export function joined(said: readonly Said[]): readonly Said[] {
-  const pieces: Said[] = [];
-  for (const piece of said) {
+export function joined(output: readonly OutputPart[]): readonly OutputPart[] {
+  const pieces: OutputPart[] = [];
+  for (const piece of output) {
     const last = pieces.at(-1);
     const isText = piece.kind === 'text' || piece.kind === 'thought';
     if (isText && piece.text === '') continue;

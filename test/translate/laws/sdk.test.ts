@@ -45,9 +45,9 @@ describe('the real client throws', () => {
     for (const at of [1, events.length >> 1, events.length].filter((one) => one > 0)) {
       const origin = await serving(recorded, events.slice(0, at));
 
-      const said = protocol === 'chat' ? chatting(origin) : generating(origin);
+      const pending = protocol === 'chat' ? chatting(origin) : generating(origin);
 
-      await expect(said).rejects.toBeInstanceOf(protocol === 'chat' ? APIError : ApiError);
+      await expect(pending).rejects.toBeInstanceOf(protocol === 'chat' ? APIError : ApiError);
     }
   });
 
@@ -90,9 +90,9 @@ async function chatting(origin: string): Promise<string> {
     messages: [...messages],
     stream: true,
   });
-  let said = '';
-  for await (const { choices } of stream) said += choices[0]?.delta.content ?? '';
-  return said;
+  let text = '';
+  for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+  return text;
 }
 
 async function generating(origin: string): Promise<string> {

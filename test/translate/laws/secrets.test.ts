@@ -27,14 +27,14 @@ const leak = `Key ${upstreamSecret} at ${address} was refused by ${upstreamHost}
 
 describe('an error response that names the account', () => {
   it.each(rows(refused))('shows nothing of it, to %s: %s', async (protocol, _name, recorded) => {
-    const told = JSON.stringify(leaking(JSON.parse(recorded.text)));
+    const reported = JSON.stringify(leaking(JSON.parse(recorded.text)));
     for (const status of [recorded.status, 400, 401, 404, 429, 500, 503]) {
       for (const layout of ['json', ...streamLayouts[protocol]] as const) {
-        const played = { ...document(told), status };
+        const scripted = { ...document(reported), status };
         const { answer: reply } = await exchanged(
           recorded.dialect,
           asking(protocol, layout),
-          played,
+          scripted,
         );
 
         expect(reply.status).toBeGreaterThanOrEqual(400);
@@ -66,8 +66,8 @@ describe.each(pairs)('an error amid a stream from $dialect to $protocol', ({
   )('shows nothing of it, form %i', async (_, tail) => {
     for (const layout of streamLayouts[protocol]) {
       for (const chunks of [[first, tail], [tail], [first + tail]]) {
-        const asked = asking(protocol, layout);
-        const { answer: reply } = await exchanged(dialect, asked, eventStream(...chunks));
+        const request = asking(protocol, layout);
+        const { answer: reply } = await exchanged(dialect, request, eventStream(...chunks));
 
         expect(reply.text).toContain('"error":');
         expectSilent(reply);
@@ -85,8 +85,8 @@ describe('a signature', () => {
 
     for (const layout of ['json', ...streamLayouts[protocol]] as const) {
       const pieces = oracles[dialect].stream(whole, drawn(5));
-      const played = layout === 'json' ? document(text) : streamOf(dialect, pieces);
-      const { answer: reply } = await exchanged(dialect, asking(protocol, layout), played);
+      const scripted = layout === 'json' ? document(text) : streamOf(dialect, pieces);
+      const { answer: reply } = await exchanged(dialect, asking(protocol, layout), scripted);
 
       expectTagged(protocol, layout, reply, signaturesIn(whole));
       expectSilent(reply);
@@ -98,8 +98,8 @@ describe('a signature', () => {
     const made = documentsOf(text).flatMap((one) => signaturesIn(record(one)));
 
     for (const layout of streamLayouts[protocol]) {
-      const asked = asking(protocol, layout);
-      const { answer: reply } = await exchanged(dialect, asked, eventStream(bytes));
+      const request = asking(protocol, layout);
+      const { answer: reply } = await exchanged(dialect, request, eventStream(bytes));
 
       expectTagged(protocol, layout, reply, made);
       expectSilent(reply);

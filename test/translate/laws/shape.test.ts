@@ -15,7 +15,7 @@ import {
   wholes,
 } from './exchange.ts';
 import { awkwardPieces, replyOf } from './made.ts';
-import { oracles, type Said } from './oracle.ts';
+import { type OutputPart, oracles } from './oracle.ts';
 import { joined } from './pieces.ts';
 import { count, drawn, isRecord, type Json, list, record, text } from './tree.ts';
 
@@ -30,10 +30,10 @@ describe('a translated stream is well-formed', () => {
 
   it.each(rows(wholes))('to %s, streamed: %s', async (protocol, _name, { dialect, text: body }) => {
     const whole = record(JSON.parse(body));
-    const played = streamOf(dialect, oracles[dialect].stream(whole, drawn(7)));
+    const scripted = streamOf(dialect, oracles[dialect].stream(whole, drawn(7)));
 
     for (const layout of streamLayouts[protocol]) {
-      const { answer: reply } = await translated({ protocol, dialect }, layout, played);
+      const { answer: reply } = await translated({ protocol, dialect }, layout, scripted);
 
       const isWhole = reply.status === 200 && !/"error":\{/.test(reply.text);
       if (isWhole) expectShape(protocol, reply.text);
@@ -49,28 +49,30 @@ describe.each(pairs)('awkward text from $dialect to $protocol', (pair) => {
     for (const seed of seeds) {
       const pieces = awkwardPieces(seed);
       const whole = replyOf(pair.dialect, pieces);
-      const told = oracles[pair.dialect].reply(whole).choices[0]?.said ?? [];
+      const reported = oracles[pair.dialect].reply(whole).choices[0]?.output ?? [];
 
       const plain = await translated(pair, 'json', document(JSON.stringify(whole)));
 
-      expect(gotten(pair.protocol, plain.whole).choices[0]?.said).toEqual(inOrder(pair, told));
+      expect(gotten(pair.protocol, plain.whole).choices[0]?.output).toEqual(
+        inOrder(pair, reported),
+      );
       for (const layout of streamLayouts[pair.protocol]) {
-        const played = streamOf(pair.dialect, piecewise(pair.dialect, whole, seed));
-        const streamed = await translated(pair, layout, played);
+        const scripted = streamOf(pair.dialect, piecewise(pair.dialect, whole, seed));
+        const streamed = await translated(pair, layout, scripted);
 
-        const got = gotten(pair.protocol, streamed.whole).choices[0]?.said;
-        expect(got).toEqual(inOrder(pair, told));
-        if (pair.protocol === 'chat') expect(deltasSaid(streamed.answer.text)).toEqual(told);
+        const got = gotten(pair.protocol, streamed.whole).choices[0]?.output;
+        expect(got).toEqual(inOrder(pair, reported));
+        if (pair.protocol === 'chat') expect(deltaOutput(streamed.answer.text)).toEqual(reported);
       }
     }
   });
 });
 
 /** The members of a whole message have no order, but the deltas of a stream do. */
-function inOrder({ protocol }: Pair, told: readonly Said[]): readonly Said[] {
-  if (protocol === 'native') return told;
+function inOrder({ protocol }: Pair, reported: readonly OutputPart[]): readonly OutputPart[] {
+  if (protocol === 'native') return reported;
   const order = ['thought', 'text', 'media', 'call'];
-  return joined(order.flatMap((kind) => told.filter((one) => one.kind === kind)));
+  return joined(order.flatMap((kind) => reported.filter((one) => one.kind === kind)));
 }
 
 function piecewise(dialect: DialectName, whole: Json, seed: number): readonly Json[] {
@@ -78,21 +80,21 @@ function piecewise(dialect: DialectName, whole: Json, seed: number): readonly Js
 }
 
 /** The content of the deltas of a chat stream, in order. */
-function deltasSaid(body: string): readonly Said[] {
-  const said: Said[] = [];
+function deltaOutput(body: string): readonly OutputPart[] {
+  const output: OutputPart[] = [];
   const calls: string[] = [];
   for (const { choices } of answered(body, true)) {
     const delta = record(record(list(choices)[0]).delta);
-    said.push({ kind: 'thought', text: text(delta.reasoning_content) });
-    said.push({ kind: 'text', text: text(delta.content) });
+    output.push({ kind: 'thought', text: text(delta.reasoning_content) });
+    output.push({ kind: 'text', text: text(delta.content) });
     for (const fragment of list(delta.tool_calls).map(record)) {
       const { name, arguments: json } = record(fragment.function);
       const at = count(fragment.index);
-      if (name !== undefined) said.push({ kind: 'call', name: text(name), args: at });
+      if (name !== undefined) output.push({ kind: 'call', name: text(name), args: at });
       calls[at] = `${calls[at] ?? ''}${text(json)}`;
     }
   }
-  return joined(said).map((piece) =>
+  return joined(output).map((piece) =>
     piece.kind === 'call' ? { ...piece, args: JSON.parse(calls[Number(piece.args)] ?? '') } : piece,
   );
 }
@@ -110,24 +112,26 @@ function expectChat(chunks: readonly Json[]): void {
   expect(ids.size).toBe(1);
   const figures = chunks.findIndex(({ choices }) => list(choices).length === 0);
   if (figures !== -1) expect(figures).toBe(chunks.length - 1);
-  const told = chunks.flatMap(({ choices }) => list(choices).map(record));
-  for (const index of new Set(told.map((choice) => choice.index))) {
-    expectChoice(told.filter((choice) => choice.index === index));
+  const reported = chunks.flatMap(({ choices }) => list(choices).map(record));
+  for (const index of new Set(reported.map((choice) => choice.index))) {
+    expectChoice(reported.filter((choice) => choice.index === index));
   }
 }
 
 /** The role first, one finish at the end, and calls counted from 0. */
-function expectChoice(told: readonly Json[]): void {
-  expect(record(told[0]?.delta).role).toBe('assistant');
-  expect(told.findIndex(({ finish_reason }) => finish_reason !== null)).toBe(told.length - 1);
-  expect(told.at(-1)?.delta).toEqual({});
-  const fragments = told.flatMap(({ delta }) => list(record(delta).tool_calls).map(record));
+function expectChoice(reported: readonly Json[]): void {
+  expect(record(reported[0]?.delta).role).toBe('assistant');
+  expect(reported.findIndex(({ finish_reason }) => finish_reason !== null)).toBe(
+    reported.length - 1,
+  );
+  expect(reported.at(-1)?.delta).toEqual({});
+  const fragments = reported.flatMap(({ delta }) => list(record(delta).tool_calls).map(record));
   const firstBytes = fragments.filter(({ id }) => id !== undefined);
   expect(firstBytes.map(({ index }) => index)).toEqual(firstBytes.map((_, position) => position));
   expect(firstBytes.every(({ function: called }) => text(record(called).name) !== '')).toBe(true);
   const seen = new Set(firstBytes.map(({ index }) => index));
   expect(fragments.every(({ index }) => seen.has(index))).toBe(true);
-  if (told.at(-1)?.finish_reason === 'tool_calls') expect(firstBytes.length).toBeGreaterThan(0);
+  if (reported.at(-1)?.finish_reason === 'tool_calls') expect(firstBytes.length).toBeGreaterThan(0);
 }
 
 function expectNative(documents: readonly Json[]): void {
@@ -135,9 +139,9 @@ function expectNative(documents: readonly Json[]): void {
     documents.map(({ responseId, modelVersion }) => `${responseId} ${modelVersion}`),
   );
   expect(versions.size).toBe(1);
-  const told = documents.flatMap(({ candidates }) => list(candidates).map(record));
-  for (const index of new Set(told.map((candidate) => candidate.index))) {
-    const own = told.filter((candidate) => candidate.index === index);
+  const reported = documents.flatMap(({ candidates }) => list(candidates).map(record));
+  for (const index of new Set(reported.map((candidate) => candidate.index))) {
+    const own = reported.filter((candidate) => candidate.index === index);
     expect(own.findIndex(({ finishReason }) => finishReason !== undefined)).toBe(own.length - 1);
     const parts = own.flatMap(({ content }) => list(record(content).parts).map(record));
     const calls = parts.map(({ functionCall }) => functionCall).filter(isRecord);

@@ -15,10 +15,10 @@ import {
   wholes,
 } from './exchange.ts';
 import { echoed, resultOf, type Sent, sentIn } from './history.ts';
-import { documentsOf, oracles, type Said } from './oracle.ts';
+import { documentsOf, type OutputPart, oracles } from './oracle.ts';
 import { type Json, parsed, record, strings } from './tree.ts';
 
-type Call = Extract<Said, { kind: 'call' }>;
+type Call = Extract<OutputPart, { kind: 'call' }>;
 
 interface Case {
   readonly name: string;
@@ -123,14 +123,14 @@ function caseOf({ dialect, isStream, text }: Recorded): Omit<Case, 'name'> {
   const whole = isStream
     ? oracles[dialect].whole(documentsOf(text).map(record))
     : record(parsed(text));
-  const said = oracles[dialect].reply(whole).choices[0]?.said ?? [];
-  const calls = said.filter((piece): piece is Call => piece.kind === 'call');
+  const output = oracles[dialect].reply(whole).choices[0]?.output ?? [];
+  const calls = output.filter((piece): piece is Call => piece.kind === 'call');
   return { dialect, whole, calls };
 }
 
 async function answerOf({ dialect, whole }: Case, protocol: Protocol): Promise<string> {
-  const played = document(JSON.stringify(whole));
-  const { answer: reply } = await exchanged(dialect, asking(protocol, 'json'), played);
+  const scripted = document(JSON.stringify(whole));
+  const { answer: reply } = await exchanged(dialect, asking(protocol, 'json'), scripted);
   expect(reply.status).toBe(200);
   return reply.text;
 }
@@ -138,9 +138,9 @@ async function answerOf({ dialect, whole }: Case, protocol: Protocol): Promise<s
 async function sentBody(
   protocol: Protocol,
   dialect: Pair['dialect'],
-  asked: Parameters<typeof exchanged>[1],
+  request: Parameters<typeof exchanged>[1],
 ): Promise<string> {
-  const { sent, answer: reply } = await exchanged(dialect, asked, document('{}'));
+  const { sent, answer: reply } = await exchanged(dialect, request, document('{}'));
   expect(sent, `${protocol}: ${reply.text}`).not.toBe('');
   return sent;
 }

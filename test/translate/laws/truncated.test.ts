@@ -42,8 +42,8 @@ describe('a recorded stream without its end', () => {
       for (const ending of endingsAt(at)) {
         const kept = events.slice(0, at);
         const chunks = [...kept.slice(0, 1), kept.slice(1).join('')].filter(Boolean);
-        const played = { ...eventStream(...chunks), ending };
-        const outcome = await exchanged(dialect, asking(protocol, 'sse'), played);
+        const scripted = { ...eventStream(...chunks), ending };
+        const outcome = await exchanged(dialect, asking(protocol, 'sse'), scripted);
         expectBroken(protocol, 'sse', outcome);
       }
     }
@@ -69,8 +69,10 @@ describe('a recorded whole reply, streamed without its end', () => {
     const boundaries = [0, 1, end, ...Array.from({ length: 3 }, () => draw(end + 1))];
 
     for (const at of boundaries.filter((one) => one <= end)) {
-      const played = eventStream(framed(dialect, documents.slice(0, at)).filter(notDone).join(''));
-      const outcome = await exchanged(dialect, asking(protocol, 'sse'), played);
+      const scripted = eventStream(
+        framed(dialect, documents.slice(0, at)).filter(notDone).join(''),
+      );
+      const outcome = await exchanged(dialect, asking(protocol, 'sse'), scripted);
       expectBroken(protocol, 'sse', outcome);
     }
   });
@@ -84,8 +86,8 @@ describe('an array without its end', () => {
     const end = events.findIndex((event) => isLast(parsed(dataOf(event))));
 
     for (const at of [1, end >> 1, end].filter((one) => one <= end)) {
-      const played = eventStream(...events.slice(0, at));
-      const outcome = await exchanged(dialect, asking(protocol, 'json_array'), played);
+      const scripted = eventStream(...events.slice(0, at));
+      const outcome = await exchanged(dialect, asking(protocol, 'json_array'), scripted);
 
       expectBroken(protocol, 'json_array', outcome);
     }
@@ -99,8 +101,8 @@ describe('a complete stream', () => {
     const documents = oracles[dialect].stream(whole, drawn(3)).filter(isNoTerminator);
     if (oracles[dialect].reply(whole).useless === true || !documents.some(isLast)) return;
 
-    const played = streamOf(dialect, documents);
-    const { answer: reply, gateway } = await exchanged(dialect, asking(protocol, 'sse'), played);
+    const scripted = streamOf(dialect, documents);
+    const { answer: reply, gateway } = await exchanged(dialect, asking(protocol, 'sse'), scripted);
 
     expect(reply.text).not.toContain('"error":{');
     expect(gateway.records[0]?.outcome).toBe('complete');

@@ -14,7 +14,7 @@ import {
   translated,
   wholes,
 } from './exchange.ts';
-import { type Choice, documentsOf, oracles, type Reply, type Said } from './oracle.ts';
+import { type Choice, documentsOf, type OutputPart, oracles, type Reply } from './oracle.ts';
 import { joined } from './pieces.ts';
 import { drawn, type Json, record } from './tree.ts';
 
@@ -49,8 +49,8 @@ describe('a recorded whole reply gives the same as a stream', () => {
     const plain = await translated({ protocol, dialect }, 'json', document(bytes));
 
     for (const layout of streamLayouts[protocol]) {
-      const played = streamOf(dialect, pieces);
-      const streamed = await translated({ protocol, dialect }, layout, played);
+      const scripted = streamOf(dialect, pieces);
+      const streamed = await translated({ protocol, dialect }, layout, scripted);
       expectSame(streamed, plain);
       expectTrue({ protocol, dialect }, streamed, oracles[dialect].reply(whole));
     }
@@ -146,30 +146,30 @@ const words: Readonly<Record<Protocol, Readonly<Record<Choice['finish'], string>
 
 /** A blocked prompt is one choice without content for chat, and none for native. */
 function expected(protocol: Protocol, { choices }: Reply): unknown {
-  const blocked: Choice = { index: 0, said: [], finish: 'content_filter' };
-  const told = choices.length === 0 && protocol === 'chat' ? [blocked] : choices;
-  return told.map(({ index, said, finish }) => ({
+  const blocked: Choice = { index: 0, output: [], finish: 'content_filter' };
+  const reported = choices.length === 0 && protocol === 'chat' ? [blocked] : choices;
+  return reported.map(({ index, output, finish }) => ({
     index,
-    ...(protocol === 'chat' ? bySort(said) : { said }),
+    ...(protocol === 'chat' ? bySort(output) : { output }),
     finish: words[protocol][finish],
   }));
 }
 
 function flatGot({ choices }: Got): unknown {
-  return choices.map(({ index, said, finish }) => ({ index, said, finish }));
+  return choices.map(({ index, output, finish }) => ({ index, output, finish }));
 }
 
-function bySort(said: readonly Said[]): { readonly said: readonly Said[] } {
+function bySort(output: readonly OutputPart[]): { readonly output: readonly OutputPart[] } {
   return {
-    said: joined(
+    output: joined(
       ['thought', 'text', 'media', 'call'].flatMap((kind) =>
-        said.filter((one) => one.kind === kind),
+        output.filter((one) => one.kind === kind),
       ),
     ),
   };
 }
 
 function flat({ choices, figures }: Reply): unknown {
-  const sorted = choices.map(({ index, said, finish }) => ({ index, finish, ...bySort(said) }));
+  const sorted = choices.map(({ index, output, finish }) => ({ index, finish, ...bySort(output) }));
   return { choices: sorted, figures };
 }

@@ -157,20 +157,20 @@ function conversation(d: Drawing): Tree {
   const head = d.some(0, 2, () => instruction(d));
   let calls = 0;
   const steps = d.some(1, 4, (): readonly Tree[] => {
-    const asked = d.once(6) ? [instruction(d), user(d)] : [user(d)];
-    if (d.once(3)) return asked;
+    const requests = d.once(6) ? [instruction(d), user(d)] : [user(d)];
+    if (d.once(3)) return requests;
     const rounds = d.some(1, 2, (): readonly Tree[] => {
       const made = d.below(3);
       const ids = Array.from({ length: made }, () => {
         calls += 1;
         return `call_${calls}`;
       });
-      const said =
+      const messages =
         d.once(4) && made > 1 ? ids.map((id) => assistant(d, [id])) : [assistant(d, ids)];
       const results = ids.map((id) => result(d, id));
-      return [...said, ...(d.once(3) ? results.toReversed() : results)];
+      return [...messages, ...(d.once(3) ? results.toReversed() : results)];
     });
-    return [...asked, ...rounds.flat()];
+    return [...requests, ...rounds.flat()];
   });
   return [...head, ...steps.flat(), user(d)];
 }

@@ -105,26 +105,26 @@ function calling(d: Drawing): Tree {
 function conversation(d: Drawing): Tree {
   let calls = 0;
   const steps = d.some(1, 3, (): readonly Tree[] => {
-    const asked = content(
+    const input = content(
       d,
       'user',
       d.some(1, 3, () => part(d)),
     );
-    if (d.once(3)) return [asked];
+    if (d.once(3)) return [input];
     const made = d.below(3);
     const hasIds = d.once(2);
     const ids = Array.from({ length: made }, () => {
       calls += 1;
       return hasIds ? `id_${calls}` : undefined;
     });
-    const said = d.some(0, 2, () => modelPart(d));
+    const messages = d.some(0, 2, () => modelPart(d));
     const called = ids.map((id, index) => call(d, id, toolNames[index] ?? 'look'));
     const turns = d.once(3)
-      ? [...said, ...called].map((one) => content(d, 'model', [one]))
-      : [content(d, 'model', [...said, ...called])];
+      ? [...messages, ...called].map((one) => content(d, 'model', [one]))
+      : [content(d, 'model', [...messages, ...called])];
     const results = ids.map((id, index) => result(d, id, toolNames[index] ?? 'look'));
     const answered = results.length === 0 ? [] : [content(d, 'user', results)];
-    return [asked, ...(said.length + called.length === 0 ? [] : turns), ...answered];
+    return [input, ...(messages.length + called.length === 0 ? [] : turns), ...answered];
   });
   return [...steps.flat(), content(d, 'user', [text(d)])];
 }

@@ -62,8 +62,8 @@ export function sentFor(route: Route, body: unknown): Outcome {
 function exchangeFor(route: Route, body: unknown, streamed = false): ContentExchange {
   const request = parseJson(JSON.stringify(body));
   if (!isJsonObject(request)) throw new Error('A request is an object.');
-  const asked = codecs[route.protocol].readRequest(request, { streamed });
-  return dialects[route.dialect].content.begin(asked, targetOf(route));
+  const sent = codecs[route.protocol].readRequest(request, { streamed });
+  return dialects[route.dialect].content.begin(sent, targetOf(route));
 }
 
 const codecs = { chat: openaiServer, native: geminiServer };

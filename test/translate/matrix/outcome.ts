@@ -2,39 +2,39 @@
 import type { JsonObject } from '../../../src/json.ts';
 import { type Called, called, errorOf } from './call.ts';
 import { type Column, isRelay } from './columns.ts';
-import { heard } from './heard.ts';
 import { holds, textAt } from './json.ts';
+import { received } from './received.ts';
 import type { ReplyFeature } from './replies.ts';
 import type { RequestFeature } from './request-features.ts';
-import { plainReplies, played } from './upstream-replies.ts';
+import { plainReplies, scripted } from './upstream-replies.ts';
 
 /** What stands in a cell where a side has no words for the feature. */
 export const none = '—';
 
 /** The cell of a request's feature. */
 export async function requestCell(feature: RequestFeature, column: Column): Promise<string> {
-  const asked = feature[column.protocol];
-  if (asked === undefined) return none;
+  const requested = feature[column.protocol];
+  if (requested === undefined) return none;
   const outcomes = [false, true].map(async (streamed) => {
-    const reply = played(column.dialect, plainReplies[column.dialect], streamed);
-    const came = await called(column, streamed, asked.body, reply);
-    return requestOutcome(feature, column, came);
+    const reply = scripted(column.dialect, plainReplies[column.dialect], streamed);
+    const result = await called(column, streamed, requested.body, reply);
+    return requestOutcome(feature, column, result);
   });
   return cell(await Promise.all(outcomes));
 }
 
-function requestOutcome(feature: RequestFeature, column: Column, came: Called): string {
+function requestOutcome(feature: RequestFeature, column: Column, result: Called): string {
   const names = feature[column.protocol]?.names ?? [];
   const isNamed = (name: string): boolean => names.some((one) => name.startsWith(one));
-  if (came.answer.status !== 200) return refusal(came, names);
-  if (isRelay(column)) return came.isUntouched ? 'relayed' : 'CHANGED';
-  const strange = came.dropped.filter((name) => !isNamed(name));
+  if (result.answer.status !== 200) return refusal(result, names);
+  if (isRelay(column)) return result.isUntouched ? 'relayed' : 'CHANGED';
+  const strange = result.dropped.filter((name) => !isNamed(name));
   if (strange.length > 0) return `ALSO LISTED ${strange.join()}`;
   const wanted = feature.carried[column.dialect];
   const spellings: readonly JsonObject[] =
     wanted === undefined ? [] : isList(wanted) ? wanted : [wanted];
-  const isCarried = spellings.some((spelling) => holds(came.upstream, spelling));
-  if (came.dropped.length > 0) return isCarried ? 'replaced' : 'left out';
+  const isCarried = spellings.some((spelling) => holds(result.upstream, spelling));
+  if (result.dropped.length > 0) return isCarried ? 'replaced' : 'left out';
   return isCarried ? 'carried' : 'LOST';
 }
 
@@ -44,8 +44,8 @@ function isList(wanted: JsonObject | readonly JsonObject[]): wanted is readonly 
 
 function refusal({ answer: reply }: Called, names: readonly string[]): string {
   const error = errorOf(reply);
-  const words = `${textAt(error, 'param')} ${textAt(error, 'message')}`;
-  const isNamed = names.some((name) => words.includes(name));
+  const text = `${textAt(error, 'param')} ${textAt(error, 'message')}`;
+  const isNamed = names.some((name) => text.includes(name));
   if (reply.status !== 400) return `FAILED ${reply.status}`;
   return isNamed ? 'refused' : 'refused, unnamed';
 }
@@ -60,9 +60,9 @@ export async function replyCell(feature: ReplyFeature, column: Column): Promise<
     .filter((streamed) => streamed || ending === 'whole')
     .map(async (streamed) => {
       const isStream = streamed && status === 200;
-      const sent = { ...played(column.dialect, reply, isStream, ending), status };
-      const came = await called(column, streamed, askingForAll[column.protocol], sent);
-      return replyOutcome(feature, column, came, streamed, sentText(sent.chunks));
+      const sent = { ...scripted(column.dialect, reply, isStream, ending), status };
+      const result = await called(column, streamed, askingForAll[column.protocol], sent);
+      return replyOutcome(feature, column, result, streamed, sentText(sent.chunks));
     });
   return cell(await Promise.all(outcomes));
 }
@@ -74,14 +74,14 @@ function sentText(chunks: Iterable<Uint8Array | string> | undefined): string {
 function replyOutcome(
   feature: ReplyFeature,
   column: Column,
-  came: Called,
+  result: Called,
   streamed: boolean,
   sent: string,
 ): string {
-  const isHeard = feature.isHeard(heard(column.protocol, streamed, came.answer));
-  if (isRelay(column) && isHeard) return came.answer.text === sent ? 'relayed' : 'carried';
-  if (isHeard) return came.dropped.length > 0 ? 'replaced' : 'carried';
-  if (came.dropped.length > 0) return 'left out';
+  const isReceived = feature.isReceived(received(column.protocol, streamed, result.answer));
+  if (isRelay(column) && isReceived) return result.answer.text === sent ? 'relayed' : 'carried';
+  if (isReceived) return result.dropped.length > 0 ? 'replaced' : 'carried';
+  if (result.dropped.length > 0) return 'left out';
   // The headers of a stream are gone before it says what it holds.
   return streamed ? 'unlisted' : 'LOST';
 }

@@ -1,7 +1,7 @@
 /** What a reply can hold, as each dialect says it, and how a caller notices that it is there. */
 import type { JsonObject } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import type { Heard } from './heard.ts';
+import type { ReceivedReply } from './received.ts';
 import { anthropicReply, type Ending, geminiReply, openaiReply } from './upstream-replies.ts';
 
 /** One row of the matrix. */
@@ -13,7 +13,7 @@ export interface ReplyFeature {
   readonly statuses?: Readonly<Partial<Record<DialectName, number>>>;
   /** How the stream ends; a row about an ending has no whole form. */
   readonly ending?: Ending;
-  readonly isHeard: (heard: Heard) => boolean;
+  readonly isReceived: (received: ReceivedReply) => boolean;
 }
 
 const png = 'iVBORw0KGgo=';
@@ -43,7 +43,7 @@ const contents: readonly ReplyFeature[] = [
       gemini: geminiReply([{ text: ' Hel' }, { text: 'lo\n' }]),
       anthropic: anthropicReply([{ type: 'text', text: ' Hello\n' }]),
     },
-    isHeard: (heard) => heard.text === ' Hello\n' && /^stop$/i.test(heard.finish),
+    isReceived: (received) => received.text === ' Hello\n' && /^stop$/i.test(received.finish),
   },
   {
     title: 'reasoning',
@@ -52,7 +52,7 @@ const contents: readonly ReplyFeature[] = [
       gemini: geminiReply([{ text: 'Hm.', thought: true }, hello]),
       anthropic: anthropicReply([{ type: 'thinking', thinking: 'Hm.', signature: 's' }, text]),
     },
-    isHeard: (heard) => heard.thoughts === 'Hm.' && heard.text === 'Hello.',
+    isReceived: (received) => received.thoughts === 'Hm.' && received.text === 'Hello.',
   },
   {
     title: 'a tool call',
@@ -66,7 +66,7 @@ const contents: readonly ReplyFeature[] = [
         stop_reason: 'tool_use',
       }),
     },
-    isHeard: ({ calls, finish }) =>
+    isReceived: ({ calls, finish }) =>
       JSON.stringify(calls) === '[{"id":"call_1","name":"weather","args":{"city":"Rome"}}]' &&
       ['tool_calls', 'STOP'].includes(finish),
   },
@@ -90,10 +90,11 @@ const contents: readonly ReplyFeature[] = [
         { stop_reason: 'tool_use' },
       ),
     },
-    isHeard: (heard) =>
-      heard.text === 'Hello.' &&
-      JSON.stringify(heard.calls.map(({ args }) => args)) === '[{"city":"Rome"},{"city":"Oslo"}]' &&
-      new Set(heard.calls.map(({ id }) => id)).size === 2,
+    isReceived: (received) =>
+      received.text === 'Hello.' &&
+      JSON.stringify(received.calls.map(({ args }) => args)) ===
+        '[{"city":"Rome"},{"city":"Oslo"}]' &&
+      new Set(received.calls.map(({ id }) => id)).size === 2,
   },
   {
     title: 'an image',
@@ -106,7 +107,7 @@ const contents: readonly ReplyFeature[] = [
       }),
       gemini: geminiReply([hello, { inlineData: { mimeType: 'image/png', data: png } }]),
     },
-    isHeard: (heard) => heard.images.join() === png && heard.text === 'Hello.',
+    isReceived: (received) => received.images.join() === png && received.text === 'Hello.',
   },
   {
     title: 'citations',
@@ -143,7 +144,7 @@ const contents: readonly ReplyFeature[] = [
         },
       ]),
     },
-    isHeard: (heard) => heard.sources === 1,
+    isReceived: (received) => received.sources === 1,
   },
   {
     title: 'logprobs',
@@ -156,7 +157,7 @@ const contents: readonly ReplyFeature[] = [
         logprobsResult: { chosenCandidates: [{ token: 'Hi', logProbability: -0.1 }] },
       }),
     },
-    isHeard: (heard) => heard.tokens.join() === 'Hi',
+    isReceived: (received) => received.tokens.join() === 'Hi',
   },
 ];
 
@@ -168,7 +169,8 @@ const endings: readonly ReplyFeature[] = [
       gemini: geminiReply([hello], { finishReason: 'MAX_TOKENS' }),
       anthropic: anthropicReply([text], { stop_reason: 'max_tokens' }),
     },
-    isHeard: (heard) => ['length', 'MAX_TOKENS'].includes(heard.finish) && heard.text === 'Hello.',
+    isReceived: (received) =>
+      ['length', 'MAX_TOKENS'].includes(received.finish) && received.text === 'Hello.',
   },
   {
     title: 'a blocked reply',
@@ -177,8 +179,8 @@ const endings: readonly ReplyFeature[] = [
       gemini: geminiReply([{ text: 'Hel' }], { finishReason: 'SAFETY' }),
       anthropic: anthropicReply([{ type: 'text', text: 'Hel' }], { stop_reason: 'refusal' }),
     },
-    isHeard: (heard) =>
-      ['content_filter', 'SAFETY'].includes(heard.finish) && heard.text.startsWith('Hel'),
+    isReceived: (received) =>
+      ['content_filter', 'SAFETY'].includes(received.finish) && received.text.startsWith('Hel'),
   },
   {
     title: 'text of a refusal',
@@ -190,7 +192,7 @@ const endings: readonly ReplyFeature[] = [
         stop_details: { type: 'refusal', category: 'cyber', explanation: 'I can’t.' },
       }),
     },
-    isHeard: (heard) => heard.refusal === 'I can’t.',
+    isReceived: (received) => received.refusal === 'I can’t.',
   },
   {
     title: 'a blocked prompt',
@@ -204,10 +206,10 @@ const endings: readonly ReplyFeature[] = [
       },
     },
     statuses: { openai: 400 },
-    isHeard: (heard) =>
-      heard.blocked === 'SAFETY' ||
-      (heard.finish === 'content_filter' && heard.refusal === 'Prompt blocked: SAFETY') ||
-      heard.status === 400,
+    isReceived: (received) =>
+      received.blocked === 'SAFETY' ||
+      (received.finish === 'content_filter' && received.refusal === 'Prompt blocked: SAFETY') ||
+      received.status === 400,
   },
   {
     title: 'token usage, with cached and reasoning tokens',
@@ -248,7 +250,7 @@ const endings: readonly ReplyFeature[] = [
         },
       }),
     },
-    isHeard: (heard) => heard.usage.join() === '100,80,30,20',
+    isReceived: (received) => received.usage.join() === '100,80,30,20',
   },
 ];
 
@@ -261,7 +263,7 @@ const failures: readonly ReplyFeature[] = [
       anthropic: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down.' } },
     },
     statuses: { openai: 429, gemini: 429, anthropic: 429 },
-    isHeard: (heard) => heard.status === 429 && heard.error !== undefined,
+    isReceived: (received) => received.status === 429 && received.error !== undefined,
   },
   {
     title: 'an error in the middle of a stream',
@@ -271,7 +273,8 @@ const failures: readonly ReplyFeature[] = [
       anthropic: anthropicReply([text]),
     },
     ending: 'error',
-    isHeard: (heard) => heard.error !== undefined && heard.finish === '' && heard.text !== '',
+    isReceived: (received) =>
+      received.error !== undefined && received.finish === '' && received.text !== '',
   },
   {
     title: 'a stream that breaks off',
@@ -281,7 +284,8 @@ const failures: readonly ReplyFeature[] = [
       anthropic: anthropicReply([text]),
     },
     ending: 'cut',
-    isHeard: (heard) => heard.error !== undefined && heard.finish === '' && heard.text !== '',
+    isReceived: (received) =>
+      received.error !== undefined && received.finish === '' && received.text !== '',
   },
 ];
 

@@ -3,10 +3,10 @@ import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { called } from './call.ts';
 import type { Column } from './columns.ts';
-import { type Heard, heard } from './heard.ts';
 import { holds } from './json.ts';
 import { cell, none } from './outcome.ts';
-import { anthropicReply, geminiReply, plainReplies, played } from './upstream-replies.ts';
+import { type ReceivedReply, received } from './received.ts';
+import { anthropicReply, geminiReply, plainReplies, scripted } from './upstream-replies.ts';
 
 /** The title of the row. */
 export const signatureFeature = 'signatures of reasoning and tool calls, echoed to their provider';
@@ -58,10 +58,10 @@ export async function signatureCell(column: Column): Promise<string> {
       column,
       streamed,
       firstAsk(column),
-      played(dialect, reply, streamed),
+      scripted(dialect, reply, streamed),
     );
-    const history = nextAsk(column, heard(protocol, streamed, first.answer));
-    const plain = played(dialect, plainReplies[dialect], streamed);
+    const history = nextAsk(column, received(protocol, streamed, first.answer));
+    const plain = scripted(dialect, plainReplies[dialect], streamed);
     const second = await called(column, streamed, history, plain);
     const isBack = wanted[dialect]?.some((body) => holds(second.upstream, body)) === true;
     if (!isBack) return `LOST ${JSON.stringify(second.upstream)} ${second.answer.text}`;
@@ -80,26 +80,26 @@ function firstAsk({ protocol }: Column): JsonObject {
 }
 
 /** The next request of a caller that ran the call. */
-function nextAsk(column: Column, { said, calls }: Heard): JsonObject {
+function nextAsk(column: Column, { message, calls }: ReceivedReply): JsonObject {
   const [call] = calls;
   const id = call?.id ?? '';
   const history: Readonly<Record<Column['protocol'], JsonValue>> = {
     chat: [
       { role: 'user', content: 'hi' },
-      said,
+      message,
       { role: 'tool', tool_call_id: id, content: 'sunny' },
     ],
     native: [
       { role: 'user', parts: [{ text: 'hi' }] },
-      said,
+      message,
       {
         role: 'user',
         parts: [{ functionResponse: { id, name: 'weather', response: { output: 'sunny' } } }],
       },
     ],
   };
-  const asked = firstAsk(column);
+  const request = firstAsk(column);
   return column.protocol === 'chat'
-    ? { ...asked, messages: history.chat }
-    : { ...asked, contents: history.native };
+    ? { ...request, messages: history.chat }
+    : { ...request, contents: history.native };
 }

@@ -49,7 +49,7 @@ const response = (name: string, output: string): JsonObject => ({
   functionResponse: { name, response: { output } },
 });
 const user = { role: 'user', content: 'hi' };
-const asked = { role: 'user', parts: [{ text: 'hi' }] };
+const request = { role: 'user', parts: [{ text: 'hi' }] };
 const png = 'iVBORw0KGgo=';
 
 const results: RequestFeature = {
@@ -69,7 +69,7 @@ const results: RequestFeature = {
   native: {
     body: {
       contents: [
-        asked,
+        request,
         {
           role: 'model',
           parts: [
@@ -138,7 +138,7 @@ const resultMedia: RequestFeature = {
   native: {
     body: {
       contents: [
-        asked,
+        request,
         { role: 'model', parts: [{ functionCall: { name: 'weather', args } }] },
         {
           role: 'user',

@@ -69,7 +69,7 @@ const events = { 'content-type': 'text/event-stream' };
 export type Ending = 'whole' | 'error' | 'cut';
 
 /** The reply as an upstream of the dialect sends it. */
-export function played(
+export function scripted(
   dialect: DialectName,
   reply: JsonObject,
   streamed: boolean,

@@ -21,8 +21,8 @@ const streamed: ScriptedReply = {
 const toyChannel: Partial<Channel> = JSON.parse('{"dialect":"toy"}');
 
 /** A gateway with one toy channel, and the requests it sent there. */
-function toyGateway(played: ScriptedReply, dialect: Dialect = toy) {
-  const upstream = scriptedUpstream(played);
+function toyGateway(scripted: ScriptedReply, dialect: Dialect = toy) {
+  const upstream = scriptedUpstream(scripted);
   const gateway = anyModelGateway({
     upstream,
     channel: toyChannel,
@@ -64,14 +64,14 @@ describe('a toy dialect', () => {
     ['chat', chat(), '"content":"Hello "'],
     ['native', native('sse'), '"text":"Hello "'],
     ['native as an array', native('json_array'), '"text":"Hello "'],
-  ])('streams to %s', async (_, asked, says) => {
+  ])('streams to %s', async (_, request, message) => {
     const gateway = toyGateway(streamed);
 
-    const { status, text, isCut } = await gateway.call(asked);
+    const { status, text, isCut } = await gateway.call(request);
 
     expect(gateway.sent()).toEqual({ lines: ['user: hi'], stream: true });
     expect(status).toBe(200);
-    expect(text).toContain(says);
+    expect(text).toContain(message);
     expect(isCut).toBe(false);
   });
 

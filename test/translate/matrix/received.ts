@@ -12,7 +12,7 @@ import type { Protocol } from './columns.ts';
 import { objects, pick, textAt } from './json.ts';
 
 /** The content of a response in terms that both protocols share. */
-export interface Heard {
+export interface ReceivedReply {
   readonly status: number;
   readonly text: string;
   readonly thoughts: string;
@@ -30,7 +30,7 @@ export interface Heard {
   readonly usage: readonly (JsonValue | undefined)[];
   readonly error: JsonObject | undefined;
   /** What a caller puts into the history of its next request. */
-  readonly said: JsonObject;
+  readonly message: JsonObject;
 }
 
 /** A tool call as a caller gets it. */
@@ -41,9 +41,9 @@ export interface HeardCall {
 }
 
 /** Reads a response like a caller does. */
-export function heard(protocol: Protocol, streamed: boolean, reply: CallerReply): Heard {
+export function received(protocol: Protocol, streamed: boolean, reply: CallerReply): ReceivedReply {
   const documents = streamed ? eventsIn(reply.text) : [parseJson(reply.text) ?? null];
-  const read = protocol === 'chat' ? heardChat : heardNative;
+  const read = protocol === 'chat' ? readChat : readNative;
   const error = documents.map((document) => member(document, 'error')).find(isJsonObject);
   return { ...read(documents), status: reply.status, error };
 }
@@ -57,38 +57,38 @@ function eventsIn(text: string): readonly JsonValue[] {
     .map((line) => parseJson(line.slice('data: '.length)) ?? null);
 }
 
-type Read = Omit<Heard, 'status' | 'error'>;
+type Read = Omit<ReceivedReply, 'status' | 'error'>;
 
-function heardChat(documents: readonly JsonValue[]): Read {
+function readChat(documents: readonly JsonValue[]): Read {
   const choices = documents.flatMap((document) => objects(member(document, 'choices')).slice(0, 1));
   const messages = choices.map((one) => member(one, 'message') ?? member(one, 'delta') ?? null);
-  const said = joined(messages);
+  const message = joined(messages);
   const usage = documents.map((one) => member(one, 'usage')).findLast(isJsonObject);
   return {
-    text: textAt(said, 'content'),
-    thoughts: textAt(said, 'reasoning_content'),
-    calls: objects(member(said, 'tool_calls')).map((call) => ({
+    text: textAt(message, 'content'),
+    thoughts: textAt(message, 'reasoning_content'),
+    calls: objects(member(message, 'tool_calls')).map((call) => ({
       id: textAt(call, 'id'),
       name: textAt(call, 'function', 'name'),
       args: parseJson(textAt(call, 'function', 'arguments')),
     })),
-    images: objects(member(said, 'images')).map((image) =>
+    images: objects(member(message, 'images')).map((image) =>
       textAt(image, 'image_url', 'url').replace(/^.*base64,/, ''),
     ),
     finish: lastText(choices, 'finish_reason'),
-    refusal: textAt(said, 'refusal'),
+    refusal: textAt(message, 'refusal'),
     blocked: '',
     tokens: choices.flatMap((one) =>
       objects(pick(one, 'logprobs', 'content')).map((token) => textAt(token, 'token')),
     ),
-    sources: objects(member(said, 'annotations')).length,
+    sources: objects(member(message, 'annotations')).length,
     usage: [
       member(usage, 'prompt_tokens'),
       pick(usage, 'prompt_tokens_details', 'cached_tokens'),
       member(usage, 'completion_tokens'),
       pick(usage, 'completion_tokens_details', 'reasoning_tokens'),
     ],
-    said,
+    message,
   };
 }
 
@@ -127,7 +127,7 @@ function withCalls(
   return calls;
 }
 
-function heardNative(documents: readonly JsonValue[]): Read {
+function readNative(documents: readonly JsonValue[]): Read {
   const candidates = documents.flatMap((one) => objects(member(one, 'candidates')).slice(0, 1));
   const parts = candidates.flatMap((one) => objects(pick(one, 'content', 'parts')));
   const texts = (isThought: boolean) =>
@@ -168,7 +168,7 @@ function heardNative(documents: readonly JsonValue[]): Read {
       Number(figure('candidatesTokenCount')) + Number(thoughts ?? 0),
       thoughts,
     ],
-    said: { role: 'model', parts },
+    message: { role: 'model', parts },
   };
 }
 
