@@ -10,7 +10,7 @@ import { head, scenarioReport } from './lib/report.mjs';
 import { allScenarios, runScenario } from './lib/scenarios.mjs';
 import { runSmoke } from './lib/smoke.mjs';
 
-const { values: asked } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     only: { type: 'string' },
     rounds: { type: 'string' },
@@ -19,12 +19,12 @@ const { values: asked } = parseArgs({
   },
 });
 const fullRounds = 5;
-const rounds = Number(asked.rounds ?? fullRounds);
+const rounds = Number(args.rounds ?? fullRounds);
 const warmUp = { stepMs: 1_000, mostSteps: 30 };
-const names = asked.only?.split(',');
+const names = args.only?.split(',');
 
 const scenarios = (await allScenarios()).filter(({ name }) => names?.includes(name) ?? true);
-if (asked.smoke) {
+if (args.smoke) {
   const failures = await runSmoke(scenarios);
   for (const failure of failures) process.stderr.write(`${failure}\n`);
   process.exit(failures.length === 0 ? 0 : 1);
@@ -40,12 +40,12 @@ const parts = [head(machineFacts(), { rounds })];
 process.stdout.write(`${parts[0]}\n`);
 for (const scenario of scenarios) {
   const part = scenarioReport(
-    await runScenario(scenario, { rounds, warmUp, profiles: asked['cpu-prof'] }),
+    await runScenario(scenario, { rounds, warmUp, profiles: args['cpu-prof'] }),
   );
   process.stdout.write(`${part}\n`);
   parts.push(part);
 }
-if (names === undefined && asked.rounds === undefined) {
+if (names === undefined && args.rounds === undefined) {
   writeFileSync(new URL('results.md', import.meta.url), parts.join('\n'));
 }
 process.exit(0);

@@ -39,7 +39,7 @@ function pinned(on) {
 
 function handleOf(child, name) {
   const waiting = new Map();
-  let asked = 0;
+  let lastId = 0;
   let complaint = '';
   const answerTo = (id) =>
     new Promise((resolve, reject) => {
@@ -72,9 +72,9 @@ function handleOf(child, name) {
     pid: child.pid,
     first,
     ask: (question, about) => {
-      asked += 1;
-      const answer = answerTo(asked);
-      child.send({ id: asked, question, about });
+      lastId += 1;
+      const answer = answerTo(lastId);
+      child.send({ id: lastId, question, about });
       return answer;
     },
     stop: async () => {

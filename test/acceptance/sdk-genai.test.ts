@@ -88,8 +88,8 @@ describe('a native call', () => {
   it('reads a stream whose line ends are mixed and whose text is not all UTF-8', async () => {
     const event = (text: string) =>
       `data: {"candidates":[{"content":{"parts":[{"text":"${text}"}]},"finishReason":"STOP"}]}`;
-    const said = `${event('one')}\n\r\n${event('\u00ff')}\r\n\n${event('three')}\n\r\n`;
-    harness.upstream.enqueue({ ...sse([]), chunks: [Buffer.from(said, 'latin1')] });
+    const output = `${event('one')}\n\r\n${event('\u00ff')}\r\n\n${event('three')}\n\r\n`;
+    harness.upstream.enqueue({ ...sse([]), chunks: [Buffer.from(output, 'latin1')] });
 
     const stream = await ai.models.generateContentStream({ model: 'native-1', contents });
     const texts = (await collect(stream)).map(({ text }) => text);

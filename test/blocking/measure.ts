@@ -96,27 +96,27 @@ function line({ name, megabytes, status, longestMs }: Measured): string {
   return `${figures} ${megabytes.padStart(5)} MB  ${name}\n`;
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(text);
 }
 
 const machine = `${cpus()[0]?.model ?? '?'}, ${availableParallelism()} cores, ${process.version}`;
-say(`\nLongest sections, goal ${goalMs} ms (${machine})\n`);
+print(`\nLongest sections, goal ${goalMs} ms (${machine})\n`);
 const known = worstBodies.filter(({ name }) => name.includes(chosen));
-for (const body of known) say(line(await betterOf(body)));
+for (const body of known) print(line(await betterOf(body)));
 
 const found: Measured[] = [];
 for (const body of searchedBodies()) {
   if (body.name.includes(chosen)) found.push(await measured(body));
 }
 const worst = found.toSorted((one, other) => other.longestMs - one.longestMs).slice(0, 15);
-say(`\nThe worst of ${found.length} that the search made\n${worst.map(line).join('')}\n`);
+print(`\nThe worst of ${found.length} that the search made\n${worst.map(line).join('')}\n`);
 
-say('Replies of upstreams\n');
+print('Replies of upstreams\n');
 let replies = 0;
 for (const reply of worstReplies()) {
   if (!reply.name.includes(chosen)) continue;
-  say(line(await measuredReply(reply)));
+  print(line(await measuredReply(reply)));
   replies += 1;
 }
-say(`\n${known.length + found.length + replies} bodies were measured\n`);
+print(`\n${known.length + found.length + replies} bodies were measured\n`);

@@ -228,12 +228,12 @@ describe('a pushed reply', () => {
     );
     const stream = cut.readable();
     broken.sink().fail(new Error('reset'));
-    const left = controlledBody();
-    const other = pushedReply(left.body, pipe(), emptyBytes).readable();
+    const disconnecting = controlledBody();
+    const other = pushedReply(disconnecting.body, pipe(), emptyBytes).readable();
     other.destroy();
 
     await expect(stream.toArray()).rejects.toThrow();
     await setImmediate();
-    expect(left.calls).toContain('abort');
+    expect(disconnecting.calls).toContain('abort');
   });
 });

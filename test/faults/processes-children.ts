@@ -56,7 +56,7 @@ export interface Host {
   readonly origin: string;
   readonly secret: string;
   /** Resolves with the first message that has this member. */
-  says(member: string): Promise<unknown>;
+  waitFor(member: string): Promise<unknown>;
   order(order: 'count' | 'close' | 'block', ms?: number): void;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   /** Its stderr. */
@@ -85,7 +85,7 @@ export async function startHost(setup: HostSetup): Promise<Host> {
     child.kill('SIGKILL');
     await exited;
   });
-  const says = (member: string): Promise<unknown> =>
+  const waitFor = (member: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const listen = (message: unknown): void => {
         if (typeof message === 'object' && message !== null && member in message) {
@@ -96,12 +96,12 @@ export async function startHost(setup: HostSetup): Promise<Host> {
       child.on('message', listen);
       void exited.then(() => reject(new Error(`the host ended: ${errors}`)));
     });
-  const origin = z.string().parse(await says('origin'));
+  const origin = z.string().parse(await waitFor('origin'));
   return {
     child,
     origin,
     secret,
-    says,
+    waitFor,
     order: (order, ms = 0) => void child.send({ order, ms }),
     exited,
     errors: () => errors,

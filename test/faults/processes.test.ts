@@ -32,8 +32,8 @@ it('F74 an event loop blocked longer than every timeout causes no false timeout'
   const caller = await calling(host, { stream: true });
   await caller.until((received) => received.includes('Once'));
 
-  const blocked = host.says('blocked');
-  const unblocked = host.says('unblocked');
+  const blocked = host.waitFor('blocked');
+  const unblocked = host.waitFor('unblocked');
   host.order('block', 3_000);
   await blocked;
   held.open();
@@ -145,7 +145,7 @@ it('F79 four workers of a cluster share nothing but their store', async () => {
     workers.add(/^process-(\d+)-/.exec(answer?.headers['x-request-id'] ?? '')?.[1] ?? 'none');
     caller.close();
   }
-  const counts = host.says('counts');
+  const counts = host.waitFor('counts');
   host.order('count');
 
   expect(workers.size).toBe(4);
@@ -297,7 +297,7 @@ const socketsAtRest = 2;
 /** Asks until that many records are written and only the expected sockets are open. */
 async function countsOf(host: Host, records: number): Promise<Counts> {
   for (;;) {
-    const pending = host.says('counts');
+    const pending = host.waitFor('counts');
     host.order('count');
     const counts = countsSchema.parse(await pending);
     const { TCPSocketWrap = 0, ConnectWrap = 0 } = counts.now.resources;

@@ -131,7 +131,7 @@ const noReply: ExpectedOfKinds = {
   streams: { charge: 'nothing', outcome: 'unknown' },
 };
 /** Other text may be noise before an error event. */
-const rubbish: ExpectedOfKinds = {
+const invalidText: ExpectedOfKinds = {
   ...noReply,
   streams: { ...noContent.streams, reason: 'upstream_bad_stream' },
 };
@@ -229,14 +229,14 @@ export const rowsStatus: readonly FaultRow[] = [
     },
     empty,
   ),
-  row('F30', 'a page of the network', saysIn('text/html', page), rubbish),
-  row('F30', 'a page that says it is JSON', saysIn('application/json', page), rubbish),
-  row('F30', 'a page without a type', saysIn(undefined, page), rubbish),
+  row('F30', 'a page of the network', saysIn('text/html', page), invalidText),
+  row('F30', 'a page that says it is JSON', saysIn('application/json', page), invalidText),
+  row('F30', 'a page without a type', saysIn(undefined, page), invalidText),
   row(
     'F30',
     'plain words',
     saysIn('text/plain', (_kind, leak) => leak),
-    rubbish,
+    invalidText,
   ),
   {
     ...row(

@@ -22,13 +22,13 @@ import type { FuzzMount, FuzzReport } from './fuzzing.ts';
 const load = createRequire(import.meta.url);
 const problems: string[] = [];
 let served = 0;
-const tell = (what: string, error: unknown): void => {
+const print = (what: string, error: unknown): void => {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   problems.push(`${what}: ${text}`);
 };
-process.on('uncaughtException', (error) => tell('uncaught exception', error));
-process.on('unhandledRejection', (error) => tell('unhandled rejection', error));
-process.on('warning', (error) => tell('warning', error));
+process.on('uncaughtException', (error) => print('uncaught exception', error));
+process.on('unhandledRejection', (error) => print('unhandled rejection', error));
+process.on('warning', (error) => print('warning', error));
 process.once('disconnect', () => process.exit());
 
 const subject = 'caller';
@@ -72,8 +72,8 @@ process.send?.({ started: { origin, secret } });
 
 /** Events that only a bug of the gateway can cause here. */
 function receive(event: GatewayEvent): void {
-  if (event.type === 'internal_error') tell('internal_error', event.at);
-  if (event.type === 'body_consumed') tell('body_consumed', event.requestId);
+  if (event.type === 'internal_error') print('internal_error', event.at);
+  if (event.type === 'body_consumed') print('body_consumed', event.requestId);
 }
 
 /** The used part of the context with which Koa reports an error. */
@@ -96,7 +96,7 @@ function listenerOf(mount: FuzzMount | string | undefined, handler: Gateway): Re
       const app = new Koa();
       // Other requests belong to the host, and Koa reports their broken connections.
       app.on('error', (error: unknown, { path, method }: HostContext) => {
-        if (handler.owns(path) && method !== 'OPTIONS') tell('error of the app', error);
+        if (handler.owns(path) && method !== 'OPTIONS') print('error of the app', error);
       });
       app.use(koaAdapter(handler));
       return app.callback();

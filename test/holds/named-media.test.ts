@@ -29,7 +29,7 @@ function tokensOf(path: string, body: JsonObject, of: Model = roomy): number {
 
 const chat = (members: JsonObject): number =>
   tokensOf('/v1/chat/completions', { model: 'm', messages: [{ role: 'user' }], ...members });
-const said = (...parts: readonly JsonValue[]): number =>
+const output = (...parts: readonly JsonValue[]): number =>
   chat({ messages: [{ role: 'user', content: [...parts, question] }] });
 const native = (members: JsonObject): number =>
   tokensOf('/v1beta/models/m:generateContent', {
@@ -39,13 +39,13 @@ const native = (members: JsonObject): number =>
 
 describe.each(namedThings)('%s counts as a reference', (_what, text) => {
   it.each(partShapes(text))('in a chat part: %j', (part) => {
-    expect(said(part)).toBeGreaterThan(referenceTokens);
+    expect(output(part)).toBeGreaterThan(referenceTokens);
     expect(
       chat({ messages: [{ role: 'tool', tool_call_id: 'a', content: [part] }] }),
     ).toBeGreaterThan(referenceTokens);
     expect(chat({ messages: [{ role: 'user', content: part }] })).toBeGreaterThan(referenceTokens);
     const nested = { type: 'tool_result', tool_use_id: 'a', content: [part] };
-    expect(said(nested)).toBeGreaterThan(referenceTokens);
+    expect(output(nested)).toBeGreaterThan(referenceTokens);
   });
 
   it.each([
@@ -79,7 +79,7 @@ it.each([
   { type: 'video', video: { id: 'video_abc' } },
   { type: 'image_url', image_url: {}, uuid: 'cached-1' },
 ])('an id counts as a reference: %j', (part) => {
-  expect(said(part)).toBeGreaterThan(referenceTokens);
+  expect(output(part)).toBeGreaterThan(referenceTokens);
 });
 
 it.each([
@@ -104,7 +104,7 @@ it.each([
   { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' },
   { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
 ])('an image counts as an image, in other shapes too: %j', (part) => {
-  expect(said(part) - said()).toBeOneOf(
+  expect(output(part) - output()).toBeOneOf(
     Array.from({ length: 80 }, (_, index) => imageTokens + index),
   );
 });
@@ -118,7 +118,7 @@ it('a PDF in a member that no known server reads counts as a document', () => {
     { type: 'file', data, mediaType: 'application/pdf' },
     { type: 'pdf', pdf: data },
   ]) {
-    expect(said(part)).toBeGreaterThan(referenceTokens);
+    expect(output(part)).toBeGreaterThan(referenceTokens);
   }
 });
 

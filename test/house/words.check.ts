@@ -52,6 +52,17 @@ const words: readonly Word[] = [
     sample: 'interface ReserveGround {}',
   },
   {
+    pattern:
+      /\b(?:const|let|function|interface|type|local) (?:[Ss]aid|told|[Aa]sked|[Hh]eard|grown|goesOn|world)\b/,
+    instead: 'received, request, output, reported, extended, continues, unknown, harness',
+    sample: 'const said = textOf(reply);',
+  },
+  {
+    pattern: /\b[Ss]cenes?(?![a-z])|Scene\b/,
+    instead: 'harness, setup, context',
+    sample: "import { openScene } from './idempotency-scene.ts';",
+  },
+  {
     // Sections of public documents may be cited: RFC 9110 §5.3, HTML §9.2.6.
     pattern: /(?<!(?:RFC \d+|HTML|PNG)[\s*]*)§/,
     instead: 'the fact itself, or a page of docs/',

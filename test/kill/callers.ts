@@ -1,19 +1,19 @@
-/** The load: callers that call, whatever becomes of the gateway they call. */
+/** The load: callers that keep sending calls while gateways are killed. */
 import type { Gateways } from './gateways.ts';
-import { callsPerCaller, maxTokens } from './terms.ts';
+import { callsPerCaller, maxTokens } from './parameters.ts';
 
-/** What came of all calls. */
+/** The results of all calls. */
 export interface Calls {
-  /** The name of the caller whose turn it is. */
+  /** The name of the current caller. */
   caller(): string;
-  /** How many got each status; `cut` is a gateway that died. */
+  /** How many calls got each status; `cut` means that the gateway was killed. */
   readonly counts: Readonly<Record<string, number>>;
   total(): number;
-  /** Makes no further calls; resolves when the last has its answer. */
+  /** Stops sending calls; resolves when the last one has been answered. */
   stop(): Promise<void>;
 }
 
-/** So many callers at once, spread over the gateways. */
+/** Runs this many concurrent callers, spread over the gateways. */
 export function startCallers(count: number, gateways: Gateways, places: number): Calls {
   const counts: Record<string, number> = {};
   let calls = 0;
@@ -24,7 +24,7 @@ export function startCallers(count: number, gateways: Gateways, places: number):
     const number = `call-${String(++calls).padStart(12, '0')}`;
     const outcome = await statusOf(origin, number, callerOf(calls));
     counts[outcome] = (counts[outcome] ?? 0) + 1;
-    // Nobody waits for an answer that says no: a real caller would wait a little, too.
+    // After a refusal, callers wait a little, as real ones would.
     if (outcome !== '200') await rest();
   };
   const loop = async (place: number): Promise<void> => {

@@ -1,4 +1,4 @@
-/** The databases that are killed, and how a process opens its store over one of them. */
+/** The databases that are killed, and how a process opens its store on one of them. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { startPostgres } from '../services/postgres.ts';
 import { startRedis } from '../services/redis.ts';
 import { logFolder, readLog } from './usage-log.ts';
 
-/** Names a database, so that a process can find it. */
+/** The location of a database, as it is passed to other processes. */
 export type Place =
   | { readonly kind: 'redis'; readonly path: string }
   | { readonly kind: 'postgres'; readonly connection: Connection }
@@ -32,7 +32,7 @@ interface Connection {
   readonly database: string;
 }
 
-/** A place as it was handed to a process. */
+/** Reads a location that was passed to a process. */
 export const placeSchema: z.ZodType<Place> = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('redis'), path: z.string() }),
   z.object({
@@ -42,30 +42,32 @@ export const placeSchema: z.ZodType<Place> = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('sqlite'), file: z.string() }),
 ]);
 
-/** A store in this process, and its end. */
+/** A store in this process, and how to close it. */
 export interface OpenStore {
   readonly store: QuotaStore;
   /**
-   * The log beside it: in the same database, or in a file of this process where that has no log.
+   * The usage log: in the same database, or in a file of this process if that has no log.
    */
   readonly usage: UsageSink & Pick<UsageQueries, 'usageCharges' | 'usageRecords'>;
   close(): Promise<void>;
 }
 
-/** A database that runs, as the test that kills it has it. */
+/** A running database, as the test that kills it controls it. */
 export interface Database {
-  /** For the test itself. */
+  /** The store of the test itself. */
   readonly place: Place;
-  /** For the gateways: the same, at the end of a line that can be broken. */
+  /**
+   * The location for the gateways: the same database, behind a proxy that can cut the connection.
+   */
   readonly placeOfGateways: Place;
-  /** Loses the next reply that a gateway should get. */
+  /** Loses the next reply to a gateway. */
   breakLine(): void;
-  /** SIGKILL, and up again on what is on its disk. None where there is no server. */
+  /** Kills the server with SIGKILL and restarts it on its disk. Absent if there is no server. */
   readonly crash: (() => Promise<void>) | undefined;
   remove(): Promise<void>;
 }
 
-/** How each kind is started; what is on its disk after a kill is all that it may know. */
+/** How each kind is started. After a kill, it has only what is on its disk. */
 export const databases: Readonly<Record<Place['kind'], () => Promise<Database>>> = {
   redis: startRedisDatabase,
   postgres: startPostgresDatabase,
@@ -115,7 +117,7 @@ async function startPostgresDatabase(): Promise<Database> {
   };
 }
 
-/** A file has no line to it and no server: only those who write it can be killed. */
+/** A file has neither a connection nor a server: only the processes that write it can be killed. */
 async function makeSqliteDatabase(): Promise<Database> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-kill-'));
   const file = join(folder, 'tollgate.db');
@@ -132,7 +134,7 @@ async function makeSqliteDatabase(): Promise<Database> {
   };
 }
 
-/** Opens the store of this process; waits for no server. */
+/** Opens the store of this process, without waiting for a server. */
 export async function openStore(place: Place): Promise<OpenStore> {
   switch (place.kind) {
     case 'redis': {

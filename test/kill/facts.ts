@@ -1,21 +1,21 @@
 /**
- * What a process knows at the moment it dies: one line a fact, appended at once to a file that all
- * processes share, so that SIGKILL can take back nothing.
+ * What each process recorded before it was killed: one line for each event, appended immediately to
+ * a file that all processes share, so that SIGKILL loses nothing.
  */
 import { openSync, readFileSync, writeSync } from 'node:fs';
 import { z } from 'zod';
 
-/** One thing that a process knew about one hold. */
+/** One event in the life of a hold, as one process saw it. */
 export type Fact =
-  /** The store is about to be asked for it. */
+  /** The hold is about to be reserved. */
   | { readonly fact: 'reserving'; readonly id: string; readonly subject: string }
-  /** It stands, and nothing has gone upstream yet. */
+  /** The store has confirmed the hold; nothing has been sent upstream. */
   | { readonly fact: 'held'; readonly id: string }
-  /** The store is about to be told of its charge. */
+  /** The hold is about to be settled with this charge. */
   | { readonly fact: 'settling'; readonly id: string; readonly amount: bigint }
-  /** The charge stands, and in which words the store said so. */
+  /** The store has confirmed the charge, with this status. */
   | { readonly fact: 'acknowledged'; readonly id: string; readonly status: string }
-  /** It is given back. */
+  /** The hold has been released. */
   | { readonly fact: 'released'; readonly id: string };
 
 const id = z.string();
@@ -29,10 +29,10 @@ const factSchema: z.ZodType<Fact> = z.discriminatedUnion('fact', [
   z.object({ fact: z.literal('released'), id }),
 ]);
 
-/** Writes facts; each is in the file when the call returns. */
+/** Writes facts; each of them is in the file when the call returns. */
 export type Note = (fact: Fact) => void;
 
-/** Opens the file for one process of several. */
+/** Opens the shared file in one process. */
 export function factWriter(path: string): Note {
   const file = openSync(path, 'a');
   return (fact) => {

@@ -1,19 +1,19 @@
-/** Starts the gateways, kills one now and then, and puts another in its place. */
+/** Starts the gateways, and replaces those that are killed. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { z } from 'zod';
 import type { Draw } from '../proof/random.ts';
 
-/** Gateways that come and go. */
+/** The running gateways, each of which may be replaced. */
 export interface Gateways {
-  /** Where the gateway of this place listens now. */
-  originOf(place: number): string | undefined;
-  /** Kills one by SIGKILL, if another is ready to take its place. */
+  /** The current origin of the gateway with this index. */
+  originOf(index: number): string | undefined;
+  /** Kills one with SIGKILL, if a replacement is ready. */
   killOne(draw: Draw): void;
   kills(): number;
-  /** What no gateway may do: end by itself. */
+  /** The gateways that ended by themselves, which is an error. */
   readonly faults: readonly string[];
-  /** Ends them as a host would, so that they deliver what they still have. */
+  /** Closes them as a host would, so that they deliver their outstanding charges. */
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ interface Running {
   isMeantToEnd: boolean;
 }
 
-/** Starts so many by their script; resolves when each of them has listened. */
+/** Starts this many processes; resolves when all of them listen. */
 export async function startGateways(
   script: string,
   count: number,
@@ -44,7 +44,7 @@ export async function startGateways(
     });
     return running;
   };
-  // To start takes longer than a gateway lives: others stand by, or nobody would be left to kill.
+  // Starting takes longer than a gateway lives, so replacements are started in advance.
   const places = Array.from({ length: count }, start);
   const spares = Array.from({ length: count }, start);
   await Promise.all([...places, ...spares].map(({ child }) => once(child, 'message')));

@@ -1,7 +1,7 @@
 /**
  * The kill test: three gateways under load over one store. One of them is killed every few hundred
- * milliseconds, the database itself every few seconds, and replies get lost; then every nano must
- * be where it belongs.
+ * milliseconds, the database every few seconds, and replies are lost. Afterwards every nano must be
+ * accounted for.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,14 +15,14 @@ import { startCallers } from './callers.ts';
 import { type Database, databases, openStore } from './databases.ts';
 import { readFacts } from './facts.ts';
 import { type Gateways, startGateways } from './gateways.ts';
+import { leaseMs } from './parameters.ts';
 import { startSampler } from './sampler.ts';
-import { leaseMs } from './terms.ts';
 import { startUpstream } from './upstream.ts';
 import { judge, readUsage } from './verdict.ts';
 
 const loadMs = Number(process.env.KILL_SECONDS ?? 120) * 1_000;
 const seed = Number(process.env.KILL_SEED ?? 20_261_120);
-/** By hand, to see that the test can fail: settles that are repeated are charged again. */
+/** Set by hand to prove that the test can fail: repeated settles are then charged again. */
 const settlesTwice = process.env.KILL_MUTATION === 'settles_twice';
 const processes = 3;
 const callersEach = 16;
@@ -63,7 +63,7 @@ it.each(['redis', 'postgres', 'sqlite'] as const)('%s keeps its books', async (k
   const { overdrafts } = samples;
   const verdict = await judge({ store, facts, ran: upstream.ran, overdrafts, log });
   const violations = [...gateways.faults, ...samples.faults, ...verdict.violations];
-  say(kind, [
+  print(kind, [
     `${gateways.kills()} gateways and ${crashes} servers killed (seed ${seed})`,
     `${calls.total()} requests: ${JSON.stringify(calls.counts)}`,
     `${upstream.ran.size} ran, ${verdict.acknowledged} acknowledged, ${verdict.charged} charged`,
@@ -78,8 +78,8 @@ it.each(['redis', 'postgres', 'sqlite'] as const)('%s keeps its books', async (k
 });
 
 /**
- * A gateway every 150 to 500 ms, the server every 1 to 3 s, and in between a reply gets lost; says
- * how often the server died.
+ * Kills a gateway every 150 to 500 ms and the server every 1 to 3 s, and loses a reply in between;
+ * returns how often the server was killed.
  */
 async function killForAWhile(gateways: Gateways, database: Database, draw: Draw): Promise<number> {
   const { crash, breakLine } = database;
@@ -109,6 +109,6 @@ async function sweepAll(store: QuotaStore): Promise<void> {
   if (swept.more) await sweepAll(store);
 }
 
-function say(kind: string, lines: readonly string[]): void {
+function print(kind: string, lines: readonly string[]): void {
   process.stdout.write(`${lines.map((line) => `${kind}: ${line}`).join('\n')}\n`);
 }

@@ -1,6 +1,6 @@
 /**
  * One of the processes that are killed: a gateway on bare `node:http` over a shared store. A hold's
- * id begins with the number of its call, so that what was charged can be told from what ran.
+ * id begins with the number of its call, so that charges can be compared with the calls that ran.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer } from 'node:http';
@@ -11,8 +11,8 @@ import { chargesTwice } from '../proof/wrong-stores.ts';
 import { closed, listening } from '../support/servers.ts';
 import { openStore, placeSchema } from './databases.ts';
 import { factWriter } from './facts.ts';
-import { notingQuotaStore, poolSubject } from './noting-store.ts';
-import { callerLimit, leaseMs, poolLimit } from './terms.ts';
+import { callerLimit, leaseMs, poolLimit } from './parameters.ts';
+import { poolSubject, recordingQuotaStore } from './recording-store.ts';
 
 const config = z
   .object({
@@ -23,7 +23,7 @@ const config = z
   })
   .parse(JSON.parse(process.argv[2] ?? ''));
 
-/** Who calls is named by the secret; each has the quota of one caller. */
+/** The secret is the name of the caller; each caller has a quota of its own. */
 const keys: KeyStore = {
   find: (secret) => ({
     id: secret,
@@ -55,7 +55,7 @@ const model = {
 } as const;
 
 const { store, usage } = await openStore(config.place);
-const recorded = notingQuotaStore(
+const recorded = recordingQuotaStore(
   config.settlesTwice ? chargesTwice(store, process.pid) : store,
   factWriter(config.factsFile),
 );

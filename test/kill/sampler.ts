@@ -1,22 +1,22 @@
-/** Looks at the books every few milliseconds, as anybody may at any time. */
+/** Reads balances every few milliseconds, because they must be correct at any time. */
 
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
-import { poolSubject } from './noting-store.ts';
+import { poolSubject } from './recording-store.ts';
 
-/** What was seen. */
+/** The results of the reads. */
 export interface Samples {
   total(): number;
-  /** Reads that found something no sound store shows. */
+  /** Reads with a result that a correct store never returns. */
   readonly faults: readonly string[];
-  /** The most by which each subject was seen beyond its limit. */
+  /** The maximum by which each subject exceeded its limit. */
   readonly overdrafts: ReadonlyMap<string, bigint>;
   stop(): Promise<void>;
 }
 
 const everyMs = 4;
 
-/** Reads the pool and the caller whose turn it is; a store that is down is asked again. */
+/** Reads the pool and the current caller; retries while the store is down. */
 export function startSampler(store: QuotaStore, caller: () => string): Samples {
   const faults: string[] = [];
   const overdrafts = new Map<string, bigint>();

@@ -1,10 +1,10 @@
-/** The upstream of the kill test: it lives as long as the test does, and knows what ran. */
+/** The upstream of the kill test; it is not killed, and records which calls ran. */
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { type Draw, drawn } from '../proof/random.ts';
 import { closed, listening } from '../support/servers.ts';
-import { maxTokens } from './terms.ts';
+import { maxTokens } from './parameters.ts';
 
 /** A running upstream. */
 export interface Upstream {
@@ -16,13 +16,13 @@ export interface Upstream {
 
 const sent = z.object({ messages: z.tuple([z.object({ content: z.string() })]) });
 
-/** Answers after up to 30 ms, with a bill by chance. */
+/** Replies after up to 30 ms, with random usage. */
 export async function startUpstream(seed: number): Promise<Upstream> {
   const draw = drawn(seed);
   const ran = new Set<string>();
   const server = createServer(async (request, response) => {
     const { messages } = sent.parse(JSON.parse(await text(request)));
-    // From here on the work is done and somebody owes for it.
+    // From here on the call has run and must be charged.
     ran.add(messages[0].content);
     setTimeout(() => {
       response.setHeader('content-type', 'application/json');

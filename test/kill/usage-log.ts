@@ -1,4 +1,4 @@
-/** The usage log of gateways whose database keeps none: a file of each process, read together. */
+/** The usage log of gateways whose database has none: one file for each process. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -10,14 +10,14 @@ import type {
 } from '../../src/stores/sql/usage-report.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 
-/** Where the files are, beside the socket of the database. */
+/** The folder of the files, next to the socket of the database. */
 export function logFolder(socketPath: string): string {
   return join(socketPath, '..', 'usage');
 }
 
 const amount = z.string().transform(BigInt);
 
-/** What of a line is asked about. */
+/** The members of a line that the test reads. */
 const lineSchema = z.object({
   booked: z.boolean(),
   revision: z.number(),
@@ -28,7 +28,7 @@ const lineSchema = z.object({
   lines: z.array(z.object({ subject: z.string(), period: z.string(), heldNanos: amount })),
 });
 
-/** Questions to the files of a folder, whoever wrote them. */
+/** Queries over all files of a folder, from all processes. */
 export function readLog(folder: string): Pick<UsageQueries, 'usageCharges' | 'usageRecords'> {
   return {
     usageCharges: () => chargesOf(recordsIn(folder)),
@@ -36,7 +36,7 @@ export function readLog(folder: string): Pick<UsageQueries, 'usageCharges' | 'us
   };
 }
 
-/** Each call once, by its highest revision. A line that a kill has cut is none. */
+/** Each call once, by its highest revision. An incomplete line of a killed process is ignored. */
 function recordsIn(folder: string): readonly UsageRecord[] {
   const latest = new Map<string, UsageRecord>();
   for (const file of readdirSync(folder)) {

@@ -1,45 +1,51 @@
-/** Holds what the processes knew, what the upstream ran and what the books say together. */
+/**
+ * Compares what the processes recorded, which calls the upstream ran, and the balances of the
+ * store.
+ */
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { reconcile } from '../../src/stores/sql/reconcile.ts';
 import type { OpenStore } from './databases.ts';
 import type { Fact } from './facts.ts';
-import { poolSubject } from './noting-store.ts';
+import { poolSubject } from './recording-store.ts';
 
-/** All that is known of one hold. */
+/** Everything that is known about one hold. */
 interface Story {
   readonly id: string;
   readonly subject: string;
   wasHeld: boolean;
   wasReleased: boolean;
-  /** What the gateway said it costs; it never says two things. */
+  /** The charges that gateways reported for it; there must be only one. */
   readonly amounts: Set<bigint>;
-  /** In which words the store took the charge, each time it was told. */
+  /** The status with which the store confirmed each settle. */
   readonly statuses: Set<string>;
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface Verdict {
   readonly violations: readonly string[];
   readonly acknowledged: number;
   readonly charged: number;
-  /** Ran upstream, and nobody lived to charge for it: the price of holds that end by release. */
+  /**
+   * Calls that ran upstream and were never charged, because the gateway was killed and the hold
+   * expired.
+   */
   readonly unbilled: number;
-  /** Charged in the books, and no record of the log says so: its gateway had died. */
+  /** Charges without a usage record, because the gateway was killed before it wrote one. */
   readonly unlogged: number;
 }
 
-/** The usage log, each call once, and what `reconcile` says of it. */
+/** The usage log, each call once, and the result of `reconcile`. */
 export interface UsageLog {
   readonly records: readonly UsageRecord[];
-  /** By subject: what the books have beyond the log. */
+  /** By subject: what the store has charged beyond the log. */
   readonly beyond: ReadonlyMap<string, bigint>;
-  /** Of the subject that all calls share. */
+  /** The same for the subject that all calls share. */
   readonly beyondNanos: bigint;
 }
 
-/** Reads the log before any question changes the books. */
+/** Reads the log before any query below can change the store. */
 export async function readUsage({
   store,
   usage,
@@ -58,7 +64,7 @@ export async function readUsage({
   return { records, beyond, beyondNanos: beyond.get(poolSubject) ?? 0n };
 }
 
-/** Everything that is judged, once nothing moves any more and every lease is over. */
+/** The input of the verdict, collected after all calls have ended and all leases have expired. */
 export interface Evidence {
   readonly store: QuotaStore;
   readonly facts: readonly Fact[];
@@ -68,7 +74,7 @@ export interface Evidence {
   readonly log: UsageLog;
 }
 
-/** Every broken promise, in a sentence each. */
+/** Every violated guarantee, as one sentence each. */
 export async function judge(evidence: Evidence): Promise<Verdict> {
   const { store, facts, ran, overdrafts, log } = evidence;
   const stories = storiesIn(facts);
@@ -77,7 +83,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   const violations: string[] = [];
   const billed = new Set<string>();
   const charges = new Map<string, bigint>();
-  // Before any question below is put: those must not change a row either.
+  // Read before the queries below, which must not change a row either.
   const rows = await rowsOf(store, stories);
 
   for (const story of stories) {
@@ -122,7 +128,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   };
 }
 
-/** What the books have beyond the log must be what `reconcile` shows, subject by subject. */
+/** For each subject, `reconcile` must show what the store has charged beyond the log. */
 function beyondFaults(
   stories: readonly Story[],
   unlogged: ReadonlyMap<string, bigint>,
@@ -136,7 +142,7 @@ function beyondFaults(
   const logged = new Set(records.flatMap(({ lines }) => lines.map(({ subject }) => subject)));
   return [...sums].flatMap(([subject, sum]) => {
     const shown = beyond.get(subject) ?? 0n;
-    // A subject that no record names can't be shown: it has to be asked for.
+    // `reconcile` shows only subjects that occur in the log, unless they are requested.
     if (shown === sum || !logged.has(subject)) return [];
     return [`${subject}: the books have ${sum} beyond the log, and reconcile shows ${shown}`];
   });
@@ -175,7 +181,7 @@ async function rowsOf(
   return rows;
 }
 
-/** What the store has charged, asked by a settle of nothing: the first one wins. */
+/** What the store has charged, read by a second settle of zero, which must change nothing. */
 async function chargeOf(store: QuotaStore, { id, subject }: Story): Promise<bigint | 'held'> {
   const lines = [
     { subject, period: '', amount: 0n },
@@ -200,7 +206,7 @@ function faultsOf(story: Story, charged: bigint, ran: ReadonlySet<string>): read
   return faults;
 }
 
-/** A hold's id is the number of its call, and a count. */
+/** A hold's id consists of the number of its call and a count. */
 function callOf({ id }: Story): string {
   return id.replace(/-\d+$/, '');
 }

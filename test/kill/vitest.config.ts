@@ -1,6 +1,7 @@
 /**
- * The kill test, `npm run test:kill`. Apart from `npm test`: it wants the machine for itself.
- * `KILL_SECONDS` is how long each store is under load, `KILL_SEED` whom chance kills.
+ * The kill test, `npm run test:kill`. It is not part of `npm test` because it uses the whole
+ * machine. `KILL_SECONDS` is how long each store is under load; `KILL_SEED` seeds the random
+ * choices.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { reporters } from '../support/reporters.ts';

@@ -120,7 +120,7 @@ async function insistOnce(
   const answer = await send(line.near, operation);
   const rows = await rowsOf(line, operation);
   for (const row of rows) assert.deepEqual(row, isWhole, where);
-  // `not_done` must be true; where the store can't know, it must say `unknown`.
+  // `not_done` must be true; if the store can't know, it must report `unknown`.
   if (outcome === 'not_done') assert.notDeepEqual(before, rows, `${where}: said not_done`);
   if (outcome === 'done') assert.deepEqual(before, rows, `${where}: said done`);
   assert.match(JSON.stringify(answer, plain), /held|settled|already|released/, where);
@@ -142,13 +142,13 @@ async function garble(line: BrokenLine): Promise<void> {
     const settle = settleOf(await firstBytes(line, newPartition()), 5n);
     await reconnects(line);
     line.proxy.set({ kind: 'garble', bytes });
-    assert.match(await outcomeOf(line.far, settle), /^(?:unknown|corrupt)$/, said(bytes));
+    assert.match(await outcomeOf(line.far, settle), /^(?:unknown|corrupt)$/, latin1Of(bytes));
     await line.proxy.quiet();
     assert.deepEqual(await send(line.near, settle), { status: 'already', charged: [5n, 5n] });
   }
 }
 
-function said(bytes: Uint8Array): string {
+function latin1Of(bytes: Uint8Array): string {
   return JSON.stringify(Buffer.from(bytes).toString('latin1'));
 }
 

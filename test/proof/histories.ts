@@ -18,7 +18,7 @@ export interface HistoryPlan {
   readonly lostPercent: number;
 }
 
-/** Plays the plan, the clients spread over these stores, which share their books. */
+/** Runs the plan, with its clients spread over these stores, which share their data. */
 export async function recordHistory(
   stores: readonly QuotaStore[],
   plan: HistoryPlan,
@@ -36,7 +36,8 @@ export async function recordHistory(
       const invokedAt = ++time;
       const pending = send(store, operation);
       if (draw(100) < plan.lostPercent) {
-        // Whoever lost an answer goes on at once, as after a timeout; the store may come later.
+        // A client whose reply is lost continues immediately, as after a timeout; the store may run
+        // the operation later.
         late.push(pending.catch(() => undefined));
         history.push({ client: number, operation, invokedAt, returned: undefined });
         continue;
@@ -56,14 +57,16 @@ const period = '';
 /** No lease ends in a history. */
 const ttlMs = 900_000;
 
-/** Clients go on at about one pace, and so mostly ask about what another one asks about too. */
+/**
+ * Clients proceed at about the same speed, so that they mostly use the same ids at the same time.
+ */
 function drawOperation(draw: Draw, partition: string, count: number): Operation {
   const id = `reservation-${count - (count % 4) + draw(6)}-${partition}`;
   const amount = BigInt(draw(40));
   const lines = [{ subject, period, amount }];
   const kind = draw(10);
   if (kind < 4) {
-    // As from processes that have not all heard of a change.
+    // Different limits, as from processes of which not all have the latest record.
     const limit = draw(3) === 0 ? 30n : 60n;
     const input = [{ subject, period, amount: 10n, limit }];
     return { op: 'reserve', input: { id, partition, lines: input, ttlMs, onExpire: 'release' } };

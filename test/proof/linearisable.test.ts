@@ -1,4 +1,4 @@
-/** The judge of histories is just: it convicts wrong stores, and histories that can't be. */
+/** The linearisability checker finds wrong stores and impossible histories. */
 import { describe, expect, it } from 'vitest';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';

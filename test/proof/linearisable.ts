@@ -1,6 +1,6 @@
 /**
- * Whether a recorded history could have come from a store that does one thing at a time: the search
- * of Wing and Gong, with Lowe's memory of what has been tried, as in Porcupine.
+ * Checks whether a recorded history is linearisable: the search of Wing and Gong, with Lowe's cache
+ * of visited states, as in Porcupine.
  */
 import { comparable, type Operation } from './operations.ts';
 import { apply, type Books, scribe } from './quota-model.ts';
@@ -10,22 +10,22 @@ export interface Invocation {
   readonly client: number;
   readonly operation: Operation;
   readonly invokedAt: number;
-  /** None where no answer came: it may have happened at any time since, or never. */
+  /** Undefined if no reply arrived: the operation may have run at any later time, or never. */
   readonly returned: { readonly at: number; readonly answer: unknown } | undefined;
 }
 
-/** What the search has found. */
+/** The result of the search. */
 export interface Verdict {
   readonly isLinearisable: boolean;
-  /** How many of the answered operations the best order explains. */
+  /** How many of the operations with a reply the best order explains. */
   readonly explained: number;
-  /** Where it got no further: the operations of which one had to come next. */
+  /** Where the best order ends: the operations of which one had to be next. */
   readonly stuckAt: readonly Invocation[];
 }
 
 /**
- * Looks for an order of all operations that keeps to real time and in which the model gives every
- * answer that was given. Times in answers aren't compared, and no lease may end in a history.
+ * Searches for an order of all operations that respects real time and in which the model returns
+ * the recorded results. Times in results are not compared, and no lease may end in a history.
  */
 export function judge(history: readonly Invocation[], start: Books): Verdict {
   const steps = [...history].sort((a, b) => a.invokedAt - b.invokedAt).map(stepOf);
@@ -37,7 +37,7 @@ export function judge(history: readonly Invocation[], start: Books): Verdict {
   ];
   let best = path[0];
 
-  // Depth first, by hand: a history is longer than a call stack should be deep.
+  // Depth first without recursion, because a history is longer than the call stack allows.
   for (let place = path.at(-1); place !== undefined; place = path.at(-1)) {
     if (place.explained === answered) return verdictOf(place, true);
     if (best === undefined || place.explained > best.explained) best = place;
@@ -51,7 +51,7 @@ export function judge(history: readonly Invocation[], start: Books): Verdict {
     if (isAnswered && comparable(answer, false) !== next.expected) continue;
     const done = place.done | next.bit;
     const text = write(books);
-    // To leave out what nobody saw and what changed nothing is the same, and less to search.
+    // An operation without a reply that changes nothing can be left out, which reduces the search.
     if (!isAnswered && text === place.text) continue;
     const key = `${done.toString(36)} ${text}`;
     if (tried.has(key)) continue;
@@ -65,23 +65,23 @@ export function judge(history: readonly Invocation[], start: Books): Verdict {
 interface Step {
   readonly invocation: Invocation;
   readonly returnedAt: number;
-  /** The answer as text; undefined where any will do. */
+  /** The result as text; undefined if any result is correct. */
   readonly expected: string | undefined;
   readonly bit: bigint;
 }
 
-/** What has happened on the way to a point of the search. */
+/** The operations before one node of the search. */
 interface Standing {
   readonly books: Books;
-  /** The books in words. */
+  /** The state of the model as text. */
   readonly text: string;
   readonly done: bigint;
   readonly explained: number;
 }
 
-/** A point of the search: what has happened, and what may come next. */
+/** A node of the search: the operations so far, and those that may be next. */
 interface Place extends Standing {
-  /** Not tried yet, the likeliest last. */
+  /** Not tried yet, in ascending order of likelihood. */
   readonly open: Step[];
   readonly candidates: readonly Step[];
 }
@@ -96,7 +96,7 @@ function stepOf(invocation: Invocation, index: number): Step {
   };
 }
 
-/** What was invoked before the first of the others had returned may come next. */
+/** The operations that were invoked before any other one had returned may be next. */
 function placeAt(steps: readonly Step[], standing: Standing): Place {
   const candidates: Step[] = [];
   let firstReturn = Number.POSITIVE_INFINITY;
@@ -106,7 +106,7 @@ function placeAt(steps: readonly Step[], standing: Standing): Place {
     candidates.push(step);
     firstReturn = Math.min(firstReturn, step.returnedAt);
   }
-  // An operation without an answer is tried last: most histories need none of them to happen.
+  // Operations without a reply are tried last, because most histories are explained without them.
   const open = [...candidates].sort((a, b) => b.returnedAt - a.returnedAt);
   return { ...standing, open, candidates };
 }

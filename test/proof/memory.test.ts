@@ -1,4 +1,4 @@
-/** The memory quota store agrees with the model, and lets nobody see two things at once. */
+/** The memory quota store agrees with the model and is linearisable. */
 import { proveQuotaStore } from './prove.ts';
 import { memoryUnderTest } from './stores-under-test.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Random sequences of operations, each played on a store and on the reference model side by side.
- * Few ids, few subjects and small limits, so that operations meet.
+ * Random sequences of operations, each run on a store and on the reference model. They use few ids,
+ * few subjects and small limits, so that operations affect each other.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -10,27 +10,27 @@ import { comparable, type Operation, send } from './operations.ts';
 import { apply, type Books, emptyBooks } from './quota-model.ts';
 import type { ProofSetup, StoreUnderTest } from './stores-under-test.ts';
 
-/** The model as it stands, and the time by which it counts. */
+/** The state of the model, and its clock. */
 interface Reference {
   books: Books;
   nowMs: number;
 }
 
-/** The store, and the names that are its own in this run. */
-interface Played {
+/** The store, and the ids and partition of this run. */
+interface TestedStore {
   readonly setup: ProofSetup;
   readonly partition: string;
 }
 
-type Command = fc.AsyncCommand<Reference, Played>;
+type Command = fc.AsyncCommand<Reference, TestedStore>;
 
-/** What is drawn: a stretch of time, or an operation whose ids and partition belong to the run. */
+/** A generated step: a wait, or an operation that is completed with the run's ids and partition. */
 type Draft = (partition: string, books: Books) => Operation | { readonly waitMs: number };
 
 /**
- * Plays `runs` sequences of up to 60 operations.
+ * Runs `runs` sequences of up to 60 operations.
  *
- * @throws where an answer or a row differs; fast-check then prints the seed and the shortest
+ * @throws if a result or a row differs; fast-check then prints the seed and the shortest
  *   sequence that it found
  */
 export async function agreesWithModel(
@@ -44,7 +44,7 @@ export async function agreesWithModel(
       const partition = `model-${randomUUID().slice(0, 8)}-${count}`;
       const setup = await under.make();
       try {
-        const init = (): { model: Reference; real: Played } => ({
+        const init = (): { model: Reference; real: TestedStore } => ({
           model: { books: emptyBooks(), nowMs: setup.clock.now() },
           real: { setup, partition },
         });
@@ -61,10 +61,10 @@ const subjects = ['a', 'b', 'c'] as const;
 const periods = ['', '2026-11'] as const;
 const leases = [100_000, 200_000, 500_000] as const;
 
-/** Up to the edge of a lease, onto it, and past it. */
+/** Just before the end of a lease, at its end, and after it. */
 const waits = [1, 99_999, 100_000, 400_000] as const;
 
-/** Completed by the run's partition: an id is unique for ever, in every partition. */
+/** Ids include the run's partition, because an id must be unique in all partitions. */
 const id = fc.integer({ min: 1, max: 8 }).map((number) => `reservation-${number}-`);
 const amount = fc.bigInt({ min: 0n, max: 40n });
 const lines: fc.Arbitrary<readonly QuotaLine[]> = fc
@@ -113,7 +113,7 @@ const extend: fc.Arbitrary<Draft> = fc
     input: inputs.map(({ id, ttlMs, add, idle }): ExtendInput => {
       const given = idle === undefined ? {} : { idle };
       const input = { id: id + partition, partition, ttlMs, ...given };
-      // A hold grows by one amount a line; how many it has is known when the command runs.
+      // An extend has one amount for each line; their number is known only when the command runs.
       const lines = books.holds.get(input.id)?.lines ?? [];
       return add === undefined || lines.length === 0
         ? input
@@ -155,13 +155,13 @@ const adjust: fc.Arbitrary<Draft> = fc
 
 const sweep: fc.Arbitrary<Draft> = fc.constant((partition) => ({
   op: 'sweep',
-  // Which leases a bounded sweep takes first is a store's affair: all of them, then.
+  // Stores may choose which leases a bounded sweep expires first, so the sweeps have no bound.
   input: { max: 1_000, partition },
 }));
 
 const wait: fc.Arbitrary<Draft> = fc.constantFrom(...waits).map((waitMs) => () => ({ waitMs }));
 
-/** Puts the operation to both and insists on the same answer, and on the same rows after it. */
+/** Runs the operation on the store and the model, and asserts equal results and equal rows. */
 function commandOf(draft: Draft): Command {
   let text = 'not run';
   return {

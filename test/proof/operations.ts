@@ -1,6 +1,6 @@
 /**
- * What can be asked of a quota store, as data: so that the same question can be put to a store, to
- * the reference model, and into a recorded history.
+ * The operations of a quota store as data, so that the same operation can run on a store and on the
+ * reference model, and be recorded in a history.
  */
 import type {
   AdjustInput,
@@ -11,7 +11,7 @@ import type {
   SettleInput,
 } from '../../src/ports/quota-store.ts';
 
-/** One question to a quota store. */
+/** One operation on a quota store. */
 export type Operation =
   | { readonly op: 'reserve'; readonly input: ReserveInput }
   | { readonly op: 'extend'; readonly input: readonly ExtendInput[] }
@@ -21,14 +21,14 @@ export type Operation =
   | { readonly op: 'read'; readonly input: RowName }
   | { readonly op: 'sweep'; readonly input: { readonly max: number; readonly partition: string } };
 
-/** Names a row. */
+/** Identifies a row. */
 export interface RowName {
   readonly subject: string;
   readonly period: string;
   readonly partition: string;
 }
 
-/** Puts the question; rejects where the store does. */
+/** Runs the operation; rejects if the store rejects. */
 export async function send(store: QuotaStore, operation: Operation): Promise<unknown> {
   switch (operation.op) {
     case 'reserve':
@@ -50,7 +50,7 @@ export async function send(store: QuotaStore, operation: Operation): Promise<unk
   }
 }
 
-/** A limit that records state is not the operator's to set, and a store says so by an error. */
+/** A limit that comes from the key's record can't be set by `adjust`; stores reject that. */
 async function adjusted(store: QuotaStore, input: AdjustInput): Promise<unknown> {
   try {
     return await store.adjust(input);
@@ -60,12 +60,12 @@ async function adjusted(store: QuotaStore, input: AdjustInput): Promise<unknown>
   }
 }
 
-/** What a store may answer as it likes: how far a version moves, how much a sweep found left. */
+/** Results that stores may choose: the increments of a version, and how much a sweep leaves. */
 const freeMembers: ReadonlySet<string> = new Set(['version', 'expired']);
-/** What depends on the time of the database, which no test can stop. */
+/** Results that depend on the database's clock, which a test can't control. */
 const timeMembers: ReadonlySet<string> = new Set(['expiresAtMs']);
 
-/** The part of an answer that every sound store gives alike, as text. */
+/** The part of a result that is the same for every correct store, as text. */
 export function comparable(answer: unknown, withTimes: boolean): string {
   const isLeftOut = (name: string): boolean =>
     freeMembers.has(name) || (!withTimes && timeMembers.has(name));
@@ -75,7 +75,7 @@ export function comparable(answer: unknown, withTimes: boolean): string {
   });
 }
 
-/** The members of an object in the order of their names; `undefined` has no text otherwise. */
+/** Sorts the members of an object by name, and represents `undefined`, which JSON omits. */
 function sorted(value: unknown): unknown {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.map(sorted);

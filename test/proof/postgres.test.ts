@@ -1,4 +1,4 @@
-/** The quota store of PostgreSQL: the proofs over a clock that is held, and lines that break. */
+/** The quota store of PostgreSQL: the proofs with a controlled clock, and broken connections. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';

@@ -1,6 +1,6 @@
 /**
- * The two proofs that every quota store has to pass, and how much of them: the same few at each run
- * of the tests, and as many as `PROOF_TIMES` says, from the seed `PROOF_SEED`, for a night.
+ * The two proofs that every quota store must pass. By default few cases run, the same each time;
+ * `PROOF_TIMES` multiplies them and `PROOF_SEED` seeds them, for long runs.
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
@@ -14,12 +14,12 @@ import type { StoreUnderTest } from './stores-under-test.ts';
 const times = Number(process.env.PROOF_TIMES ?? 1);
 const seed = Number(process.env.PROOF_SEED ?? 20_261_120);
 
-/** How long one proof may take, on a machine that is shared. */
+/** The time limit of one proof, on a shared machine. */
 export const proofMs: number = 60_000 * times;
 
-/** How much a store is asked in one run of the tests. */
+/** How many operations a store gets in one run of the tests. */
 export interface Amount {
-  /** Sequences of the model. */
+  /** Sequences that are compared with the model. */
   readonly sequences: number;
   readonly histories: number;
 }
@@ -54,7 +54,7 @@ export function proveQuotaStore(under: StoreUnderTest, { sequences, histories }:
   );
 }
 
-/** Eight clients ask these stores thirty things each, and the answers are judged. */
+/** Runs thirty operations of each of eight clients, and checks the history. */
 export async function judged(
   stores: readonly QuotaStore[],
   ownSeed: number,

@@ -1,6 +1,6 @@
 /**
- * The quota protocol in its shortest form: pure, sequential, of one partition, and deaf to every
- * concern of storage. What a store answers is right when this answers the same.
+ * The quota protocol in its shortest form: pure functions, sequential, one partition, no storage. A
+ * store is correct if it returns what this model returns.
  */
 import type { Nanos } from '../../src/money.ts';
 import type {
@@ -31,7 +31,7 @@ interface Row {
 interface Hold {
   readonly state: 'held' | 'settled' | 'released' | 'expired';
   readonly lines: readonly QuotaLine[];
-  /** What is held, by line; more than was asked where it has grown. */
+  /** The amount held by each line; more than was reserved if the hold was extended. */
   readonly amounts: readonly Nanos[];
   readonly onExpire: readonly Nanos[];
   readonly charged: readonly Nanos[];
@@ -39,19 +39,19 @@ interface Hold {
   readonly isIdle: boolean;
 }
 
-/** Everything that a store knows. */
+/** The state of a store. */
 export interface Books {
   readonly rows: Map<string, Row>;
   readonly holds: Map<string, Hold>;
   readonly adjusted: Set<string>;
 }
 
-/** Books in which nothing has been written yet. */
+/** The empty state. */
 export function emptyBooks(): Books {
   return { rows: new Map(), holds: new Map(), adjusted: new Set() };
 }
 
-/** The answer to an operation, and the books after it; those before stay as they were. */
+/** Returns the result of an operation and the state after it, without changing the state before. */
 export function apply(
   before: Books,
   operation: Operation,
@@ -67,8 +67,8 @@ export function apply(
 }
 
 /**
- * Writes books down: the same text for the same books, however they came about. Rows and holds are
- * never changed but replaced, so each is put into words once.
+ * Serialises a state: equal states have equal text. Rows and holds are immutable, so the text of
+ * each is computed once.
  */
 export function scribe(): (books: Books) => string {
   const words = new WeakMap<Row | Hold, string>();
@@ -102,7 +102,7 @@ function answerTo(books: Books, operation: Operation, nowMs: number): unknown {
     case 'read':
       return read(books, operation.input);
     case 'sweep':
-      // What is due has expired already, whoever asks.
+      // Due holds have expired already, before any operation.
       return { more: false };
   }
 }
@@ -177,7 +177,7 @@ function settle(books: Books, { id, lines }: SettleInput): SettleResult {
   if (known?.state === 'settled') return { status: 'already', charged: known.charged };
   if (known?.state === 'released') return { status: 'conflict', as: 'released' };
   if (known?.state === 'held') end(books, id, known, 'settled');
-  // What the expiry charged is inside the final charge, not beside it.
+  // The final charge includes what the expiry charged.
   if (known?.state === 'expired') move(books, 'used', known.lines, known.onExpire, -1n);
   const charged = lines.map((line) => line.amount);
   move(books, 'used', lines, charged, 1n);
@@ -197,7 +197,7 @@ function release(books: Books, { id }: ReleaseInput): ReleaseResult {
 function adjust(books: Books, input: AdjustInput): QuotaState | 'refused' | undefined {
   if (!books.adjusted.has(input.id)) {
     const { limit, addLimit } = input;
-    // Refused: nothing changes, and the same id may come again.
+    // Refused: nothing changes, and the same id may be used again.
     if (limit !== undefined && books.rows.get(rowName(input))?.isCarried) return 'refused';
     books.adjusted.add(input.id);
     change(books, input, (row) => ({
@@ -227,7 +227,7 @@ function expireDue(books: Books, nowMs: number): void {
   }
 }
 
-/** A reservation that ends before anybody has seen its reserve. */
+/** A reservation that ends before its reserve has arrived. */
 const unknownHold: Hold = {
   ...{ state: 'released', lines: [], amounts: [], onExpire: [], charged: [], dueAtMs: 0 },
   isIdle: false,

@@ -1,9 +1,9 @@
-/** Numbers by chance that are the same for the same seed, so that a failure can be played again. */
+/** Pseudo-random numbers that are reproducible from their seed. */
 
-/** A whole number from 0 up to, and without, `below`. */
+/** An integer from 0 to `below`, exclusive. */
 export type Draw = (below: number) => number;
 
-/** Draws by mulberry32. */
+/** The generator mulberry32. */
 export function drawn(seed: number): Draw {
   let state = seed | 0;
   return (below) => {

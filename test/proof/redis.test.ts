@@ -1,4 +1,4 @@
-/** The quota store of Redis, over both clients: the proofs, and lines that break. */
+/** The quota store of Redis, over both clients: the proofs, and broken connections. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type RedisClient, scriptRunner } from '../../src/stores/redis/client.ts';

@@ -1,4 +1,4 @@
-/** The quota store of SQLite, over each driver there is: several handles on one file. */
+/** The quota store of SQLite, over each driver, with several handles on one file. */
 import { sqliteQuotaStore } from '../../src/stores/sqlite/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { kinds, scratch } from '../stores/sqlite/handles.ts';

@@ -1,4 +1,4 @@
-/** What the proofs ask of a store that they prove, and the reference among the stores. */
+/** What the proofs need to know about a store, and the memory store as the reference. */
 import type { MaybePromise } from '../../src/ports/call-options.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
@@ -6,22 +6,22 @@ import type { QuotaStoreSetup } from '../../src/testing/contracts/quota/case-con
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { distant } from './wrong-stores.ts';
 
-/** A fresh store, or a fresh view of one. */
+/** A new store, or a new connection to one. */
 export interface ProofSetup extends QuotaStoreSetup {
-  /** The store's own clock, which stands still but for `advance`. */
+  /** The store's clock, which changes only by `advance`. */
   readonly clock: { now(): number; advance(ms: number): MaybePromise<void> };
-  /** The same books through several doors, as several processes have them. */
+  /** Several connections to the same data, as several processes have them. */
   readonly connections: readonly QuotaStore[];
 }
 
-/** A store and how to make it. */
+/** A store, and how it is created. */
 export interface StoreUnderTest {
   readonly name: string;
-  /** Each proof has a partition and ids of its own: what is made may share a database. */
+  /** Each proof uses its own partition and ids, so the stores may share a database. */
   make(): MaybePromise<ProofSetup>;
 }
 
-/** One process, one door; what is asked and what is answered takes a while to arrive. */
+/** One process with one connection; requests and replies take a few turns to arrive. */
 export const memoryUnderTest: StoreUnderTest = {
   name: 'memory',
   make: () => {

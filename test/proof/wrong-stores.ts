@@ -1,12 +1,12 @@
 /**
- * Stores with the faults that gateways were shipped with, and what makes a store in memory race at
- * all: the proofs must catch the first, and let the sound one pass.
+ * Stores with faults that shipped gateways had, which the proofs must find, and a wrapper that lets
+ * operations on a memory store overlap, which must pass.
  */
 
 import type { QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
 import { drawn } from './random.ts';
 
-/** The same store, as from afar: each question and each answer is under way for a few turns. */
+/** The same store with latency: each request and each reply takes a few turns. */
 export function distant(store: QuotaStore, seed: number): QuotaStore {
   const draw = drawn(seed);
   const far = async <T>(question: () => T): Promise<Awaited<T>> => {
@@ -31,8 +31,8 @@ export function distant(store: QuotaStore, seed: number): QuotaStore {
 }
 
 /**
- * Looks whether a hold fits, then takes it, whatever has come between: two that look at once both
- * fit. Over a store that answers at once.
+ * Checks whether a hold fits, then takes it without checking again, so two that check concurrently
+ * both fit. For a store that replies synchronously.
  */
 export function checksThenActs(sound: QuotaStore): QuotaStore {
   let count = 0;
@@ -63,7 +63,7 @@ export function checksThenActs(sound: QuotaStore): QuotaStore {
 
 const plenty = 1_000_000n;
 
-/** Gives back what was held each time it is told to, as counters without an id do. */
+/** Releases a hold as often as `release` is called, as counters without an id do. */
 export function refundsTwice(sound: QuotaStore): QuotaStore {
   let count = 0;
   return {
@@ -80,7 +80,7 @@ export function refundsTwice(sound: QuotaStore): QuotaStore {
   };
 }
 
-/** Charges a settle that is repeated once more: what an idempotence check is there against. */
+/** Charges a repeated settle again, because it does not check for idempotence. */
 export function chargesTwice(sound: QuotaStore, processId: number = 0): QuotaStore {
   let count = 0;
   return {
@@ -88,7 +88,7 @@ export function chargesTwice(sound: QuotaStore, processId: number = 0): QuotaSto
     settle: async (input, options) => {
       const result = await sound.settle(input, options);
       if (result.status !== 'already') return result;
-      // Under an id of its own, the store can't know it again.
+      // With a new id, the store can't recognise the repetition.
       await sound.settle(
         { ...input, id: `charge-number-${processId}-${1_000 + ++count}` },
         options,
@@ -98,7 +98,7 @@ export function chargesTwice(sound: QuotaStore, processId: number = 0): QuotaSto
   };
 }
 
-/** Answers a read from what it read before, as a cache beside the books does. */
+/** Returns earlier reads, as a cache in front of the store does. */
 export function readsStale(sound: QuotaStore): QuotaStore {
   const seen = new Map<string, Awaited<ReturnType<QuotaStore['read']>>>();
   return {
@@ -112,7 +112,7 @@ export function readsStale(sound: QuotaStore): QuotaStore {
   };
 }
 
-/** Lets so many rounds of the event loop pass. */
+/** Waits for this many turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
 }

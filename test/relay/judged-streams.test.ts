@@ -13,7 +13,7 @@ const word = {
 const requests = { chat: chat(), native: native(), array: native('json_array') };
 
 /** Text that an upstream, or a proxy in front of it, may send outside its wire format. */
-const rubbish: readonly string[] = [
+const invalidText: readonly string[] = [
   `data: ${canary}\n\n`,
   `data: "${canary}"\n\n`,
   `data: ["${canary}"]\n\n`,
@@ -35,8 +35,13 @@ const rubbish: readonly string[] = [
 
 describe.each(['chat', 'native'] as const)('a relayed %s stream', (api) => {
   it('passes on nothing but events of its dialect, wherever the rest comes', async () => {
-    for (const said of rubbish) {
-      for (const text of [said, said + word[api], word[api] + said, word[api] + said.trim()]) {
+    for (const output of invalidText) {
+      for (const text of [
+        output,
+        output + word[api],
+        word[api] + output,
+        word[api] + output.trim(),
+      ]) {
         for (const chunks of [[text], bytewise(Buffer.from(text))]) {
           const upstream = scriptedUpstream(sse(...chunks));
           const { text: answer } = await anyModelGateway({ upstream }).call(requests[api]);
@@ -70,13 +75,13 @@ describe.each(['chat', 'native'] as const)('a relayed %s stream', (api) => {
 });
 
 it('a relayed array passes on only elements that are parts of a reply', async () => {
-  for (const said of [
+  for (const output of [
     `"${canary}"`,
     `{"message":"${canary}"}`,
     `["${canary}"]`,
     `{"x":"${canary}"}`,
   ]) {
-    for (const text of [`[${said}]`, `${word.array},${said}]`, `${word.array},${said}`]) {
+    for (const text of [`[${output}]`, `${word.array},${output}]`, `${word.array},${output}`]) {
       const upstream = scriptedUpstream(sse(text));
       const { text: answer } = await anyModelGateway({ upstream }).call(requests.array);
       expect([text, answer.includes(canary)]).toEqual([text, false]);

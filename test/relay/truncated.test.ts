@@ -41,7 +41,7 @@ describe('a stream that breaks off before its last event', () => {
 
       const expected = api === 'native' ? relayedNative(cut) : relayedChat(cut, false);
       expect(reply.isCut).toBe(false);
-      if (!says(expected.text)) {
+      if (!message(expected.text)) {
         expect(reply.status).toBe(502);
         expect(JSON.parse(reply.text)).toEqual({ error: words[api] });
       } else {
@@ -71,7 +71,7 @@ describe('a stream cut at any byte', () => {
       const reply = await relayed(recorded, cut, 'end');
 
       const broken = brokenStream(api, reply);
-      if (reply.status === 502) expect(says(whole)).toBe(false);
+      if (reply.status === 502) expect(message(whole)).toBe(false);
       else if (ends(whole)) expect(reply.text).toBe(expected.text);
       else expect(broken).toEqual({ before: expected.text, error: words[api] });
     }
@@ -157,7 +157,7 @@ const content =
   /"(?:content|text|name|arguments|reasoning_content|reasoning)" ?: ?"[^"]|"data" ?: ?"/;
 
 /** True if any event has content, and not only a role. */
-function says(text: string): boolean {
+function message(text: string): boolean {
   return content.test(text) || text.includes('_details":[{');
 }
 

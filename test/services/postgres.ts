@@ -1,6 +1,6 @@
 /**
- * A private PostgreSQL for the tests: a cluster of its own in a temporary folder, on a unix socket,
- * gone when they are over. Debian's packages bring the programs.
+ * A private PostgreSQL for the tests: a cluster in a temporary folder, on a Unix socket, which is
+ * removed after the tests. The programs come from Debian's packages.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -12,29 +12,34 @@ import pg from 'pg';
 
 /** A running server. */
 export interface PostgresServer {
-  /** The folder of its socket, as pg takes a host. */
+  /** The folder of its socket, which pg accepts as a host. */
   readonly host: string;
-  /** Options for a Pool of one's own: another process's, or one through a proxy. */
+  /** Options for a further pool: in another process, or through a proxy. */
   readonly connection: { readonly host: string; readonly user: string; readonly database: string };
-  /** A pool of so many connections; ended with the server where nobody has ended it before. */
+  /** A pool with this many connections; it is closed with the server if it still is open. */
   pool(max?: number): pg.Pool;
-  /** SIGKILL to its first process, as a crash would; over when all of its others have left too. */
+  /**
+   * Kills its first process with SIGKILL, as in a crash; resolves when its other processes have
+   * ended too.
+   */
   kill(): Promise<void>;
-  /** Starts it on the same data, after a kill. */
+  /** Restarts it on the same data after a kill. */
   restart(): Promise<void>;
   /** Stops it and removes its folder. */
   stop(): Promise<void>;
 }
 
-/** How it keeps what it is told. */
+/** How durable its writes are. */
 export interface PostgresServerOptions {
-  /** Writes through to the disk: for tests that kill it. Off where left out, which is faster. */
+  /** Flushes writes to the disk, for tests that kill it. Default: off, which is faster. */
   readonly fsync?: boolean;
 }
 
 const run = promisify(execFile);
 
-/** Where Debian puts the newest of its versions; undefined where none is installed. */
+/**
+ * The folder of the newest version that Debian's packages installed; undefined if there is none.
+ */
 function postgresPrograms(): string | undefined {
   const root = '/usr/lib/postgresql';
   const [newest] = existsSync(root) ? readdirSync(root).toSorted((a, b) => +b - +a) : [];
@@ -43,9 +48,9 @@ function postgresPrograms(): string | undefined {
 }
 
 /**
- * Whether suites that need PostgreSQL can run; says so loudly where not.
+ * Whether suites that need PostgreSQL can run; prints a line if they cannot.
  *
- * @throws where they must: `REQUIRE_SERVICES=1`
+ * @throws if `REQUIRE_SERVICES=1` and they cannot
  */
 export function hasPostgres(): boolean {
   if (postgresPrograms() !== undefined) return true;
@@ -56,7 +61,7 @@ export function hasPostgres(): boolean {
   return false;
 }
 
-/** Makes a cluster and starts it; takes about a second. */
+/** Creates a cluster and starts it, which takes about a second. */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const programs = postgresPrograms();
   if (programs === undefined) throw new Error('PostgreSQL is not installed.');
@@ -76,7 +81,8 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     connection,
     pool: (max = 10) => {
       const pool = new pg.Pool({ ...connection, max });
-      // A connection that is idle when the server dies tells the pool so; nobody waits for it.
+      // The pool emits an error for each idle connection when the server dies; no query is
+      // affected.
       pool.on('error', () => {});
       pools.add(pool);
       return pool;
@@ -99,7 +105,7 @@ interface Owner {
   readonly gid?: number;
 }
 
-/** The server refuses to run as root: it then runs as the user that its package made. */
+/** The server refuses to run as root, so it then runs as the user that its package created. */
 async function ownerOf(folder: string): Promise<Owner> {
   if (process.getuid?.() !== 0) return {};
   const id = async (kind: string): Promise<number> =>
@@ -127,14 +133,14 @@ function settingsOf(folder: string, fsync: boolean): string {
   ].join('\n');
 }
 
-/** Its first process, and what it said on its way out. */
+/** Its first process, and the end of its output. */
 interface RunningServer {
   readonly child: ChildProcess;
   readonly lastWords: () => string;
 }
 
 async function startServer(program: string, data: string, owner: Owner): Promise<RunningServer> {
-  // Its own group: a Ctrl-C of the terminal is not for it.
+  // A process group of its own, so that Ctrl-C in the terminal does not reach it.
   const child = spawn(program, ['-D', data], {
     ...owner,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -148,7 +154,7 @@ async function startServer(program: string, data: string, owner: Owner): Promise
     child.once('spawn', resolve);
     child.once('error', reject);
   });
-  // A run that is broken off leaves no server behind.
+  // An aborted run must not leave a server behind.
   const end = (): boolean => child.kill('SIGQUIT');
   process.once('exit', end);
   child.once('close', () => process.off('exit', end));
@@ -177,8 +183,8 @@ async function untilItAnswers(
 
 async function ended(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
-  // Each connection has a process of its own, which holds the memory that the next server asks for,
-  // and our pipe: not the first one's exit but the pipe's end says that all have left.
+  // Each connection has a process of its own, which holds shared memory that the next server needs,
+  // and our pipe. Only the end of the pipe shows that all of them have ended.
   const closed = new Promise((resolve) => server.once('close', resolve));
   server.kill(signal);
   await closed;

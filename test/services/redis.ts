@@ -13,16 +13,16 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 
 /** A running server, or one that can be started again. */
 export interface RedisServer {
-  /** Where it listens. */
+  /** The path of its socket. */
   readonly path: string;
-  /** Starts it on what it has on disk; resolves when it answers. */
+  /** Starts it on its data; resolves when it replies. */
   start(): Promise<void>;
-  /** Ends it by SIGKILL, as a crash would. */
+  /** Kills it with SIGKILL, as in a crash. */
   kill(): Promise<void>;
-  /** Holds it as it is, by SIGSTOP: it takes connections and answers nothing. */
+  /** Suspends it with SIGSTOP: it accepts connections and never replies. */
   freeze(): void;
   thaw(): void;
-  /** Ends it and deletes what it had. */
+  /** Stops it and deletes its data. */
   remove(): Promise<void>;
 }
 
@@ -30,8 +30,8 @@ const program = 'redis-server';
 const startWithinMs = 10_000;
 
 /**
- * A suite over a private Redis. Without redis-server on the machine it is skipped, with one loud
- * line; with `REQUIRE_SERVICES=1` it fails.
+ * A suite over a private Redis. Without redis-server on the machine it is skipped, and one line is
+ * printed; with `REQUIRE_SERVICES=1` it fails.
  */
 export function describeRedis(name: string, suite: (server: () => RedisServer) => void): void {
   if (spawnSync(program, ['--version']).error === undefined) {
@@ -50,7 +50,9 @@ export function describeRedis(name: string, suite: (server: () => RedisServer) =
   describe.skip(name, () => suite(notStarted));
 }
 
-/** Starts a Redis; more lines of its configuration go as arguments: `--cluster-enabled yes`. */
+/**
+ * Starts a Redis; further configuration is passed as arguments, such as `--cluster-enabled yes`.
+ */
 export async function startRedis(more: readonly string[] = []): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'));
   const path = join(folder, 'redis.sock');
@@ -95,7 +97,8 @@ async function launch(
   more: readonly string[],
 ): Promise<ChildProcess> {
   const options = ['--dir', folder, '--unixsocket', path, '--appendonly', 'yes', '--save', ''];
-  // Fast, and what a process wrote survives its own death; fsync is about the machine's.
+  // Fast: writes survive a crash of the process. fsync would matter only for a crash of the
+  // machine.
   const child = spawn(program, [...options, '--appendfsync', 'no', '--port', '0', ...more], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -107,7 +110,7 @@ async function launch(
   return child;
 }
 
-/** Resolves at the line that says so; the file has been read by then. */
+/** Resolves when the server logs that it is ready; its data has been loaded by then. */
 function untilReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     const texts: string[] = [];

@@ -32,8 +32,8 @@ describe('a charge that the store can not take', () => {
     expect(records).toHaveLength(2);
     expect(second).toEqual({ ...first, booked: true, revision: 2 });
     expect(await state()).toMatchObject({ used: second?.chargeNanos });
-    const told = events.filter(({ type }) => type === 'call_ended' || type === 'call_booked');
-    expect(told).toEqual([
+    const reported = events.filter(({ type }) => type === 'call_ended' || type === 'call_booked');
+    expect(reported).toEqual([
       { type: 'call_ended', record: first },
       { type: 'call_booked', record: second },
     ]);

@@ -18,7 +18,7 @@ const body = {
     { role: 'user', parts: [{ functionResponse: { name: 'f', response: { output: 'ok' } } }] },
   ],
 };
-const asked = { path: '/v1beta/models/native:generateContent', body };
+const values = { path: '/v1beta/models/native:generateContent', body };
 const reply = { choices: [{ index: 0, message: { content: 'Hi!' }, finish_reason: 'stop' }] };
 const native = { candidates: [{ content: { parts: [{ text: 'Hi!' }] }, finishReason: 'STOP' }] };
 
@@ -45,7 +45,7 @@ describe('a longer body', () => {
   it('adds the difference to its hold, once', async () => {
     const harness = setUp(1_000_000n);
 
-    expect((await harness.call(asked)).status).toBe(200);
+    expect((await harness.call(values)).status).toBe(200);
 
     const [sent] = harness.upstream.calls;
     const bytes = sent?.request.body.reduce((sum, { length }) => sum + length, 0) ?? 0;
@@ -58,7 +58,7 @@ describe('a longer body', () => {
     // Enough for the caller's body, but not for the translated one.
     const harness = setUp(2_100n);
 
-    const { status, text } = await harness.call(asked);
+    const { status, text } = await harness.call(values);
 
     expect({ status, calls: harness.upstream.calls.length }).toEqual({ status: 403, calls: 0 });
     expect(text).toContain('quota');
@@ -68,7 +68,7 @@ describe('a longer body', () => {
   it('is passed over for the next channel, which gets what the caller sent', async () => {
     const harness = setUp(2_100n, [openai, gemini]);
 
-    expect((await harness.call(asked)).status).toBe(200);
+    expect((await harness.call(values)).status).toBe(200);
 
     expect(harness.upstream.calls.map(({ request }) => request.origin)).toEqual([
       'https://gemini.example',
@@ -87,7 +87,7 @@ describe('a longer body', () => {
       }),
     });
 
-    expect((await harness.call(asked)).status).toBe(503);
+    expect((await harness.call(values)).status).toBe(503);
     expect(harness.upstream.calls).toHaveLength(0);
   });
 });
@@ -95,7 +95,7 @@ describe('a longer body', () => {
 it('a body of about the same length needs no second call of the store', async () => {
   const harness = setUp(1_000_000n);
 
-  await harness.call({ ...asked, body: { contents } });
+  await harness.call({ ...values, body: { contents } });
 
   expect(harness.extended).toEqual([]);
 });

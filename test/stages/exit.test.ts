@@ -118,12 +118,12 @@ async function textOf(response: IncomingMessage): Promise<string> {
 
 /** The first `count` of them, in the order of arrival. */
 function firstOf(texts: readonly Promise<string>[], count: number): Promise<readonly string[]> {
-  const come: string[] = [];
+  const arrive: string[] = [];
   return new Promise((resolve, reject) => {
     for (const text of texts) {
       text.then((value) => {
-        come.push(value);
-        if (come.length === count) resolve([...come]);
+        arrive.push(value);
+        if (arrive.length === count) resolve([...arrive]);
       }, reject);
     }
   });

@@ -128,7 +128,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
 };
 
-function sceneOf(): InProcessGateway {
+function harnessOf(): InProcessGateway {
   const size = { maxOutputTokens: 10_000 };
   const channels = [channel({ id: 'gemini-a', dialect: 'gemini' })];
   const models = [model(size), model({ ...size, id: 'native', protocols: ['native'], channels })];
@@ -149,7 +149,7 @@ const ends: Readonly<Record<string, End>> = {
 };
 
 async function recordOf(way: Way, plant: Plant, end: End): Promise<UsageRecord> {
-  const harness = sceneOf();
+  const harness = harnessOf();
   const calling = harness.start(way.ask);
   const up = await harness.upstream.next();
   up.respond(200, { 'content-type': way.type });

@@ -150,8 +150,8 @@ describe('output other than text', () => {
   it.each([
     ['audio', chat({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } })],
     ['images', chat({ modalities: ['image', 'text'] })],
-  ])('%s is accepted if the price has a rate for it, and held at the highest', async (_, request) => {
-    expect(await held(request, audible())).toBe(11n + 100n * 30n);
+  ])('%s is accepted if the price has a rate for it, and held at the highest', async (_, sent) => {
+    expect(await held(sent, audible())).toBe(11n + 100n * 30n);
   });
 
   it('is charged at its rate', async () => {

@@ -206,11 +206,11 @@ it('a control character deep in a long text is left for the upstream to refuse',
 it.each<[string, CallHandler]>([
   ['answers 500 to', (up) => up.answer(500, { error: { message: 'Boom' } })],
   ['breaks off at', (up) => up.breakOff('reset', { stage: 'sent' })],
-])('a body that an upstream %s is the caller’s fault if it is not valid JSON', async (_, handler) => {
+])('a body that an upstream %s is the caller’s fault if it is not valid JSON', async (_, fail) => {
   for (const request of [sampleRequests.chat, sampleRequests.image]) {
     const { start, upstream, state, gateway, nextRecord } = gatewayInProcess();
     const calling = start({ ...request, body: broken(request) });
-    handler(await upstream.next());
+    fail(await upstream.next());
 
     const reply = await calling.reply;
 

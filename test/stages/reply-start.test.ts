@@ -123,7 +123,7 @@ function setOver(dialect: DialectName, channels = 1): InProcessGateway {
 const stream = { 'content-type': 'text/event-stream' };
 const labels = ['text/event-stream', 'application/json', 'text/plain', 'text/html', undefined];
 /** Text that no dialect sends, but proxies in front of an upstream do. */
-const rubbish = ['lorem ipsum\n\n', '<html><body>x</body></html>\n\n'];
+const invalidText = ['lorem ipsum\n\n', '<html><body>x</body></html>\n\n'];
 const documents = ['{}\n\n', '[]\n'];
 
 /**
@@ -168,7 +168,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
   )('$name after any noise is tried elsewhere, whatever the content type', async (fault) => {
     // A document is a reply, though it is not a stream.
     const isOver = fault.name === 'its end' || fault.name === 'a reset';
-    const others = isOver ? rubbish : [...rubbish, ...documents];
+    const others = isOver ? invalidText : [...invalidText, ...documents];
     for (const [at, before] of ['', ...noise[dialect], ...others].entries()) {
       for (const type of labelsOf(at, fault, kind)) {
         const harness = setOver(dialect, 2);

@@ -64,7 +64,7 @@ describe('a quota store that hangs', () => {
   });
 
   it('is tried by one caller at a time, and serves again after its first answer', async () => {
-    const { set: harness, come, callCount } = goneStore();
+    const { set: harness, come: arrive, callCount } = goneStore();
     for (let call = 0; call < 3; call += 1)
       await inTime(harness.clock, harness.call(sampleRequests.chat));
     await pass(harness.clock, 1_000);
@@ -76,7 +76,7 @@ describe('a quota store that hangs', () => {
     expect(callCount()).toBe(4);
     expect((await inTime(harness.clock, probe)).status).toBe(503);
 
-    come();
+    arrive();
     await pass(harness.clock, 1_000);
     const served = await Promise.all([
       harness.call(sampleRequests.chat),

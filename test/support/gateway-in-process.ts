@@ -1,6 +1,6 @@
 /**
- * A gateway in process: memory stores, a fake clock, counted ids and a driven upstream, with callers
- * that may disconnect at any time.
+ * A gateway in process: memory stores, a fake clock, counted ids and a driven upstream, with
+ * callers that may disconnect at any time.
  */
 import { Writable } from 'node:stream';
 import { dialects } from '../../src/dialects/table.ts';

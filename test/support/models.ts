@@ -101,7 +101,7 @@ export function image(members: Readonly<Record<string, unknown>> = {}): CallerRe
   };
 }
 
-/** The hold of each call of {@link sampleRequests}: a prompt of 11 tokens and 100 tokens of output. */
+/** The holds of {@link sampleRequests}: a prompt of 11 tokens and 100 tokens of output. */
 export const heldNanos: Readonly<Record<Kind, bigint>> = {
   chat: 211n,
   chatStream: 211n,

@@ -1,4 +1,4 @@
-/** The client codec for Anthropic, and short forms for its tests: parts, tools, assembled replies. */
+/** The client codec for Anthropic, and short forms for its tests: parts and assembled replies. */
 import type { ContentEvent, ReplyUsage } from '../../src/canonical/reply.ts';
 import type { FunctionTool, Part, TextPart, Turn } from '../../src/canonical/request.ts';
 import { anthropicCapabilities } from '../../src/dialects/anthropic/capabilities.ts';

@@ -215,9 +215,9 @@ function fits(block: JsonValue): boolean {
 }
 
 function endsWell(message: JsonValue): boolean {
-  const said = member(blocksOf(message).at(-1) ?? null, 'text');
+  const output = member(blocksOf(message).at(-1) ?? null, 'text');
   if (member(message, 'role') !== 'assistant') return true;
-  return typeof said !== 'string' || said === said.trimEnd();
+  return typeof output !== 'string' || output === output.trimEnd();
 }
 
 /** The body, or undefined if the request is refused. Any other error is thrown. */

@@ -129,7 +129,7 @@ function rowsOf(
   );
 }
 
-const said = {
+const output = {
   native: { limit: '"finishReason":"MAX_TOKENS"', filter: '"finishReason":"SAFETY"' },
   chat: { limit: '"finish_reason":"length"', filter: '"finish_reason":"content_filter"' },
 } as const;
@@ -145,7 +145,7 @@ function expectCut({ protocol, meaning }: Row, { answer: reply, gateway }: Outco
     return;
   }
   expect(reply.status).toBe(200);
-  expect(reply.text).toContain(said[protocol][meaning]);
+  expect(reply.text).toContain(output[protocol][meaning]);
   expect(reply.text).not.toContain('"error"');
 }
 

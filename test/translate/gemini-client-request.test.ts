@@ -159,8 +159,8 @@ describe('calls and their results', () => {
     ['a number', '17', { output: 17 }],
     ['quoted text, quotes and all', '"a"', { output: '"a"' }],
     ['an object', ' {"a":1}', { a: 1 }],
-  ])('wrap results that are not objects: %s', (_, said, response) => {
-    const turns = [user(text('Hi.')), assistant(call()), user(result(said))];
+  ])('wrap results that are not objects: %s', (_, output, response) => {
+    const turns = [user(text('Hi.')), assistant(call()), user(result(output))];
 
     const [written] = items(member(contents(bodyOf({ turns }))[2], 'parts'));
 

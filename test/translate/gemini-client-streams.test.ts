@@ -162,11 +162,11 @@ describe('text', () => {
   });
 
   it('in a fence stays inside, however many backticks it has', () => {
-    const [said] = read(
+    const [output] = read(
       event([{ text: 'So:' }, { executableCode: { language: 'PYTHON', code: "'```'" } }]),
     ).slice(1);
 
-    expect(said).toMatchObject({ text: "\n````python\n'```'\n````\n" });
+    expect(output).toMatchObject({ text: "\n````python\n'```'\n````\n" });
   });
 });
 

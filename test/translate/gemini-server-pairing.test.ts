@@ -9,7 +9,7 @@ describe('a result without an id', () => {
   it('matches the first open call of its name, in any order of results', () => {
     const history = [
       model(call('a'), call('b'), call('b')),
-      user(says('b', 1), says('a', 2), says('b', 3)),
+      user(message('b', 1), message('a', 2), message('b', 3)),
     ];
 
     expect(pairs(history)).toEqual([
@@ -20,7 +20,7 @@ describe('a result without an id', () => {
   });
 
   it('matches by position if its name is unknown, and takes no call of a named result', () => {
-    const history = [model(call('a'), call('b')), user(says('unknown', 1), says('a', 2))];
+    const history = [model(call('a'), call('b')), user(message('unknown', 1), message('a', 2))];
 
     expect(pairs(history)).toEqual([
       ['call_t0p1', 'b', '{"n":1}'],
@@ -33,14 +33,19 @@ describe('a result without an id', () => {
       model(call('a')),
       user({ text: 'Never mind.' }),
       model(call('a')),
-      user(says('a', 1)),
+      user(message('a', 1)),
     ];
 
     expect(pairs(history)).toEqual([['call_t2p0', 'a', '{"n":1}']]);
   });
 
   it('finds calls in separate contents', () => {
-    const history = [model(call('a')), model(call('b')), user(says('b', 1)), user(says('a', 2))];
+    const history = [
+      model(call('a')),
+      model(call('b')),
+      user(message('b', 1)),
+      user(message('a', 2)),
+    ];
 
     expect(pairs(history).map(([id]) => id)).toEqual(['call_t1p0', 'call_t0p0']);
   });
@@ -48,7 +53,10 @@ describe('a result without an id', () => {
 
 describe('a result with an id', () => {
   it('matches the call of that id, whatever its name and position', () => {
-    const history = [model(call('a', 'x'), call('a', 'y')), user(says('z', 1, 'y'), says('a', 2))];
+    const history = [
+      model(call('a', 'x'), call('a', 'y')),
+      user(message('z', 1, 'y'), message('a', 2)),
+    ];
 
     expect(pairs(history)).toEqual([
       ['y', 'a', '{"n":1}'],
@@ -61,14 +69,14 @@ describe('a result with an id', () => {
       model(call('a', 'x')),
       user({ text: 'b' }),
       model(call('c', 'y')),
-      user(says('a', 1, 'x')),
+      user(message('a', 1, 'x')),
     ];
 
     expect(pairs(history)).toEqual([['x', 'a', '{"n":1}']]);
   });
 
   it('stays with its call when it comes twice', () => {
-    const history = [model(call('a', 'x')), user(says('a', 1, 'x'), says('a', 2, 'x'))];
+    const history = [model(call('a', 'x')), user(message('a', 1, 'x'), message('a', 2, 'x'))];
 
     expect(pairs(history).map(([id]) => id)).toEqual(['x', 'x']);
   });
@@ -76,7 +84,7 @@ describe('a result with an id', () => {
   it('matches the right call if the model gave one id to two calls', () => {
     const history = [
       model(call('a', 'x'), call('b', 'x')),
-      user(says('a', 1, 'x'), says('b', 2, 'x')),
+      user(message('a', 1, 'x'), message('b', 2, 'x')),
     ];
 
     expect(pairs(history).map(([id]) => id)).toEqual(['x', 'call_t0p1']);
@@ -87,7 +95,7 @@ describe('an unmatched result', () => {
   it('becomes user text, and is reported', () => {
     const request = read([
       model(call('a')),
-      user(says('a', 1), { functionResponse: { name: 'b', response: { output: 'late' } } }),
+      user(message('a', 1), { functionResponse: { name: 'b', response: { output: 'late' } } }),
     ]);
 
     expect(request.turns[1]).toMatchObject({
@@ -98,7 +106,7 @@ describe('an unmatched result', () => {
   });
 
   it('becomes text if there was no call at all', () => {
-    const { turns } = read([user(says('a', 1))]);
+    const { turns } = read([user(message('a', 1))]);
 
     expect(turns[0]?.parts).toMatchObject([{ kind: 'text', text: '[tool result a]: {"n":1}' }]);
   });
@@ -118,7 +126,7 @@ it('permuted results without ids each get an existing id, exactly once and by th
     fc.property(fc.array(step, { minLength: 1, maxLength: 4 }), (steps) => {
       const history = steps.flatMap(({ names, order }) => [
         model(...names.map((name) => call(name))),
-        user(...order.map((name, index) => says(name, index))),
+        user(...order.map((name, index) => message(name, index))),
       ]);
 
       const request = read(history);
@@ -139,7 +147,7 @@ it('very many calls of one name in one step are matched one to one', () => {
 
   const paired = pairs([
     model(...many.map(() => call('a'))),
-    user(...many.map((index) => says('a', index))),
+    user(...many.map((index) => message('a', index))),
   ]);
 
   expect(paired).toHaveLength(many.length);
@@ -158,7 +166,7 @@ function call(name: string, id?: string): JsonObject {
   return { functionCall: { name, ...(id === undefined ? {} : { id }) } };
 }
 
-function says(name: string, n: number, id?: string): JsonObject {
+function message(name: string, n: number, id?: string): JsonObject {
   return { functionResponse: { name, response: { n }, ...(id === undefined ? {} : { id }) } };
 }
 

@@ -203,8 +203,8 @@ describe('Google’s SDK', () => {
   });
 });
 
-function text(said: string): Extract<ContentEvent, { readonly type: 'text' }> {
-  return { type: 'text', choice: 0, text: said };
+function text(output: string): Extract<ContentEvent, { readonly type: 'text' }> {
+  return { type: 'text', choice: 0, text: output };
 }
 
 function begin(call: number, name: string): readonly ContentEvent[] {

@@ -8,10 +8,10 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../src/canonical/request.ts';
-import { parsed, textPart } from '../support/codec.ts';
+import { parsed } from '../support/codec.ts';
 import { fixture } from '../support/fixtures.ts';
 import { assistant, user } from '../support/plain-request.ts';
-import { bodyOf, contentRequest, droppedOf, exchange, messagesOf } from './openai-client.ts';
+import { bodyOf, contentRequest, droppedOf, exchange, messagesOf, text } from './openai-client.ts';
 
 function call(id: string, name: string, json = '{}', at = 'contents[1].parts[0]'): ToolCallPart {
   return { kind: 'tool_call', id, name, arguments: json, at };
@@ -40,10 +40,8 @@ function refusalOf(...parts: readonly Part[]): unknown {
 
 describe('system messages and roles', () => {
   it('one system part is a string, several are parts of one message', () => {
-    const one = messagesOf(contentRequest({ system: [textPart('Be brief.')] }));
-    const two = messagesOf(
-      contentRequest({ system: [textPart('Be brief.'), textPart('Be kind.')] }),
-    );
+    const one = messagesOf(contentRequest({ system: [text('Be brief.')] }));
+    const two = messagesOf(contentRequest({ system: [text('Be brief.'), text('Be kind.')] }));
 
     expect(one[0]).toEqual({ role: 'system', content: 'Be brief.' });
     expect(two[0]).toEqual({
@@ -57,9 +55,9 @@ describe('system messages and roles', () => {
 
   it('an instruction in mid-conversation stays in place, or moves to the head if needed', () => {
     const turns = [
-      user(textPart('a')),
-      { role: 'system', parts: [textPart('b')] } as const,
-      user(textPart('c')),
+      user(text('a')),
+      { role: 'system', parts: [text('b')] } as const,
+      user(text('c')),
     ];
 
     const inPlace = messagesOf(contentRequest({ turns }));
@@ -78,10 +76,7 @@ describe('system messages and roles', () => {
   });
 
   it('a model without system messages gets the instructions in the user message', () => {
-    const request = contentRequest({
-      system: [textPart('Be brief.')],
-      turns: [user(textPart('Hello'))],
-    });
+    const request = contentRequest({ system: [text('Be brief.')], turns: [user(text('Hello'))] });
 
     expect(messagesOf(request, { systemInstruction: false })).toEqual([
       {
@@ -95,10 +90,7 @@ describe('system messages and roles', () => {
   });
 
   it('texts of a user stay separate, texts of the model are joined without a separator', () => {
-    const turns = [
-      user(textPart('a\n'), textPart(' b')),
-      assistant(textPart('c '), textPart('\nd')),
-    ];
+    const turns = [user(text('a\n'), text(' b')), assistant(text('c '), text('\nd'))];
 
     expect(messagesOf(contentRequest({ turns }))).toEqual([
       {
@@ -116,7 +108,7 @@ describe('system messages and roles', () => {
   });
 
   it('an empty assistant turn is left out, an empty user turn is not', () => {
-    const turns = [user(), assistant(), user(textPart('Go on'))];
+    const turns = [user(), assistant(), user(text('Go on'))];
 
     expect(messagesOf(contentRequest({ turns }))).toEqual([
       { role: 'user', content: '' },
@@ -125,7 +117,7 @@ describe('system messages and roles', () => {
   });
 
   it('a trailing assistant turn is refused for a model without prefill', () => {
-    const turns = [user(textPart('a')), assistant(textPart('b', 'contents[1]'))];
+    const turns = [user(text('a')), assistant(text('b', 'contents[1]'))];
     const request = contentRequest({ turns });
 
     expect(() => bodyOf(request, { prefill: false })).toThrowError(
@@ -180,7 +172,7 @@ describe('media', () => {
     ['a short YouTube URL', media('image/png', { type: 'url', url: 'https://youtu.be/1' })],
     ['a remote document', media(undefined, { type: 'url', url: 'https://example.com/a.pdf' })],
   ])('%s is refused with its path', (_what, part) => {
-    expect(refusalOf(textPart('Look'), part)).toMatchObject({
+    expect(refusalOf(text('Look'), part)).toMatchObject({
       code: 'not_portable',
       param: 'contents[0].parts[1]',
     });
@@ -199,7 +191,7 @@ describe('media', () => {
 
   it('an image of the model is sent back if the upstream accepts it, else refused', () => {
     const request = contentRequest({
-      turns: [assistant(media('image/png')), user(textPart('Redder'))],
+      turns: [assistant(media('image/png')), user(text('Redder'))],
     });
 
     expect(messagesOf(request, { mediaOutput: true })[0]).toMatchObject({
@@ -213,9 +205,9 @@ describe('calls and results', () => {
   it('a turn with calls only has null content, and arguments keep every digit', () => {
     const json = '{"n": 12345678901234567890, "s":"\\u00e9"}';
     const turns = [
-      user(textPart('a')),
+      user(text('a')),
       assistant(call('c1', 'f', json)),
-      user(result('c1', textPart('ok'))),
+      user(result('c1', text('ok'))),
     ];
 
     expect(messagesOf(contentRequest({ turns })).slice(1)).toEqual([
@@ -230,9 +222,9 @@ describe('calls and results', () => {
 
   it('results follow the call directly, whatever the user wrote before and between them', () => {
     const turns = [
-      assistant(textPart('Let me see'), call('c1', 'f'), call('c2', 'g')),
-      user(textPart('Hurry'), result('c1', textPart('1'))),
-      user(result('c2', textPart('2'), textPart('3')), textPart('Well?')),
+      assistant(text('Let me see'), call('c1', 'f'), call('c2', 'g')),
+      user(text('Hurry'), result('c1', text('1'))),
+      user(result('c2', text('2'), text('3')), text('Well?')),
     ];
 
     expect(messagesOf(contentRequest({ turns })).slice(1)).toEqual([
@@ -246,11 +238,7 @@ describe('calls and results', () => {
   it('images in results follow in a separate message after all results', () => {
     const turns = [
       assistant(call('c1', 'f'), call('c2', 'g')),
-      user(
-        result('c1', textPart('Here: '), media('image/png')),
-        result('c2', textPart('2')),
-        textPart('So?'),
-      ),
+      user(result('c1', text('Here: '), media('image/png')), result('c2', text('2')), text('So?')),
     ];
 
     const [, ...rest] = messagesOf(contentRequest({ turns }));
@@ -306,11 +294,7 @@ describe('calls and results', () => {
 });
 
 describe('reasoning in the history', () => {
-  const turns = [
-    user(textPart('a')),
-    assistant(reasoning('Hm'), textPart('b')),
-    user(textPart('c')),
-  ];
+  const turns = [user(text('a')), assistant(reasoning('Hm'), text('b')), user(text('c'))];
 
   it('is left out and listed, unless the upstream needs it', () => {
     const request = contentRequest({ turns });
@@ -335,7 +319,7 @@ describe('reasoning in the history', () => {
         reasoning(content, providerData && unseal(seal(providerData))),
       );
 
-    const request = contentRequest({ turns: [user(textPart('a')), assistant(...parts)] });
+    const request = contentRequest({ turns: [user(text('a')), assistant(...parts)] });
     const [, sent] = messagesOf(request, { signatures: true });
     const [, withoutFlag] = messagesOf(request);
 
@@ -358,8 +342,8 @@ describe('reasoning in the history', () => {
     const providerData = { provider: 'anthropic', kind: 'signature', data: 'sig' } as const;
     const request = contentRequest({
       turns: [
-        assistant(reasoning('So '), reasoning('it is', providerData), textPart('b')),
-        user(textPart('c')),
+        assistant(reasoning('So '), reasoning('it is', providerData), text('b')),
+        user(text('c')),
       ],
     });
 
@@ -394,19 +378,14 @@ describe('reasoning in the history', () => {
       kind: 'encrypted',
       data: '"}],"model":"x"',
     } as const;
-    const request = contentRequest({
-      turns: [assistant(reasoning('', providerData), textPart('b'))],
-    });
+    const request = contentRequest({ turns: [assistant(reasoning('', providerData), text('b'))] });
 
     expect(messagesOf(request)).toEqual([{ role: 'assistant', content: 'b' }]);
   });
 });
 
 it("Anthropic's cache_control is left out and listed", () => {
-  const marked = {
-    ...textPart('a', 'messages[0].content[0]'),
-    cacheControl: { type: 'ephemeral' },
-  };
+  const marked = { ...text('a', 'messages[0].content[0]'), cacheControl: { type: 'ephemeral' } };
   const request = contentRequest({ turns: [user(marked)] });
 
   expect(messagesOf(request)).toEqual([{ role: 'user', content: 'a' }]);

@@ -5,7 +5,7 @@ import type { ContentRequest } from '../../src/canonical/request.ts';
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import { items, type JsonObject, member } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
-import { functionTool, textPart } from '../support/codec.ts';
+import { functionTool } from '../support/codec.ts';
 import { assistant, user } from '../support/plain-request.ts';
 import {
   contentRequest,
@@ -13,6 +13,7 @@ import {
   messagesOf,
   notPortable,
   parametersFor,
+  text,
 } from './openai-client.ts';
 
 const closed: JsonObject = {
@@ -180,7 +181,7 @@ describe('the output format', () => {
     expect(parametersFor({ format })).toEqual({ response_format: { type: 'json_object' } });
     expect(system({ format })).toMatch(/JSON/);
     expect(droppedFrom({ format })).toEqual([]);
-    const mentioned = contentRequest({ format, turns: [user(textPart('As Json, please'))] });
+    const mentioned = contentRequest({ format, turns: [user(text('As Json, please'))] });
     expect(messagesOf(mentioned)).toHaveLength(1);
   });
 
@@ -225,7 +226,7 @@ describe('the output format', () => {
     const format = { ...schema, schema: { type: 'array', items: { type: 'string' } } };
 
     expect(parametersFor({ format }).response_format).toBeUndefined();
-    expect(system({ format, system: [textPart('Be brief.')] })).toMatchObject([
+    expect(system({ format, system: [text('Be brief.')] })).toMatchObject([
       { text: 'Be brief.' },
       { text: expect.stringContaining('"array"') },
     ]);
@@ -243,9 +244,9 @@ describe('the output format', () => {
 describe('vendor presets', () => {
   const rich: Partial<ContentRequest> = {
     turns: [
-      user(textPart('a')),
-      assistant({ kind: 'reasoning', text: 'Hm', at: 'c' }, textPart('b')),
-      user(textPart('c')),
+      user(text('a')),
+      assistant({ kind: 'reasoning', text: 'Hm', at: 'c' }, text('b')),
+      user(text('c')),
     ],
     tools: two(),
     toolChoice: { mode: 'required', names: ['f', 'g'] },

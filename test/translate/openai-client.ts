@@ -7,7 +7,13 @@ import { openaiCapabilities } from '../../src/dialects/openai/capabilities.ts';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
-import { type CodecHarness, codecHarness, documentsOf, parsed } from '../support/codec.ts';
+import {
+  type CodecHarness,
+  codecHarness,
+  documentsOf,
+  parsed,
+  textPart,
+} from '../support/codec.ts';
 import { type Fixture, fixtures } from '../support/fixtures.ts';
 import { nativeNames } from '../support/plain-request.ts';
 
@@ -21,6 +27,8 @@ const codec = codecHarness({
 
 /** A request with only the given members. */
 export const contentRequest: CodecHarness['request'] = codec.request;
+/** A text part. */
+export const text: typeof textPart = textPart;
 /** The exchange of a request, used to read replies. */
 export const exchange: CodecHarness['begin'] = codec.begin;
 /** Every event of a stream, its end included. */

@@ -20,7 +20,7 @@
 import { maxNanos } from '../../money.ts';
 import { maxLazyExpirations } from '../../ports/quota-input.ts';
 
-/** The common part of the quota scripts. Reservation lines have: row, asked, held, onExpire. */
+/** The common part of the quota scripts. Reservation lines have: row, requested, held, onExpire. */
 export const quotaPrelude: string = `
 -- Without arguments the script is only being loaded.
 if #ARGV == 0 then return {} end
@@ -60,8 +60,8 @@ local function find(id)
   local fields = redis.call('HMGET', key, 'state', 'lines', 'charged', 'idle')
   if not fields[1] then return nil end
   local lines = {}
-  for row, asked, held, onExpire in string.gmatch(fields[2] or '', '(%S+) (%d+) (%d+) (%d+)') do
-    lines[#lines + 1] = { row = row, asked = asked, held = held, onExpire = onExpire }
+  for row, requested, held, onExpire in string.gmatch(fields[2] or '', '(%S+) (%d+) (%d+) (%d+)') do
+    lines[#lines + 1] = { row = row, requested = requested, held = held, onExpire = onExpire }
   end
   return {
     id = id, key = key, state = fields[1], lines = lines, charged = fields[3],
@@ -72,7 +72,7 @@ end
 local function writeLines(reservation)
   local parts = {}
   for _, line in ipairs(reservation.lines) do
-    parts[#parts + 1] = table.concat({ line.row, line.asked, line.held, line.onExpire }, ' ')
+    parts[#parts + 1] = table.concat({ line.row, line.requested, line.held, line.onExpire }, ' ')
   end
   redis.call('HSET', reservation.key, 'lines', table.concat(parts, ' '))
 end

@@ -12,12 +12,12 @@ import { type Script, scriptOf } from './script.ts';
  */
 export const reserveScript: Script = scriptOf(`${quotaPrelude}
 local id, ttlMs, count = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local rows, asked = {}, {}
+local rows, lines = {}, {}
 for index = 1, count do
   local at = 5 * index
   rows[index] = ARGV[at]
-  asked[index] = {
-    row = ARGV[at], asked = ARGV[at + 1], held = ARGV[at + 1], onExpire = ARGV[at + 2],
+  lines[index] = {
+    row = ARGV[at], requested = ARGV[at + 1], held = ARGV[at + 1], onExpire = ARGV[at + 2],
     limit = ARGV[at + 3], cap = ARGV[at + 4],
   }
 end
@@ -32,9 +32,9 @@ end
 
 local function isSame(known)
   if #known.lines ~= count then return false end
-  for index, line in ipairs(asked) do
+  for index, line in ipairs(lines) do
     local other = known.lines[index]
-    if other.row ~= line.row or other.asked ~= line.asked then return false end
+    if other.row ~= line.row or other.requested ~= line.requested then return false end
   end
   return true
 end
@@ -60,7 +60,7 @@ local function carryLimit(row, kept, carried, limit)
 end
 
 local refusal
-for index, line in ipairs(asked) do
+for index, line in ipairs(lines) do
   local fields = redis.call('HMGET', rowKey(line.row),
     'limit', 'used', 'held', 'disabled', 'extra', 'carried', 'version')
   local limit = fields[1] or ''
@@ -74,7 +74,7 @@ for index, line in ipairs(asked) do
   if not refusal and fields[4] then refusal = { 'disabled_subject', at } end
   if not refusal and limit == '' then refusal = { 'unknown_subject', at } end
   if not refusal then
-    local most, amount = limitWithExtra(limit, fields[5] or '0'), tonumber(line.asked)
+    local most, amount = limitWithExtra(limit, fields[5] or '0'), tonumber(line.requested)
     -- A hold of nothing is granted even in debt.
     if amount > 0 and most - used - heldNow < amount then
       refusal = { 'insufficient', at, int(most), used, heldNow }
@@ -87,15 +87,15 @@ for index, line in ipairs(asked) do
 end
 if refusal then return refusal end
 
-local reservation = { id = id, key = base .. 'r:' .. id, lines = asked }
+local reservation = { id = id, key = base .. 'r:' .. id, lines = lines }
 redis.call('HSET', reservation.key, 'state', 'held')
 writeLines(reservation)
 setDue(reservation, now + ttlMs)
-for _, line in ipairs(asked) do
+for _, line in ipairs(lines) do
   if line.limit ~= '' then
     redis.call('HSET', rowKey(line.row), 'limit', line.limit, 'carried', '1')
   end
-  add(line.row, 'held', line.asked)
+  add(line.row, 'held', line.requested)
   add(line.row, 'inFlight', 1)
   add(line.row, 'version', 1)
 end
@@ -109,18 +109,18 @@ return held('0', now + ttlMs)
  */
 export const extendScript: Script = scriptOf(`${quotaPrelude}
 local count, at = tonumber(ARGV[2]), 3
-local asked = {}
+local extensions = {}
 for index = 1, count do
   local lease = { id = ARGV[at], ttlMs = tonumber(ARGV[at + 1]), idle = ARGV[at + 2] == '1' }
   if ARGV[at + 3] ~= '' then
     lease.add = {}
     for step = 1, tonumber(ARGV[at + 3]) do lease.add[step] = ARGV[at + 3 + step] end
   end
-  asked[index] = lease
+  extensions[index] = lease
   at = at + 4 + (lease.add and #lease.add or 0)
 end
 
-for _, lease in ipairs(asked) do
+for _, lease in ipairs(extensions) do
   local known = lease.add and find(lease.id)
   if known and known.state == 'held' and #lease.add ~= #known.lines then return { 'misfit' } end
 end
@@ -171,7 +171,7 @@ local function extend(lease)
 end
 
 local replies = {}
-for index, lease in ipairs(asked) do replies[index] = extend(lease) end
+for index, lease in ipairs(extensions) do replies[index] = extend(lease) end
 return replies
 `);
 

@@ -134,19 +134,19 @@ export function extend(
     throw new RangeError('Quota input refused: add must have an amount for each line.');
   }
   expireDueOf(ledger, known.lines);
-  const grown = add === undefined ? known.lines : grow(ledger, known.lines, add);
+  const extended = add === undefined ? known.lines : grow(ledger, known.lines, add);
   // A delayed renewal with a short lease must not shorten a long one.
   const dueAtMs = Math.max(known.dueAtMs, ledger.nowMs + ttlMs);
   const renewed = { ...known, dueAtMs, isIdle: known.isIdle || idle === true };
-  if ('status' in grown) {
+  if ('status' in extended) {
     renew(ledger, known, renewed);
-    return grown;
+    return extended;
   }
-  renew(ledger, known, { ...renewed, lines: grown });
+  renew(ledger, known, { ...renewed, lines: extended });
   return { status: 'held', expiresAtMs: dueAtMs };
 }
 
-/** The grown lines, or why they can't grow. */
+/** The lines with the added amounts, or why they can't be added. */
 function grow(
   ledger: PartitionLedger,
   lines: readonly HeldLine[],

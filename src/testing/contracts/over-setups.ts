@@ -14,7 +14,7 @@ export interface SubjectCase<Subject> {
   readonly run: (subject: Subject) => Promise<void>;
 }
 
-/** Binds the cases: each calls `make`, runs on what `subjectOf` takes from the setup, and cleans up. */
+/** Binds the cases: each calls `make`, runs on the subject in that setup, and cleans up. */
 export function overSetups<Setup extends Cleanable, Subject>(
   cases: readonly SubjectCase<Subject>[],
   make: () => MaybePromise<Setup>,

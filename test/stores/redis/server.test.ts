@@ -30,7 +30,7 @@ describeRedis('a Redis server', (server) => {
   };
 
   it('keeps balances and holds forever, and ended holds for an hour', async () => {
-    const { store, prefix } = sceneOn(scriptRunner(client()));
+    const { store, prefix } = serverSetup(scriptRunner(client()));
     const partition = newPartition();
     const [held, settled, released] = [1, 2, 3].map(() => reserveOf(partition));
     for (const input of [held, settled, released]) if (input) await store.reserve(input);
@@ -61,7 +61,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('an adjustment that is repeated after days counts once', async () => {
-    const { store, clock } = sceneOn(scriptRunner(client()));
+    const { store, clock } = serverSetup(scriptRunner(client()));
     const payment = { id: 'a'.repeat(16), partition: 'default', subject: 'alice', period: '' };
     await store.adjust({ ...payment, addLimit: 50n });
     clock.advance(30 * 86_400_000);
@@ -70,7 +70,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('renews holds and charges calls while the server is full', async () => {
-    const { store, clock } = sceneOn(scriptRunner(client()));
+    const { store, clock } = serverSetup(scriptRunner(client()));
     const [held, expired, unknown] = [60_000, 1_000, 1_000].map((ttlMs) =>
       reserveOf('default', { ttlMs, lines: [{ ...line('alice', 10n), limit: 1_000n }] }),
     );
@@ -146,7 +146,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('keeps a claim no longer than its keepMs', async () => {
-    const { clock, run, prefix } = sceneOn(scriptRunner(client()));
+    const { clock, run, prefix } = serverSetup(scriptRunner(client()));
     const store = idempotencyStoreOver(run, { prefix });
     clock.advance(0);
     await store.claim({
@@ -190,7 +190,7 @@ describeRedis('a Redis server', (server) => {
 
   it('does the same work for ten thousand due leases as for a hundred', async () => {
     const workFor = async (leases: number): Promise<ReadonlyMap<string, number>> => {
-      const { store, clock } = sceneOn(scriptRunner(client()));
+      const { store, clock } = serverSetup(scriptRunner(client()));
       const partition = newPartition();
       const lines = [{ ...line('alice', 1n), limit: 1_000_000n }];
       for (let held = 0; held < leases; held += 100) {
@@ -224,7 +224,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('a sweep of all finds the partitions of every process', async () => {
-    const { store, run, clock, prefix } = sceneOn(scriptRunner(client()));
+    const { store, run, clock, prefix } = serverSetup(scriptRunner(client()));
     for (const partition of ['default', newPartition(), newPartition()]) {
       for (let held = 0; held < 3; held += 1) await store.reserve(reserveOf(partition));
     }
@@ -238,7 +238,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('a sweep of many leases works in batches and respects its bound', async () => {
-    const { store, clock } = sceneOn(scriptRunner(client()));
+    const { store, clock } = serverSetup(scriptRunner(client()));
     const lines = [{ ...line('alice', 1n), limit: 1_000n }];
     const inputs = Array.from({ length: 700 }, () => reserveOf('default', { lines }));
     await Promise.all(inputs.map((input) => store.reserve(input)));
@@ -253,7 +253,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('the results of an extend over partitions are in order of the inputs', async () => {
-    const { store } = sceneOn(scriptRunner(client()));
+    const { store } = serverSetup(scriptRunner(client()));
     const partitions = [newPartition(), newPartition()];
     const inputs = [0, 1, 0, 1, 1].map((index) => reserveOf(partitions[index] ?? ''));
     for (const input of inputs.slice(0, 4)) await store.reserve(input);
@@ -269,7 +269,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('a delayed renewal with a short lease does not shorten a long one', async () => {
-    const { store, clock } = sceneOn(scriptRunner(client()));
+    const { store, clock } = serverSetup(scriptRunner(client()));
     const input = reserveOf('default', { ttlMs: 60_000 });
     await store.reserve(input);
 
@@ -279,7 +279,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('a debt above 2^53 is exact', async () => {
-    const { store } = sceneOn(scriptRunner(client()));
+    const { store } = serverSetup(scriptRunner(client()));
     const maxNanos = 2n ** 53n - 1n;
     for (let count = 0; count < 3; count += 1) {
       const input = reserveOf('default', { lines: [line('alice', maxNanos)] });
@@ -295,7 +295,7 @@ describeRedis('a Redis server', (server) => {
   });
 
   it('a debt beyond Redis’s integers is refused whole, and the hold remains', async () => {
-    const { store, prefix } = sceneOn(scriptRunner(client()));
+    const { store, prefix } = serverSetup(scriptRunner(client()));
     const lines = [line('alice', 10n), line('bob', 10n)];
     const input = reserveOf('default', { lines });
     await store.reserve(input);
@@ -338,14 +338,14 @@ describeRedis('a Redis server', (server) => {
   });
 });
 
-interface ServerScene {
+interface ServerSetup {
   readonly store: QuotaStore;
   readonly run: RunScript;
   readonly clock: FakeClock;
   readonly prefix: string;
 }
 
-function sceneOn(real: RunScript): ServerScene {
+function serverSetup(real: RunScript): ServerSetup {
   const [clock, prefix] = [serverClock(), newPrefix()];
   const run = onClock(real, clock);
   return { store: quotaStoreOver(run, settingsOf(prefix)), run, clock, prefix };

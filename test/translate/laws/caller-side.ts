@@ -56,7 +56,7 @@ function chatWhole(chunks: readonly Json[]): Json {
 function chatChoice(reported: readonly Json[]): Json {
   const message = reported
     .map(({ delta, message: whole }) => record(whole ?? delta))
-    .reduce(grown, {});
+    .reduce(mergedObject, {});
   const { content, refusal, ...rest } = message;
   const tokens = reported.flatMap(({ logprobs }) => list(record(logprobs).content));
   return {
@@ -68,7 +68,7 @@ function chatChoice(reported: readonly Json[]): Json {
 
 const fixed = new Set(['role', 'id', 'type', 'mime_type', 'thought_signature']);
 
-function grown(one: Json, other: Json): Json {
+function mergedObject(one: Json, other: Json): Json {
   const merged: Record<string, unknown> = { ...one };
   for (const [name, value] of Object.entries(other)) {
     const before = one[name];
@@ -80,7 +80,7 @@ function grown(one: Json, other: Json): Json {
 
 function grownValue(name: string, before: unknown, value: unknown): unknown {
   if (Array.isArray(before)) return [...before, ...list(value)];
-  if (isRecord(before) && isRecord(value)) return grown(before, value);
+  if (isRecord(before) && isRecord(value)) return mergedObject(before, value);
   const isText = typeof before === 'string' && typeof value === 'string';
   return isText && !fixed.has(name) ? before + value : value;
 }
@@ -91,7 +91,7 @@ function grownCalls(before: unknown, fragments: unknown): readonly unknown[] {
   list(fragments).forEach((fragment, position) => {
     const { index = position, ...rest } = record(fragment);
     const at = count(index);
-    calls[at] = calls[at] === undefined ? rest : grown(record(calls[at]), rest);
+    calls[at] = calls[at] === undefined ? rest : mergedObject(record(calls[at]), rest);
   });
   return calls;
 }

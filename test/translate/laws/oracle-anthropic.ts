@@ -6,9 +6,9 @@ import {
   isRecord,
   type Json,
   list,
+  output,
   parsed,
   record,
-  said,
   text,
   torn,
   without,
@@ -19,13 +19,13 @@ export function anthropicWhole(documents: readonly Json[]): Json {
   const starts = documents.filter(({ type }) => type === 'message_start');
   const changes = documents.filter(({ type }) => type === 'message_delta');
   const usages = documents.flatMap(({ message, usage }) => [record(message).usage, usage]);
-  const stops = changes.map(({ delta }) => said(record(delta)));
+  const stops = changes.map(({ delta }) => output(record(delta)));
   const indexes = new Set(documents.flatMap(({ index }) => (index === undefined ? [] : [index])));
   return {
     ...record(starts[0]?.message),
     content: [...indexes].map((at) => wholeBlock(documents.filter(({ index }) => index === at))),
     ...Object.assign({}, ...stops),
-    usage: Object.assign({}, ...usages.map((usage) => said(record(usage)))),
+    usage: Object.assign({}, ...usages.map((usage) => output(record(usage)))),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Reads the content of recorded Gemini replies, independently of the code under test. */
 import type { Choice, Figures, OutputPart, Reply } from './oracle.ts';
 import { joined } from './pieces.ts';
-import { count, isRecord, type Json, list, record, said, text, torn, without } from './tree.ts';
+import { count, isRecord, type Json, list, output, record, text, torn, without } from './tree.ts';
 
 /** The whole response that the events of a stream add up to. */
 export function geminiWhole(documents: readonly Json[]): Json {
@@ -10,11 +10,11 @@ export function geminiWhole(documents: readonly Json[]): Json {
   const candidates = indexes.map((index) =>
     wholeCandidate(reported.filter((candidate) => candidate.index === index)),
   );
-  const usages = documents.map(({ usageMetadata }) => said(record(usageMetadata)));
+  const usages = documents.map(({ usageMetadata }) => output(record(usageMetadata)));
   const isCounted = usages.some((usage) => Object.keys(usage).length > 0);
   return {
     ...Object.assign({}, ...documents.map((document) => without(document, 'candidates')), {
-      ...said({ responseId: documents[0]?.responseId, modelVersion: documents[0]?.modelVersion }),
+      ...output({ responseId: documents[0]?.responseId, modelVersion: documents[0]?.modelVersion }),
     }),
     ...(candidates.length === 0 ? {} : { candidates }),
     ...(isCounted ? { usageMetadata: Object.assign({}, ...usages) } : {}),
@@ -96,7 +96,7 @@ export function geminiStream(whole: Json, draw: (below: number) => number): read
     candidates: [without(candidate, 'content')],
   }));
   const last = without(whole, 'candidates');
-  return [...events, ...ends.slice(0, -1), { ...last, ...said({ ...ends.at(-1) }) }];
+  return [...events, ...ends.slice(0, -1), { ...last, ...output({ ...ends.at(-1) }) }];
 }
 
 function tornPart(part: Json, draw: (below: number) => number): readonly Json[] {

@@ -4,7 +4,7 @@
  */
 import type { Choice, Figures, OutputPart, Reply } from './oracle.ts';
 import { argumentsOf, joined } from './pieces.ts';
-import { count, isRecord, type Json, list, record, said, text, torn, without } from './tree.ts';
+import { count, isRecord, type Json, list, output, record, text, torn, without } from './tree.ts';
 
 const extended = ['content', 'reasoning_content', 'reasoning', 'refusal'];
 
@@ -198,7 +198,7 @@ function callsIn(message: Json): readonly OutputPart[] {
  * the total.
  */
 function figuresOf(usage: Json): Figures {
-  const reported = said(usage);
+  const reported = output(usage);
   const input = count(reported.prompt_tokens);
   const completion = count(reported.completion_tokens);
   const reasoning = count(record(reported.completion_tokens_details).reasoning_tokens);

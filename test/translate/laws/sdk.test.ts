@@ -98,9 +98,9 @@ async function chatting(origin: string): Promise<string> {
 async function generating(origin: string): Promise<string> {
   const client = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: origin } });
   const stream = await client.models.generateContentStream({ model: 'm', contents: 'hi' });
-  let said = '';
+  let output = '';
   for await (const { candidates } of stream) {
-    said += candidates?.[0]?.content?.parts?.map(({ text }) => text ?? '').join('') ?? '';
+    output += candidates?.[0]?.content?.parts?.map(({ text }) => text ?? '').join('') ?? '';
   }
-  return said;
+  return output;
 }

@@ -139,10 +139,10 @@ function isGoogles(value: string, made: readonly string[]): boolean {
 
 /** Headers are checked as well. */
 function expectSilent({ text, headers }: CallerReply): void {
-  for (const said of [text, JSON.stringify(headers)]) {
-    expect(said).not.toContain(upstreamSecret);
-    expect(said).not.toContain(upstreamHost);
-    expect(said).not.toContain('gpu7');
+  for (const output of [text, JSON.stringify(headers)]) {
+    expect(output).not.toContain(upstreamSecret);
+    expect(output).not.toContain(upstreamHost);
+    expect(output).not.toContain('gpu7');
   }
 }
 

@@ -43,7 +43,7 @@ export function without(value: Json, ...names: readonly string[]): Json {
 }
 
 /** The object without empty members. */
-export function said(value: Json): Json {
+export function output(value: Json): Json {
   return Object.fromEntries(
     Object.entries(value).filter(([, one]) => one !== undefined && one !== null),
   );

@@ -39,8 +39,8 @@ export async function called(
   const model = { price: { per: 'free' }, allow: { file_id: true }, ...setup.model } as const;
   const gateway = anyModelGateway({ upstream, channel, model });
   const sent = JSON.stringify(protocol === 'chat' ? chatBody(body, streamed) : nativeBody(body));
-  const asked = protocol === 'chat' ? chat(sent) : native(streamed ? 'sse' : 'json', sent);
-  const answer = await gateway.call(asked);
+  const values = protocol === 'chat' ? chat(sent) : native(streamed ? 'sse' : 'json', sent);
+  const answer = await gateway.call(values);
   const [request] = upstream.requests;
   const bytes =
     request === undefined ? '' : Buffer.concat(request.body.map(Buffer.from)).toString();

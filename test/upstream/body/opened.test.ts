@@ -38,7 +38,7 @@ it('its client is asked to pause only once much is unread, and to resume after t
 it.each([
   ['came to its end', (sink: ByteSink) => sink.end(), ['a', 'end']],
   ['broke off', (sink: ByteSink) => sink.fail(new Error('reset')), ['a', 'reset']],
-])('that it %s without a reader is delivered after the buffered chunks', (_how, finish, told) => {
+])('that it %s without a reader is delivered after the buffered chunks', (_how, finish, pauses) => {
   const { body, sink } = controlledBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
@@ -49,7 +49,7 @@ it.each([
 
   opened.start(reader);
 
-  expect(log).toEqual(told);
+  expect(log).toEqual(pauses);
 });
 
 it('a body that was cut without a reader fails for the next reader, and is aborted', () => {

@@ -76,12 +76,12 @@ export const leaseCases: readonly QuotaCase[] = [
 
       const refused = await extend(id, [11n, 11n]);
       await advance(ttlMs - 1);
-      const grown = await extend(id, [10n, 10n]);
+      const extended = await extend(id, [10n, 10n]);
 
       assert(refused.status === 'insufficient');
       assert.equal(refused.subject, 'key');
       assert.equal(refused.available, 10n);
-      assert.equal(grown.status, 'held');
+      assert.equal(extended.status, 'held');
       await expectState('group', { used: 0n, held: 30n, inFlight: 1 });
       await expectState('key', { used: 0n, held: 30n, inFlight: 1 });
     },

@@ -28,12 +28,12 @@ export const limitCases: readonly QuotaCase[] = [
       await reserve(running, [line('alice', 40n, { limit: 100n })]);
 
       const refused = await reserve(newId(), [line('alice', 20n, { limit: 50n })]);
-      const grown = await extend(running, [20n]);
+      const extended = await extend(running, [20n]);
 
       assert(refused.status === 'insufficient');
       assert.equal(refused.available, 10n);
-      assert(grown.status === 'insufficient');
-      assert.equal(grown.available, 10n);
+      assert(extended.status === 'insufficient');
+      assert.equal(extended.available, 10n);
       const state = await read('alice');
       assert.deepEqual([state?.limit, state?.held, state?.inFlight], [50n, 40n, 1]);
     },

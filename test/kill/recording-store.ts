@@ -1,12 +1,12 @@
-/** A quota store that notes what it is asked and answered, before anybody acts on it. */
+/** A quota store that records each operation and its result before the gateway sees it. */
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import type { Note } from './facts.ts';
 
-/** The line of a call that names its caller; the other one is the pool that all callers share. */
+/** The subject that all callers share; the other line of each call has its own caller. */
 export const poolSubject = 'pool';
 
-/** The same store, every reserve, settle and release noted. */
-export function notingQuotaStore(store: QuotaStore, note: Note): QuotaStore {
+/** The same store, with every reserve, settle and release recorded. */
+export function recordingQuotaStore(store: QuotaStore, note: Note): QuotaStore {
   return {
     ...store,
     reserve: async (input, options) => {
