@@ -30,6 +30,8 @@ const reasons: Readonly<Record<string, string>> = {
     'One state machine, run for every byte, whose cases read and set the same five variables.',
   'src/bytes/json/stream/watch.ts jsonWatch':
     'Four callbacks of the tokenizer that hand the current member and its depth to one another.',
+  'src/dialects/content-count.ts contentCount':
+    'What receives the content and what the counter returns, over the same seven sums.',
   'src/dialects/openai/prompt-size.ts addPart':
     'One pass over the members of a part: their order is free, and each affects the others.',
   'src/protocols/chat/read.ts readChat':
