@@ -1,9 +1,10 @@
 /**
- * Three builds: the published package, its types, and the examples as plain modules, which
- * `npm start` can run on a Node without a TypeScript runner. `tsup --no-dts` leaves out the types,
- * which take twenty times as long as the rest.
+ * Builds the published package as ES modules and as CommonJS, and the examples as plain
+ * modules, which `npm start` can run on a Node without a TypeScript runner. `npm run build` adds
+ * the types (write-types.mjs), which take longer than the rest.
  */
-import { writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { build } from 'esbuild';
 import type { Options } from 'tsup';
 
 const entry = {
@@ -17,6 +18,37 @@ const entry = {
   sqlite: 'src/stores/sqlite/index.ts',
 };
 
+/**
+ * The same chunks for what cannot require a module: Jest, ts-jest, Node 22.0 to 22.11. tsup's own
+ * CommonJS build either copies the core into each subpath or compiles the syntax down. Without
+ * source maps, which would make the package a tenth larger: the code is not minified.
+ */
+async function buildCommonJs(): Promise<void> {
+  const modules = readdirSync('dist').filter((name) => name.endsWith('.js'));
+  await build({
+    entryPoints: modules.map((name) => `dist/${name}`),
+    outdir: 'dist',
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    bundle: true,
+    packages: 'external',
+    plugins: [
+      {
+        name: 'chunks',
+        setup: ({ onResolve }) => {
+          onResolve({ filter: /^\.\/.+\.js$/ }, ({ path, kind }) =>
+            kind === 'entry-point'
+              ? undefined
+              : { path: path.replace(/\.js$/, '.cjs'), external: true },
+          );
+        },
+      },
+    ],
+  });
+}
+
 const builds: readonly Options[] = [
   {
     name: 'package',
@@ -27,18 +59,13 @@ const builds: readonly Options[] = [
     clean: true,
     // Without shared chunks every subpath would carry its own copy of the core.
     splitting: true,
-    // Every Node we run on can require a module. A second build would double the package, and a
-    // host that loads both would have two gateways' worth of code.
-    onSuccess: async () => {
-      for (const name of Object.keys(entry)) {
-        writeFileSync(`dist/${name}.cjs`, `module.exports = require('./${name}.js');\n`);
-        // The types are written out once as well, for CommonJS: a module may take its types from
-        // there, but not the reverse before TypeScript 5.8.
-        writeFileSync(`dist/${name}.d.ts`, `export * from './${name}.cjs';\n`);
-      }
+    sourcemap: true,
+    esbuildOptions: (options) => {
+      // The sources are in the package.
+      options.sourcesContent = false;
     },
+    onSuccess: buildCommonJs,
   },
-  { name: 'types', entry, outDir: 'dist', format: ['cjs'], dts: { only: true } },
   {
     name: 'examples',
     entry: ['examples/**/*.ts', '!examples/**/*.test.ts'],
@@ -55,5 +82,4 @@ const builds: readonly Options[] = [
   },
 ];
 
-export default (cli: Options): Options[] =>
-  builds.filter(({ name }) => cli.dts !== false || name !== 'types');
+export default builds;

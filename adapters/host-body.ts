@@ -1,6 +1,6 @@
 /** Gets the body of a request that the host's middleware may have read. Not an entry point. */
 import type { GatewayRequest } from '../src/http.ts';
-import { type HostRequest, type HostResponse, isGone, type ParsedBody } from './host.ts';
+import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
 
 /** Emits a process warning, each code once. */
 export type Warn = (code: string, message: string) => void;
@@ -82,7 +82,8 @@ function serialize(value: object): string | undefined {
   } catch (error) {
     // JSON.stringify overflows the stack for bodies nested thousands of levels deep. That is the
     // caller's mistake, and the truncated body is still deeper than the gateway allows.
-    if (error instanceof RangeError) return JSON.stringify(value, nullsBelow(deeperThanAllowed));
+    if (memberOf(error, 'name') === 'RangeError')
+      return JSON.stringify(value, nullsBelow(deeperThanAllowed));
     throw error;
   }
 }

@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import { cutOff } from '../src/host-streams.ts';
 import type { GatewayHandler, GatewayResponse, ReplyBody } from '../src/http.ts';
-import { type HostRequest, type HostResponse, isGone, type ParsedBody } from './host.ts';
+import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
 import {
   type AdapterOptions,
   type AdapterState,
@@ -129,7 +129,7 @@ function swallowErrors(report: KoaContext['onerror']): KoaContext['onerror'] {
 }
 
 function isPrematureClose(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+  return memberOf(error, 'code') === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
 /**
@@ -139,11 +139,12 @@ function isPrematureClose(error: unknown): boolean {
  * to answer it.
  */
 function isCallerDisconnect(error: unknown, { req, res }: KoaContext): boolean {
-  if (!(error instanceof Error) || error === res.errored) return false;
+  if (error === undefined || error === null || error === res.errored) return false;
   const { socket } = req;
   return error === socket.errored || (isParserError(error) && socket.destroyed);
 }
 
-function isParserError(error: Error): boolean {
-  return 'bytesParsed' in error && 'code' in error && String(error.code).startsWith('HPE_');
+function isParserError(error: unknown): boolean {
+  const code = memberOf(error, 'code');
+  return memberOf(error, 'bytesParsed') !== undefined && String(code).startsWith('HPE_');
 }

@@ -1,5 +1,5 @@
 /**
- * Counts the function calls of one request: `npx tsup --no-dts && node bench/hops.mjs`. The
+ * Counts the function calls of one request: `npx tsup && node bench/hops.mjs`. The
  * cost of cold code depends on the number of functions, not of lines, so this figure shows what a
  * benchmark under full load does not. It counts the calls in `dist/`, by V8's precise coverage,
  * during a second request that equals the first; `--by-function` lists the functions, the most

@@ -2,6 +2,7 @@
  * All errors of the gateway: one union of codes, one table from code to status, and the three error
  * classes that a host may see. A new failure is a new row, not a new class.
  */
+import { types } from 'node:util';
 
 /** The codes of errors that callers receive. Stable: hosts and callers may switch on them. */
 export type ErrorCode =
@@ -193,10 +194,18 @@ export function isConfigurationError(error: unknown): error is ConfigurationErro
  */
 export function errorName(error: unknown): string {
   try {
-    return error instanceof Error ? String(error.name) : 'thrown';
+    return isError(error) ? String(error.name) : 'thrown';
   } catch {
     return 'unreadable';
   }
+}
+
+/**
+ * Whether the value is an error of any realm: in Jest, and in `node:vm`, the errors of Node's own
+ * modules are no instances of the global `Error`.
+ */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || types.isNativeError(value);
 }
 
 function has(error: unknown, member: string): boolean {

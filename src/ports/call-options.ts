@@ -2,6 +2,7 @@
  * Types that all ports share: a direct answer or a promise, a deadline, and the two errors that a
  * store may throw.
  */
+import { errorName } from '../errors.ts';
 
 /** A memory store answers directly and a remote one with a promise; `await` handles both. */
 export type MaybePromise<T> = T | Promise<T>;
@@ -36,6 +37,16 @@ export class StoreUnavailable extends Error {
  */
 export class StoreCorrupt extends Error {
   override readonly name = 'StoreCorrupt';
+}
+
+/** Whether the value is a {@link StoreUnavailable}, by its shape: see there. */
+export function isStoreUnavailable(error: unknown): error is StoreUnavailable {
+  return errorName(error) === 'StoreUnavailable';
+}
+
+/** Whether the value is a {@link StoreCorrupt}, by its shape, as {@link isStoreUnavailable}. */
+export function isStoreCorrupt(error: unknown): error is StoreCorrupt {
+  return errorName(error) === 'StoreCorrupt';
 }
 
 /** Accepts any thenable, because a host's store may use its own promise class. */

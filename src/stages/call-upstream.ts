@@ -66,7 +66,7 @@ async function tryChannels(
     const channelPlan = plan.channel(channel);
     const prepared = tryPrepare(prepare, channelPlan);
     if (prepared === undefined) continue;
-    if (prepared instanceof GatewayError) {
+    if (isGatewayError(prepared)) {
       refusal ??= prepared;
       continue;
     }

@@ -1,5 +1,5 @@
 /** Turns anything that was thrown into an error that a caller may read. */
-import { errorName, GatewayError, isGatewayError } from '../errors.ts';
+import { errorName, GatewayError, isError, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 
 /** Returns the error for the caller. What callers must not see goes into an event. */
@@ -67,7 +67,7 @@ const bodyRemedy =
  */
 function locationOf(error: unknown): string {
   try {
-    return error instanceof Error ? firstFrameOf(error) : 'unknown';
+    return isError(error) ? firstFrameOf(error) : 'unknown';
   } catch {
     return errorName(error);
   }

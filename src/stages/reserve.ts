@@ -3,7 +3,7 @@ import { GatewayError, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import { StoreUnavailable } from '../ports/call-options.ts';
+import { isStoreUnavailable } from '../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
@@ -73,7 +73,7 @@ function isLimited({ maxConcurrentCalls }: HeldSubject): boolean {
 function mayBeHeld(error: unknown): boolean {
   if (!isGatewayError(error) || error.code !== 'store_unavailable') return false;
   const { cause } = error;
-  return !(cause instanceof StoreUnavailable && cause.outcome === 'not_done');
+  return !(isStoreUnavailable(cause) && cause.outcome === 'not_done');
 }
 
 /**

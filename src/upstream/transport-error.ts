@@ -1,5 +1,5 @@
 /** Maps undici's and Node's error codes to the reasons of an `UpstreamError`. */
-import { isUpstreamError, UpstreamError, type UpstreamStage } from '../errors.ts';
+import { isError, isUpstreamError, UpstreamError, type UpstreamStage } from '../errors.ts';
 
 interface NamedFailure {
   readonly reason: string;
@@ -75,11 +75,11 @@ export function handshakeError(error: unknown): UpstreamError {
 }
 
 function nameOf(error: unknown): NamedFailure {
-  if (!(error instanceof Error)) return failed;
+  if (!isError(error)) return failed;
   const named = byCode.get(errorCode(error));
   if (named !== undefined) return named;
   // None of several addresses could be reached: the first known error gives the reason.
-  if (error instanceof AggregateError) {
+  if ('errors' in error && Array.isArray(error.errors)) {
     return error.errors.map(nameOf).find((name) => name !== failed) ?? failed;
   }
   if (errorCode(error).startsWith('EAI_')) return dns;

@@ -116,6 +116,18 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => ts.isCallExpression(node) && node.expression.getText() === 'fetch'),
   },
   {
+    sentence:
+      'recognises an error by its shape: a host may have two builds of us, and Jest two Errors',
+    covers: (path) => published(path) && path !== 'src/errors.ts',
+    sample: 'const isOurs = failure instanceof StoreUnavailable;',
+    find: nodes(
+      (node) =>
+        ts.isBinaryExpression(node) &&
+        node.operatorToken.kind === ts.SyntaxKind.InstanceOfKeyword &&
+        /(?:Error|StoreUnavailable|StoreCorrupt)$/.test(node.right.getText()),
+    ),
+  },
+  {
     sentence: 'has classes only for errors',
     covers: published,
     sample: 'class Service {}',

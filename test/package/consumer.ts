@@ -1,6 +1,6 @@
-/** A host's folder: the packed package, installed together with compilers and Node's types only. */
+/** A host's folder: the packed package, installed together with what the host has. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,33 +8,44 @@ import { z } from 'zod';
 
 const repo = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The compilers a host may have, as package aliases: the oldest we support up to the newest. */
-export const compilers: Readonly<Record<string, string>> = {
-  'typescript-5.4': 'npm:typescript@5.4.5',
-  'typescript-5.9': 'npm:typescript@5.9.3',
-  'typescript-6.0': 'npm:typescript@6.0.3',
-  'typescript-7.0': 'npm:typescript@7.0.2',
-};
-
 const packed = z.tuple([
-  z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }),
+  z.object({
+    filename: z.string(),
+    size: z.number(),
+    files: z.array(z.object({ path: z.string() })),
+  }),
 ]);
+
+/** What a host has besides the package. */
+export interface Host {
+  /** Packages by name, as in a manifest. */
+  readonly packages?: Readonly<Record<string, string>>;
+  /** Files and folders of this repo that are copied into the host's folder, by their name there. */
+  readonly files?: Readonly<Record<string, string>>;
+}
 
 /** A host's folder, created for one run. */
 export interface Consumer {
+  readonly folder: string;
   /** The files in the tarball, sorted. */
   readonly files: readonly string[];
-  /** The installed packages, including Tollgate, sorted. */
+  /** The size of the tarball in bytes. */
+  readonly tarballBytes: number;
+  /** The installed packages that a host needs in production, including Tollgate, sorted. */
   installed(): readonly string[];
   /** Runs a program in the folder; returns its output, or throws an error with it. */
   run(program: string, ...args: readonly string[]): string;
+  /** Writes a file of the folder. */
+  write(name: string, text: string): void;
+  /** Reads a file of the folder. */
+  read(name: string): string;
   remove(): void;
 }
 
 /** Packs the built package, without building it again, and installs it. */
-export function installPacked(): Consumer {
+export function installPacked(host: Host = {}): Consumer {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-consumer-'));
-  const [{ filename, files }] = packed.parse(
+  const [{ filename, size, files }] = packed.parse(
     JSON.parse(
       run(repo, 'npm', ['pack', '--json', '--ignore-scripts', `--pack-destination=${folder}`]),
     ),
@@ -43,30 +54,40 @@ export function installPacked(): Consumer {
     name: 'host',
     private: true,
     dependencies: { tollgate: `file:${filename}` },
-    devDependencies: { '@types/node': '20.19.43', ...compilers },
+    devDependencies: host.packages ?? {},
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
-  for (const name of ['public-api', 'exported-values']) {
-    for (const extension of ['mts', 'cts']) {
-      cpSync(join(repo, `test/types/${name}.ts`), join(folder, `${name}.${extension}`));
-    }
+  for (const [name, source] of Object.entries(host.files ?? {})) {
+    cpSync(join(repo, source), join(folder, name), { recursive: true });
   }
-  run(folder, 'npm', ['install', '--no-audit', '--no-fund']);
+  run(folder, 'npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts']);
 
   return {
+    folder,
     files: files.map(({ path }) => path).sort(),
+    tarballBytes: size,
     installed: () =>
       run(folder, 'npm', ['ls', '--omit=dev', '--all', '--parseable'])
         .split('\n')
         .flatMap((path) => path.split('node_modules/').slice(1).slice(-1))
         .sort(),
     run: (program, ...args) => run(folder, program, args),
+    write: (name, text) => writeFileSync(join(folder, name), text),
+    read: (name) => readFileSync(join(folder, name), 'utf8'),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
+/** Without what Vitest sets for the tests of this repo. */
+const { VITEST: _, ...environment } = process.env;
+const hostEnvironment = { ...environment, NO_COLOR: '1' };
+
 function run(folder: string, program: string, args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: folder,
+    env: hostEnvironment,
+    encoding: 'utf8',
+  });
   if (status === 0) return stdout;
   throw new Error(`${program} ${args.join(' ')} ended with ${status}:\n${stdout}\n${stderr}`);
 }

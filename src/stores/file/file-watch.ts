@@ -3,7 +3,7 @@
  * files that are replaced by a rename, and the symbolic links by which Kubernetes swaps a volume.
  */
 import { basename } from 'node:path';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError, isConfigurationError, isError } from '../../errors.ts';
 import type { Disk, FileText } from './stable-read.ts';
 
 /** The result of one poll; undefined where nothing is to be reported. */
@@ -97,12 +97,12 @@ function isSame(one: FileText, other: FileText): boolean {
 /** The problem, prefixed with the file's base name: the folders must not reach a log. */
 function withFileName(path: string, error: unknown): ConfigurationError {
   const file = `jsonFileCatalog: ${basename(path)}`;
-  if (error instanceof ConfigurationError) {
+  if (isConfigurationError(error)) {
     const problem = error.message.replace(/^staticCatalog: /, '');
     return new ConfigurationError(`${file}: ${problem}`, { cause: error.cause });
   }
   // The message of a `node:fs` error contains the whole path, so only its code is kept.
-  const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
+  const code = isError(error) && 'code' in error ? ` (${error.code})` : '';
   return new ConfigurationError(
     `${file} can't be read${code}. It must exist and be readable by this app.`,
   );

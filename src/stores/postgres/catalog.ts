@@ -7,9 +7,10 @@ import {
   type PublishedCatalog,
   type PublishedCatalogOptions,
   publishedCatalog,
-  publishedCatalogShape,
 } from '../sql/published-catalog.ts';
-import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
+import { publishedCatalogShape } from '../sql/published-catalog-options.ts';
+import { type PostgresLocation, statements } from './client.ts';
+import { locationMembers, locationRemedies } from './location.ts';
 
 /** Where the table is, and how the secrets that its models refer to are resolved. */
 export interface PostgresCatalogOptions extends PublishedCatalogOptions, PostgresLocation {}

@@ -2,10 +2,15 @@
  * The only file that talks to PostgreSQL: it runs a statement with its deadline and maps failures
  * to the errors of a store.
  */
-import { z } from 'zod';
 import { systemClock } from '../../clock.ts';
-import { type CallOptions, StoreCorrupt, StoreUnavailable } from '../../ports/call-options.ts';
-import { methods } from '../../ports/set-up.ts';
+import { isError } from '../../errors.ts';
+import {
+  type CallOptions,
+  isStoreCorrupt,
+  isStoreUnavailable,
+  StoreCorrupt,
+  StoreUnavailable,
+} from '../../ports/call-options.ts';
 import { within } from '../../ports/within.ts';
 
 /**
@@ -22,20 +27,6 @@ export interface PostgresLocation {
   /** The schema of the tables. Default: `tollgate`. */
   readonly schema?: string;
 }
-
-/** Schemas for the members of {@link PostgresLocation}, for checking a maker's options. */
-export const locationMembers: Readonly<Record<keyof PostgresLocation, z.ZodType>> = {
-  client: methods('query'),
-  schema: z
-    .string('must be the name of a schema')
-    .regex(/^[A-Za-z_]\w{0,62}$/, 'must match /^[A-Za-z_]\\w{0,62}$/')
-    .optional(),
-};
-
-/** Remedies for {@link locationMembers}. */
-export const locationRemedies: Readonly<Record<string, string>> = {
-  client: 'Give it a Pool of pg, or an object with its query(text, values)',
-};
 
 /** Runs the statements of one store. */
 export interface Statements {
@@ -129,9 +120,9 @@ const mayBeDone = /^(?:08(?!001|004)|40003|57P0[12]|58|F0|XX)/;
 const sqlState = /^(?=.*\d)[0-9A-Z]{5}$/;
 
 function failureOf(error: unknown): Error {
-  if (error instanceof StoreCorrupt || error instanceof StoreUnavailable) return error;
+  if (isStoreCorrupt(error) || isStoreUnavailable(error)) return error;
   const code = codeOf(error);
-  if (code === invalidInput && error instanceof Error) return new RangeError(error.message);
+  if (code === invalidInput && isError(error)) return new RangeError(error.message);
   // Only the code: a message of the server may quote the statement's values.
   return new StoreUnavailable(['PostgreSQL is unavailable', code].join(' ').trimEnd(), {
     outcome: isNotDone(error, code) ? 'not_done' : 'unknown',

@@ -13,7 +13,8 @@ import type {
 } from '../../ports/idempotency-store.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
-import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
+import { type PostgresLocation, statements } from './client.ts';
+import { locationMembers, locationRemedies } from './location.ts';
 import { resultOf } from './quota-replies.ts';
 
 /** An {@link IdempotencyStore} whose methods always return promises. */

@@ -8,13 +8,8 @@ import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 import { textAt } from '../sql/columns.ts';
 import { type KeyTable, keyFrom, keyText, takenKey, weakSecret } from '../sql/key-row.ts';
-import {
-  locationMembers,
-  locationRemedies,
-  type PostgresLocation,
-  type Statements,
-  statements,
-} from './client.ts';
+import { type PostgresLocation, type Statements, statements } from './client.ts';
+import { locationMembers, locationRemedies } from './location.ts';
 
 /** Where the table is, and the pepper of the digests. */
 export interface PostgresKeyStoreOptions extends PostgresLocation {

@@ -1,16 +1,11 @@
 /** The schema as numbered migrations, run by {@link migratePostgres} or by a host's own tool. */
 import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
-import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
+import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
-import {
-  locationMembers,
-  locationRemedies,
-  type PostgresLocation,
-  type Statements,
-  statements,
-} from './client.ts';
+import { type PostgresLocation, type Statements, statements } from './client.ts';
+import { locationMembers, locationRemedies } from './location.ts';
 import { base } from './sql-base.ts';
 import { idempotencyTables } from './sql-idempotency.ts';
 import { keysAndModels } from './sql-keys-and-models.ts';
@@ -120,5 +115,5 @@ const oldLayout =
   'Drop the schema, or name a new one, and run migratePostgres(client).';
 
 function isMissing(error: unknown): boolean {
-  return error instanceof StoreUnavailable && / (?:42P01|3F000)$/.test(error.message);
+  return isStoreUnavailable(error) && / (?:42P01|3F000)$/.test(error.message);
 }

@@ -4,7 +4,11 @@
  */
 import { z } from 'zod';
 import type { JsonValue } from '../../json.ts';
-import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
+import {
+  type CallOptions,
+  isStoreUnavailable,
+  StoreUnavailable,
+} from '../../ports/call-options.ts';
 import {
   checkAdjust,
   checkEnding,
@@ -25,13 +29,8 @@ import type {
 } from '../../ports/quota-store.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
-import {
-  locationMembers,
-  locationRemedies,
-  type PostgresLocation,
-  type Statements,
-  statements,
-} from './client.ts';
+import { type PostgresLocation, type Statements, statements } from './client.ts';
+import { locationMembers, locationRemedies } from './location.ts';
 import { quotaProblems } from './quota-check.ts';
 import {
   extendResults,
@@ -172,7 +171,7 @@ function inBatches(call: CallFunction): CallFunction {
       hasBegun = true;
       return reply;
     } catch (error) {
-      if (!hasBegun || !(error instanceof StoreUnavailable)) throw error;
+      if (!hasBegun || !isStoreUnavailable(error)) throw error;
       throw new StoreUnavailable(error.message, { outcome: 'unknown', cause: error.cause });
     }
   };

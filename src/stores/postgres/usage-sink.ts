@@ -14,7 +14,8 @@ import type {
   UsageReportQuery,
   UsageReportRow,
 } from '../sql/usage-report.ts';
-import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
+import { type PostgresLocation, statements } from './client.ts';
+import { locationMembers, locationRemedies } from './location.ts';
 import { readUsageCharges, readUsagePage, readUsageReport } from './usage-statements.ts';
 import { usageWriter } from './usage-writer.ts';
 

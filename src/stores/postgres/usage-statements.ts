@@ -1,5 +1,5 @@
 /** The statements on the usage table: writing batches, and reading sums and pages of records. */
-import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
+import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { bigintAt, jsonText, textAt } from '../sql/columns.ts';
 import {
@@ -95,7 +95,7 @@ export function prepare(record: UsageRecord): BufferedRecord {
 
 /** Whether the database refused the content of a record, so that a retry is useless. */
 export function isRefused(error: unknown): boolean {
-  return error instanceof StoreUnavailable && /^2[23]/.test(codeOf(error.cause));
+  return isStoreUnavailable(error) && /^2[23]/.test(codeOf(error.cause));
 }
 
 // Sums are read as text: those of a year may exceed 2^53.

@@ -2,6 +2,7 @@
  * Maps a client's errors to the two errors of a store. Clients report the cause only in the error's
  * message, which begins with Redis' code, or before Redis 7 with the script's name.
  */
+import { isError } from '../../errors.ts';
 import { StoreCorrupt, StoreUnavailable } from '../../ports/call-options.ts';
 
 /**
@@ -67,7 +68,7 @@ export function failureOf(error: unknown): StoreUnavailable | StoreCorrupt {
 
 /** node-redis rejects queued commands with a TimeoutError whose message is empty. */
 function isUnsentTimeout(error: unknown): boolean {
-  return error instanceof Error && error.constructor.name === 'TimeoutError' && !error.message;
+  return isError(error) && error.constructor.name === 'TimeoutError' && !error.message;
 }
 
 function atStart(...texts: readonly string[]): RegExp {
@@ -80,7 +81,7 @@ function anyOf(...texts: readonly string[]): RegExp {
 
 /** An AggregateError, with one error for each address tried, has no message; so add the code. */
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!isError(error)) return String(error);
   const code = 'code' in error ? ` ${String(error.code)}` : '';
   return `${error.message}${code}`;
 }

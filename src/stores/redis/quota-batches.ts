@@ -2,7 +2,7 @@
  * The two operations that run more than one script: the extend of many leases and the sweep of all
  * partitions. Both work in batches, so that one script never blocks the server for long.
  */
-import { StoreUnavailable } from '../../ports/call-options.ts';
+import { isStoreUnavailable, StoreUnavailable } from '../../ports/call-options.ts';
 import type { ExtendInput, ExtendResult } from '../../ports/quota-store.ts';
 import type { PartitionList } from './partition-list.ts';
 import { readExtend } from './quota-replies.ts';
@@ -101,7 +101,7 @@ async function sweepPartition(
 
 /** One error for several: `not_done` only where nothing was done and every error says so. */
 function failureOfAll(failures: readonly unknown[], someDone: boolean): unknown {
-  const other = failures.find((failure) => !(failure instanceof StoreUnavailable));
+  const other = failures.find((failure) => !isStoreUnavailable(failure));
   if (other !== undefined) return other;
   const unknown = failures.find((failure) => !isNotDone(failure));
   if (unknown !== undefined || !someDone) return unknown ?? failures[0];
@@ -109,7 +109,7 @@ function failureOfAll(failures: readonly unknown[], someDone: boolean): unknown 
 }
 
 function isNotDone(failure: unknown): boolean {
-  return failure instanceof StoreUnavailable && failure.outcome === 'not_done';
+  return isStoreUnavailable(failure) && failure.outcome === 'not_done';
 }
 
 /** Leases of one partition, each with its index among the inputs. */

@@ -2,15 +2,14 @@
  * A catalog stored as versions in a database. Publishing writes a new version, and every gateway
  * serves it once it polls the version number. An invalid version changes nothing.
  */
-import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import { ConfigurationError, errorName } from '../../errors.ts';
+import { ConfigurationError, errorName, isConfigurationError } from '../../errors.ts';
 import { type EventListener, quietListener } from '../../events.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Price } from '../../money.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
-import { aClock, aFunction, checkSetUp, wait } from '../../ports/set-up.ts';
+import { checkSetUp } from '../../ports/set-up.ts';
 import { priceToJson } from '../../prices/codec.ts';
 import type { PriceJson } from '../../prices/price-json.ts';
 import { priceSchema } from '../../prices/schema.ts';
@@ -43,16 +42,6 @@ export interface PublishedCatalogOptions {
   /** How often the version is polled. Default: every 2 s. */
   readonly pollMs?: number;
 }
-
-/** Schemas for {@link PublishedCatalogOptions}, to which a maker adds those of its own options. */
-export const publishedCatalogShape: Readonly<
-  Record<keyof PublishedCatalogOptions, z.ZodOptional<z.ZodType>>
-> = {
-  credentials: z.optional(aFunction),
-  onEvent: z.optional(aFunction),
-  clock: z.optional(aClock),
-  pollMs: z.optional(wait),
-};
 
 /** A {@link StaticCatalog} of the last valid version. */
 export interface PublishedCatalog extends StaticCatalog {
@@ -103,7 +92,7 @@ export async function publishedCatalog(
   };
   /** Reports a problem once; each poll tries again, since a missing secret may be added later. */
   const refuse = (error: unknown): void => {
-    const reason = error instanceof ConfigurationError ? error.message : errorName(error);
+    const reason = isConfigurationError(error) ? error.message : errorName(error);
     if (lastReported !== reason) emit({ type: 'catalog_refused', source: maker, reason });
     lastReported = reason;
   };
@@ -192,7 +181,7 @@ async function checked(
     checkModels(models);
     return models;
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
+    if (!isConfigurationError(error)) throw error;
     const problem = error.message.replace(/^staticCatalog: /, '');
     throw new ConfigurationError(`${maker}: ${problem}`, { cause: error.cause });
   }

@@ -8,10 +8,10 @@ import {
   type PublishedCatalog,
   type PublishedCatalogOptions,
   publishedCatalog,
-  publishedCatalogShape,
 } from '../sql/published-catalog.ts';
+import { publishedCatalogShape } from '../sql/published-catalog-options.ts';
 import { connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './schema.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
 
 /** The database, and how the secrets that its models refer to are resolved. */
 export interface SqliteCatalogOptions extends PublishedCatalogOptions {

@@ -1,4 +1,5 @@
 /** Maps a driver's errors to the errors of a store. */
+import { isError } from '../../errors.ts';
 import { StoreCorrupt, StoreUnavailable } from '../../ports/call-options.ts';
 
 /** SQLite's primary result codes (sqlite.org/rescode.html) that are distinguished here. */
@@ -66,7 +67,7 @@ export function failureOf(error: unknown, outcome: 'not_done' | 'unknown'): Erro
 
 function isOurs(error: unknown): error is Error {
   return (
-    error instanceof Error &&
+    isError(error) &&
     ['StoreUnavailable', 'StoreCorrupt', 'RangeError', 'ConfigurationError'].includes(error.name)
   );
 }
@@ -76,7 +77,7 @@ function isOurs(error: unknown): error is Error {
  * (`errcode`) give a number, better-sqlite3 a name (`SQLITE_BUSY_SNAPSHOT`).
  */
 function codeOf(error: unknown): number | undefined {
-  if (!(error instanceof Error)) return undefined;
+  if (!isError(error)) return undefined;
   for (const member of ['rawCode', 'errcode']) {
     const code: unknown = Reflect.get(error, member);
     if (typeof code === 'number') return code & 0xff;

@@ -12,7 +12,7 @@ import type {
 import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
 import { integerAt, integerOrNoneAt, literalAt, textAt } from '../sql/columns.ts';
 import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './schema.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
 
 /** The database, and the clock of the leases. */
 export interface SqliteIdempotencyStoreOptions {

@@ -8,7 +8,7 @@ import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 import { type KeyTable, keyFrom, keyText, takenKey, weakSecret } from '../sql/key-row.ts';
 import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './schema.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
 
 /** The database, and the pepper of the digests. */
 export interface SqliteKeyStoreOptions {

@@ -17,9 +17,10 @@ import type { AdjustInput, QuotaState, QuotaStore } from '../../ports/quota-stor
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { integerAt, textAt, textOrNoneAt } from '../sql/columns.ts';
 import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
 import { findHold, type PartitionLedger } from './quota-ledger.ts';
 import { adjust, extend, read, release, reserve, settle } from './quota-operations.ts';
-import { aHandle, handleRemedy, schemaProblems } from './schema.ts';
+import { schemaProblems } from './schema.ts';
 
 /** The database, the clock of the leases, and how long ended reservations are remembered. */
 export interface SqliteQuotaStoreOptions {

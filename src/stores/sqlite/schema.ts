@@ -4,9 +4,10 @@
  */
 import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
-import { checkMakerOptions, methods } from '../../ports/set-up.ts';
+import { checkMakerOptions } from '../../ports/set-up.ts';
 import { integerAt, textAt } from '../sql/columns.ts';
 import { type Connection, connectionTo, execWhenFree, type SqliteHandle } from './handle.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
 
 /** Money is in whole nanos; STRICT tables accept no text or fraction for it. */
 const quotaTables = `
@@ -231,14 +232,6 @@ function layoutProblems(connection: Connection): readonly string[] {
 const oldLayout =
   "the tables are those of a version before the first release, which this package can't use: " +
   'start with a new file, or drop the tables that begin with tollgate_ and run migrateSqlite(db)';
-
-/** The schema of each maker's `client`. */
-export const aHandle: z.ZodType = methods('exec', 'prepare');
-
-/** The remedy for each maker's `client`. */
-export const handleRemedy: Readonly<Record<'client', string>> = {
-  client: 'Give it an open database of libsql, better-sqlite3 or node:sqlite',
-};
 
 function checkHandle(maker: string, db: unknown): void {
   checkMakerOptions(maker, z.object({ client: aHandle }), { client: db }, handleRemedy);

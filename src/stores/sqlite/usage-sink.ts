@@ -15,7 +15,7 @@ import type {
   UsageReportRow,
 } from '../sql/usage-report.ts';
 import { connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './schema.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
 import { readUsageCharges, readUsagePage, readUsageReport } from './usage-queries.ts';
 import { usageWriter } from './usage-writer.ts';
 

@@ -29,7 +29,7 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
   const finish = (): void => {
     gate.release();
     if (state === 'ended') sink?.end();
-    else if (state instanceof Error) sink?.fail(state);
+    else if (typeof state !== 'string') sink?.fail(state);
   };
 
   const body: UpstreamBody = {

@@ -2,7 +2,6 @@
  * Wraps the body that an upstream client delivers: aborting the call breaks it off, chunks that
  * arrive while it has no reader are buffered, and the attempt's watch is notified of each chunk.
  */
-
 import { type ChunkBuffer, chunkBuffer } from '../../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
 import { transportError } from '../transport-error.ts';
@@ -76,7 +75,7 @@ export function openedBody(body: UpstreamBody, watch: AttemptWatch | undefined):
     const bytes = unread?.drain();
     if (bytes !== undefined && bytes.length > 0) target.write(bytes);
     if (state === 'ended') target.end();
-    else if (state instanceof Error) target.fail(state);
+    else if (typeof state !== 'string') target.fail(state);
     else if (state === 'open') resume();
   };
 

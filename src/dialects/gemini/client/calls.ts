@@ -2,7 +2,6 @@
  * Reads the tool calls of one candidate. Vertex may stream a call in fragments, which are held
  * until the call is complete.
  */
-
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
