@@ -6,9 +6,9 @@ import { UpstreamError } from '../errors.ts';
 import { items, type JsonValue, member } from '../json.ts';
 
 /** Tool calls of one choice or reply. Far above real replies. */
-export const maxToolCalls = 10_000;
+const maxToolCalls = 10_000;
 /** Parts or blocks of content in one document; proxies may send one for each token. */
-export const maxParts = 100_000;
+const maxParts = 100_000;
 /** Choices or candidates in one document. Providers make at most 128. */
 const maxChoices = 10_000;
 

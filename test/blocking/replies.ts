@@ -24,6 +24,9 @@ const units: readonly (readonly [string, number])[] = [
   ['{"type":"text","text":"a"}', 749_000],
   ['{"text":"a"}', 749_000],
   ['{"type":"thing","id":1}', 749_000],
+  // As many as one document may have.
+  ['{"type":"text","text":"a"}', 100_000],
+  ['{"text":"a"}', 100_000],
 ];
 
 type Around = (list: string) => string;
