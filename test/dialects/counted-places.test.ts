@@ -82,8 +82,8 @@ it.each(['openai-chat', 'openai-compat', 'gemini', 'anthropic'] as const)('%s', 
     for (const place of plantedIn(document, '')) {
       if (seen.has(place.path)) continue;
       seen.add(place.path);
-      const grown = tokensOf(place.document) - tokensOf(document);
-      if (grown < leastTokens && !free.some(([pattern]) => pattern.test(place.path)))
+      const added = tokensOf(place.document) - tokensOf(document);
+      if (added < leastTokens && !free.some(([pattern]) => pattern.test(place.path)))
         uncounted.add(place.path);
     }
   }

@@ -183,7 +183,7 @@ describe('lists of a reply', () => {
 
   async function statusOf(place: string, body: string, framing: 'whole' | 'events') {
     const dialect = (['gemini', 'anthropic', 'openai'] as const).find((one) => place.endsWith(one));
-    const asked =
+    const request =
       dialect === 'openai'
         ? native(framing === 'whole' ? 'json' : undefined)
         : chat(framing === 'whole' ? wholeChat : undefined);
@@ -193,7 +193,7 @@ describe('lists of a reply', () => {
       upstream,
       channel: { dialect: dialect ?? 'openai', upstreamModel: 'm' },
     });
-    return (await gateway.call(asked)).status;
+    return (await gateway.call(request)).status;
   }
 
   it.each(Object.keys(replyOf))('may have 100,000 %s', async (place) => {
