@@ -251,35 +251,40 @@ it('a forged secret never reaches the store', async () => {
 it.each([
   '/v1',
   '/v1beta',
-] as const)('every no is the same answer, byte for byte: %s', async (prefix) => {
+] as const)('every refusal of a key is the same, byte for byte: %s', async (prefix) => {
   const name = prefix === '/v1' ? 'authorization' : 'x-vendor-api-key';
   const value = prefix === '/v1' ? 'Bearer abc' : 'abc';
   const options = { ids: () => 'the-same-id-each-time' };
-  const sent = { lines: [[name, value]] as const, options };
+  const one = { lines: [[name, value]] as const, options };
+  const twice = { lines: [...one.lines, ...one.lines], options };
+  const refusalOf = ({ status, text, headers }: Awaited<ReturnType<typeof send>>) => ({
+    status,
+    text,
+    headers,
+  });
 
-  const answers = [
-    await send(prefix, { lines: [], options }),
-    await send(prefix, { lines: [[name, 'not a key']], options }),
-    await send(prefix, {
-      lines: [
-        [name, value],
-        [name, value],
-      ],
-      options,
-    }),
+  const ofNone = [await send(prefix, { lines: [], options }), await send(prefix, twice)];
+  const ofOne = [
+    await send(prefix, { lines: [[name, value.replace('abc', 'not"a"key')]], options }),
     await send(prefix, { lines: [[name, value.replace('abc', `${mintSecret()}x`)]], options }),
-    await send(prefix, sent, 'none'),
-    await send(prefix, sent, 'disabled'),
-    await send(prefix, sent, 'expired'),
+    await send(prefix, one, 'none'),
+    await send(prefix, one, 'disabled'),
+    await send(prefix, one, 'expired'),
   ];
 
-  const reported = answers.map(({ status, text, headers }) => ({ status, text, headers }));
-  expect(reported).toEqual(reported.map(() => reported[0]));
-  expect(reported[0]?.status).toBe(401);
-  expect(reported[0]?.headers).toMatchObject({ 'x-should-retry': 'false' });
-  expect(reported[0]?.text).toContain(
-    prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>',
-  );
+  for (const [received, sentence] of [
+    [ofNone, 'No API key was found.'],
+    [ofOne, 'The API key is unknown, disabled or expired.'],
+  ] as const) {
+    const refusals = received.map(refusalOf);
+    expect(new Set(refusals.map((refusal) => JSON.stringify(refusal))).size).toBe(1);
+    expect(refusals[0]?.status).toBe(401);
+    expect(refusals[0]?.headers).toMatchObject({ 'x-should-retry': 'false' });
+    expect(refusals[0]?.text).toContain(sentence);
+    expect(refusals[0]?.text).toContain(
+      prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>',
+    );
+  }
 });
 
 it('a response names every header that may carry a key in Vary', async () => {
