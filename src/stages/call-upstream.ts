@@ -46,7 +46,7 @@ async function tryChannels(
   const { admitted } = held;
   const { call, plan, received } = admitted;
   const { clock } = received.settings;
-  const prepare = preparer(admitted);
+  const { prepare, readAhead } = preparer(admitted);
   const { startedMs } = held.settlement;
   const passed: string[] = [];
   const failures: CallFailure[] = [];
@@ -62,8 +62,14 @@ async function tryChannels(
       return { failure: noChannel(admitted, choice, upstreams.emit) };
     }
     const { channel } = choice;
-    passed.push(channel.id);
     const channelPlan = plan.channel(channel);
+    const reading = channelPlan.dialect && readAhead?.(channelPlan.dialect);
+    if (reading !== undefined) {
+      await reading;
+      // Chosen again, because the health of channels may have changed meanwhile.
+      continue;
+    }
+    passed.push(channel.id);
     const prepared = tryPrepare(prepare, channelPlan);
     if (prepared === undefined) continue;
     if (isGatewayError(prepared)) {

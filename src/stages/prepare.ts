@@ -2,6 +2,7 @@
  * Prepares a call for a channel: relays it if the upstream speaks the caller's dialect, else
  * translates it.
  */
+import { setImmediate } from 'node:timers/promises';
 import { parseBodyExactly } from '../bytes/json/scan/body.ts';
 import type { Call, OperationName } from '../call.ts';
 import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
@@ -49,14 +50,29 @@ interface TranslationInput {
   readonly readers: RequestReaders;
 }
 
+/** Prepares one call for any number of channels. */
+export interface Preparer {
+  readonly prepare: PrepareForChannel;
+  /**
+   * Only for a large body: parses and reads it in separate turns of the event loop, if this dialect
+   * needs it translated, because each takes a tenth of a second at 10 MB. Undefined if there is
+   * nothing to do. Faults of the body are left to `prepare`.
+   */
+  readonly readAhead: ((dialect: Dialect) => Promise<void> | undefined) | undefined;
+}
+
+/** A body whose text is longer than this is parsed, read and written in separate turns. */
+const maxBytesInOneTurn = 256 * 1024;
+
 /** The request in the common form, read at the first use. */
 interface RequestReaders {
+  readonly parsed: () => JsonObject;
   readonly content: () => ContentRequest;
   readonly images: () => ImageRequest;
 }
 
-/** Prepares one call for any number of channels. */
-export function preparer(admitted: Admitted): PrepareForChannel {
+/** Makes the preparer of a call. */
+export function preparer(admitted: Admitted): Preparer {
   const { call, model, route } = admitted;
   const { protocol } = route;
   // Made when needed: most calls are relayed.
@@ -70,10 +86,27 @@ export function preparer(admitted: Admitted): PrepareForChannel {
     return translators[call.operation.name](input);
   };
 
+  const readAhead = (dialect: Dialect): Promise<void> | undefined => {
+    if (readers !== undefined || isRelayed(protocol, dialect)) return undefined;
+    readers = readersOf(call, protocol);
+    return readInTurns(readers, call.operation.name);
+  };
   const { imageCounter } = protocol;
-  if (imageCounter === undefined || call.operation.isFree || model.price.per !== 'image') {
-    return prepare;
-  }
+  const isPricedPerImage = !call.operation.isFree && model.price.per === 'image';
+  return {
+    prepare:
+      imageCounter !== undefined && isPricedPerImage
+        ? countingImages(prepare, imageCounter, call)
+        : prepare,
+    readAhead: call.body.text.length > maxBytesInOneTurn ? readAhead : undefined,
+  };
+}
+
+function countingImages(
+  prepare: PrepareForChannel,
+  imageCounter: NonNullable<Protocol['imageCounter']>,
+  call: Call,
+): PrepareForChannel {
   return (channel, dialect, upstreamModel) => {
     const prepared = prepare(channel, dialect, upstreamModel);
     return 'kind' in prepared
@@ -83,12 +116,24 @@ export function preparer(admitted: Admitted): PrepareForChannel {
 }
 
 function readersOf(call: Call, { codecs }: Protocol): RequestReaders {
+  const parsed = memoized(() => parsedBody(call));
   return {
+    parsed,
     content: memoized(() =>
-      codecOf(codecs.content).readRequest(parsedBody(call), { streamed: call.framing !== 'json' }),
+      codecOf(codecs.content).readRequest(parsed(), { streamed: call.framing !== 'json' }),
     ),
-    images: memoized(() => codecOf(codecs.images)(parsedBody(call))),
+    images: memoized(() => codecOf(codecs.images)(parsed())),
   };
+}
+
+async function readInTurns(readers: RequestReaders, operation: OperationName): Promise<void> {
+  const read = operation === 'images' ? readers.images : readers.content;
+  for (const step of [readers.parsed, read]) {
+    await setImmediate();
+    // It throws again when the call is prepared.
+    if ('error' in resultOf<unknown>(step)) return;
+  }
+  await setImmediate();
 }
 
 function translationInput(
