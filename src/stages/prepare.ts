@@ -126,9 +126,15 @@ function readersOf(call: Call, { codecs }: Protocol): RequestReaders {
   };
 }
 
+/** The common form that each operation is read into. */
+const formOf: Readonly<Record<OperationName, 'content' | 'images'>> = {
+  content: 'content',
+  images: 'images',
+  count_tokens: 'content',
+};
+
 async function readInTurns(readers: RequestReaders, operation: OperationName): Promise<void> {
-  const read = operation === 'images' ? readers.images : readers.content;
-  for (const step of [readers.parsed, read]) {
+  for (const step of [readers.parsed, readers[formOf[operation]]]) {
     await setImmediate();
     // It throws again when the call is prepared.
     if ('error' in resultOf<unknown>(step)) return;
