@@ -12,7 +12,7 @@ const config: ViteUserConfig = defineConfig({
     allowOnly: false,
     pool: 'forks',
     testTimeout: 120_000,
-    hookTimeout: 180_000,
+    hookTimeout: 600_000,
     reporters: reporters('package'),
   },
 });
