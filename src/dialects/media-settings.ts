@@ -3,7 +3,7 @@
  * of a video, a higher resolution. A setting whose effect nothing bounds counts too.
  */
 import { decodeString } from '../bytes/decode.ts';
-import { kindAt, membersOf } from '../bytes/json/read/members.ts';
+import { type JsonKind, kindAt, membersOf } from '../bytes/json/read/members.ts';
 import { skipValue } from '../bytes/json/read/skip.ts';
 import type { Member, Span } from '../bytes/json/scan/scan.ts';
 import { openBracket } from '../bytes/json/text.ts';
@@ -107,10 +107,7 @@ function add(found: Factors[], factors: Factors | undefined): void {
 function factorsOf(text: Buffer, name: string, value: Span): Factors | undefined {
   const kind = kindAt(text, value);
   if (kind === 'null') return undefined;
-  if (unboundedName.test(name)) {
-    const isOff = text[value.start] === 0x66 || value.end - value.start === 2;
-    return isOff ? undefined : unbounded;
-  }
+  if (unboundedName.test(name)) return isOff(text, value, kind) ? undefined : unbounded;
   if (kind === 'object' || kind === 'array') return undefined;
   if (/(?:^|_)fps$/.test(name)) return frameRate(Number(wordOf(text, value)));
   if (name === 'detail') {
@@ -120,6 +117,12 @@ function factorsOf(text: Buffer, name: string, value: Span): Factors | undefined
   const level = wordOf(text, value);
   if (usualResolution.test(level)) return undefined;
   return highResolutionValue.test(level) ? highResolution : highestResolution;
+}
+
+/** `false`, and an empty object, list or string, set nothing. A number of two digits does. */
+function isOff(text: Buffer, value: Span, kind: JsonKind): boolean {
+  if (kind === 'boolean') return decodeString(text, value.start, value.end) === 'false';
+  return kind !== 'number' && value.end - value.start === 2;
 }
 
 /** Video has one frame a second if no rate is stated. */

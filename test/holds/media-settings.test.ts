@@ -139,8 +139,10 @@ describe('of a chat', () => {
     'num_frames',
     'max_frames',
   ])('media with %s are held like a reference, because nothing else bounds them', (name) => {
-    expect(chat({ ...clip, [name]: 10_000_000 })).toBeGreaterThanOrEqual(usual.reference);
-    expect(chat(image({ [name]: 10_000_000 }))).toBeGreaterThanOrEqual(usual.reference);
+    for (const value of [8, 64, 128, '64', 10_000_000]) {
+      expect(chat({ ...clip, [name]: value })).toBeGreaterThanOrEqual(usual.reference);
+      expect(chat(image({ [name]: value }))).toBeGreaterThanOrEqual(usual.reference);
+    }
   });
 
   it.each<JsonObject>([
