@@ -2,7 +2,9 @@
  * Limits on the size of a translated call, and on `extra_body` in any call. These are parsed and
  * written without yielding to the event loop, so that a huge one would block every other call.
  */
+
 import { GatewayError } from '../errors.ts';
+import { stringEnd } from '../json-strings.ts';
 import type { Turn } from './request.ts';
 
 /** JSON values (strings, numbers, objects and so on) in the body of a translated call. */
@@ -85,21 +87,15 @@ function* nestedTexts(turns: readonly Turn[]): Generator<NestedText> {
  */
 function valuesIn(json: string): number {
   let values = 1;
-  let isInString = false;
   let isAfterOpening = false;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
-    if (isInString) {
-      if (code === backslash) at += 1;
-      else if (code === quote) isInString = false;
-      continue;
-    }
     if (code <= space) continue;
     // Every comma precedes a value, and so does an opening bracket that isn't closed immediately.
     const isClosing = code === closeBracket || code === closeBrace;
     if ((isAfterOpening && !isClosing) || code === comma) values += 1;
     isAfterOpening = code === openBracket || code === openBrace;
-    isInString = code === quote;
+    if (code === quote) at = stringEnd(json, at + 1);
   }
   return values;
 }
@@ -108,7 +104,6 @@ const space = 0x20;
 const quote = 0x22;
 const comma = 0x2c;
 const openBracket = 0x5b;
-const backslash = 0x5c;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;

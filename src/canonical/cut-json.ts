@@ -1,5 +1,6 @@
 /** Tells JSON text that was cut from JSON text that is wrong. */
 import { parseBounded } from '../bounded-json.ts';
+import { stringEnd } from '../json-strings.ts';
 
 const words: readonly string[] = ['true', 'false', 'null'];
 const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -100,10 +101,9 @@ function skip(position: Position, isValid: boolean, expected: Expected): boolean
 /** Goes past a string. Without its closing quote it is the last token, and the text was cut. */
 function string(position: Position, expected: Expected): boolean {
   const { text } = position;
-  let at = position.at + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  position.at = Math.min(at + 1, text.length);
-  position.expected = at < text.length ? expected : 'value';
+  const end = stringEnd(text, position.at + 1);
+  position.at = Math.min(end + 1, text.length);
+  position.expected = end < text.length ? expected : 'value';
   return true;
 }
 

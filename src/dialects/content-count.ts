@@ -164,9 +164,10 @@ export function documentTokens(bytes: Uint8Array): number {
 
 /** Parses a document that may be cut off; undefined if it is no JSON, or exceeds the limits. */
 function parseCut(text: string): JsonValue | undefined {
-  // Completing it would take as long as reading it.
-  if (exceedsLimits(text)) return undefined;
-  return parseBounded(text) ?? parseBounded(closedJson(text));
+  const whole = parseBounded(text);
+  // Completing a text above the limits would take as long as reading it.
+  if (whole !== undefined || exceedsLimits(text)) return whole;
+  return parseBounded(closedJson(text));
 }
 
 const contentMarks = ['"choices"', '"candidates"', '"content"'];

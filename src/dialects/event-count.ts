@@ -10,17 +10,21 @@ import { contentTokens, sealedContent } from './content-count.ts';
 import { charsPerAudioToken, imageTokens, labelBytes } from './reply-content.ts';
 import { type UsageFloor, usageFloor } from './stream-usage.ts';
 
-/** What a translated stream has contained so far. */
-export interface EventCount {
-  readonly reader: ContentStreamReader;
-  readonly floor: UsageFloor;
-  lastUsage: Usage | undefined;
+/** The size of the content of a reply. */
+interface ContentSize {
   contentBytes: number;
   /** The part of `contentBytes` that is reasoning. */
   reasoningBytes: number;
   /** Bytes that only the upstream can read. */
   sealedBytes: number;
   mediaTokens: number;
+}
+
+/** What a translated stream has contained so far. */
+export interface EventCount extends ContentSize {
+  readonly reader: ContentStreamReader;
+  readonly floor: UsageFloor;
+  lastUsage: Usage | undefined;
   isBlocked: boolean;
   /** Nothing more comes from the upstream. */
   hasUpstreamEnded: boolean;
@@ -49,13 +53,15 @@ export function countEvent(count: EventCount, event: ContentEvent): void {
   if (event.type === 'usage') recordUsage(count, event.usage);
   // A blocked prompt generates nothing, so usage that was not reported is zero.
   else if (event.type === 'blocked') count.isBlocked = true;
-  else {
-    const bytes = bytesOf(event);
-    count.contentBytes += bytes;
-    count.sealedBytes += sealedBytesOf(event);
-    if (event.type === 'reasoning') count.reasoningBytes += bytes;
-    if (event.type === 'media') count.mediaTokens += mediaTokensOf(event);
-  }
+  else addContent(count, event);
+}
+
+function addContent(size: ContentSize, event: ContentEvent): void {
+  const bytes = bytesOf(event);
+  size.contentBytes += bytes;
+  size.sealedBytes += sealedBytesOf(event);
+  if (event.type === 'reasoning') size.reasoningBytes += bytes;
+  if (event.type === 'media') size.mediaTokens += mediaTokensOf(event);
 }
 
 /**
@@ -82,8 +88,14 @@ export function contentSize(count: EventCount): number {
 
 /** The content in tokens. */
 export function countedTokens(count: EventCount): number {
-  const sealed = sealedContent(count.sealedBytes, count.reasoningBytes);
-  return count.mediaTokens + contentTokens(count.contentBytes + heldChars(count) + sealed);
+  return tokensIn(count, heldChars(count));
+}
+
+/** The tokens of the content and of what is held back beside it. */
+function tokensIn(size: ContentSize, held: number): number {
+  const { contentBytes, reasoningBytes, sealedBytes, mediaTokens } = size;
+  const sealed = sealedContent(sealedBytes, reasoningBytes);
+  return mediaTokens + contentTokens(contentBytes + held + sealed);
 }
 
 /** The usage so far. */
@@ -93,17 +105,9 @@ export function usageSoFar(count: EventCount): Usage | undefined {
 
 /** Counts the content of a whole reply in tokens. */
 export function countTokensIn(events: readonly ContentEvent[]): number {
-  let bytes = 0;
-  let reasoning = 0;
-  let sealed = 0;
-  let tokens = 0;
-  for (const event of events) {
-    bytes += bytesOf(event);
-    sealed += sealedBytesOf(event);
-    if (event.type === 'reasoning') reasoning += bytesOf(event);
-    if (event.type === 'media') tokens += mediaTokensOf(event);
-  }
-  return tokens + contentTokens(bytes + sealedContent(sealed, reasoning));
+  const size: ContentSize = { contentBytes: 0, reasoningBytes: 0, sealedBytes: 0, mediaTokens: 0 };
+  for (const event of events) addContent(size, event);
+  return tokensIn(size, 0);
 }
 
 function sealedBytesOf(event: ContentEvent): number {

@@ -45,17 +45,8 @@ const sealed = /signature|encrypted/i;
 const sealedType = /encrypted|redacted/;
 /** Members beside the content of a reply or choice that no model wrote. */
 const besideContent: ReadonlySet<string> = new Set([
-  ...[
-    'choices',
-    'candidates',
-    'content',
-    'content_block',
-    'delta',
-    'message',
-    'text',
-    'parts',
-    'error',
-  ],
+  ...['choices', 'candidates', 'content', 'content_block', 'delta', 'message', 'text'],
+  ...['parts', 'error'],
   ...['prompt_filter_results', 'promptFeedback', 'safetyRatings', 'urlContextMetadata'],
   ...['search_results', 'usageMetadata', 'finishMessage', 'stop_details', 'x_groq', 'timings'],
 ]);

@@ -36,7 +36,7 @@ export function checkReplyLists(document: JsonValue, length: number): void {
   if (parts > maxParts) throw tooLarge();
 }
 
-/** @throws UpstreamError `event_too_large` if there is no room for another tool call */
+/** @throws UpstreamError `event_too_large` if a reply with so many tool calls begins another */
 export function checkToolCalls(calls: number): void {
   if (calls >= maxToolCalls) throw tooLarge();
 }

@@ -54,8 +54,8 @@ export interface WholeReply {
   readonly kind: 'whole';
   readonly bytes: Uint8Array;
   readonly usage: Usage | undefined;
-  /** Tokens counted in the content, if they can't be counted in `bytes`. */
-  readonly countedTokens?: number;
+  /** Tokens counted in the content, if they can't be counted in `bytes` and are needed. */
+  readonly countedTokens?: number | undefined;
   /**
    * For a refusal that the caller gets as a reply: `not_run`, or `failed` if an earlier attempt may
    * have run.

@@ -116,7 +116,8 @@ function judge(
     kind: 'whole',
     bytes: Buffer.from(text),
     usage,
-    countedTokens: counted(),
+    // Counting walks the whole reply, so it is done only if the upstream states no output.
+    countedTokens: usage?.outputTokens ? undefined : counted(),
     notes,
   };
 }

@@ -12,7 +12,7 @@ export interface UsageWriter {
   record(entry: UsageRecord): MaybePromise<void>;
   /** Writes what is buffered. */
   flush(): Promise<void>;
-  /** Writes or reports every record; rejects with the first loss that nobody was told of. */
+  /** Writes or reports every record; rejects with the first loss if there is no `onLost`. */
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ interface WriterState {
   readonly db: Statements;
   readonly options: BufferOptions;
   readonly buffered: BufferedRecord[];
-  /** The errors of lost records that nobody was told of. */
+  /** The errors of lost records if there is no `onLost`. */
   readonly unreported: unknown[];
   readonly closeDeadline: AbortController;
   closed: boolean;

@@ -2,7 +2,7 @@
 import type { Clock } from '../../clock.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 
-/** How long and how many records may wait, and who is told of failures. */
+/** How long and how many records may wait, and the callbacks for failures. */
 export interface BufferOptions {
   readonly flushMs: number;
   readonly maxBufferedRecords: number;

@@ -15,7 +15,7 @@ export interface UsageWriter {
   record(entry: UsageRecord): void;
   /** Writes what is buffered. */
   flush(callOptions?: CallOptions): void;
-  /** Writes or reports every record; rejects with the first loss that nobody was told of. */
+  /** Writes or reports every record; rejects with the first loss if there is no `onLost`. */
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ interface WriterState {
   readonly connection: Connection;
   readonly options: BufferOptions;
   readonly buffered: BufferedRecord[];
-  /** The error of the first lost record that nobody was told of. */
+  /** The error of the first lost record if there is no `onLost`. */
   unreported: unknown;
   closed: boolean;
 }
