@@ -18,6 +18,7 @@ import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import type { GatewayHandler } from '../../src/http.ts';
 import { closed, listening } from '../support/servers.ts';
+import { webMounts } from './web-mounts.ts';
 
 // The older versions have no types; the parts used here are the same in both.
 const load = createRequire(import.meta.url);
@@ -35,6 +36,13 @@ export interface Mount {
   readonly body: 'bytes' | 'json';
   /** Whether the host answers all other paths: 404 with an `x-host` header. */
   readonly hostAnswers: boolean;
+  /** Whether the gateway gets Web requests, which do not show how the target was written. */
+  readonly isWeb: boolean;
+  /**
+   * Whether the connection of an HTTP/1.0 caller is reset if its reply is cut. Other servers close
+   * it, which such a caller can't tell from a complete reply.
+   */
+  readonly resetsCutReplies: boolean;
   start(gateway: GatewayHandler): Promise<RunningMount>;
 }
 
@@ -62,6 +70,7 @@ export const mounts: readonly Mount[] = [
   ...expressMounts('Express 5', express5),
   ...koaMounts('Koa 2', Koa2),
   ...koaMounts('Koa 3', Koa3),
+  ...webMounts,
 ];
 
 function expressMounts(version: string, express: typeof express5): readonly Mount[] {
@@ -240,6 +249,8 @@ function defined(
     name,
     body,
     hostAnswers,
+    isWeb: false,
+    resetsCutReplies: true,
     start: async (gateway) => {
       const reported: unknown[] = [];
       const server = createServer(listener(gateway, (error) => reported.push(error)));

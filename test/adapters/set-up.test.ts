@@ -1,12 +1,19 @@
 /** Invalid mounts are refused when the adapter is created, not at the first call. */
 import { expect, it } from 'vitest';
 import { expressAdapter, expressErrorHandler } from '../../adapters/express.ts';
+import { fetchAdapter } from '../../adapters/fetch.ts';
 import { koaAdapter } from '../../adapters/koa.ts';
 import { nodeAdapter } from '../../adapters/node.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
 import { untyped } from '../stages/failing.ts';
 
-const adapters = Object.entries({ expressAdapter, expressErrorHandler, koaAdapter, nodeAdapter });
+const adapters = Object.entries({
+  expressAdapter,
+  expressErrorHandler,
+  fetchAdapter,
+  koaAdapter,
+  nodeAdapter,
+});
 
 const noGateways = [undefined, null, 5, () => {}, {}, { owns: () => true, refuse: () => {} }];
 const noPaths = ['', '/', 'llm', '/llm/', 'https://a/llm', '//llm', '/llm?x', '/l m', null, 5];

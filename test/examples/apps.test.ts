@@ -2,25 +2,30 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createApp as expressApp } from '../../examples/express-app.ts';
 import { createAppServer } from '../../examples/express-server.ts';
 import { exampleGateway } from '../../examples/gateway.ts';
+import { createApp as honoApp } from '../../examples/hono-app.ts';
 import { answersAChatCall } from '../../examples/in-process-test.ts';
 import { createApp as koaApp } from '../../examples/koa-app.ts';
 import { createApp as nodeServer } from '../../examples/node-server.ts';
 import type { Gateway } from '../../src/index.ts';
 import { startFakeUpstream } from '../../src/testing/index.ts';
+import { restoreWebGlobals } from '../support/web-globals.ts';
 
 const apps: Readonly<Record<string, (gateway: Gateway) => Server>> = {
   'express-app': (gateway) => createServer(expressApp(gateway)),
   'express-server': (gateway) => createAppServer(expressApp(gateway)),
+  'hono-app': (gateway) => createServer(getRequestListener(honoApp(gateway).fetch)),
   'koa-app': (gateway) => createServer(koaApp(gateway).callback()),
   'node-server': nodeServer,
 };
 const closers: (() => Promise<void>)[] = [];
 
 afterEach(async () => {
+  restoreWebGlobals();
   for (const close of closers.splice(0)) await close();
 });
 

@@ -14,8 +14,10 @@ import {
   staticCatalog,
 } from 'tollgate';
 import { expressAdapter, expressErrorHandler } from 'tollgate/express';
+import { fetchAdapter } from 'tollgate/fetch';
 import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
+import { fetchListener } from '../support/fetch-server.ts';
 import { listening } from '../support/servers.ts';
 import type { FuzzMount, FuzzReport } from './fuzzing.ts';
 
@@ -100,6 +102,12 @@ function listenerOf(mount: FuzzMount | string | undefined, handler: Gateway): Re
       });
       app.use(koaAdapter(handler));
       return app.callback();
+    }
+    case 'fetch':
+      return fetchListener(fetchAdapter(handler), (error) => print('error of the host', error));
+    case 'hono': {
+      const { getRequestListener } = load('@hono/node-server');
+      return getRequestListener(fetchAdapter(handler));
     }
     default:
       return nodeAdapter(handler);

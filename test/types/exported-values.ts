@@ -58,6 +58,7 @@ import type {
   Vendor,
 } from 'tollgate';
 import type * as express from 'tollgate/express';
+import type * as web from 'tollgate/fetch';
 import type * as koa from 'tollgate/koa';
 import type * as node from 'tollgate/node';
 import type * as postgres from 'tollgate/postgres';
@@ -140,6 +141,10 @@ interface ExpressValues {
   ) => express.ExpressErrorHandler;
 }
 
+interface FetchValues {
+  fetchAdapter: (gateway: GatewayHandler, options?: web.AdapterOptions) => web.FetchHandler;
+}
+
 interface KoaValues {
   koaAdapter: (gateway: GatewayHandler, options?: koa.AdapterOptions) => koa.KoaHandler;
 }
@@ -217,10 +222,11 @@ interface TestingValues {
 export const exact: readonly [
   Exactly<typeof root, RootValues>,
   Exactly<typeof express, ExpressValues>,
+  Exactly<typeof web, FetchValues>,
   Exactly<typeof koa, KoaValues>,
   Exactly<typeof node, NodeValues>,
   Exactly<typeof redis, RedisValues>,
   Exactly<typeof postgres, PostgresValues>,
   Exactly<typeof sqlite, SqliteValues>,
   Exactly<typeof testing, TestingValues>,
-] = [true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true];
