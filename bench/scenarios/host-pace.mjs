@@ -29,7 +29,7 @@ export const scenario = {
     const natives = await plain(context, nativeCall({ key: numberedKey }), {
       label: 'CPU per native call, 10,000 keys in turn',
       shape: spread,
-      options: { keys },
+      options: { keys, dialect: 'gemini' },
     });
     return [...waves, ...single, ...chats, ...natives];
   },
