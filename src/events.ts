@@ -94,6 +94,15 @@ export type GatewayEvent =
       /** The wait sent to the caller: until the first channel is available again, if known. */
       readonly retryAfterMs: number;
     }
+  /** All accounts of a model were out, and the call goes to one of its fallbacks. */
+  | {
+      readonly type: 'model_fallback';
+      readonly requestId: string;
+      readonly modelId: string;
+      readonly fallbackId: string;
+      /** The reason why the model could not serve the call, as in `no_channel`. */
+      readonly reason: string;
+    }
   /**
    * The health of a channel changed. `upstreamModel` is undefined if the change concerns the
    * account with all its models.

@@ -36,7 +36,8 @@ export async function admit(
   return model;
 }
 
-function checkCandidates(
+/** @throws GatewayError `invalid_request` if the model makes fewer candidates than requested */
+export function checkCandidates(
   { demand }: Call,
   { candidates: { member: param, maximum } }: Protocol,
   { maxCandidates = maximum }: Model,

@@ -26,8 +26,15 @@ const maxAttempts = 3;
 /** Another channel is tried only if this share of the time for a first byte is left. */
 const minShareLeft = 1 / 3;
 
-/** Sends the call upstream. Never rejects because of an upstream's failure. */
-export async function callUpstream(held: Held, upstreams: Upstreams): Promise<UpstreamOutcome> {
+/**
+ * Sends the call upstream. The time for a first byte counts from `startedMs`. Never rejects because
+ * of an upstream's failure.
+ */
+export async function callUpstream(
+  held: Held,
+  upstreams: Upstreams,
+  startedMs: number = held.settlement.startedMs,
+): Promise<UpstreamOutcome> {
   const { running, model } = held.admitted;
   if (running.caller.isDisconnected) return { failure: callerDisconnected('not_run') };
   // An image is bought as soon as it is sent, and a call with an Idempotency-Key may be repeated.
@@ -35,19 +42,19 @@ export async function callUpstream(held: Held, upstreams: Upstreams): Promise<Up
   if (held.continuesAfterDisconnect) running.caller.detach();
   const budget = upstreams.retries.begin(model.id);
   running.onDone(budget.end);
-  return tryChannels(held, budget, upstreams);
+  return tryChannels(held, budget, upstreams, startedMs);
 }
 
 async function tryChannels(
   held: Held,
   budget: BudgetedCall,
   upstreams: Upstreams,
+  startedMs: number,
 ): Promise<UpstreamOutcome> {
   const { admitted } = held;
   const { call, plan, received } = admitted;
   const { clock } = received.settings;
   const { prepare, readAhead } = preparer(admitted);
-  const { startedMs } = held.settlement;
   const passed: string[] = [];
   const failures: CallFailure[] = [];
   let refusal: GatewayError | undefined;

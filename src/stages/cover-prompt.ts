@@ -4,6 +4,7 @@
  */
 import type { PromptSize } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
+import type { Nanos } from '../money.ts';
 import { maxCostOf } from '../prices/cost.ts';
 import type { Held } from './call-record.ts';
 import { promptBound, usageBound } from './hold.ts';
@@ -28,15 +29,16 @@ export async function coverPrompt(
     const bound = usageBound(call, model, tokens, hold.members);
     const needed = maxCostOf(bound, model.price, hold.request);
     const add = needed - settlement.heldNanos();
-    return add <= 0n ? undefined : await grow(add, held);
+    return add <= 0n ? undefined : await growHold(add, held);
   } catch (error) {
     if (isGatewayError(error)) return error;
     throw error;
   }
 }
 
-async function grow(
-  add: bigint,
+/** Grows the hold by an amount. Returns the reason if the store refuses. */
+export async function growHold(
+  add: Nanos,
   { settlement, admitted: { received, key } }: Held,
 ): Promise<GatewayError | undefined> {
   const { settings, guard } = received;

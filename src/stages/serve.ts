@@ -13,6 +13,7 @@ import { authenticate } from './authenticate.ts';
 import { beginningCall } from './begin.ts';
 import type { Authenticated, Begun, Held, Received } from './call-record.ts';
 import { callUpstream } from './call-upstream.ts';
+import { fallBack, mayFallBack } from './fall-back.ts';
 import { holdFor } from './hold.ts';
 import type { Idempotency } from './idempotency.ts';
 import { limit } from './limit.ts';
@@ -117,19 +118,24 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
   return await callAndSettle(
     { admitted, settlement, continuesAfterDisconnect, copy: claim.copy },
-    shared.upstreams,
+    shared,
   );
 }
 
 /** From here the settlement owns the hold and ends it on every path. */
-async function callAndSettle(held: Held, upstreams: Upstreams): Promise<GatewayResponse> {
+async function callAndSettle(held: Held, shared: Shared): Promise<GatewayResponse> {
   const { settlement, admitted } = held;
   const { running } = admitted;
+  const { upstreams } = shared;
   try {
-    const outcome = await callUpstream(held, upstreams);
+    let served = held;
+    let outcome = await callUpstream(held, upstreams);
+    if ('failure' in outcome && mayFallBack(outcome.failure, admitted)) {
+      ({ served, outcome } = await fallBack(outcome.failure, held, shared));
+    }
     if ('reply' in outcome) {
       running.caller.detach();
-      return relay(outcome, held, upstreams.freeDisconnects);
+      return relay(outcome, served, upstreams.freeDisconnects);
     }
     const { error, ending, reason, countedTokens, usage } = outcome.failure;
     // The usage record is written before the error is sent, because the error may point to it. Logs

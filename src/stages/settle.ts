@@ -32,6 +32,8 @@ const inDoubtLeaseMs = 900_000;
 
 /** The state of a call's settlement. */
 interface SettlementState extends SettlementDeps {
+  /** The call, with the model that serves it now. */
+  admitted: Admitted;
   readonly startedMs: number;
   attempts: readonly CallAttempt[];
   channel: Channel | undefined;
@@ -60,6 +62,9 @@ function settlementOf(deps: SettlementDeps): Settlement {
     reservation,
     quota: settings.quota,
     isOpen: () => !state.isClosed,
+    serveWith: (model, hold) => {
+      state.admitted = { ...state.admitted, model, hold };
+    },
     addAttempt: (channel, attempt) => {
       state.channel = channel;
       state.attempts = state.attempts.length === 0 ? [attempt] : [...state.attempts, attempt];

@@ -1,9 +1,10 @@
 /** The hold of a call and its owner, as the other stages see them. */
 import type { CallEnding } from '../charge-policy.ts';
 import type { Nanos, Usage } from '../money.ts';
-import type { Channel } from '../ports/catalog.ts';
+import type { Channel, Model } from '../ports/catalog.ts';
 import type { QuotaLine, QuotaStore } from '../ports/quota-store.ts';
 import type { CallAttempt } from '../ports/usage-sink.ts';
+import type { Hold } from './hold.ts';
 
 /** A hold. Its owner must end it exactly once. */
 export interface Reservation {
@@ -38,6 +39,8 @@ export interface Settlement {
   readonly quota: QuotaStore;
   /** False once `close` was called. Until then the lease must be renewed. */
   isOpen(): boolean;
+  /** Prices and records the call with another model from here on. */
+  serveWith(model: Model, hold: Hold): void;
   /** Adds an attempt on a channel to the record. */
   addAttempt(channel: Channel, attempt: CallAttempt): void;
   /** Records when the first byte was sent to the caller. */

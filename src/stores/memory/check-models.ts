@@ -21,11 +21,11 @@ export function checkModels(models: unknown): asserts models is readonly Model[]
     throw new ConfigurationError('staticCatalog: models must be a list. Give it [] for none.');
   }
   const list: readonly Model[] = models;
-  const names = new Set<string>();
+  const byName = new Map<string, Model>();
   const accounts = new Map<string, Channel>();
   for (const [index, model] of list.entries()) {
     checkMembers(model, index);
-    checkNames(model, names);
+    checkNames(model, byName);
     for (const channel of model.channels) {
       checkDialect(model, channel);
       checkAccount(model, channel, accounts);
@@ -34,6 +34,7 @@ export function checkModels(models: unknown): asserts models is readonly Model[]
       refuse(model, 'two of its channels have the same id. Give each account its own.');
     }
   }
+  for (const model of list) checkFallbacks(model, byName);
 }
 
 function checkMembers(model: Model, index: number): void {
@@ -45,15 +46,28 @@ function checkMembers(model: Model, index: number): void {
   });
 }
 
-function checkNames(model: Model, names: Set<string>): void {
+function checkNames(model: Model, byName: Map<string, Model>): void {
   for (const name of [model.id, ...(model.aliases ?? [])]) {
-    if (names.has(name)) {
+    if (byName.has(name)) {
       refuse(
         model,
         `the id or alias "${name}" is taken. Ids and aliases of all models must be distinct.`,
       );
     }
-    names.add(name);
+    byName.set(name, model);
+  }
+}
+
+/** A fallback with a wrong id would be noticed only in an outage. */
+function checkFallbacks(model: Model, byName: ReadonlyMap<string, Model>): void {
+  for (const id of model.fallbacks ?? []) {
+    const fallback = byName.get(id);
+    if (fallback === undefined || fallback === model) {
+      refuse(model, `its fallback "${id}" is no other model. Give the id of one, or remove it.`);
+    }
+    if (model.price.per === 'free' && fallback.price.per !== 'free') {
+      refuse(model, `its fallback "${id}" has a price. A free model falls back to free ones only.`);
+    }
   }
 }
 

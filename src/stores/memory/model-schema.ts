@@ -153,6 +153,9 @@ const allow = z
   )
   .optional();
 
+/** Each one may be tried on three channels while the caller waits. */
+const maxFallbacks = 5;
+
 const protocol = z.enum(['chat', 'images', 'native'], "must be 'chat', 'images' or 'native'");
 
 /** One model, checked without the others. Strict, so that a misspelt member is reported. */
@@ -168,6 +171,10 @@ export const modelSchema: z.ZodType = z.strictObject(
     price: priceSchema,
     channels: z.array(channel, 'must be a list of channels; an empty one serves nobody'),
     aliases: z.array(name, 'must be a list of ids').optional(),
+    fallbacks: z
+      .array(name, 'must be a list of model ids')
+      .max(maxFallbacks, `must be a list of ${maxFallbacks} model ids at most`)
+      .optional(),
     maxOutputTokens: positive.optional(),
     contextTokens: positive.optional(),
     tokensPerByte: z
@@ -189,6 +196,7 @@ export const modelSchema: z.ZodType = z.strictObject(
 /** By name of an optional member: what leaving it out means. */
 const remedies: ReadonlyMap<unknown, string> = new Map([
   ['aliases', 'Leave it out for none'],
+  ['fallbacks', 'Leave it out for none'],
   ['capabilities', "Leave it out for those of the dialect's own provider"],
   ['contextTokens', 'Leave it out if it is not known'],
   ['cost', 'Leave it out if it is not known'],
