@@ -4,6 +4,17 @@ import { reporters } from './test/support/reporters.ts';
 
 const here = import.meta.dirname;
 /**
+ * The longest searches by generators, which take a quarter of the time of all tests. They are left
+ * out of `npm test` and run by `npm run test:generators`, a part of `npm run verify`.
+ */
+const generators: readonly string[] = [
+  'test/bytes/small-chunks.test.ts',
+  'test/faults/callers-crowds.test.ts',
+  'test/stages/random-outages.test.ts',
+  'test/translate/{every-cut-call,hostile-requests,reply-limits}.test.ts',
+  'test/translate/laws/{chunks,truncated}.test.ts',
+];
+/**
  * Left out on other Node versions (`TEST_FORM=thin`), because the version makes no difference:
  * databases, types, long searches over pure functions of bytes, and measurements.
  */
@@ -12,25 +23,25 @@ const thick: readonly string[] = [
   'test/stores/{redis,postgres}/**',
   'test/examples/readme.test.ts',
   'test/translate/laws/**',
-  'test/translate/hostile-requests.test.ts',
   'test/relay/truncated.test.ts',
   'test/proof/**',
-  'test/faults/callers-crowds.test.ts',
 ];
 /** The slowest suites, left out of `npm run test:quick`. */
 const slow: readonly string[] = [
-  'test/faults/{upstreams,ports-fuzz,callers,callers-crowds,callers-hosts,processes}.test.ts',
+  'test/faults/{upstreams,ports-fuzz,callers,callers-hosts,processes}.test.ts',
   'test/{adapters/matrix,adapters/fuzz,adapters/early-refusals}.test.ts',
   'test/{holds/hold-bounds,stages/reply-start,relay/truncated,relay/foreign-text}.test.ts',
   'test/translate/{laws,loss}/**',
-  'test/translate/hostile-requests.test.ts',
   'test/{proof,examples}/**',
   'test/stores/sqlite/{contracts,processes}.test.ts',
   'test/contract/idempotency-stores.test.ts',
   'test/{dialects/redact,translate/schema,translate/numbers}.test.ts',
 ];
 const form = process.env.TEST_FORM;
-const leftOut = form === 'thin' ? thick : form === 'quick' ? slow : [];
+const leftOut =
+  form === 'full' || form === 'generators'
+    ? []
+    : [...generators, ...(form === 'thin' ? thick : form === 'quick' ? slow : [])];
 /** Files that measure a process: they run last, one at a time, without others on the machine. */
 const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];
 const measured = {
@@ -62,7 +73,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: ['test/**/*.test.ts'],
+          include: form === 'generators' ? [...generators] : ['test/**/*.test.ts'],
           exclude: [...alone, ...leftOut],
           // No module has state, so files can share a process. Importing the source again for each
           // file took a quarter of the time.
@@ -70,7 +81,7 @@ const config: ViteUserConfig = defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      ...(form === 'thin' || form === 'quick' ? [] : [measured]),
+      ...(form === undefined || form === 'full' ? [measured] : []),
     ],
     setupFiles: ['test/support/fail-on-unhandled.ts'],
     passWithNoTests: false,

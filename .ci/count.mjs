@@ -7,9 +7,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [folder = '', steps] = process.argv.slice(2);
-const suites = ['house-v20.', 'package-v20.', 'services-v20.', 'kill-v20.'].concat(
-  ['20', '22', '24', '26'].map((version) => `tests-v${version}.`),
-);
+const suites = [
+  'house-v20.',
+  'package-v20.',
+  'generators-v20.',
+  'services-v20.',
+  'kill-v20.',
+].concat(['20', '22', '24', '26'].map((version) => `tests-v${version}.`));
 /** These need Redis or PostgreSQL: `npm test` skips them, the suite `services` must not. */
 const needsServices = /\/test\/(?:stores|proof)\/(?:redis|postgres)/;
 

@@ -19,13 +19,13 @@ import { eventsOf } from './oracle.ts';
 import { drawn } from './tree.ts';
 
 /**
- * Short recordings are split at every fifth byte, starting at a different offset in each recording;
+ * Short recordings are split at every third byte, starting at a different offset in each recording;
  * longer ones only at some positions. `TEST_FORM=full` splits short ones at every byte.
  */
 const isFull = process.env.TEST_FORM === 'full';
 const shortBytes = 1_300;
-const everyByteOfShortOnes = isFull ? 1 : 5;
-const cutsOfLongOnes = isFull ? 60 : 20;
+const everyByteOfShortOnes = isFull ? 1 : 3;
+const cutsOfLongOnes = isFull ? 60 : 30;
 const seeds = isFull ? [1, 2] : [1];
 
 const brokenOnes = streams.filter((one) => !goodStreams.includes(one));

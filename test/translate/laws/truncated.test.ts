@@ -38,7 +38,7 @@ describe('a recorded stream without its end', () => {
     const end = events.findIndex((event) => isLast(parsed(dataOf(event))));
     const boundaries = Array.from({ length: end === -1 ? events.length : end + 1 }, (_, at) => at);
 
-    for (const at of boundaries.filter(isTested)) {
+    for (const at of boundaries) {
       for (const ending of endingsAt(at)) {
         const kept = events.slice(0, at);
         const chunks = [...kept.slice(0, 1), kept.slice(1).join('')].filter(Boolean);
@@ -49,11 +49,6 @@ describe('a recorded stream without its end', () => {
     }
   });
 });
-
-/** All of the first 20 boundaries, then every second one; `TEST_FORM=full` tests all. */
-function isTested(at: number): boolean {
-  return at < 20 || at % 2 === 0 || process.env.TEST_FORM === 'full';
-}
 
 /**
  * Within the first 20 boundaries the stream ends or is reset alternately, and later it only ends.
