@@ -84,7 +84,7 @@ describe.each(ways)('%s', (_, request, dialect) => {
       const upstream = scriptedUpstream(json(document));
       const gateway = anyModelGateway({
         upstream,
-        channel: { dialect, baseUrl: `https://${upstreamHost}` },
+        channel: { dialect, baseUrl: `https://${upstreamHost}/` },
       });
 
       const { status, text, headers } = await gateway.call(request);

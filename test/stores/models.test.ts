@@ -139,16 +139,13 @@ const ofChannel: readonly Row[] = [
     [undefined, 5, 'a', 'ftp://a', 'https://u:p@a', 'https://a/?', 'https://a/#b'],
     'must be an http or https URL without user, query and fragment.',
   ],
+  ['credential', [5, {}], 'must be a secret, or a function that gives a promise of one.'],
   [
     'credential',
-    [undefined, null, 5, {}],
-    'must be a secret, or a function that gives a promise of one.',
+    [undefined, null],
+    'must be a secret, or a function that gives a promise of one. Set the environment variable',
   ],
-  [
-    'credential',
-    [''],
-    'must not be empty; the environment variable that it is read from may not be set.',
-  ],
+  ['credential', [''], 'must not be empty. Set the environment variable that it is read from'],
   ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], notPrintable],
   ['upstreamModel', ['', 'a\r\nb', 5, null], "control character. Leave it out for the model's id."],
   ['priority', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'must be a number; lower'],
@@ -244,7 +241,7 @@ describe('a catalog refuses', () => {
   });
 
   it.each([
-    { baseUrl: 'https://b' },
+    { baseUrl: 'https://b/v1' },
     { credential: 'sk-two' },
     { dialect: 'gemini' },
   ])('one account that two models describe differently: %o', (change) => {

@@ -6,9 +6,10 @@ import { dialects } from '../../dialects/table.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
-import { checkSetUp } from '../../ports/set-up.ts';
+import { checkSetUp, type Path } from '../../ports/set-up.ts';
 import { isServed } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/table.ts';
+import { baseUrlProblem, emptyCredentialRemedy } from './channel-set-up.ts';
 import { modelSchema, remedyOf } from './model-schema.ts';
 
 /**
@@ -28,6 +29,7 @@ export function checkModels(models: unknown): asserts models is readonly Model[]
     checkNames(model, byName);
     for (const channel of model.channels) {
       checkDialect(model, channel);
+      checkBaseUrl(model, channel);
       checkAccount(model, channel, accounts);
     }
     if (new Set(model.channels.map((channel) => channel.id)).size < model.channels.length) {
@@ -41,9 +43,30 @@ function checkMembers(model: Model, index: number): void {
   const subject = typeof model?.id === 'string' ? nameOf(model) : 'staticCatalog';
   checkSetUp(modelSchema, model, {
     root: `${subject}: models[${index}]`,
-    remedyFor: remedyOf,
+    remedyFor: (path) => remedyOf(path) ?? credentialRemedy(model, path),
     names: 'the types Model and Channel',
   });
+}
+
+/** A credential is missing mostly because its environment variable is not set. */
+function credentialRemedy(model: unknown, path: Path): string | undefined {
+  if (path.at(-1) !== 'credential') return undefined;
+  const channel = valueAt(model, path.slice(0, -1));
+  const credential = valueAt(channel, ['credential']) ?? '';
+  return credential === '' ? emptyCredentialRemedy(valueAt(channel, ['dialect'])) : undefined;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (holder, name) =>
+      typeof holder === 'object' && holder !== null ? Reflect.get(holder, name) : undefined,
+    value,
+  );
+}
+
+function checkBaseUrl(model: Model, channel: Channel): void {
+  const problem = baseUrlProblem(channel);
+  if (problem !== undefined) refuse(model, `channel "${channel.id}": ${problem}`);
 }
 
 function checkNames(model: Model, byName: Map<string, Model>): void {

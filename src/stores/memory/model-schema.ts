@@ -45,10 +45,7 @@ const credential = z
     (value) => typeof value === 'function' || typeof value === 'string',
     'must be a secret, or a function that gives a promise of one',
   )
-  .refine(
-    (value) => value !== '',
-    'must not be empty; the environment variable that it is read from may not be set',
-  )
+  .refine((value) => value !== '', 'must not be empty')
   .refine(
     (value) => typeof value !== 'string' || value === '' || /^[!-~](?:[ -~]*[!-~])?$/.test(value),
     'must be printable ASCII without space around it; trim what was read from a file',

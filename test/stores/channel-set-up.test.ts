@@ -1,0 +1,81 @@
+/** The mistakes in a channel that most first set-ups make are refused at start-up. */
+import { describe, expect, it, vi } from 'vitest';
+import type { Channel, Model } from '../../src/ports/catalog.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { untyped } from '../stages/failing.ts';
+
+const channel: Channel = {
+  id: 'openai-1',
+  dialect: 'openai',
+  baseUrl: 'https://api.openai.com/v1',
+  credential: 'sk-one',
+};
+const model: Model = { id: 'gpt-5', groups: ['chat'], price: { per: 'free' }, channels: [channel] };
+
+describe('a catalog refuses', () => {
+  it.each([
+    ['openai', 'https://api.openai.com', 'Use https://api.openai.com/v1.'],
+    ['openai', 'https://api.openai.com/', 'Use https://api.openai.com/v1.'],
+    ['openai', 'https://API.OpenAI.com/chat', 'Use https://api.openai.com/v1.'],
+    ['openai', 'https://openrouter.ai/api', 'Use https://openrouter.ai/api/v1.'],
+    ['openai', 'http://llm.internal:8000', 'add /v1. If the paths of this server have none, end'],
+    ['openai', 'http://[::1]', 'add /v1. If the paths of this server have none, end the URL'],
+    [
+      'gemini',
+      'https://generativelanguage.googleapis.com',
+      'Use https://generativelanguage.googleapis.com/v1beta.',
+    ],
+    ['gemini', 'https://proxy.example', 'add /v1beta. If the paths of this server have none'],
+    ['anthropic', 'https://api.anthropic.com/', 'Use https://api.anthropic.com/v1.'],
+  ] as const)('a base URL without its version: %s, %s', (dialect, baseUrl, remedy) => {
+    const channels = [{ ...channel, dialect, baseUrl }];
+
+    refuses(
+      [{ ...model, protocols: ['chat'], channels }],
+      'Model "gpt-5": channel "openai-1": its baseUrl has no API version.',
+      remedy,
+    );
+  });
+
+  it.each([
+    ['openai', 'https://api.openai.com/v1/'],
+    ['openai', 'https://generativelanguage.googleapis.com/v1beta/openai'],
+    ['openai', 'https://api.z.ai/api/paas/v4'],
+    ['openai', 'https://models.example/inference'],
+    ['openai', 'https://api.perplexity.ai/'],
+    ['openai', 'https://gateway.example/v1/account/name/openai'],
+    ['openai', 'https://one.openai.azure.com/openai/deployments/gpt'],
+    ['gemini', 'https://vertex.example/v1/projects/p/locations/l/publishers/google'],
+    ['anthropic', 'https://proxy.example/anthropic'],
+  ] as const)('but no other base URL: %s, %s', (dialect, baseUrl) => {
+    const channels = [{ ...channel, dialect, baseUrl }];
+
+    expect(() => staticCatalog([{ ...model, channels }])).not.toThrow();
+  });
+
+  it.each([
+    ['openai', 'OPENAI_API_KEY'],
+    ['gemini', 'GEMINI_API_KEY'],
+    ['anthropic', 'ANTHROPIC_API_KEY'],
+  ])('a credential of %s from the variable %s, which is not set', (dialect, variable) => {
+    for (const empty of ['', undefined, null]) {
+      const channels = [{ ...channel, dialect, credential: empty }];
+      const refused = (): unknown => staticCatalog(untyped([{ ...model, channels }])());
+
+      vi.stubEnv(variable, '');
+      expect(refused).toThrow(
+        `Set the environment variable that it is read from: ${variable} is not set.`,
+      );
+      vi.stubEnv(variable, 'sk-set');
+      expect(refused).toThrow(/Set the environment variable that it is read from\.$/);
+      vi.unstubAllEnvs();
+    }
+  });
+});
+
+function refuses(models: unknown, ...expected: readonly string[]): void {
+  const refused = () => staticCatalog(untyped(models)());
+
+  expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
+  for (const text of expected) expect(refused).toThrow(text);
+}
