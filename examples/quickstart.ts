@@ -20,7 +20,12 @@ if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
 const upstream = await startFakeUpstream({ paceMs: 40 });
 const models = demoModels(process.env, upstream);
 const { stores, secrets, callCount, place, close } = await demoStores('.data');
-const gateway = createGateway({ ...stores, catalog: staticCatalog(models.all) });
+const gateway = createGateway({
+  ...stores,
+  catalog: staticCatalog(models.all),
+  ownerRoutes: true,
+  defaultImageModel: models.image,
+});
 
 const app = express();
 app.use(expressAdapter(gateway));

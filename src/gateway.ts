@@ -85,11 +85,11 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     settings: () => current.settings,
     isClosed: () => current.closed !== undefined,
   };
-  const parts = gatewayParts(tables.dialects, options.upstream, state);
+  const parts = gatewayParts({ dialects: tables.dialects, routes }, options.upstream, state);
   const { health, serve, breakers, emit } = parts;
   const answer = answering({ routes, serve, breakers, emit, ...state, vary: () => current.vary });
   return {
-    owns: routes.owns,
+    owns: (path) => routes.owns(path, current.settings),
     handle: answer.handle,
     refuse: answer.refuse,
     update: (change) => {
@@ -123,5 +123,5 @@ function updateCurrent(current: Current, change: Partial<GatewayOptions>, routes
 }
 
 function varyOf(routes: Routes, settings: Settings): string {
-  return routes.keyHeaders(settings).join(', ');
+  return routes.varyingHeaders(settings).join(', ');
 }

@@ -57,8 +57,8 @@ export interface ReplyBody {
 /** The part of a gateway that adapters use; created by `createGateway()`. */
 export interface GatewayHandler {
   /**
-   * Whether the gateway serves a raw path (as in {@link GatewayRequest.path}). Adapters pass all
-   * other paths to the host.
+   * Whether the gateway answers a raw path (as in {@link GatewayRequest.path}): a path that it
+   * serves, or one of a provider's API that it refuses. Adapters pass all other paths to the host.
    */
   owns(path: string): boolean;
   /** Answers a request. Never rejects: failures become error responses. */

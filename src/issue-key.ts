@@ -64,6 +64,7 @@ const subject = z.strictObject(
     period,
     limitNanos: nanos.optional(),
     maxConcurrentCalls: positive.optional(),
+    visible: flag.optional(),
   } satisfies Record<keyof QuotaSubject, z.ZodType>,
   'must be a subject: an id and a period',
 );

@@ -19,7 +19,9 @@ import {
   checkSetUp,
   flag,
   methods,
+  oneOf,
   positive,
+  text,
   type Wording,
   wait,
 } from './ports/set-up.ts';
@@ -63,6 +65,19 @@ export interface GatewayOptions {
    * needs it.
    */
   readonly allowQueryKey?: boolean;
+  /**
+   * What happens to paths of OpenAI's, Anthropic's and Google's APIs that the gateway does not
+   * serve, such as `/v1/embeddings`. `refuse`: 404 in the provider's error format, naming what is
+   * served. `pass`: they are left to the host, for example because it has a `/v1/files` of its own.
+   */
+  readonly unserved?: 'refuse' | 'pass';
+  /** Serves `GET /v1/key`, where the owner of a key sees its limit and usage. */
+  readonly ownerRoutes?: boolean;
+  /**
+   * The id of the model for image requests without `model`, which OpenAI's API allows. Default:
+   * such requests get 400.
+   */
+  readonly defaultImageModel?: string;
   /** The largest chat or native request body, in bytes. */
   readonly maxBodyBytes?: number;
   /** The largest image request body, in bytes. */
@@ -106,10 +121,16 @@ export interface GatewayOptions {
 
 /** The options with all defaults filled in: an immutable snapshot that a call keeps to its end. */
 export type Settings = Readonly<
-  Required<Omit<GatewayOptions, 'rateLimiter' | 'usage' | 'upstream' | 'timeouts' | 'onEvent'>>
+  Required<
+    Omit<
+      GatewayOptions,
+      'rateLimiter' | 'usage' | 'upstream' | 'timeouts' | 'onEvent' | 'defaultImageModel'
+    >
+  >
 > & {
   readonly rateLimiter: RateLimiter | undefined;
   readonly usage: UsageSink | undefined;
+  readonly defaultImageModel: string | undefined;
   readonly timeouts: Timeouts;
   readonly onEvent: EventListener | undefined;
 };
@@ -119,6 +140,8 @@ export const defaultOptions: {
   readonly nativeKeyHeaders: readonly string[];
   readonly dedupeSdkRetries: boolean;
   readonly allowQueryKey: boolean;
+  readonly unserved: 'refuse' | 'pass';
+  readonly ownerRoutes: boolean;
   readonly maxBodyBytes: number;
   readonly maxImageBodyBytes: number;
   readonly maxBufferedBytes: number;
@@ -131,6 +154,8 @@ export const defaultOptions: {
   nativeKeyHeaders: ['x-vendor-api-key', 'x-goog-api-key'],
   dedupeSdkRetries: false,
   allowQueryKey: false,
+  unserved: 'refuse',
+  ownerRoutes: false,
   maxBodyBytes: 32 * 1024 * 1024,
   maxImageBodyBytes: 1024 * 1024,
   maxBufferedBytes: 256 * 1024 * 1024,
@@ -167,6 +192,7 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
     results: before?.results ?? memoryResultStore({ clock }),
     rateLimiter: undefined,
     usage: undefined,
+    defaultImageModel: undefined,
     onEvent: undefined,
     ...withoutUndefined(options),
     random: safeRandom(options.random ?? Math.random),
@@ -200,8 +226,8 @@ function withoutUndefined<T extends object>(value: T): T {
 const lease =
   'must be an integer from 5,000 to 900,000 ms, because leases are renewed once a second at most';
 const headerNames = 'must be a non-empty list of header names in lower case';
-/** These headers have other meanings: the key of the other APIs, and the host's sessions. */
-const otherHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie']);
+/** These headers have other meanings: the keys of the other APIs, and the host's sessions. */
+const otherHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-api-key']);
 const chargeRule: z.ZodType = z.enum(
   ['release', 'nothing', 'prompt', 'usage', 'observed', 'pend'],
   'must be release, nothing, prompt, usage, observed or pend',
@@ -212,7 +238,7 @@ const nativeKeyHeader: z.ZodType = z
   .regex(/^[a-z0-9-]+$/, headerNames)
   .refine(
     (name) => !otherHeaders.has(name),
-    'must not be authorization or cookie, which have other meanings',
+    'must not be authorization, cookie or x-api-key, which have other meanings',
   );
 
 const optionsSchema = z.strictObject(
@@ -228,6 +254,9 @@ const optionsSchema = z.strictObject(
     upstream: methods('send', 'close').optional(),
     nativeKeyHeaders: z.array(nativeKeyHeader, headerNames).min(1, headerNames).optional(),
     allowQueryKey: flag.optional(),
+    unserved: z.enum(['refuse', 'pass'], oneOf(['refuse', 'pass'])).optional(),
+    ownerRoutes: flag.optional(),
+    defaultImageModel: text('must be the id of a model').optional(),
     maxBodyBytes: positive.optional(),
     maxImageBodyBytes: positive.optional(),
     maxBufferedBytes: positive.optional(),

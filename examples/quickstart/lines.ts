@@ -13,20 +13,10 @@ export interface Demo {
 
 /** The text for the terminal. */
 export function linesToPaste({ base, secrets, models, place }: Demo): string {
-  const { text, image } = secrets;
   const chatBody = { model: models.chat, messages: [{ role: 'user', content: 'Say hello.' }] };
-  const picture = {
-    model: models.image,
-    prompt: 'A lighthouse',
-    size: '1024x1024',
-    quality: 'low',
-  };
+  const picture = { model: models.image, prompt: 'A lighthouse', quality: 'low' };
   const native = { contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] };
-  const bearer = (secret: string): string => `Authorization: Bearer ${secret}`;
-  const vendor = `x-vendor-api-key: ${text}`;
-  const chatUrl = `${base}/v1/chat/completions`;
-  const imageUrl = `${base}/v1/images/generations`;
-  const nativeUrl = `${base}/v1beta/models/${models.native}`;
+  const nativePath = `/v1beta/models/${models.native}`;
   const named = models.faults.join(', ');
   const faults = named === '' ? '' : `These models fail as they say: ${named}\n`;
   return `
@@ -36,28 +26,33 @@ Tollgate is mounted in an Express app at ${base}
   native           served by ${models.geminiUpstream}
   keys and usage   in ${place}
 
-  key of group text   ${text}
-  key of group image  ${image}
+# Paste these first: the address, the key of group text, and that of group image
+export BASE=${base}
+export KEY=${secrets.text}
+export IMAGE_KEY=${secrets.image}
 
 # Chat, and the same as a stream
-${post(chatUrl, bearer(text), chatBody)}
-${post(chatUrl, bearer(text), { ...chatBody, stream: true })}
+${post('/v1/chat/completions', bearer('KEY'), chatBody)}
+${post('/v1/chat/completions', bearer('KEY'), { ...chatBody, stream: true })}
 
 # An image, and saved as image.png
-${post(imageUrl, bearer(image), picture)} | head -c 300
-${post(imageUrl, bearer(image), picture)} | ${saveAsPng}
+${post('/v1/images/generations', bearer('IMAGE_KEY'), picture)} | head -c 300
+${post('/v1/images/generations', bearer('IMAGE_KEY'), picture)} | ${saveAsPng}
 
-# Native content generation, its stream, and the models it serves
-${post(`${nativeUrl}:generateContent`, vendor, native)}
-${post(`${nativeUrl}:streamGenerateContent?alt=sse`, vendor, native)}
-curl -s '${base}/v1beta/models' -H '${vendor}'
+# Google's native API: content, its stream, and the models
+${post(`${nativePath}:generateContent`, googleKey, native)}
+${post(`${nativePath}:streamGenerateContent?alt=sse`, googleKey, native)}
+${get('/v1beta/models', googleKey)}
 
-# The SDKs, as they come: npm install openai @google/genai
-const chat = new OpenAI({ baseURL: '${base}/v1', apiKey: '${text}' });
+# What the key may spend, and what it has used
+${get('/v1/key', bearer('KEY'))}
+
+# The SDKs, unmodified: npm install openai @google/genai
+const chat = new OpenAI({ baseURL: '${base}/v1', apiKey: process.env.KEY });
 await chat.chat.completions.create(${JSON.stringify(chatBody)});
-const images = new OpenAI({ baseURL: '${base}/v1', apiKey: '${image}' });
+const images = new OpenAI({ baseURL: '${base}/v1', apiKey: process.env.IMAGE_KEY });
 await images.images.generate(${JSON.stringify(picture)});
-const google = new GoogleGenAI({ apiKey: '${text}', httpOptions: { baseUrl: '${base}' } });
+const google = new GoogleGenAI({ apiKey: process.env.KEY, httpOptions: { baseUrl: '${base}' } });
 await google.models.generateContent({ model: '${models.native}', contents: 'Say hello.' });
 
 # Each of these answers chat and native calls, whatever its upstream speaks
@@ -67,9 +62,19 @@ ${faults}Ctrl-C ends it.
 `;
 }
 
-function post(url: string, key: string, body: object): string {
+const googleKey = 'x-goog-api-key: $KEY';
+
+function bearer(variable: 'KEY' | 'IMAGE_KEY'): string {
+  return `Authorization: Bearer $${variable}`;
+}
+
+function get(path: string, header: string): string {
+  return `curl -s "$BASE${path}" -H "${header}"`;
+}
+
+function post(path: string, header: string, body: object): string {
   const json = JSON.stringify(body);
-  return `curl -sN '${url}' -H '${key}' -H 'Content-Type: application/json' -d '${json}'`;
+  return `curl -sN "$BASE${path}" -H "${header}" -H 'Content-Type: application/json' -d '${json}'`;
 }
 
 const saveAsPng = [

@@ -17,6 +17,7 @@ export interface DemoModels {
 }
 
 const price = tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' });
+const fakeUpstream = 'the embedded upstream, a fake whose replies are canned';
 /** Names that make the embedded upstream fail, to try how a caller sees it. */
 const faults: readonly string[] = ['demo-503', 'demo-429', 'demo-slow', 'demo-cut', 'demo-safety'];
 
@@ -38,7 +39,7 @@ export function demoModels(
     real: env.ANTHROPIC_BASE_URL || 'https://api.anthropic.com/v1',
     embedded: upstream.anthropicBaseUrl,
   });
-  const claude = env.ANTHROPIC_MODEL || 'claude-sonnet-4-5';
+  const claude = env.ANTHROPIC_MODEL || 'claude-sonnet-4-6';
   const chat = env.OPENAI_MODEL || 'gpt-4o-mini';
   const native = env.GEMINI_MODEL || 'gemini-2.5-flash';
   const image = env.OPENAI_IMAGE_MODEL || 'gpt-image-1';
@@ -77,8 +78,8 @@ export function demoModels(
     image,
     faults: offered,
     either: [chat, native, claude],
-    openaiUpstream: env.OPENAI_API_KEY ? 'OpenAI' : 'the embedded upstream',
-    geminiUpstream: env.GEMINI_API_KEY ? 'Gemini' : 'the embedded upstream',
+    openaiUpstream: env.OPENAI_API_KEY ? 'OpenAI' : fakeUpstream,
+    geminiUpstream: env.GEMINI_API_KEY ? 'Gemini' : fakeUpstream,
   };
 }
 

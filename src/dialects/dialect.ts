@@ -15,7 +15,8 @@ import type { FailureReport } from './tap.ts';
 
 /** Writes an error in the format that the callers of a dialect expect. */
 export interface ErrorWriter {
-  body(error: GatewayError): Uint8Array;
+  /** `requestId` is the `x-request-id` of the response. */
+  body(error: GatewayError, requestId: string): Uint8Array;
 }
 
 /** Path and query below the channel's base URL. */

@@ -205,7 +205,8 @@ export interface Channel {
   readonly dialect: DialectName;
   /**
    * The base URL, up to and including the version: `https://api.openai.com/v1`,
-   * `https://generativelanguage.googleapis.com/v1beta`.
+   * `https://generativelanguage.googleapis.com/v1beta`. For a server whose paths have no version
+   * and no other prefix, end it with a slash: `https://llm.example/`.
    */
   readonly baseUrl: string;
   /**
@@ -327,7 +328,7 @@ export interface Model {
    * `x-tollgate-dropped`.
    */
   readonly strict?: boolean;
-  /** Unix seconds, as `GET /v1/models` shows it. */
+  /** Unix seconds, as `GET /v1/models` shows it. Default: when the gateway was created. */
   readonly createdAtSeconds?: number;
   readonly displayName?: string;
   readonly description?: string;

@@ -16,6 +16,11 @@ export interface QuotaSubject {
   readonly limitNanos?: Nanos;
   /** How many calls of this subject may run at once. Default: unbounded. */
   readonly maxConcurrentCalls?: number;
+  /**
+   * Shows this subject's limit and usage to the key's owner in `GET /v1/key`. Default: only the
+   * subject with the key's own id is shown, because others may be shared with other owners.
+   */
+  readonly visible?: boolean;
 }
 
 /** The record of an issued key. It holds no secret. */

@@ -23,6 +23,20 @@ export interface KeySettings {
   readonly allowQueryKey: boolean;
 }
 
+/** The options that decide which paths are the gateway's. */
+export interface PathSettings {
+  /** `pass`: paths of provider APIs that are not served are left to the host. */
+  readonly unserved: 'refuse' | 'pass';
+  /** Serves `GET /v1/key`. */
+  readonly ownerRoutes: boolean;
+}
+
+/** The options that fill in what a body leaves out. */
+export interface BodyDefaults {
+  /** The model of an image request that names none. */
+  readonly defaultImageModel: string | undefined;
+}
+
 /** The options that limit the size of bodies. */
 export interface BodySettings {
   readonly maxBodyBytes: number;
@@ -43,7 +57,10 @@ export interface Caller {
    * @throws GatewayError `invalid_request` if `Connection` lists the key's header
    */
   secretOf(request: GatewayRequest, settings: KeySettings): string | undefined;
-  /** The header to send, for the message of a 401: `Authorization: Bearer <key>`. */
+  /**
+   * The header to send, for the message of a 401, which puts it between backticks: `Authorization:
+   * Bearer <key>`.
+   */
   keyExample(settings: KeySettings): string;
   readonly models: ModelLists;
 }
@@ -52,9 +69,15 @@ export interface Caller {
 export interface ModelLists {
   /** The request for the list: `GET /v1/models`. */
   readonly request: string;
-  /** Writes one page of the list. @throws GatewayError `invalid_request` for an invalid page */
-  list(models: readonly Model[], search: string): JsonObject;
-  one(model: Model): JsonObject;
+  /**
+   * Writes one page of the list. Models without `createdAtSeconds` are shown as created at
+   * `startedAtSeconds`, when the gateway was created: clients expect a date, and 1970 would be
+   * wrong.
+   *
+   * @throws GatewayError `invalid_request` for an invalid page
+   */
+  list(models: readonly Model[], search: string, startedAtSeconds: number): JsonObject;
+  one(model: Model, startedAtSeconds: number): JsonObject;
 }
 
 /** An API that the gateway serves. */
@@ -79,7 +102,7 @@ export interface Protocol {
   /** The member for the number of completions, and its maximum if the model states none. */
   readonly candidates: { readonly member: string; readonly maximum: number };
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
-  read(scanned: ScannedBody, target: CallTarget): Call;
+  read(scanned: ScannedBody, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
   /**
    * The caller's side of translations; undefined for operations that the protocol does not have.
@@ -151,6 +174,8 @@ export type Route =
       /** One model, or the list. */
       readonly modelId: string | undefined;
     }
+  /** The key's own limits and usage. */
+  | { readonly kind: 'key'; readonly caller: Caller }
   | { readonly kind: 'options'; readonly caller: Caller; readonly allow: string }
   | { readonly kind: 'refused'; readonly caller: Caller; readonly error: GatewayError };
 

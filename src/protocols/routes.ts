@@ -1,37 +1,66 @@
 /**
- * Maps paths to routes: which paths the gateway serves, as what, and for which clients. Paths are
- * matched raw and exactly, so that all adapters agree; only `{model}` is decoded, once.
+ * Maps paths to routes: which paths the gateway answers, as what, and for which clients. Paths are
+ * matched raw and exactly, so that all adapters agree; only `{model}` is decoded, once. A trailing
+ * slash is ignored.
  */
-import { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
+import { callerByHeaders, decidingHeaders, sharedPathCallers } from './caller-of.ts';
+import { anthropicCaller } from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
-import { openaiCaller } from './callers/openai.ts';
-import type { Caller, CallRoute, KeySettings, PathMethod, Protocol, Route } from './protocol.ts';
+import type {
+  Caller,
+  CallRoute,
+  KeySettings,
+  PathMethod,
+  PathSettings,
+  Protocol,
+  Route,
+} from './protocol.ts';
+import {
+  noSuffix,
+  unknownMethod,
+  unknownRoute,
+  unreadablePath,
+  unservedRoute,
+  wrongMethod,
+} from './route-errors.ts';
+import { callRequests, methodNames, servedRequests } from './served.ts';
 import type { ProtocolTable } from './table.ts';
+import { isAnthropicPath, unservedPath } from './unserved.ts';
 
 /** The parts of a request that determine its route. */
 export type RoutedRequest = Pick<GatewayRequest, 'method' | 'path' | 'search' | 'headers'>;
 
 /** The routes of one gateway. */
 export interface Routes {
-  /** The headers that may carry keys, for `Vary`. */
-  keyHeaders(settings: KeySettings): readonly string[];
-  /** Whether the gateway serves this raw path. All other paths belong to the host. */
-  owns(path: string): boolean;
+  /** The headers that carry keys, or decide who the caller is, for `Vary`. */
+  varyingHeaders(settings: KeySettings): readonly string[];
+  /** Whether the gateway answers this raw path. All other paths belong to the host. */
+  owns(path: string, settings: PathSettings): boolean;
   /**
-   * The route of a request. A path that the gateway does not serve is refused, because on bare
-   * `node:http` there is no other handler.
+   * The route of a request. A path that the gateway does not serve is refused, even if it is the
+   * host's, because on bare `node:http` there is no other handler.
    */
-  find(request: RoutedRequest, settings: KeySettings): Route;
+  find(request: RoutedRequest, settings: RouteSettings): Route;
+  /**
+   * The requests that call models of these protocols, for error messages: `POST
+   * /v1/images/generations`; empty if the gateway serves none of them.
+   */
+  requestsFor(names: readonly string[]): string;
 }
 
-/** A path that the gateway serves, before method and headers are checked. */
+/** The options that a route depends on. */
+export type RouteSettings = KeySettings & PathSettings;
+
+/** A path that the gateway answers, before method and headers are checked. */
 type Resource =
   | { readonly at: 'call'; readonly route: CallRoute }
   | { readonly at: 'models'; readonly modelId: string | undefined }
   | { readonly at: 'method'; readonly modelId: string; readonly method: string }
-  | { readonly at: 'edits' | 'unreadable' };
+  | { readonly at: 'unserved'; readonly listed: string }
+  | { readonly at: 'key' | 'unreadable' };
 
 /** A method in a path, and its protocol. */
 interface OwnedMethod extends PathMethod {
@@ -53,48 +82,63 @@ export function routesOf(protocols: ProtocolTable): Routes {
     calls: new Map(rows.flatMap((row) => row.paths.map((path) => [path, callRoute(row)]))),
     methods: new Map(rows.flatMap(methodsOf)),
   };
-  const callers = new Set(rows.map(({ caller }) => caller));
+  const callers = new Set([...rows.map(({ caller }) => caller), ...sharedPathCallers]);
   return {
-    keyHeaders: (settings) => [
+    varyingHeaders: (settings) => [
       ...new Set([...callers].flatMap((caller) => caller.keyHeaders(settings))),
+      ...decidingHeaders,
     ],
-    owns: (path) => resourceAt(path, table) !== undefined,
+    owns: (path, settings) => {
+      const resource = resourceAt(path, table, settings);
+      const isPassed = resource?.at === 'unserved' && settings.unserved === 'pass';
+      return resource !== undefined && !isPassed;
+    },
     find: (request, settings) => {
       const known = request.method === 'POST' ? table.calls.get(request.path) : undefined;
       return known ?? routeTo(request, settings, table);
     },
+    requestsFor: (names) => callRequests(rows.filter(({ name }) => names.includes(name))),
   };
 }
 
-function routeTo(request: RoutedRequest, settings: KeySettings, table: PathTable): Route {
-  const { method, search } = request;
-  const resource = readAsModel(resourceAt(request.path, table), method, table);
+function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTable): Route {
+  const { method, path } = request;
+  const { rows } = table;
+  const resource = readAsModel(resourceAt(path, table, settings), method, table);
   const caller = callerOf(resource, request, settings);
   switch (resource?.at) {
     case undefined:
       return refused(caller, unknownRoute(request));
-    case 'edits':
-      return refused(caller, noEdits());
+    case 'unserved':
+      return refused(caller, unservedRoute(resource.listed, servedRequests(rows)));
     case 'unreadable':
       return refused(caller, unreadablePath());
     case 'call':
       return ifAllowed('POST', method, resource.route);
+    case 'key':
+      return ifAllowed('GET, HEAD', method, { kind: 'key', caller });
     case 'models': {
       const { modelId } = resource;
       const lacksMethod = method === 'POST' && modelId !== undefined && caller === geminiCaller;
       if (lacksMethod) return refused(caller, noSuffix());
-      const protocols = protocolsOf(table.rows, caller);
+      const protocols = protocolsOf(rows, caller);
       return ifAllowed('GET, HEAD', method, { kind: 'models', caller, protocols, modelId });
     }
-    case 'method': {
-      const known = table.methods.get(resource.method);
-      if (known === undefined) return refused(caller, unknownMethod(resource.method));
-      const { operation, framing, protocol } = known;
-      const { modelId } = resource;
-      const target = { operation, framing: framing(search), modelId };
-      return ifAllowed('POST', method, { ...callRoute(protocol), ...target });
-    }
+    case 'method':
+      return methodRoute(resource, request, table);
   }
+}
+
+function methodRoute(
+  { modelId, method: name }: Extract<Resource, { readonly at: 'method' }>,
+  { method, search }: RoutedRequest,
+  { rows, methods }: PathTable,
+): Route {
+  const known = methods.get(name);
+  if (known === undefined) return refused(geminiCaller, unknownMethod(name, methodNames(rows)));
+  const { operation, framing, protocol } = known;
+  const target = { operation, framing: framing(search), modelId };
+  return ifAllowed('POST', method, { ...callRoute(protocol), ...target });
 }
 
 /**
@@ -110,13 +154,28 @@ function readAsModel(
   return { at: 'models', modelId: `${resource.modelId}:${resource.method}` };
 }
 
-function resourceAt(path: string, table: PathTable): Resource | undefined {
+function resourceAt(
+  rawPath: string,
+  table: PathTable,
+  { ownerRoutes }: PathSettings,
+): Resource | undefined {
+  const path = rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath;
   const route = table.calls.get(path);
   if (route !== undefined) return { at: 'call', route };
-  if (path === '/v1/images/edits') return { at: 'edits' };
+  if (!path.startsWith('/v1')) return undefined;
+  if (ownerRoutes && path === '/v1/key') return { at: 'key' };
+  return modelAt(path, table) ?? unservedAt(path);
+}
+
+function modelAt(path: string, table: PathTable): Resource | undefined {
   if (path.startsWith('/v1beta/')) return modelResource(path.slice('/v1beta/'.length), true, table);
   if (path.startsWith('/v1/')) return modelResource(path.slice('/v1/'.length), false, table);
   return undefined;
+}
+
+function unservedAt(path: string): Resource | undefined {
+  const listed = unservedPath(path);
+  return listed === undefined ? undefined : { at: 'unserved', listed };
 }
 
 /**
@@ -198,78 +257,18 @@ function isPlain(rest: string): boolean {
   );
 }
 
-/** The clients of both providers call `/v1/models`; the header of the key tells them apart. */
+/** The path decides where only one provider has it; otherwise the headers do. */
 function callerOf(
   resource: Resource | undefined,
   request: RoutedRequest,
   settings: KeySettings,
 ): Caller {
   if (resource?.at === 'call') return resource.route.caller;
-  if (request.path.startsWith('/v1beta')) return geminiCaller;
-  if (resource?.at === 'method') return geminiCaller;
-  const isNative = resource?.at === 'models' && hasOnlyNativeKey(request, settings);
-  return isNative ? geminiCaller : openaiCaller;
-}
-
-function hasOnlyNativeKey(
-  { headers, search }: Pick<GatewayRequest, 'search' | 'headers'>,
-  { nativeKeyHeaders, allowQueryKey }: KeySettings,
-): boolean {
-  if (headers.authorization !== undefined) return false;
-  if (nativeKeyHeaders.some((name) => headers[name] !== undefined)) return true;
-  return allowQueryKey && new URLSearchParams(search).has('key');
+  if (request.path.startsWith('/v1beta') || resource?.at === 'method') return geminiCaller;
+  const isAnthropics = resource?.at === 'unserved' && isAnthropicPath(resource.listed);
+  return isAnthropics ? anthropicCaller : callerByHeaders(request, settings);
 }
 
 function refused(caller: Caller, error: GatewayError): Route {
   return { kind: 'refused', caller, error };
-}
-
-function unknownRoute({ method, path }: Pick<GatewayRequest, 'method' | 'path'>): GatewayError {
-  const intended = ['/chat/completions', '/images/generations', '/models'].find(
-    (end) => path === end,
-  );
-  const known = method === 'GET' || method === 'POST' ? `${method} ` : '';
-  return new GatewayError(
-    'route_not_found',
-    intended === undefined
-      ? `There is no such ${known}route here.`
-      : `There is no ${intended} here. Did you mean /v1${intended}? ` +
-          "Set the client's base URL to end in /v1.",
-  );
-}
-
-function noEdits(): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    'Image editing is not supported. Use POST /v1/images/generations.',
-  );
-}
-
-function unreadablePath(): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    'The model name in the path is not readable. Percent-encode it once, without . or .. segments.',
-  );
-}
-
-function noSuffix(): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    'The path has no method. POST to /v1beta/models/{model}:generateContent.',
-  );
-}
-
-function unknownMethod(method: string): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    `There is no method ${method.slice(0, 64)} here. ` +
-      'Use generateContent, streamGenerateContent or countTokens.',
-  );
-}
-
-function wrongMethod(method: string, allow: string): GatewayError {
-  const sent = /^[A-Z]{1,16}$/.test(method) ? method : 'This method';
-  return new GatewayError('method_not_allowed', `${sent} is not allowed here. Use ${allow}.`, {
-    allow,
-  });
 }

@@ -2,11 +2,19 @@
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Model } from '../ports/catalog.ts';
+import type { ApiKey } from '../ports/key-store.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
 import type { Caller, Protocol } from '../protocols/protocol.ts';
 import type { Read } from './call-record.ts';
 import { checkMembers } from './check-members.ts';
 import type { RecordChecks } from './record-checks.ts';
+
+/** What is needed to find a model, or to say why there is none. */
+export interface ModelLookup {
+  readonly records: RecordChecks;
+  /** The requests that call models of these protocols; empty if none does. */
+  requestsFor(protocols: readonly string[]): string;
+}
 
 /**
  * Returns the model with this id or alias, compared byte for byte.
@@ -16,13 +24,14 @@ import type { RecordChecks } from './record-checks.ts';
  */
 export async function admit(
   { call, key, route: { protocol }, received: { settings, guard } }: Read,
-  records: RecordChecks,
+  lookup: ModelLookup,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', records.isModelOrMissing, () =>
+  const model = await guard.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
     settings.catalog.find(call.modelId),
   );
-  if (!model || !protocolsOf(model).includes(call.protocol)) {
-    throw unknownModel(call.modelId, protocol.caller);
+  if (!model) throw unknownModel(call.modelId, protocol.caller);
+  if (!protocolsOf(model).includes(call.protocol)) {
+    throw otherApi({ modelId: call.modelId, model, key }, protocol.caller, lookup);
   }
   if (!model.groups.includes(key.group)) {
     throw new GatewayError(
@@ -47,6 +56,31 @@ export function checkCandidates(
     'invalid_request',
     `\`${param}\` may be at most ${maxCandidates} for this model.`,
     { param },
+  );
+}
+
+/** The model that was found under the id that a caller named. */
+interface FoundModel {
+  readonly modelId: string;
+  readonly model: Model;
+  readonly key: ApiKey;
+}
+
+/**
+ * The error for a model that another API of the gateway serves. A key that may not use the model
+ * gets the same error as for an unknown one.
+ */
+export function otherApi(
+  { modelId, model, key }: FoundModel,
+  caller: Caller,
+  { requestsFor }: ModelLookup,
+): GatewayError {
+  const requests = requestsFor(protocolsOf(model));
+  if (requests === '' || !model.groups.includes(key.group)) return unknownModel(modelId, caller);
+  return new GatewayError(
+    'model_not_found',
+    `The model ${named(modelId)} is not served by this API. Call it with ${requests}.`,
+    { param: 'model' },
   );
 }
 

@@ -5,6 +5,7 @@ import type { DialectTable } from '../dialects/table.ts';
 import { type EventListener, quietListener } from '../events.ts';
 import type { Settings } from '../options.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
+import type { Routes } from '../protocols/routes.ts';
 import { type ChannelHealth, channelHealth } from '../upstream/channel-health.ts';
 import { retryBudget } from '../upstream/retry-budget.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
@@ -53,9 +54,15 @@ const tickMs = 1_000;
  */
 const maxConnections = 65_535;
 
+/** What the parts need of the gateway's tables. */
+export interface PartTables {
+  readonly dialects: DialectTable;
+  readonly routes: Pick<Routes, 'requestsFor'>;
+}
+
 /** Creates the parts, starts the timer, and checks the quota store once. */
 export function gatewayParts(
-  dialects: DialectTable,
+  tables: PartTables,
   client: UpstreamClient | undefined,
   state: GatewayState,
 ): GatewayParts {
@@ -70,7 +77,7 @@ export function gatewayParts(
     upstream: client ?? undiciClient({ connections: maxConnections }),
     emit,
   };
-  const serve = serving(sharedByCalls(dialects, parts, state));
+  const serve = serving(sharedByCalls(tables, parts, state));
   const maintenance = storeMaintenance(settings, guard, emit);
   const stopTimer = startTimer(clock, parts, maintenance.tick);
   void maintenance.check();
@@ -86,7 +93,7 @@ function backgroundGuard(settings: () => Settings, emit: EventListener): PortGua
 }
 
 function sharedByCalls(
-  dialects: DialectTable,
+  { dialects, routes }: PartTables,
   { upstream, health, calls, outbox, emit }: BaseParts,
   { settings, isClosed }: GatewayState,
 ): Shared {
@@ -109,6 +116,8 @@ function sharedByCalls(
       isClosed,
     },
     records: recordChecks(),
+    requestsFor: routes.requestsFor,
+    startedAtSeconds: Math.floor(clock.now() / 1_000),
     plans: modelPlans(dialects),
     idempotency: idempotency(emit),
     reserve: reserver(emit),

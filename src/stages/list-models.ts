@@ -6,37 +6,43 @@ import type { JsonObject } from '../json.ts';
 import type { Model } from '../ports/catalog.ts';
 import { protocolsOf, weightOf } from '../ports/model-defaults.ts';
 import type { Route } from '../protocols/protocol.ts';
-import { unknownModel } from './admit.ts';
+import { type ModelLookup, otherApi, unknownModel } from './admit.ts';
 import type { Authenticated } from './call-record.ts';
-import type { RecordChecks } from './record-checks.ts';
+
+/** What a list needs besides the caller and the key. */
+interface ListInput extends ModelLookup {
+  /** When the gateway was created, in Unix seconds. */
+  readonly startedAtSeconds: number;
+}
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
 /**
  * @throws GatewayError `model_not_found`, the same for an unknown model and for one that this group
- *   must not see
+ *   must not see; for one that another API serves it names that API
  */
 export async function listModels(
   route: ModelsRoute,
   caller: Authenticated,
-  records: RecordChecks,
+  lookup: ListInput,
 ): Promise<JsonObject> {
   const { received, key } = caller;
   const { settings, guard, request } = received;
   const { models: lists } = route.caller;
   if (route.modelId !== undefined) {
-    return lists.one(await visibleModel(route.modelId, route, caller, records));
+    const model = await visibleModel(route.modelId, route, caller, lookup);
+    return lists.one(model, lookup.startedAtSeconds);
   }
   const found = await Promise.all(
     route.protocols.map((protocol) =>
-      guard.ask('catalog', 'list', records.isModelList, () =>
+      guard.ask('catalog', 'list', lookup.records.isModelList, () =>
         settings.catalog.list(key.group, protocol),
       ),
     ),
   );
   const served = found.flat().filter(takesCalls);
   const models = [...new Map(served.map((model) => [model.id, model])).values()];
-  return lists.list(models, request.search);
+  return lists.list(models, request.search, lookup.startedAtSeconds);
 }
 
 /** A model whose channels all have weight 0 was taken out of service by an operator. */
@@ -48,16 +54,14 @@ async function visibleModel(
   modelId: string,
   { protocols, caller }: ModelsRoute,
   { key, received: { settings, guard } }: Authenticated,
-  records: RecordChecks,
+  lookup: ListInput,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', records.isModelOrMissing, () =>
+  const model = await guard.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
     settings.catalog.find(modelId),
   );
-  if (
-    !model?.groups.includes(key.group) ||
-    !protocolsOf(model).some((protocol) => protocols.includes(protocol))
-  ) {
-    throw unknownModel(modelId, caller);
+  if (!model?.groups.includes(key.group)) throw unknownModel(modelId, caller);
+  if (!protocolsOf(model).some((protocol) => protocols.includes(protocol))) {
+    throw otherApi({ modelId, model, key }, caller, lookup);
   }
   return model;
 }

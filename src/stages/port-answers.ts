@@ -101,6 +101,12 @@ export const isFoundResult: AnswerCheck = (answer) => {
 /** The answer to a sweep: how many leases it expired. */
 export const isSweepResult: AnswerCheck = (answer) => isTime(field(answer, 'expired'));
 
+/** The state of one subject and period, or nothing. */
+export const isQuotaStateOrMissing: AnswerCheck = (answer) =>
+  isMissing(answer) ||
+  (['limit', 'extra', 'used', 'held'].every((name) => isBigint(field(answer, name))) &&
+    typeof field(answer, 'enabled') === 'boolean');
+
 /** The result of a store's self-test. */
 export const isCheckResult: AnswerCheck = (answer) =>
   field(answer, 'ok') === true ||

@@ -14,7 +14,7 @@ import {
 } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
-import type { CallRoute } from '../protocols/protocol.ts';
+import type { BodyDefaults, CallRoute } from '../protocols/protocol.ts';
 import type { Begun } from './call-record.ts';
 
 /**
@@ -35,17 +35,21 @@ export async function receiveBody(
 }
 
 /** @throws GatewayError `invalid_request`, with the fault and its position */
-export function readCall(body: Body, route: CallRoute): Call {
-  return checkedCall(scanBody(body), route);
+export function readCall(body: Body, route: CallRoute, defaults: BodyDefaults): Call {
+  return checkedCall(scanBody(body), route, defaults);
 }
 
 /** Like {@link readCall}, but scans a large text in several turns of the event loop. */
-export function readCallInTurns(body: Body, route: CallRoute): Call | Promise<Call> {
-  if (body.text.length <= largeTextBytes) return readCall(body, route);
-  return scanBodyInTurns(body).then((scanned) => checkedCall(scanned, route));
+export function readCallInTurns(
+  body: Body,
+  route: CallRoute,
+  defaults: BodyDefaults,
+): Call | Promise<Call> {
+  if (body.text.length <= largeTextBytes) return readCall(body, route, defaults);
+  return scanBodyInTurns(body).then((scanned) => checkedCall(scanned, route, defaults));
 }
 
-function checkedCall(scanned: WholeScan, route: CallRoute): Call {
-  const call = route.protocol.read(scanned, route);
+function checkedCall(scanned: WholeScan, route: CallRoute, defaults: BodyDefaults): Call {
+  const call = route.protocol.read(scanned, route, defaults);
   return scanned.values > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
 }

@@ -60,11 +60,12 @@ function isKey(value: unknown): boolean {
 
 function isSubject(value: unknown): boolean {
   if (!isRecord(value)) return false;
-  const { id, period, limitNanos, maxConcurrentCalls } = value;
+  const { id, period, limitNanos, maxConcurrentCalls, visible } = value;
   return (
     isText(id) &&
     (period === 'total' || period === 'day' || period === 'month') &&
     (limitNanos === undefined || isNanos(limitNanos)) &&
+    (visible === undefined || typeof visible === 'boolean') &&
     (maxConcurrentCalls === undefined || isNumber(maxConcurrentCalls))
   );
 }

@@ -113,7 +113,7 @@ export function errorResponse(
   caller: Caller,
   isBoughtOnce: boolean,
 ): GatewayResponse {
-  const body = caller.errors.body(error);
+  const body = caller.errors.body(error, context.requestId);
   const status = statusOf[error.code];
   return {
     status,

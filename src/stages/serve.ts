@@ -8,11 +8,12 @@ import { statusOf } from '../errors.ts';
 import { ignoreErrors } from '../host-streams.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { CallRoute, Route } from '../protocols/protocol.ts';
-import { admit } from './admit.ts';
+import { admit, type ModelLookup } from './admit.ts';
 import { authenticate } from './authenticate.ts';
 import { beginningCall } from './begin.ts';
 import type { Authenticated, Begun, Held, Received } from './call-record.ts';
 import { callUpstream } from './call-upstream.ts';
+import { describeKey } from './describe-key.ts';
 import { fallBack, mayFallBack } from './fall-back.ts';
 import { holdFor } from './hold.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -21,7 +22,6 @@ import { listModels } from './list-models.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { ModelPlans } from './model-plan.ts';
 import { readCallInTurns, receiveBody } from './read-call.ts';
-import type { RecordChecks } from './record-checks.ts';
 import { shuttingDown } from './refuse.ts';
 import { relay } from './relay.ts';
 import type { Reserve } from './reserve.ts';
@@ -31,9 +31,10 @@ import type { Settle } from './settle.ts';
 import type { Upstreams } from './try-channel.ts';
 
 /** The objects that all calls of a gateway share. */
-export interface Shared {
+export interface Shared extends ModelLookup {
   readonly intake: Intake;
-  readonly records: RecordChecks;
+  /** When the gateway was created, in Unix seconds. */
+  readonly startedAtSeconds: number;
   readonly plans: ModelPlans;
   readonly idempotency: Idempotency;
   readonly reserve: Reserve;
@@ -57,7 +58,6 @@ export type Serve = (received: Received, route: Route) => Promise<GatewayRespons
 
 /** Makes the handler of a gateway's requests. */
 export function serving(shared: Shared): Serve {
-  const { records } = shared;
   const { endOfRequestTurn, isClosed } = shared.intake;
   return async (received, route) => {
     const { body } = received.request;
@@ -67,12 +67,16 @@ export function serving(shared: Shared): Serve {
     // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
     await endOfRequestTurn();
     if (isClosed()) throw shuttingDown();
-    const key = await authenticate(received, route.caller, records);
+    const key = await authenticate(received, route.caller, shared.records);
     // The gateway may have closed while the key was looked up. From here on it waits for this call.
     if (isClosed()) throw shuttingDown();
     const authenticated = { received, key };
     if (route.kind === 'call') return await beginCall(authenticated, route, shared);
-    return jsonReply(received.responseContext, await listModels(route, authenticated, records));
+    const document =
+      route.kind === 'key'
+        ? await describeKey(authenticated)
+        : await listModels(route, authenticated, shared);
+    return jsonReply(received.responseContext, document);
   };
 }
 
@@ -97,11 +101,11 @@ async function beginCall(
 /** Takes a call from its bytes to its reply. */
 async function runCall(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
   const { received, key, route, running } = begun;
-  const { records, plans, idempotency, reserve, settle } = shared;
+  const { plans, idempotency, reserve, settle } = shared;
   const startedAtMs = received.settings.clock.now();
-  const call = await readCallInTurns(body, route);
+  const call = await readCallInTurns(body, route, received.settings);
   const read = { received, key, route, running, startedAtMs, call };
-  const model = await admit(read, records);
+  const model = await admit(read, shared);
   const hold = holdFor(call, model);
   if (!hold.isBounded) shared.reportUnbounded(model.id);
   const plan = plans.of(model, received.settings);

@@ -28,7 +28,11 @@ describe('a path that is not offered', () => {
 
     expect(response.body).toEqual({
       error: {
-        message: 'Image editing is not supported. Use POST /v1/images/generations.',
+        message:
+          'The path /v1/images/edits is not served here. This gateway serves ' +
+          'POST /v1/chat/completions, POST /v1/images/generations, ' +
+          'POST /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, ' +
+          'GET /v1/models and GET /v1beta/models.',
         type: 'invalid_request_error',
         param: null,
         code: 'unknown_url',
@@ -50,7 +54,7 @@ describe('a path that is not offered', () => {
     '/v1',
     '/v1/',
     '/v1/chat',
-    '/v1/chat/completions/',
+    '/v1/chat/completions//',
     '/v1/chat/completions;a=b',
     '/v1/chat%2Fcompletions',
     '/v1/chat/%63ompletions',

@@ -12,6 +12,7 @@ import { isGatewayError } from '../../src/errors.ts';
 import { readChat } from '../../src/protocols/chat/read.ts';
 import { readImages } from '../../src/protocols/images/read.ts';
 import { readNative } from '../../src/protocols/native/read.ts';
+import { routeSettings } from '../support/route-settings.ts';
 import { seeded } from './json-arbitrary.ts';
 
 const long = 40_000;
@@ -194,10 +195,13 @@ describe('a body with long strings', () => {
     const id = 'm'.repeat(2 * long);
     const bytes = Buffer.from(`{"model":"${id}","prompt":"${'p'.repeat(2 * long)}"}`);
 
-    const { modelId, demand } = readImages(scannedOf(cut(bytes, [30_000])));
+    const target = { operation: operations.images, modelId: undefined, framing: 'json' } as const;
+    const readBody = (scanned: ScannedBody) => readImages(scanned, target, routeSettings);
+
+    const { modelId, demand } = readBody(scannedOf(cut(bytes, [30_000])));
 
     expect(modelId).toBe(id);
-    expect(demand).toEqual(readImages(wholeOf(bytes)).demand);
+    expect(demand).toEqual(readBody(wholeOf(bytes)).demand);
   });
 
   it('counts the elided bytes of a native call, except for images', () => {

@@ -5,6 +5,7 @@ import { dialects } from '../../src/dialects/table.ts';
 import type { FailureReport } from '../../src/dialects/tap.ts';
 import { type ErrorCode, GatewayError, statusOf } from '../../src/errors.ts';
 import type { HeaderMap } from '../../src/http.ts';
+import { anthropicCaller } from '../../src/protocols/callers/anthropic.ts';
 import { geminiCaller } from '../../src/protocols/callers/gemini.ts';
 import { openaiCaller } from '../../src/protocols/callers/openai.ts';
 
@@ -149,11 +150,18 @@ describe('the retry delay', () => {
 describe('an error of the gateway', () => {
   const codes = Object.entries(statusOf).map(([code, status]) => [code, status] as const);
 
-  it.each(codes)('%s is an error document in both dialects', (code, status) => {
+  it.each(codes)('%s is an error document in all dialects', (code, status) => {
     const error = new GatewayError(asCode(code), 'What is wrong.', { param: 'n' });
 
-    const openaiError = JSON.parse(Buffer.from(openaiCaller.errors.body(error)).toString()).error;
-    const geminiError = JSON.parse(Buffer.from(geminiCaller.errors.body(error)).toString()).error;
+    const openaiError = JSON.parse(
+      Buffer.from(openaiCaller.errors.body(error, 'request-1')).toString(),
+    ).error;
+    const anthropicError = JSON.parse(
+      Buffer.from(anthropicCaller.errors.body(error, 'request-1')).toString(),
+    );
+    const geminiError = JSON.parse(
+      Buffer.from(geminiCaller.errors.body(error, 'request-1')).toString(),
+    ).error;
 
     expect(openaiError).toEqual({
       message: 'What is wrong.',
@@ -166,13 +174,31 @@ describe('an error of the gateway', () => {
       message: 'What is wrong.',
       status: expect.stringMatching(/^[A-Z_]+$/),
     });
+    expect(anthropicError).toMatchObject({
+      type: 'error',
+      error: { type: expect.stringMatching(/^[a-z_]+$/), message: 'What is wrong.' },
+      request_id: 'request-1',
+    });
+  });
+
+  it.each([
+    ['insufficient_quota', undefined, { error_code: 'insufficient_quota' }],
+    ['model_not_allowed', undefined, { error_code: 'model_not_allowed' }],
+    ['invalid_request', 'content_filter', { error_code: 'content_filter' }],
+    ['invalid_request', undefined, undefined],
+  ] as const)('%s, code %s, is detailed for Anthropic’s SDK', (code, clientCode, details) => {
+    const error = new GatewayError(code, 'No.', clientCode === undefined ? {} : { clientCode });
+    const text = Buffer.from(anthropicCaller.errors.body(error, 'request-1')).toString();
+
+    expect(JSON.parse(text).error.details).toEqual(details);
   });
 
   it('with a retry delay has it where Google’s clients look for it', () => {
     const error = new GatewayError('rate_limited', 'Too many.', { retryAfterMs: 1_200 });
 
     expect(
-      JSON.parse(Buffer.from(geminiCaller.errors.body(error)).toString()).error.details,
+      JSON.parse(Buffer.from(geminiCaller.errors.body(error, 'request-1')).toString()).error
+        .details,
     ).toEqual([{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2s' }]);
   });
 });

@@ -30,19 +30,27 @@ afterEach(() => {
 describe('npm start', () => {
   it('prints commands that work for all three protocols, and ends cleanly on Ctrl-C', async () => {
     const { child, output } = await started('0');
-    const lines = output.split('\n').filter((line) => line.startsWith('curl '));
+    const lines = commandsIn(output);
 
-    const answers = await Promise.all(lines.map(send));
+    const answers = await Promise.all(lines.slice(0, -1).map(send));
+    const usage = await send(lines.at(-1) ?? '');
     child.kill('SIGINT');
     const [code] = await once(child, 'exit');
 
-    expect(lines).toHaveLength(7);
-    expect(answers.map(({ status }) => status)).toEqual(lines.map(() => 200));
+    expect(lines).toHaveLength(8);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(answers[0]?.text).toContain('"chat.completion"');
     expect(answers[1]?.text).toMatch(/data: \[DONE\]\n\n$/);
     expect(pngOf(answers[2]?.text)).toBe('\x89PNG');
     expect(answers[4]?.text).toContain('"candidates"');
     expect(answers[6]?.text).toContain('"models/');
+    expect(JSON.parse(usage.text).data).toMatchObject({
+      limit: 5,
+      limit_reset: 'monthly',
+      usage_monthly: expect.any(Number),
+    });
+    expect(JSON.parse(usage.text).data.usage_monthly).toBeGreaterThan(0);
+    for (const secret of secretsOf(output)) expect(output.split(String(secret))).toHaveLength(2);
     expect(code).toBe(0);
   }, 30_000);
 
@@ -121,7 +129,7 @@ describe('npm start', () => {
       OPENAI_MODEL: 'gpt-of-env',
       GEMINI_API_KEY: '',
     });
-    const lines = output.split('\n').filter((line) => line.startsWith('curl '));
+    const lines = commandsIn(output);
 
     const chat = await send(lines[0] ?? '');
     const native = await send(lines[4] ?? '');
@@ -180,8 +188,8 @@ async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
 /** The arguments of a printed curl command as a shell would parse them, up to a pipe. */
 async function send(line: string): Promise<{ readonly status: number; readonly text: string }> {
   const [command = ''] = line.split(' | ');
-  const url = /(https?:\/\/[^\s']+)/.exec(command)?.[1] ?? '';
-  const headers = [...command.matchAll(/-H '([^:]+): ([^']+)'/g)].map(
+  const url = /(https?:\/\/[^\s"]+)/.exec(command)?.[1] ?? '';
+  const headers = [...command.matchAll(/-H ['"]([^:]+): ([^'"]+)['"]/g)].map(
     ([, name = '', value = '']): [string, string] => [name, value],
   );
   const body = /-d '([^']+)'/.exec(command)?.[1];
@@ -192,8 +200,22 @@ async function send(line: string): Promise<{ readonly status: number; readonly t
   return { status: answer.status, text: await answer.text() };
 }
 
+/** The printed curl commands, with the exported variables filled in. */
+function commandsIn(output: string): readonly string[] {
+  const variables = new Map(
+    [...output.matchAll(/^export (\w+)=(\S+)$/gm)].map(([, name = '', value = '']) => [
+      name,
+      value,
+    ]),
+  );
+  return output
+    .split('\n')
+    .filter((line) => line.startsWith('curl '))
+    .map((line) => line.replace(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? ''));
+}
+
 function chatLineOf(output: string): string {
-  return output.split('\n').find((line) => line.startsWith('curl ')) ?? '';
+  return commandsIn(output)[0] ?? '';
 }
 
 function originOf(output: string): string {
@@ -206,7 +228,7 @@ function portOf(output: string): string {
 }
 
 function secretsOf(output: string): readonly (string | undefined)[] {
-  return [...output.matchAll(/key of group \w+ +(tg_[\w-]+)/g)].map(([, secret]) => secret);
+  return [...output.matchAll(/KEY=(tg_[\w-]+)/g)].map(([, secret]) => secret);
 }
 
 function pngOf(text = '{}'): string {

@@ -14,7 +14,7 @@ countedRows('F85');
 const hostsOwn = ['date', 'connection', 'keep-alive', 'x-powered-by'];
 
 const always = {
-  vary: 'authorization, x-vendor-api-key, x-goog-api-key',
+  vary: 'authorization, x-vendor-api-key, x-goog-api-key, x-api-key, anthropic-version',
   'x-content-type-options': 'nosniff',
   'x-request-id': 'test-id-00000001',
 };
@@ -38,7 +38,9 @@ function goldenOf(kind: Kind): RawAnswer {
 }
 
 function goldenRefusal(kind: Kind): RawAnswer {
-  const header = isNative(kind) ? 'x-vendor-api-key: <key>' : 'Authorization: Bearer <key>';
+  const header = isNative(kind)
+    ? 'x-vendor-api-key: <key>` or `x-goog-api-key: <key>'
+    : 'Authorization: Bearer <key>';
   const message =
     'The API key is unknown, disabled or expired. ' +
     `Send the complete key in the header \`${header}\`.`;

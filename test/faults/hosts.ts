@@ -7,6 +7,7 @@ import type { GatewayHandler, GatewayRequest } from '../../src/http.ts';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { mounts, type RunningMount } from '../adapters/mounts.ts';
+import { routeSettings } from '../support/route-settings.ts';
 import { blackhole } from './blackhole.ts';
 import { listenToPrints } from './canaries.ts';
 import { allMounts, type MountName } from './row.ts';
@@ -36,8 +37,9 @@ export async function startHosts(): Promise<Hosts> {
     if (gateway === undefined) throw new Error('no such case');
     return gateway;
   };
+  const routes = routesOf(protocols);
   const handler: GatewayHandler = {
-    owns: routesOf(protocols).owns,
+    owns: (path) => routes.owns(path, routeSettings),
     handle: (request) => gatewayOf(request).handle(request),
     refuse: (request, code, message) => gatewayOf(request).refuse(request, code, message),
   };

@@ -10,6 +10,7 @@ import { protocols } from '../../src/protocols/table.ts';
 import { holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
 import { model } from '../support/models.ts';
+import { routeSettings } from '../support/route-settings.ts';
 
 const usual = { image: 10_000, audio: 10_000, video: 10_000, document: 10_000, reference: 100_000 };
 const priced = model({ mediaPartTokens: usual, contextTokens: 2_000_000 });
@@ -18,9 +19,9 @@ const text = 1_000;
 
 function mediaTokens(path: string, body: JsonObject): number {
   const request = { method: 'POST', path, search: '', headers: {} };
-  const route = routesOf(protocols).find(request, { nativeKeyHeaders: [], allowQueryKey: false });
+  const route = routesOf(protocols).find(request, routeSettings);
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
-  const call = readCall(wholeBody(Buffer.from(JSON.stringify(body))), route);
+  const call = readCall(wholeBody(Buffer.from(JSON.stringify(body))), route, routeSettings);
   return holdFor(call, priced).inputTokens;
 }
 
@@ -180,9 +181,9 @@ it('is refused if nothing bounds it', () => {
     ],
   };
   const request = { method: 'POST', path: '/v1/chat/completions', search: '', headers: {} };
-  const route = routesOf(protocols).find(request, { nativeKeyHeaders: [], allowQueryKey: false });
+  const route = routesOf(protocols).find(request, routeSettings);
   if (route.kind !== 'call') throw new Error('no call');
-  const call = readCall(wholeBody(Buffer.from(JSON.stringify(body))), route);
+  const call = readCall(wholeBody(Buffer.from(JSON.stringify(body))), route, routeSettings);
 
   expect(() => holdFor(call, bare)).toThrow(
     expect.objectContaining({ code: 'invalid_request', param: 'messages[0].content[0]' }),

@@ -11,6 +11,7 @@ import { protocols } from '../../src/protocols/table.ts';
 import { holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
 import { model } from '../support/models.ts';
+import { routeSettings } from '../support/route-settings.ts';
 import { namedThings, partShapes } from './part-shapes.ts';
 
 const referenceTokens = 1_000_000;
@@ -22,9 +23,10 @@ const question: JsonObject = { type: 'text', text: 'Sum it up.' };
 
 function tokensOf(path: string, body: JsonObject, of: Model = roomy): number {
   const request = { method: 'POST', path, search: '', headers: {} };
-  const route = routesOf(protocols).find(request, { nativeKeyHeaders: [], allowQueryKey: false });
+  const route = routesOf(protocols).find(request, routeSettings);
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
-  return holdFor(readCall(wholeBody(Buffer.from(JSON.stringify(body))), route), of).inputTokens;
+  return holdFor(readCall(wholeBody(Buffer.from(JSON.stringify(body))), route, routeSettings), of)
+    .inputTokens;
 }
 
 const chat = (members: JsonObject): number =>

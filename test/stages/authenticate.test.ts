@@ -282,7 +282,7 @@ it.each([
     expect(refusals[0]?.headers).toMatchObject({ 'x-should-retry': 'false' });
     expect(refusals[0]?.text).toContain(sentence);
     expect(refusals[0]?.text).toContain(
-      prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>',
+      prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>` or `x-goog-api-key: <key>',
     );
   }
 });
@@ -290,5 +290,7 @@ it.each([
 it('a response names every header that may carry a key in Vary', async () => {
   const { headers } = await send('/v1', { lines: [] });
 
-  expect(headers).toMatchObject({ vary: 'authorization, x-vendor-api-key, x-goog-api-key' });
+  expect(headers).toMatchObject({
+    vary: 'authorization, x-vendor-api-key, x-goog-api-key, x-api-key, anthropic-version',
+  });
 });

@@ -12,6 +12,7 @@ import { type Hold, holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
 import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, contents, image, model, sampleRequests, unbounded } from '../support/models.ts';
+import { routeSettings } from '../support/route-settings.ts';
 
 /** The hold of a request. */
 function hold(request: CallerRequest, change: Partial<Model> = {}): Hold {
@@ -24,10 +25,10 @@ function holdOf(
   text: string = JSON.stringify(body),
 ): Hold {
   const request = { method: 'POST', path, search, headers: {} };
-  const route = routesOf(protocols).find(request, { nativeKeyHeaders: [], allowQueryKey: false });
+  const route = routesOf(protocols).find(request, routeSettings);
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
   const bytes = Buffer.from(text);
-  return holdFor(readCall(wholeBody(bytes), route), of);
+  return holdFor(readCall(wholeBody(bytes), route, routeSettings), of);
 }
 
 describe('the output part', () => {

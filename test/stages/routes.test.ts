@@ -3,13 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { Route } from '../../src/protocols/protocol.ts';
 import { type RoutedRequest, routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
+import { routeSettings as settings } from '../support/route-settings.ts';
 
-const { find: findRoute, owns: ownsPath } = routesOf(protocols);
+const { find: findRoute, owns } = routesOf(protocols);
 
-const settings = {
-  nativeKeyHeaders: ['x-vendor-api-key', 'x-goog-api-key'],
-  allowQueryKey: false,
-};
 const native = { 'x-goog-api-key': 'k' };
 const bearer = { authorization: 'Bearer k' };
 
@@ -31,6 +28,8 @@ function describeRoute(route: Route): string {
         .join(' ');
     case 'models':
       return ['models', route.caller.name, route.modelId].filter(Boolean).join(' ');
+    case 'key':
+      return `key ${route.caller.name}`;
     case 'options':
       return `options ${route.caller.name} ${route.allow}`;
     case 'refused': {
@@ -142,11 +141,15 @@ const rows: readonly (readonly [method: string, path: string, route: string])[] 
   ['HEAD', '/v1beta/models/m:free', 'models gemini m:free'],
   ['POST', '/v1beta/models/m:free', lost('gemini')],
   ['POST', '/v1beta/models/:generateContent', generate('').trim()],
-  ['POST', '/v1beta/models/g:generateContent/', lost('gemini')],
-  ['GET', '/v1beta/models/', lost('gemini')],
-  ['GET', '/v1/models/', lost('openai')],
+  ['POST', '/v1beta/models/g:generateContent/', generate('g')],
+  ['POST', '/v1beta/models/g:generateContent//', lost('gemini')],
+  ['GET', '/v1beta/models/', 'models gemini'],
+  ['GET', '/v1/models/', 'models openai'],
+  ['GET', '/v1/models//', lost('openai')],
+  ['GET', '/v1/models%2F', lost('openai')],
+  ['PUT', '/v1/models/', notGet('openai')],
   ['GET', '/v1/models//gpt', lost('openai')],
-  ['GET', '/v1/models/gpt/', lost('openai')],
+  ['GET', '/v1/models/gpt/', 'models openai gpt'],
   ['GET', '/v1/models/./gpt', lost('openai')],
   ['GET', '/v1/models/../gpt', lost('openai')],
   ['GET', '/v1/models/%2e%2e/gpt', lost('openai')],
@@ -172,12 +175,16 @@ const rows: readonly (readonly [method: string, path: string, route: string])[] 
   ['GET', '!/v1/', lost('openai')],
   ['GET', '!/v1beta', lost('gemini')],
   ['GET', '!/v1beta/', lost('gemini')],
-  ['POST', '!/v1/completions', lost('openai')],
-  ['POST', '!/v1/responses', lost('openai')],
-  ['POST', '!/v1/embeddings', lost('openai')],
+  ['POST', '/v1/completions', lost('openai')],
+  ['POST', '/v1/responses', lost('openai')],
+  ['POST', '/v1/embeddings', lost('openai')],
   ['POST', '!/v1/chat', lost('openai')],
-  ['POST', '!/v1/chat/completions/', lost('openai')],
-  ['POST', '!/v1/chat/completions/x', lost('openai')],
+  ['POST', '/v1/chat/completions/', chat],
+  ['GET', '/v1/chat/completions/', notPost('openai')],
+  ['POST', '/v1/images/generations/', images],
+  ['POST', '!/v1/images/generations/x', lost('openai')],
+  ['POST', '/v1/chat/completions//', lost('openai')],
+  ['POST', '/v1/chat/completions/x', lost('openai')],
   ['POST', '!/v1//chat/completions', lost('openai')],
   ['POST', '!//v1/chat/completions', lost('openai')],
   ['POST', '!/V1/chat/completions', lost('openai')],
@@ -185,17 +192,30 @@ const rows: readonly (readonly [method: string, path: string, route: string])[] 
   ['POST', '!/v1/chat%2Fcompletions', lost('openai')],
   ['POST', '!/v1/./chat/completions', lost('openai')],
   ['POST', '!/v1/images', lost('openai')],
-  ['POST', '!/v1/images/variations', lost('openai')],
+  ['POST', '/v1/images/variations', lost('openai')],
   ['GET', '!/v1/modelsx', lost('openai')],
   ['GET', '!/v1/Models', lost('openai')],
   ['GET', '!/v1/tunedModels/t', lost('openai')],
-  ['GET', '!/v1/files', lost('openai')],
-  ['GET', '!/v1beta/files', lost('gemini')],
+  ['GET', '/v1/files', lost('openai')],
+  ['GET', '/v1beta/files', lost('gemini')],
+  ['POST', '/v1/messages', lost('anthropic')],
+  ['POST', '/v1/messages/count_tokens', lost('anthropic')],
+  ['POST', '/v1/complete', lost('anthropic')],
+  ['POST', '!/v1/messagesx', lost('openai')],
+  ['GET', '!/v1/filesystem', lost('openai')],
+  ['GET', '!/v1/Files', lost('openai')],
+  ['GET', '!/v1/engines', lost('openai')],
+  ['POST', '!/v1/engines/gpt/completions', lost('openai')],
+  ['POST', '!/openai/deployments/gpt/chat/completions', lost('openai')],
+  ['HEAD', '!/', lost('openai')],
+  ['GET', '!/v1/key', lost('openai')],
+  ['GET', '!/v1/organizations', lost('openai')],
+  ['POST', '!/v1/rerank', lost('openai')],
   ['POST', '!/v1beta1/models/g:generateContent', lost('gemini')],
   ['POST', '!/v2/models/g:generateContent', lost('openai')],
   ['POST', '!/models/g:generateContent', lost('openai')],
   ['POST', '!/chat/completions', lost('openai')],
-  ['OPTIONS', '!/v1/files', lost('openai')],
+  ['OPTIONS', '/v1/files', lost('openai')],
 ];
 
 describe('a path', () => {
@@ -203,7 +223,7 @@ describe('a path', () => {
     const isHosts = marked.startsWith('!');
     const [path = '', search = ''] = marked.replace(/^!/, '').split('?');
 
-    expect(ownsPath(path)).toBe(!isHosts);
+    expect(owns(path, settings)).toBe(!isHosts);
     expect(describedRoute({ method, path, search, headers: bearer })).toBe(expected);
   });
 
@@ -251,9 +271,13 @@ describe('/v1/models, which both dialects use', () => {
 describe('an error text helps its reader', () => {
   it.each([
     ['POST', '/chat/completions', /Did you mean \/v1\/chat\/completions\?/],
-    ['POST', '/v1/images/edits', /not supported. Use POST \/v1\/images\/generations/],
+    ['POST', '/v1/images/edits', /^The path \/v1\/images\/edits is not served here\./],
     ['POST', '/v1beta/models/g', /POST to \/v1beta\/models\/\{model\}:generateContent/],
-    ['POST', '/v1beta/models/g:embedContent', /no method embedContent here/],
+    [
+      'POST',
+      '/v1beta/models/g:embedContent',
+      /no method embedContent here\. Use generateContent, streamGenerateContent or countTokens\.$/,
+    ],
     ['GET', '/v1/models/%2e%2e', /not readable/],
     ['<b>', '/v1/chat/completions', /^This method is not allowed here. Use POST\.$/],
   ])('%s %s', (method, path, sentence) => {

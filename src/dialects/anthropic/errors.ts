@@ -1,11 +1,65 @@
 /**
- * Reads the errors of Anthropic upstreams, `{"type":"error","error":{"type","message"}}`, from the
- * body of an error response or from an event in a stream.
+ * Errors in Anthropic's format, `{"type":"error","error":{"type","message"}}`: writes those of the
+ * gateway, and reads those of Anthropic upstreams from the body of an error response or from an
+ * event in a stream.
  */
 import { parseBounded } from '../../bounded-json.ts';
+import { jsonText } from '../../canonical/raw-json.ts';
+import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
+import { namedMessage } from '../named-message.ts';
 import type { FailureReport } from '../tap.ts';
+
+/** The error type of each of the gateway's codes. */
+const errorTypes: Readonly<Record<ErrorCode, string>> = {
+  invalid_request: 'invalid_request_error',
+  not_portable: 'invalid_request_error',
+  too_complex: 'invalid_request_error',
+  invalid_key: 'authentication_error',
+  insufficient_quota: 'permission_error',
+  model_not_allowed: 'permission_error',
+  route_not_found: 'not_found_error',
+  model_not_found: 'not_found_error',
+  method_not_allowed: 'invalid_request_error',
+  body_too_large: 'request_too_large',
+  unsupported_media_type: 'invalid_request_error',
+  idempotency_in_progress: 'conflict_error',
+  result_expired: 'conflict_error',
+  idempotency_mismatch: 'invalid_request_error',
+  rate_limited: 'rate_limit_error',
+  upstream_rate_limited: 'rate_limit_error',
+  internal_error: 'api_error',
+  not_implemented: 'invalid_request_error',
+  upstream_failed: 'api_error',
+  no_channel: 'overloaded_error',
+  upstream_overloaded: 'overloaded_error',
+  store_unavailable: 'overloaded_error',
+  overloaded: 'overloaded_error',
+  draining: 'overloaded_error',
+  upstream_timeout: 'timeout_error',
+};
+
+/** The codes that `details.error_code` tells apart, because they share one error type. */
+const detailedCodes: ReadonlySet<ErrorCode> = new Set(['insufficient_quota', 'model_not_allowed']);
+
+/**
+ * Writes Anthropic's error document. Its clients show the message only if both `type` members are
+ * there, and the SDK reads a more specific code from `details.error_code`.
+ */
+export function anthropicErrorText(error: GatewayError, requestId: string): string {
+  const { code, clientCode } = error;
+  const errorCode = clientCode ?? (detailedCodes.has(code) ? code : undefined);
+  return jsonText({
+    type: 'error',
+    error: {
+      type: errorTypes[code],
+      message: namedMessage(error),
+      ...(errorCode === undefined ? {} : { details: { error_code: errorCode } }),
+    },
+    request_id: requestId,
+  });
+}
 
 /**
  * The HTTP status that Anthropic sends with each error type. An error in a stream has no other

@@ -8,6 +8,7 @@ import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf, namesCallerResource } from '../failure-meaning.ts';
 import { failureStatus } from '../failure-status.ts';
+import { namedMessage } from '../named-message.ts';
 import { durationMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
@@ -67,11 +68,6 @@ function errorInfo({ clientCode }: GatewayError): readonly JsonObject[] {
   if (clientCode === undefined) return [];
   const reason = clientCode.toUpperCase();
   return [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'tollgate' }];
-}
-
-/** Google's format has no member for the parameter's name, so that it goes into the message. */
-function namedMessage({ message, param }: GatewayError): string {
-  return param === undefined || message.includes(param) ? message : `\`${param}\`: ${message}`;
 }
 
 /**

@@ -11,7 +11,8 @@ export const geminiCaller: Caller = {
   errors: { body: (error) => Buffer.from(geminiErrorText(error)) },
   keyHeaders: ({ nativeKeyHeaders }) => nativeKeyHeaders,
   secretOf: nativeSecret,
-  keyExample: ({ nativeKeyHeaders }) => `${nativeKeyHeaders[0]}: <key>`,
+  keyExample: ({ nativeKeyHeaders }) =>
+    nativeKeyHeaders.map((name) => `${name}: <key>`).join('` or `'),
   models: { request: 'GET /v1beta/models', list: geminiModelList, one: geminiModel },
 };
 

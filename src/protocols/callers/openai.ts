@@ -1,11 +1,10 @@
 /** OpenAI's clients: bearer keys, OpenAI's error format and model list. */
 import { openaiErrorText } from '../../dialects/openai/errors.ts';
-import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { vendorOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../protocol.ts';
-import { headerOnce } from './key-header.ts';
+import { bearerSecret } from './bearer.ts';
 
 /** The clients that call `/v1/chat/completions` and `/v1/images/generations`. */
 export const openaiCaller: Caller = {
@@ -16,29 +15,19 @@ export const openaiCaller: Caller = {
   keyExample: () => 'Authorization: Bearer <key>',
   models: {
     request: 'GET /v1/models',
-    list: (models) => ({ object: 'list', data: models.map(openaiModel) }),
+    list: (models, _search, startedAtSeconds) => ({
+      object: 'list',
+      data: models.map((model) => openaiModel(model, startedAtSeconds)),
+    }),
     one: openaiModel,
   },
 };
 
-const bearer = 'Bearer ';
-
-function bearerSecret(request: GatewayRequest): string | undefined {
-  const value = headerOnce(request, 'authorization');
-  if (value === undefined || !isBearer(value)) return undefined;
-  return value.includes(' ', bearer.length) ? undefined : value.slice(bearer.length);
-}
-
-function isBearer(value: string): boolean {
-  if (value.startsWith(bearer)) return true;
-  return value.slice(0, bearer.length).toLowerCase() === bearer.toLowerCase();
-}
-
-function openaiModel(model: Model): JsonObject {
+function openaiModel(model: Model, startedAtSeconds: number): JsonObject {
   return {
     id: model.id,
     object: 'model',
-    created: model.createdAtSeconds ?? 0,
+    created: model.createdAtSeconds ?? startedAtSeconds,
     owned_by: vendorOf(model),
   };
 }

@@ -7,6 +7,7 @@ import { addTopLevelReferences } from '../../dialects/referenced-media.ts';
 import { checkExtraBody } from '../extra-body.ts';
 import { checkedFields, parsedValue } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
+import type { BodyDefaults, CallTarget } from '../protocol.ts';
 import { modelField, positiveField } from '../rules.ts';
 
 interface ImageFields {
@@ -36,12 +37,16 @@ const imageFields: z.ZodType<ImageFields> = z.object({
 });
 
 /**
- * Reads the request.
+ * Reads the request. OpenAI's API has a default model, and so may the gateway.
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readImages(scanned: ScannedBody): Call {
-  const fields = checkedFields(imageFields, fieldsOf(scanned));
+export function readImages(
+  scanned: ScannedBody,
+  _target: CallTarget,
+  { defaultImageModel }: BodyDefaults,
+): Call {
+  const fields = checkedFields(imageFields, fieldsOf(scanned, defaultImageModel));
   checkExtraBody(scanned, {
     members: {
       model: fields.model,
@@ -76,7 +81,10 @@ export function readImages(scanned: ScannedBody): Call {
   };
 }
 
-function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ImageFields]-?: unknown } {
+function fieldsOf(
+  scanned: ScannedBody,
+  defaultModel: string | undefined,
+): { readonly [Name in keyof ImageFields]-?: unknown } {
   const fields: { -readonly [Name in keyof ImageFields]-?: unknown } = {
     model: undefined,
     prompt: undefined,
@@ -100,5 +108,6 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ImageFields]-
       default:
     }
   }
+  fields.model ??= defaultModel;
   return fields;
 }

@@ -1,18 +1,21 @@
 /** The edits of a relayed image call, and the check of its reply: images must be Base64. */
 import type { MemberEdit } from '../../bytes/body/splice.ts';
+import { findMember } from '../../bytes/json/read/members.ts';
 import type { Call } from '../../call.ts';
+import { quoted } from '../../canonical/raw-json.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
+import { parsedValue } from '../fields.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { RelayRules } from '../protocol.ts';
 
 /** The rules for image calls to upstreams of the OpenAI dialect. */
 export const imagesRelay: RelayRules = {
   edits: (call, upstreamModel, channel) => [
-    ...modelEdit(call, upstreamModel),
+    ...(namesModel(call) ? modelEdit(call, upstreamModel) : addedModel(upstreamModel)),
     ...formatEdits(call, channel),
   ],
   tap: (_call, channel) =>
@@ -26,6 +29,16 @@ export const imagesRelay: RelayRules = {
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
   // Images are charged by number, not by tokens.
 };
+
+/** Whether the body has a model, or the gateway's default applies. */
+function namesModel({ body, members }: Call): boolean {
+  const model = findMember(members, 'model');
+  return model !== undefined && parsedValue(body, model.value) !== null;
+}
+
+function addedModel(upstreamModel: string): readonly MemberEdit[] {
+  return [{ name: 'model', value: quoted(upstreamModel) }];
+}
 
 /** Every image must be Base64: a URL is never fetched and never passed on. */
 function invalidReplyReason(reply: JsonValue): string | undefined {

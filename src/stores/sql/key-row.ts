@@ -89,13 +89,16 @@ function subjectFrom(value: JsonValue): QuotaSubject {
   const period = periods.find((known) => known === member(value, 'period'));
   const limit = member(value, 'limitNanos');
   const maxConcurrentCalls = countFrom(value, 'maxConcurrentCalls');
+  const visible = member(value, 'visible');
   if (typeof id !== 'string' || period === undefined) corrupt('record');
+  if (visible !== undefined && typeof visible !== 'boolean') corrupt('record');
   const limitNanos = limit === undefined ? undefined : (nanosFrom(limit) ?? corrupt('record'));
   return {
     id,
     period,
     ...(limitNanos === undefined ? {} : { limitNanos }),
     ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
+    ...(visible === undefined ? {} : { visible }),
   };
 }
 

@@ -127,7 +127,13 @@ const alice: ApiKey = {
   disabled: false,
   expiresAtMs: 4_102_444_800_000,
   quota: [
-    { id: 'key_alice', period: 'month', limitNanos: 9_007_199_254_740_991n, maxConcurrentCalls: 3 },
+    {
+      id: 'key_alice',
+      period: 'month',
+      limitNanos: 9_007_199_254_740_991n,
+      maxConcurrentCalls: 3,
+      visible: true,
+    },
     { id: 'group-chat', period: 'total' },
   ],
   quotaPartition: 'eu',

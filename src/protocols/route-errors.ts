@@ -1,0 +1,62 @@
+/** The errors for paths and methods that the gateway does not serve. */
+import { GatewayError } from '../errors.ts';
+import type { GatewayRequest } from '../http.ts';
+
+/** A path that no provider has, on a server where no other handler answers. */
+export function unknownRoute({
+  method,
+  path,
+}: Pick<GatewayRequest, 'method' | 'path'>): GatewayError {
+  const intended = ['/chat/completions', '/images/generations', '/models'].find(
+    (end) => path === end,
+  );
+  const known = method === 'GET' || method === 'POST' ? `${method} ` : '';
+  return new GatewayError(
+    'route_not_found',
+    intended === undefined
+      ? `There is no such ${known}route here.`
+      : `There is no ${intended} here. Did you mean /v1${intended}? ` +
+          "Set the client's base URL to end in /v1.",
+  );
+}
+
+/** A provider's path that is not served. `listed` comes from the table, not from the caller. */
+export function unservedRoute(listed: string, served: string): GatewayError {
+  const path = listed === '/v1beta' ? 'This path below /v1beta' : `The path ${listed}`;
+  return new GatewayError(
+    'route_not_found',
+    `${path} is not served here. This gateway serves ${served}.`,
+  );
+}
+
+/** A path below `/v1/models` or `/v1beta/models` that can't be decoded. */
+export function unreadablePath(): GatewayError {
+  return new GatewayError(
+    'route_not_found',
+    'The model name in the path is not readable. Percent-encode it once, without . or .. segments.',
+  );
+}
+
+/** A POST to a model without a method. */
+export function noSuffix(): GatewayError {
+  return new GatewayError(
+    'route_not_found',
+    'The path has no method. POST to /v1beta/models/{model}:generateContent.',
+  );
+}
+
+/** A method of a model that the gateway does not serve. */
+export function unknownMethod(method: string, methods: string): GatewayError {
+  return new GatewayError(
+    'route_not_found',
+    `There is no method ${method.slice(0, 64)} here. Use ${methods}.`,
+  );
+}
+
+/** A wrong HTTP method on a path that is served. */
+export function wrongMethod(method: string, allow: string): GatewayError {
+  const sent = /^[A-Z]{1,16}$/.test(method) ? method : 'This method';
+  return new GatewayError('method_not_allowed', `${sent} is not allowed here. Use ${allow}.`, {
+    allow,
+  });
+}

@@ -1,0 +1,138 @@
+/** Which provider's clients are answered, and the paths of providers that are not served. */
+import { describe, expect, it } from 'vitest';
+import { routesOf } from '../../src/protocols/routes.ts';
+import { protocols } from '../../src/protocols/table.ts';
+import { routeSettings as settings } from '../support/route-settings.ts';
+
+const { find: findRoute, owns, requestsFor } = routesOf(protocols);
+
+const native = { 'x-goog-api-key': 'k' };
+const bearer = { authorization: 'Bearer k' };
+
+/** Headers by which a client is recognised, and the clients in the order in which they count. */
+const marks = [
+  { caller: 'anthropic', headers: { 'anthropic-version': '2023-06-01' } },
+  { caller: 'openai', headers: bearer },
+  { caller: 'gemini', headers: native },
+  { caller: 'anthropic', headers: { 'x-api-key': 'k' } },
+] as const;
+
+/** Every subset of the marks, with the clients that the first of them names. */
+const subsets = Array.from({ length: 2 ** marks.length }, (_, bits) => {
+  const chosen = marks.filter((_mark, index) => (bits >> index) % 2 === 1);
+  const headers = Object.assign({}, ...chosen.map((mark) => mark.headers));
+  return { headers, caller: chosen[0]?.caller ?? 'openai' };
+});
+
+/** Paths that several providers have, or that none has: the headers decide. */
+const sharedPaths = [
+  '/v1/models',
+  '/v1/models/g',
+  '/v1/files',
+  '/v1/skills',
+  '/v1/responses',
+  '/x',
+];
+/** Paths of one provider: the headers do not matter. */
+const ownPaths = [
+  ['/v1/chat/completions', 'openai'],
+  ['/v1/images/generations', 'openai'],
+  ['/v1beta/models', 'gemini'],
+  ['/v1beta/files', 'gemini'],
+  ['/v1beta/openai/chat/completions', 'gemini'],
+  ['/v1/messages', 'anthropic'],
+  ['/v1/messages/batches', 'anthropic'],
+  ['/v1/complete', 'anthropic'],
+] as const;
+
+describe('the provider whose clients are answered', () => {
+  it.each(sharedPaths)('is named by the headers on %s', (path) => {
+    for (const { headers, caller } of subsets) {
+      for (const method of ['GET', 'POST', 'HEAD', 'DELETE']) {
+        const route = findRoute({ method, path, search: '', headers }, settings);
+
+        expect([headers, method, route.caller.name]).toEqual([headers, method, caller]);
+      }
+    }
+  });
+
+  it.each(ownPaths)('is that of the path %s, whatever the headers are', (path, caller) => {
+    for (const { headers } of subsets) {
+      for (const method of ['GET', 'POST']) {
+        const route = findRoute({ method, path, search: '', headers }, settings);
+
+        expect([headers, method, route.caller.name]).toEqual([headers, method, caller]);
+      }
+    }
+  });
+});
+
+describe('a path that is not served', () => {
+  it('is named with everything that is served, from the table', () => {
+    const route = findRoute(
+      { method: 'POST', path: '/v1/audio/speech', search: '', headers: bearer },
+      settings,
+    );
+
+    expect(route.kind === 'refused' ? route.error.message : '').toBe(
+      'The path /v1/audio is not served here. This gateway serves POST /v1/chat/completions, ' +
+        'POST /v1/images/generations, POST /v1beta/models/{model}:generateContent, ' +
+        ':streamGenerateContent, :countTokens, GET /v1/models and GET /v1beta/models.',
+    );
+  });
+
+  it('is never quoted as the caller wrote it', () => {
+    for (const path of ['/v1/files/secret-of-mine', '/v1beta/secret-of-mine', '/secret-of-mine']) {
+      const route = findRoute({ method: 'GET', path, search: '', headers: {} }, settings);
+
+      expect(JSON.stringify(route)).not.toContain('secret-of-mine');
+    }
+  });
+
+  it('is the host’s with `unserved: "pass"`, and what is served stays the gateway’s', () => {
+    const passing = { ...settings, unserved: 'pass' } as const;
+    const served = [
+      '/v1/chat/completions',
+      '/v1/images/generations/',
+      '/v1/models',
+      '/v1/models/a',
+      '/v1beta/models/a:generateContent',
+    ];
+    const unserved = ['/v1/files', '/v1/messages', '/v1beta/files', '/v1/responses/r_1'];
+
+    expect(served.filter((path) => !owns(path, passing))).toEqual([]);
+    expect(unserved.filter((path) => owns(path, passing))).toEqual([]);
+    expect(unserved.filter((path) => !owns(path, settings))).toEqual([]);
+  });
+});
+
+describe('GET /v1/key', () => {
+  it('is served only if the host has switched it on', () => {
+    const on = { ...settings, ownerRoutes: true };
+    const route = (method: string, path: string, headers: Record<string, string>): string => {
+      const found = findRoute({ method, path, search: '', headers }, on);
+      return [found.kind, found.caller.name].join(' ');
+    };
+
+    expect([owns('/v1/key', settings), owns('/v1/key', on), owns('/v1/key/', on)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(owns('/v1/keys', on)).toBe(false);
+    expect(route('GET', '/v1/key', bearer)).toBe('key openai');
+    expect(route('HEAD', '/v1/key/', native)).toBe('key gemini');
+    expect(route('GET', '/v1/key', { 'x-api-key': 'k' })).toBe('key anthropic');
+    expect(route('POST', '/v1/key', bearer)).toBe('refused openai');
+  });
+});
+
+it.each([
+  [['chat'], 'POST /v1/chat/completions'],
+  [['native'], 'POST /v1beta/models/{model}:generateContent'],
+  [['chat', 'native'], 'POST /v1/chat/completions or POST /v1beta/models/{model}:generateContent'],
+  [['telegraph'], ''],
+  [[], ''],
+])('models of %j are called with %s', (names, requests) => {
+  expect(requestsFor(names)).toBe(requests);
+});
