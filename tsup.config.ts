@@ -10,6 +10,7 @@ import type { Options } from 'tsup';
 const entry = {
   index: 'src/index.ts',
   express: 'adapters/express.ts',
+  fastify: 'adapters/fastify.ts',
   fetch: 'adapters/fetch.ts',
   koa: 'adapters/koa.ts',
   node: 'adapters/node.ts',

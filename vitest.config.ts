@@ -59,7 +59,10 @@ const config: ViteUserConfig = defineConfig({
     // As in the paths of tsconfig: tests and examples import the package, and get its source.
     alias: [
       { find: /^tollgate$/, replacement: `${here}/src/index.ts` },
-      { find: /^tollgate\/(express|fetch|koa|node)$/, replacement: `${here}/adapters/$1.ts` },
+      {
+        find: /^tollgate\/(express|fastify|fetch|koa|node)$/,
+        replacement: `${here}/adapters/$1.ts`,
+      },
       { find: /^tollgate\/testing$/, replacement: `${here}/src/testing/index.ts` },
       {
         find: /^tollgate\/(redis|postgres|sqlite)$/,

@@ -1,4 +1,6 @@
 /** Gets the body of a request that the host's middleware may have read. Not an entry point. */
+import { Readable } from 'node:stream';
+import { ignoreErrors } from '../src/host-streams.ts';
 import type { GatewayRequest } from '../src/http.ts';
 import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
 
@@ -16,8 +18,9 @@ export function warnOnce(): Warn {
 }
 
 /**
- * The unread stream, or else the body that a parser left. Only the stream shows whether a parser
- * ran: Express 4 sets `req.body` to `{}` without reading a byte.
+ * The unread stream, or else the body that a parser left: bytes, an object, or a stream that it has
+ * decompressed. Only the request's stream shows whether a parser ran: Express 4 sets `req.body` to
+ * `{}` without reading a byte.
  */
 export function bodyOf(
   req: HostRequest,
@@ -26,6 +29,10 @@ export function bodyOf(
   warn: Warn,
 ): GatewayRequest['body'] {
   if (req.method === 'GET' || req.method === 'HEAD') return new Uint8Array();
+  if (body instanceof Readable) {
+    ignoreErrors(body);
+    return body;
+  }
   if (!req.readableDidRead && !req.readableEnded && !req.destroyed) return req;
 
   const bytes = bytesOf(rawBody) ?? bytesOf(body);

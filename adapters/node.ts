@@ -2,28 +2,31 @@
  * Mounts a gateway on `node:http`, on HTTP/2's compatibility API, and in connect-style frameworks.
  */
 
-import { cutOff } from '../src/host-streams.ts';
 import type { GatewayHandler } from '../src/http.ts';
-import type { HostRequest, HostResponse } from './host.ts';
+import { type HostRequest, type HostResponse, isGone } from './host.ts';
 import {
   type AdapterOptions,
-  type AdapterState,
   adapterState,
-  adaptRequest,
+  answerRequest,
   checkMount,
   mountedPath,
-  sendReply,
 } from './record.ts';
 
 export type { HostRequest, HostResponse } from './host.ts';
 export type { AdapterOptions } from './record.ts';
 
-/** A listener for `createServer`, or a middleware if called with `next`. Never throws. */
+/**
+ * A listener for `createServer`, or a middleware if called with `next`.
+ *
+ * Resolves when the whole response has been sent or its connection has closed, so that a function
+ * of a serverless platform or a route of Next's `pages/api` can await it; immediately if the
+ * request was passed to `next`. Never rejects.
+ */
 export type NodeHandler = (
   req: HostRequest,
   res: HostResponse,
   next?: (error?: unknown) => void,
-) => void;
+) => Promise<void>;
 
 /**
  * Answers the gateway's requests. Other paths, and `OPTIONS` (which the host's CORS middleware
@@ -43,27 +46,18 @@ export function nodeAdapter(gateway: GatewayHandler, options: AdapterOptions = {
   return (req, res, next) => {
     const url = req.url ?? '';
     const path = mountedPath(url, req.originalUrl ?? url, options);
-    if (next !== undefined && (req.method === 'OPTIONS' || !gateway.owns(path))) return next();
-
-    void answer(gateway, state, path, req, res);
+    if (next !== undefined && (req.method === 'OPTIONS' || !gateway.owns(path))) {
+      next();
+      return settled;
+    }
+    void answerRequest(gateway, state, path, req, res, req);
+    return new Promise((resolve) => {
+      if (res.writableFinished || isGone(res)) resolve();
+      // Not only `close`, which the responses of some serverless wrappers do not emit.
+      else res.on('finish', resolve).on('close', resolve);
+    });
   };
 }
 
-async function answer(
-  gateway: GatewayHandler,
-  state: AdapterState,
-  path: string,
-  req: HostRequest,
-  res: HostResponse,
-): Promise<void> {
-  try {
-    const adapted = adaptRequest(req, res, path, req, state);
-    const reply = await gateway.handle(adapted.request);
-    adapted.isAnswered = true;
-    sendReply(req, res, reply, state);
-  } catch {
-    // Only a wrapper of the host can throw here. The connection is closed, so that the caller does
-    // not wait.
-    cutOff(res);
-  }
-}
+/** A resolved promise has no state, so all calls share it. */
+const settled: Promise<void> = Promise.resolve();

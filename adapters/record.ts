@@ -3,7 +3,7 @@
  * `GatewayResponse` to a response of `node:http` or HTTP/2. Not an entry point.
  */
 import { cutOff, ignoreErrors } from '../src/host-streams.ts';
-import type { GatewayRequest, GatewayResponse, HeaderMap } from '../src/http.ts';
+import type { GatewayHandler, GatewayRequest, GatewayResponse, HeaderMap } from '../src/http.ts';
 import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
 import { bodyOf, type Warn, warnOnce } from './host-body.ts';
 import { type Lingering, lingering } from './linger.ts';
@@ -114,13 +114,14 @@ export function adaptRequest(
   ignoreErrors(req);
   ignoreErrors(res);
   const url = req.url ?? '';
+  const query = url.indexOf('?');
   const body = bodyOf(req, res, parsed, warn);
   const listeners: (() => void)[] = [];
   const adapted: AdaptedRequest = {
     request: {
       method: req.method ?? 'GET',
       path,
-      search: url.slice(pathOf(url).length + 1),
+      search: query < 0 ? '' : url.slice(query + 1),
       headers: body === req ? req.headers : { ...req.headers, ...wireOnly },
       rawHeaders: req.rawHeaders,
       body,
@@ -130,8 +131,13 @@ export function adaptRequest(
           return;
         }
         listeners.push(listener);
-        if (listeners.length === 1)
-          res.on('close', () => notifyDisconnect(res, adapted, listeners));
+        if (listeners.length > 1) return;
+        // `close` on the response before the adapter has ended it is the only reliable sign: `req`
+        // closes as soon as its body has been read, and HTTP/2 reports a cancelled response as
+        // finished.
+        res.on('close', () => {
+          if (!adapted.isAnswered || !res.writableEnded) notifyAll(listeners);
+        });
       },
     },
     isAnswered: false,
@@ -141,6 +147,30 @@ export function adaptRequest(
 
 /** These headers describe the bytes on the wire, which the host's parser has already decoded. */
 const wireOnly = { 'content-encoding': undefined, 'content-length': undefined };
+
+/**
+ * Passes a request to the gateway and writes its reply. Never rejects. Resolves when the reply is
+ * being written, or has been discarded.
+ */
+export async function answerRequest(
+  gateway: GatewayHandler,
+  state: AdapterState,
+  path: string,
+  req: HostRequest,
+  res: HostResponse,
+  parsed: ParsedBody,
+): Promise<void> {
+  try {
+    const adapted = adaptRequest(req, res, path, parsed, state);
+    const reply = await gateway.handle(adapted.request);
+    adapted.isAnswered = true;
+    sendReply(req, res, reply, state);
+  } catch {
+    // Only a wrapper of the host can throw here. The connection is closed, so that the caller does
+    // not wait.
+    cutOff(res);
+  }
+}
 
 /** Writes a reply; discards it if it can no longer be received. */
 export function sendReply(
@@ -204,16 +234,10 @@ export function headersFor(res: HostResponse, headers: HeaderMap): HeaderMap {
 
 /**
  * Reports a disconnect, or that the host has ended the response itself, for example on a timeout.
- * `close` on the response before the adapter has ended it is the only reliable sign: `req` closes
- * as soon as its body has been read, and HTTP/2 reports a cancelled response as finished. One
- * listener serves all listeners of the gateway, because an eleventh listener would make Node warn.
+ * One `close` listener serves all listeners of the gateway, because an eleventh would make Node
+ * warn.
  */
-function notifyDisconnect(
-  res: HostResponse,
-  adapted: AdaptedRequest,
-  listeners: (() => void)[],
-): void {
-  if (adapted.isAnswered && res.writableEnded) return;
+function notifyAll(listeners: (() => void)[]): void {
   for (const notify of listeners.splice(0)) notify();
 }
 

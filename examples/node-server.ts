@@ -7,7 +7,7 @@ import { nodeAdapter } from 'tollgate/node';
 export function createApp(gateway: Gateway): Server {
   const serveGateway = nodeAdapter(gateway);
   return createServer((req, res) => {
-    serveGateway(req, res, () => {
+    void serveGateway(req, res, () => {
       res.setHeader('content-type', 'application/json');
       res.statusCode = req.url === '/health' ? 200 : 404;
       res.end(JSON.stringify({ ok: req.url === '/health' }));

@@ -34,7 +34,7 @@ const hosts: readonly (readonly [
       const answer = nodeAdapter(gateway);
       return (req, res) => {
         meddle(res);
-        answer(req, res);
+        void answer(req, res);
       };
     },
   ],

@@ -18,6 +18,7 @@ import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import type { GatewayHandler } from '../../src/http.ts';
 import { closed, listening } from '../support/servers.ts';
+import { fastifyMounts } from './fastify-mounts.ts';
 import { webMounts } from './web-mounts.ts';
 
 // The older versions have no types; the parts used here are the same in both.
@@ -70,6 +71,7 @@ export const mounts: readonly Mount[] = [
   ...expressMounts('Express 5', express5),
   ...koaMounts('Koa 2', Koa2),
   ...koaMounts('Koa 3', Koa3),
+  ...fastifyMounts,
   ...webMounts,
 ];
 

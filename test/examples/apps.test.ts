@@ -6,21 +6,29 @@ import { getRequestListener } from '@hono/node-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createApp as expressApp } from '../../examples/express-app.ts';
 import { createAppServer } from '../../examples/express-server.ts';
+import { createApp as fastifyApp } from '../../examples/fastify-app.ts';
 import { exampleGateway } from '../../examples/gateway.ts';
 import { createApp as honoApp } from '../../examples/hono-app.ts';
 import { answersAChatCall } from '../../examples/in-process-test.ts';
 import { createApp as koaApp } from '../../examples/koa-app.ts';
+import { createApp as koaRouterApp } from '../../examples/koa-router-app.ts';
 import { createApp as nodeServer } from '../../examples/node-server.ts';
 import type { Gateway } from '../../src/index.ts';
 import { startFakeUpstream } from '../../src/testing/index.ts';
 import { restoreWebGlobals } from '../support/web-globals.ts';
 
-const apps: Readonly<Record<string, (gateway: Gateway) => Server>> = {
-  'express-app': (gateway) => createServer(expressApp(gateway)),
-  'express-server': (gateway) => createAppServer(expressApp(gateway)),
-  'hono-app': (gateway) => createServer(getRequestListener(honoApp(gateway).fetch)),
-  'koa-app': (gateway) => createServer(koaApp(gateway).callback()),
-  'node-server': nodeServer,
+type CreateServer = (gateway: Gateway) => Server | Promise<Server>;
+
+/** Each example's server, with the prefix of its gateway. */
+const apps: Readonly<Record<string, readonly [create: CreateServer, base: string]>> = {
+  'express-app': [(gateway) => createServer(expressApp(gateway)), ''],
+  'express-server': [(gateway) => createAppServer(expressApp(gateway)), ''],
+  'fastify-app': [fastifyServer, ''],
+  'fastify-app below its prefix': [fastifyServer, '/llm'],
+  'hono-app': [(gateway) => createServer(getRequestListener(honoApp(gateway).fetch)), ''],
+  'koa-app': [(gateway) => createServer(koaApp(gateway).callback()), ''],
+  'koa-router-app': [(gateway) => createServer(koaRouterApp(gateway).callback()), '/llm'],
+  'node-server': [nodeServer, ''],
 };
 const closers: (() => Promise<void>)[] = [];
 
@@ -29,17 +37,17 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-describe.each(Object.entries(apps))('examples/%s', (_name, createApp) => {
+describe.each(Object.entries(apps))('examples/%s', (_name, [create, base]) => {
   it('answers its own route and a call of each protocol', async () => {
-    const { origin, secret } = await running(createApp);
+    const { origin, secret } = await running(create);
 
     const health = await fetch(`${origin}/health`);
-    const chat = await post(`${origin}/v1/chat/completions`, `Bearer ${secret}`, {
+    const chat = await post(`${origin}${base}/v1/chat/completions`, `Bearer ${secret}`, {
       model: 'gpt-4o-mini',
       messages: [{ role: 'user', content: 'Say hello.' }],
     });
     const native = await post(
-      `${origin}/v1beta/models/gemini-2.5-flash:generateContent`,
+      `${origin}${base}/v1beta/models/gemini-2.5-flash:generateContent`,
       secret,
       { contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] },
       'x-vendor-api-key',
@@ -51,9 +59,9 @@ describe.each(Object.entries(apps))('examples/%s', (_name, createApp) => {
   });
 
   it('leaves unknown paths to the host', async () => {
-    const { origin } = await running(createApp);
+    const { origin } = await running(create);
 
-    const answer = await fetch(`${origin}/v1/somewhere/else`);
+    const answer = await fetch(`${origin}${base}/v1/somewhere/else`);
 
     expect(answer.status).toBe(404);
     expect(await answer.text()).not.toContain('"code":"unknown_url"');
@@ -75,22 +83,61 @@ describe('examples/express-app', () => {
   });
 });
 
+describe('examples/fastify-app', () => {
+  it('closes its gateway when it closes', async () => {
+    const upstream = await startFakeUpstream();
+    const { gateway, issued } = exampleGateway(upstream);
+    const app = fastifyApp(gateway);
+    await app.ready();
+    await app.close();
+    const server = nodeServer(gateway).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closers.push(async () => {
+      server.close();
+      server.closeAllConnections();
+      await upstream.close();
+    });
+
+    const url = `http://127.0.0.1:${portOf(server.address())}/v1/models`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${issued.secret}` } });
+
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ error: { code: 'draining' } });
+  });
+});
+
+describe('examples/koa-router-app', () => {
+  it('keeps its other routes, below the prefix too', async () => {
+    const { origin } = await running((gateway) => createServer(koaRouterApp(gateway).callback()));
+
+    expect(await (await fetch(`${origin}/llm/status`)).json()).toEqual({ ok: true });
+    expect((await fetch(`${origin}/v1/models`)).status).toBe(404);
+  });
+});
+
 describe('examples/in-process-test', () => {
   it('passes', async () => {
     await answersAChatCall();
   });
 });
 
+async function fastifyServer(gateway: Gateway): Promise<Server> {
+  const app = fastifyApp(gateway);
+  await app.ready();
+  return app.server;
+}
+
 function expressAppServer(gateway: Gateway): Server {
   return createServer(expressApp(gateway));
 }
 
 async function running(
-  createApp: (gateway: Gateway) => Server,
+  create: CreateServer,
 ): Promise<{ readonly origin: string; readonly secret: string }> {
   const upstream = await startFakeUpstream();
   const { gateway, issued } = exampleGateway(upstream);
-  const server = createApp(gateway).listen(0, '127.0.0.1');
+  const server = await create(gateway);
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   closers.push(async () => {
     server.close();

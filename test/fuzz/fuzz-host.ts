@@ -4,6 +4,7 @@
  */
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
+import type { FastifyInstance } from 'fastify';
 import {
   createGateway,
   type Gateway,
@@ -14,6 +15,7 @@ import {
   staticCatalog,
 } from 'tollgate';
 import { expressAdapter, expressErrorHandler } from 'tollgate/express';
+import { fastifyAdapter } from 'tollgate/fastify';
 import { fetchAdapter } from 'tollgate/fetch';
 import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
@@ -64,7 +66,7 @@ const gateway = createGateway({
   maxBodyBytes: 1024 * 1024,
   onEvent: receive,
 });
-const origin = await listening(createServer(listenerOf(process.argv[2], gateway)));
+const origin = await listeningWith(process.argv[2]);
 process.on('message', async () => {
   const state = await quota.read(subject, '', 'default');
   const report: FuzzReport = { problems, inFlight: state?.inFlight ?? 0, served };
@@ -82,6 +84,19 @@ function receive(event: GatewayEvent): void {
 interface HostContext {
   readonly path: string;
   readonly method: string;
+}
+
+/** Fastify creates its own server; the others are listeners. */
+async function listeningWith(mount: string | undefined): Promise<string> {
+  if (mount !== 'fastify') return listening(createServer(listenerOf(mount, gateway)));
+  const app: FastifyInstance = load(mount)();
+  app.setErrorHandler(async (error, { url, method }) => {
+    // Other requests belong to the host, which may refuse their bodies.
+    if (gateway.owns(url) && method !== 'OPTIONS') print('error of the app', error);
+    throw error;
+  });
+  app.register(fastifyAdapter(gateway));
+  return app.listen({ port: 0, host: '127.0.0.1' });
 }
 
 function listenerOf(mount: FuzzMount | string | undefined, handler: Gateway): RequestListener {

@@ -12,7 +12,16 @@ import { rawRequest } from '../support/raw-http.ts';
 import { chanceOf, play, scriptOf } from './connections.ts';
 
 /** The adapters under attack. */
-export const fuzzMounts = ['node', 'express4', 'express', 'koa2', 'koa', 'fetch', 'hono'] as const;
+export const fuzzMounts = [
+  'node',
+  'express4',
+  'express',
+  'koa2',
+  'koa',
+  'fastify',
+  'fetch',
+  'hono',
+] as const;
 
 /** An adapter, with the version of its framework. */
 export type FuzzMount = (typeof fuzzMounts)[number];

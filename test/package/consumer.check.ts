@@ -9,6 +9,7 @@ import { type Consumer, installPacked } from './consumer.ts';
 const subpaths = [
   'tollgate',
   'tollgate/express',
+  'tollgate/fastify',
   'tollgate/fetch',
   'tollgate/koa',
   'tollgate/node',

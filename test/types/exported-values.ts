@@ -58,6 +58,7 @@ import type {
   Vendor,
 } from 'tollgate';
 import type * as express from 'tollgate/express';
+import type * as fastify from 'tollgate/fastify';
 import type * as web from 'tollgate/fetch';
 import type * as koa from 'tollgate/koa';
 import type * as node from 'tollgate/node';
@@ -141,6 +142,10 @@ interface ExpressValues {
   ) => express.ExpressErrorHandler;
 }
 
+interface FastifyValues {
+  fastifyAdapter: (gateway: GatewayHandler) => fastify.FastifyPlugin;
+}
+
 interface FetchValues {
   fetchAdapter: (gateway: GatewayHandler, options?: web.AdapterOptions) => web.FetchHandler;
 }
@@ -222,6 +227,7 @@ interface TestingValues {
 export const exact: readonly [
   Exactly<typeof root, RootValues>,
   Exactly<typeof express, ExpressValues>,
+  Exactly<typeof fastify, FastifyValues>,
   Exactly<typeof web, FetchValues>,
   Exactly<typeof koa, KoaValues>,
   Exactly<typeof node, NodeValues>,
@@ -229,4 +235,4 @@ export const exact: readonly [
   Exactly<typeof postgres, PostgresValues>,
   Exactly<typeof sqlite, SqliteValues>,
   Exactly<typeof testing, TestingValues>,
-] = [true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true, true];

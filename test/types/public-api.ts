@@ -5,6 +5,7 @@
 import { createServer } from 'node:http';
 import { createGateway, type Gateway, type GatewayOptions } from 'tollgate';
 import { expressAdapter } from 'tollgate/express';
+import { fastifyAdapter } from 'tollgate/fastify';
 import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 
@@ -17,6 +18,7 @@ export function makesGateway(options: GatewayOptions): Gateway {
 export function mounts(gateway: Gateway): void {
   createServer(nodeAdapter(gateway));
   expressAdapter(gateway);
+  fastifyAdapter(gateway);
   koaAdapter(gateway);
 }
 
