@@ -20,9 +20,11 @@ export function unknownRoute({
   );
 }
 
-/** A provider's path that is not served. `listed` comes from the table, not from the caller. */
-export function unservedRoute(listed: string, served: string): GatewayError {
-  const path = listed === '/v1beta' ? 'This path below /v1beta' : `The path ${listed}`;
+/**
+ * A provider's path that is not served. `path` names it by a path of the table, not as the caller
+ * wrote it: `The path /v1/files`.
+ */
+export function unservedRoute(path: string, served: string): GatewayError {
   return new GatewayError(
     'route_not_found',
     `${path} is not served here. This gateway serves ${served}.`,

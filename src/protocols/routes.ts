@@ -110,7 +110,10 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
     case undefined:
       return refused(caller, unknownRoute(request));
     case 'unserved':
-      return refused(caller, unservedRoute(resource.listed, servedRequests(rows)));
+      return refused(
+        caller,
+        unservedRoute(describedPath(resource.listed, table), servedRequests(rows)),
+      );
     case 'unreadable':
       return refused(caller, unreadablePath());
     case 'call':
@@ -127,6 +130,12 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
     case 'method':
       return methodRoute(resource, request, table);
   }
+}
+
+/** Google's paths have no names of their own, and a path below one that is served is another one. */
+function describedPath(listed: string, { calls }: PathTable): string {
+  const isParent = listed === '/v1beta' || calls.has(listed);
+  return isParent ? `This path below ${listed}` : `The path ${listed}`;
 }
 
 function methodRoute(

@@ -81,6 +81,17 @@ describe('a path that is not served', () => {
     );
   });
 
+  it.each([
+    ['/v1/files/file_1', 'The path /v1/files is'],
+    ['/v1beta/files/f', 'This path below /v1beta is'],
+    ['/v1/chat/completions/chatcmpl_1', 'This path below /v1/chat/completions is'],
+    ['/v1/chat/completions//', 'This path below /v1/chat/completions is'],
+  ])('%s is named so that it is not mistaken for one that is served', (path, expected) => {
+    const route = findRoute({ method: 'GET', path, search: '', headers: bearer }, settings);
+
+    expect(route.kind === 'refused' ? route.error.message : '').toContain(`${expected} not served`);
+  });
+
   it('is never quoted as the caller wrote it', () => {
     for (const path of ['/v1/files/secret-of-mine', '/v1beta/secret-of-mine', '/secret-of-mine']) {
       const route = findRoute({ method: 'GET', path, search: '', headers: {} }, settings);
