@@ -9,6 +9,7 @@ import type { UsageRecord } from './ports/usage-sink.ts';
 /** The name of a port in events. */
 export type PortName =
   | 'keys'
+  | 'sessions'
   | 'quota'
   | 'catalog'
   | 'rate_limiter'

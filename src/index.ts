@@ -84,7 +84,14 @@ export type {
   FinishResult,
   IdempotencyStore,
 } from './ports/idempotency-store.ts';
-export type { ApiKey, KeyStore, QuotaSubject } from './ports/key-store.ts';
+export type {
+  ApiKey,
+  KeyLookupOptions,
+  KeyRequest,
+  KeyStore,
+  QuotaSubject,
+  SessionStore,
+} from './ports/key-store.ts';
 export type {
   AdjustInput,
   ChargeBasis,

@@ -9,7 +9,7 @@ import { ConfigurationError } from './errors.ts';
 import type { EventListener } from './events.ts';
 import type { Catalog, Timeouts } from './ports/catalog.ts';
 import type { IdempotencyStore } from './ports/idempotency-store.ts';
-import type { KeyStore } from './ports/key-store.ts';
+import type { KeyStore, SessionStore } from './ports/key-store.ts';
 import type { QuotaStore } from './ports/quota-store.ts';
 import type { RateLimiter } from './ports/rate-limiter.ts';
 import type { ResultStore } from './ports/result-store.ts';
@@ -35,6 +35,8 @@ import { memoryResultStore } from './stores/memory/result-store.ts';
 export interface GatewayOptions {
   /** Looks up keys. */
   readonly keys: KeyStore;
+  /** Lets signed-in users of your own web app call with their session in place of a key. */
+  readonly sessions?: SessionStore;
   /** Holds and charges quota. */
   readonly quota: QuotaStore;
   /** The current list of models. */
@@ -124,10 +126,17 @@ export type Settings = Readonly<
   Required<
     Omit<
       GatewayOptions,
-      'rateLimiter' | 'usage' | 'upstream' | 'timeouts' | 'onEvent' | 'defaultImageModel'
+      | 'sessions'
+      | 'rateLimiter'
+      | 'usage'
+      | 'upstream'
+      | 'timeouts'
+      | 'onEvent'
+      | 'defaultImageModel'
     >
   >
 > & {
+  readonly sessions: SessionStore | undefined;
   readonly rateLimiter: RateLimiter | undefined;
   readonly usage: UsageSink | undefined;
   readonly defaultImageModel: string | undefined;
@@ -190,6 +199,7 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
     clock,
     idempotency: before?.idempotency ?? memoryIdempotencyStore({ clock }),
     results: before?.results ?? memoryResultStore({ clock }),
+    sessions: undefined,
     rateLimiter: undefined,
     usage: undefined,
     defaultImageModel: undefined,
@@ -241,9 +251,28 @@ const nativeKeyHeader: z.ZodType = z
     'must not be authorization, cookie or x-api-key, which have other meanings',
   );
 
+const origin = 'must be an origin as browsers send it, such as https://app.example';
+
+/** A loose object, because a host may give an instance of a class with members of its own. */
+const sessions: z.ZodType = z.looseObject(
+  {
+    origins: z
+      .array(z.string(origin).refine(isOrigin, origin), 'must be a list of origins')
+      .optional(),
+    find: aFunction,
+  } satisfies Record<keyof SessionStore, z.ZodType>,
+  'must be an object with find()',
+);
+
+/** True for a scheme, a host and, unless it is the scheme's own, a port. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
 const optionsSchema = z.strictObject(
   {
     keys: methods('find'),
+    sessions: sessions.optional(),
     quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
     catalog: methods('find', 'list'),
     rateLimiter: methods('consume').optional(),
@@ -283,6 +312,7 @@ function each<T>(like: Readonly<Record<string, T>>, schemaOf: (value: T) => z.Zo
 /** The remedy for options without a default. */
 const remedies: ReadonlyMap<unknown, string> = new Map([
   ['keys', 'memoryKeyStore() creates one'],
+  ['sessions', 'Leave sessions out if all callers send keys'],
   ['quota', 'memoryQuotaStore() creates one'],
   ['catalog', 'staticCatalog() creates one'],
   ['chargePolicy', 'Spread the exported chargePolicy and override some rows'],

@@ -1,5 +1,6 @@
 /** The port that finds the record of an API key by its secret. */
 
+import type { IncomingHeaders } from '../http.ts';
 import type { Nanos } from '../money.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
 
@@ -41,8 +42,27 @@ export interface ApiKey {
   readonly quotaPartition?: string;
   /** How many calls of this key may run at once, checked in the same atomic step as the hold. */
   readonly maxConcurrentCalls?: number;
-  /** The host's own labels; they appear in usage records and nowhere else. */
+  /** The host's own labels; they appear in usage records, beside those of a `Guard`. */
   readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** The request that a key belongs to. A frozen copy: nothing done to it changes the call. */
+export interface KeyRequest {
+  /** `POST` */
+  readonly method: string;
+  /** The raw path, beginning with `/v1` or `/v1beta` wherever the gateway is mounted. */
+  readonly path: string;
+  /** A copy of all headers, with lower-case names. They contain the key, and cookies. */
+  readonly headers: IncomingHeaders;
+}
+
+/** The deadline of a lookup, and the request that it is for. */
+export interface KeyLookupOptions extends CallOptions {
+  /**
+   * Set by the gateway. `cachedKeyStore` passes it on only with its option `vary`, because
+   * what was decided for one request would otherwise be served to all others.
+   */
+  readonly request?: KeyRequest;
 }
 
 /** Finds keys. Implemented by the host over its user database, or `memoryKeyStore()`. */
@@ -51,7 +71,33 @@ export interface KeyStore {
    * The key that this secret belongs to, or undefined if there is none. The store decides how to
    * digest secrets and must never keep one in plain text. May answer without a promise.
    *
+   * The secret is printable ASCII of at most 8 KiB, so it may be a JWT. Answer with an `id` that
+   * stays the same for all tokens of a user, and with the token's end as `expiresAtMs`.
+   *
    * @throws StoreUnavailable if the store can't tell; the caller then gets 503, never 401
    */
-  find(secret: string, options?: CallOptions): MaybePromise<ApiKey | undefined>;
+  find(secret: string, options?: KeyLookupOptions): MaybePromise<ApiKey | undefined>;
+}
+
+/**
+ * Lets the signed-in users of the host's own web app call the gateway with their session in place
+ * of a key. A request that has a key header is never asked for a session.
+ *
+ * Browsers send cookies with requests that other sites cause. A session is therefore looked up only
+ * for a request with `content-type: application/json` and `sec-fetch-site: same-origin`, neither of
+ * which another site can send. Every other request gets 401, `GET` included.
+ */
+export interface SessionStore {
+  /**
+   * For browsers that do not send `sec-fetch-site`, which they send over HTTPS and to localhost:
+   * the origins of the app, as in `https://app.example`. A request without that header must then
+   * have one of them as its `origin`. Default: none.
+   */
+  readonly origins?: readonly string[];
+  /**
+   * The key of the user that is signed in, or undefined if none is. May answer without a promise.
+   *
+   * @throws StoreUnavailable if the store can't tell; the caller then gets 503, never 401
+   */
+  find(request: KeyRequest, options?: CallOptions): MaybePromise<ApiKey | undefined>;
 }

@@ -1,18 +1,22 @@
 /**
- * Finds the API key of a request by its secret. A key that was sent is refused with the same text
- * whatever the reason is.
+ * Finds the API key of a request by its secret, or, if the host opted in, by the session of a
+ * signed-in user. A key that was sent is refused with the same text whatever the reason is.
  */
 
 import { GatewayError } from '../errors.ts';
+import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { ApiKey } from '../ports/key-store.ts';
+import type { ApiKey, KeyRequest } from '../ports/key-store.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import { secretKind } from '../secret.ts';
 import type { Received } from './call-record.ts';
 import type { RecordChecks } from './record-checks.ts';
+import { mayUseSession } from './session.ts';
 
+/** Long enough for a JWT with many claims. */
+const maxSecretLength = 8_192;
 /** The legal secrets: printable ASCII without the characters that separate values in a header. */
-const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
+const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]+$/;
 
 /**
  * Returns the key of this request. The body has not been read yet.
@@ -21,28 +25,57 @@ const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
  *   expired or disabled; `store_unavailable` if the key store can't tell
  */
 export async function authenticate(
+  received: Received,
+  caller: Caller,
+  records: RecordChecks,
+): Promise<ApiKey> {
+  const { request, settings, guard } = received;
+  const secret = caller.secretOf(request, settings);
+  if (secret === undefined || secret === '') return keyOfSession(received, caller, records);
+  if (!maySendToStore(secret)) throw invalidKey(caller, settings);
+  const key = await guard.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
+    settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
+  );
+  if (!key || !isUsable(key, settings)) throw invalidKey(caller, settings);
+  return key;
+}
+
+/** The key of the signed-in user, for a request without a key. */
+async function keyOfSession(
   { request, settings, guard }: Received,
   caller: Caller,
   records: RecordChecks,
 ): Promise<ApiKey> {
-  const secret = caller.secretOf(request, settings);
-  if (secret === undefined || secret === '')
-    throw refusal('No API key was found.', caller, settings);
-  if (!maySendToStore(secret)) throw invalidKey(caller, settings);
-  const key = await guard.ask('keys', 'find', records.isKeyOrMissing, (options) =>
-    settings.keys.find(secret, options),
+  const { sessions } = settings;
+  // A key header that can't be read is refused as such: a session must not hide it.
+  const hasKeyHeader = caller
+    .keyHeaders(settings)
+    .some((name) => request.headers[name] !== undefined);
+  if (sessions === undefined || hasKeyHeader) throw noKey(caller, settings);
+  if (!mayUseSession(request, sessions)) throw foreignSession();
+  const key = await guard.ask('sessions', 'find', records.isKeyOrMissing, (options) =>
+    sessions.find(keyRequestOf(request), options),
   );
-  if (!key || key.disabled || hasExpired(key, settings)) throw invalidKey(caller, settings);
+  if (!key || !isUsable(key, settings)) throw noSession();
   return key;
 }
 
+/**
+ * A copy, so that a store that changes it does not change the host's own request. The headers are
+ * not frozen: that would cost ten times as much as the copy, at every call.
+ */
+function keyRequestOf({ method, path, headers }: GatewayRequest): KeyRequest {
+  return Object.freeze({ method, path, headers: { ...headers } });
+}
+
 function maySendToStore(secret: string): boolean {
+  if (secret.length > maxSecretLength) return false;
   const kind = secretKind(secret);
   return kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
 }
 
-function hasExpired(key: ApiKey, { clock }: Settings): boolean {
-  return key.expiresAtMs !== undefined && clock.now() >= key.expiresAtMs;
+function isUsable({ disabled, expiresAtMs }: ApiKey, { clock }: Settings): boolean {
+  return !disabled && (expiresAtMs === undefined || clock.now() < expiresAtMs);
 }
 
 /** One text for all of these, because separate ones would tell strangers which keys exist. */
@@ -50,10 +83,30 @@ function invalidKey(caller: Caller, settings: Settings): GatewayError {
   return refusal('The API key is unknown, disabled or expired.', caller, settings);
 }
 
+function noKey(caller: Caller, settings: Settings): GatewayError {
+  return refusal('No API key was found.', caller, settings);
+}
+
 function refusal(sentence: string, caller: Caller, settings: Settings): GatewayError {
   const header = caller.keyExample(settings);
   return new GatewayError(
     'invalid_key',
     `${sentence} Send the complete key in the header \`${header}\`.`,
+  );
+}
+
+function foreignSession(): GatewayError {
+  return new GatewayError(
+    'invalid_key',
+    'No API key was found, and only the app’s own pages may call with a session. ' +
+      'Send the request from one of them, with content-type: application/json.',
+    { reason: 'session_not_allowed' },
+  );
+}
+
+function noSession(): GatewayError {
+  return new GatewayError(
+    'invalid_key',
+    'No API key was found, and nobody is signed in. Sign in, or send a key.',
   );
 }

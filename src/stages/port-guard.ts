@@ -17,6 +17,9 @@ import { within } from '../ports/within.ts';
 import type { AnswerCheck } from './port-answers.ts';
 import type { StoreBreakers } from './store-breaker.ts';
 
+/** The options of a port call. */
+type PortDeadline = Required<Pick<CallOptions, 'timeoutMs'>>;
+
 /** Calls ports on behalf of one request, whose id is in the events. */
 export interface PortGuard {
   /**
@@ -29,7 +32,7 @@ export interface PortGuard {
     port: PortName,
     operation: string,
     isAnswer: AnswerCheck,
-    request: (options: CallOptions) => MaybePromise<T>,
+    request: (options: PortDeadline) => MaybePromise<T>,
   ): Promise<T>;
 }
 

@@ -40,11 +40,11 @@ const onV1: readonly Row[] = [
   { sent: 'a single quote', lines: [['Authorization', "Bearer a' OR '1'='1"]] },
   { sent: 'Latin letters beyond ASCII', lines: [['Authorization', 'Bearer café']] },
   {
-    sent: '512 characters',
-    lines: [['Authorization', `Bearer ${'a'.repeat(512)}`]],
-    found: 'a'.repeat(512),
+    sent: '8 KiB, as of a JWT with many claims',
+    lines: [['Authorization', `Bearer ${'a'.repeat(8_192)}`]],
+    found: 'a'.repeat(8_192),
   },
-  { sent: '513 characters', lines: [['Authorization', `Bearer ${'a'.repeat(513)}`]] },
+  { sent: 'one character more', lines: [['Authorization', `Bearer ${'a'.repeat(8_193)}`]] },
   {
     sent: 'the header twice',
     lines: [

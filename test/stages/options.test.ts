@@ -22,6 +22,21 @@ const unfit = [undefined, null, 'x', 5, {}];
 const noCount = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null, 5n, []];
 const rows: readonly (readonly [option: string, values: readonly unknown[], says: RegExp])[] = [
   ['keys', unfit, /must be an object with find\(\)\. memoryKeyStore\(\) creates one\.$/],
+  ['sessions', [null, 'x', 5, []], /must be an object with find\(\)\. Leave sessions out/],
+  ['sessions.find', [{}, { find: 5 }], /must be a function\. Leave sessions out if all callers/],
+  ['sessions.origins', [{ find, origins: 'https://a.example' }], /must be a list of origins\./],
+  [
+    'sessions.origins[0]',
+    [
+      'app.example',
+      'https://app.example/',
+      'HTTPS://app.example',
+      'https://a.example:443',
+      'null',
+      5,
+    ].map((origin) => ({ find, origins: [origin] })),
+    /must be an origin as browsers send it, such as https:\/\/app\.example\. Leave sessions out/,
+  ],
   [
     'quota',
     [...unfit, { reserve: find }],

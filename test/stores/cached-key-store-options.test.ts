@@ -13,6 +13,7 @@ describe('cachedKeyStore refuses', () => {
     ['staleMs', 'must be a positive integer of ms'],
     ['timeoutMs', 'must be a positive integer of ms'],
     ['maxKeys', 'must be a positive integer'],
+    ['vary', 'must be a function'],
     ['clock', 'must be an object with now(), monotonicMs(), every()'],
   ])('an invalid %s', (name, expected) => {
     for (const value of [0, -1, '5', null]) {

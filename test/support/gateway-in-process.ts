@@ -45,6 +45,8 @@ export interface CallerRequest {
   /** Bytes or text as they are sent; anything else is sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sends no key, which every other request sends in all headers that may carry one. */
+  readonly withoutKey?: true;
 }
 
 /** A response as its caller sees it. */
@@ -198,11 +200,11 @@ function startCall(gateway: Gateway, request: CallerRequest): CallInProgress {
 
 /** The request that an adapter would make. Calling the listeners closes its connection. */
 export function requestOf(
-  { method = 'POST', path, search = '', body, headers = {} }: CallerRequest,
+  { method = 'POST', path, search = '', body, headers = {}, withoutKey }: CallerRequest,
   listeners: (() => void)[],
 ): Parameters<Gateway['handle']>[0] {
   const keys = { authorization: `Bearer ${callerSecret}`, 'x-vendor-api-key': callerSecret };
-  const sent = { ...keys, ...headers };
+  const sent = withoutKey === true ? headers : { ...keys, ...headers };
   return {
     method,
     path,

@@ -6,9 +6,10 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { isPromiseLike, type MaybePromise } from '../../ports/call-options.ts';
-import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import type { ApiKey, KeyLookupOptions, KeyRequest, KeyStore } from '../../ports/key-store.ts';
 import {
   aClock,
+  aFunction,
   checkMakerOptions,
   checkSetUp,
   methods,
@@ -36,6 +37,13 @@ export interface CachedKeyStoreOptions {
   readonly timeoutMs?: number;
   /** How many keys are cached, and separately how many misses. Default: 10,000. */
   readonly maxKeys?: number;
+  /**
+   * Passes the request on to the store, and returns the part of it that the store's answer depends
+   * on, such as a header that names the tenant. Each different text is looked up and cached of its
+   * own, so let callers choose among few. Default: the store does not get the request, and a key is
+   * the same for every request.
+   */
+  readonly vary?: (request: KeyRequest) => string;
   readonly clock?: Clock;
 }
 
@@ -57,6 +65,7 @@ const optionsSchema = z.strictObject(
     staleMs: wait.optional(),
     timeoutMs: wait.optional(),
     maxKeys: positive.optional(),
+    vary: aFunction.optional(),
     clock: aClock.optional(),
   } satisfies Record<keyof CachedKeyStoreOptions, z.ZodType>,
   'must be an object',
@@ -81,11 +90,12 @@ export function cachedKeyStore(
   const misses = lru(maxKeys);
   const cache: KeyCache = { store, settings, keys, misses, pending: new Map() };
   return {
-    find: (secret) => {
-      const digest = digestSecret(secret);
+    find: (secret, lookup) => {
+      const request = settings.vary === undefined ? undefined : lookup?.request;
+      const digest = request === undefined ? digestSecret(secret) : variant(cache, secret, request);
       const found = fresh(cache, digest);
       if (found !== undefined) return found.key;
-      return cache.pending.get(digest) ?? lookUp(cache, digest, secret);
+      return cache.pending.get(digest) ?? lookUp(cache, digest, secret, request);
     },
     forget: (keyId) => {
       cache.pending = new Map();
@@ -99,15 +109,32 @@ export function cachedKeyStore(
   };
 }
 
+interface CacheSettings extends Required<Omit<CachedKeyStoreOptions, 'vary'>> {
+  readonly vary: CachedKeyStoreOptions['vary'] | undefined;
+}
+
 /** The cached keys of a store. */
 interface KeyCache {
   readonly store: KeyStore;
-  readonly settings: Required<CachedKeyStoreOptions>;
+  readonly settings: CacheSettings;
   readonly keys: Lru;
   /** Separate from the keys, so that guessed secrets can't evict them. */
   readonly misses: Lru;
   /** The lookups in progress; replaced by `forget`. */
   pending: Map<string, Promise<ApiKey | undefined>>;
+}
+
+/**
+ * The name of a secret's entry for requests like this one. Two digests, because no text can then
+ * look like the end of another secret.
+ */
+function variant({ settings: { vary } }: KeyCache, secret: string, request: KeyRequest): string {
+  const text: unknown = vary?.(request);
+  if (typeof text === 'string') return `${digestSecret(secret)}.${digestSecret(text)}`;
+  throw new ConfigurationError(
+    'cachedKeyStore: options.vary must return a string. Return the part of the request that the ' +
+      'key depends on.',
+  );
 }
 
 function fresh({ keys, misses, settings }: KeyCache, digest: string): Found | undefined {
@@ -116,7 +143,12 @@ function fresh({ keys, misses, settings }: KeyCache, digest: string): Found | un
   return isFresh ? found : undefined;
 }
 
-function lookUp(cache: KeyCache, digest: string, secret: string): MaybePromise<ApiKey | undefined> {
+function lookUp(
+  cache: KeyCache,
+  digest: string,
+  secret: string,
+  request: KeyRequest | undefined,
+): MaybePromise<ApiKey | undefined> {
   const { store, settings, pending: lookups } = cache;
   const { clock, timeoutMs } = settings;
   const startedMs = clock.monotonicMs();
@@ -128,7 +160,9 @@ function lookUp(cache: KeyCache, digest: string, secret: string): MaybePromise<A
     return key;
   };
   try {
-    const result = store.find(secret, { timeoutMs });
+    const options: KeyLookupOptions =
+      request === undefined ? { timeoutMs } : { timeoutMs, request };
+    const result = store.find(secret, options);
     if (!isPromiseLike(result)) return accept(result);
     const lookup = within(Promise.resolve(result), timeoutMs, clock)
       .then(accept)
@@ -172,7 +206,7 @@ function stale(
   return found.key;
 }
 
-function checked(store: KeyStore, options: CachedKeyStoreOptions): Required<CachedKeyStoreOptions> {
+function checked(store: KeyStore, options: CachedKeyStoreOptions): CacheSettings {
   checkSetUp(methods('find'), store, {
     root: 'cachedKeyStore: store',
     remedyFor: () => 'Give it the store that knows the keys',
@@ -180,14 +214,14 @@ function checked(store: KeyStore, options: CachedKeyStoreOptions): Required<Cach
   });
   checkMakerOptions('cachedKeyStore', optionsSchema, options);
   const { ttlMs = 30_000, negativeTtlMs = 5_000, timeoutMs = 800, maxKeys = 10_000 } = options;
-  const { staleMs = ttlMs, clock = systemClock() } = options;
+  const { staleMs = ttlMs, clock = systemClock(), vary } = options;
   if (staleMs < ttlMs) {
     throw new ConfigurationError(
       'cachedKeyStore: options.staleMs must be at least ttlMs. Raise it, or leave it out to ' +
         'serve no stale keys.',
     );
   }
-  return { ttlMs, negativeTtlMs, staleMs, timeoutMs, maxKeys, clock };
+  return { ttlMs, negativeTtlMs, staleMs, timeoutMs, maxKeys, vary, clock };
 }
 
 /** The result of a lookup, and until when it is served without another one. */
