@@ -19,8 +19,8 @@ export type PortName =
 
 /**
  * Why no channel can serve a call: none is configured with a weight, none supports the protocol,
- * none is allowed for this group or this price; or all that are allowed are disabled, at their
- * limit of concurrent calls, or cooling down.
+ * none is allowed for this group or this price, none has a credential for this key; or all that are
+ * allowed are disabled, at their limit of concurrent calls, or cooling down.
  */
 export type NoChannelReason =
   | 'none_configured'
@@ -28,6 +28,7 @@ export type NoChannelReason =
   | 'group_restriction'
   | 'price_restriction'
   | 'switched_off'
+  | 'no_credential'
   | 'busy'
   | 'cooling_down';
 
@@ -84,6 +85,8 @@ export type GatewayEvent =
       /** The channel's name for the model. */
       readonly upstreamModel: string;
       readonly status: number | undefined;
+      /** The account that the channel's `credential` named; undefined for the channel's own. */
+      readonly account: string | undefined;
       readonly reason: string;
     }
   /** No channel could serve the call. The caller is not told the reason. */
@@ -105,7 +108,8 @@ export type GatewayEvent =
       readonly reason: string;
     }
   /**
-   * The health of a channel changed. `upstreamModel` is undefined if the change concerns the
+   * The health of a channel changed; that of an account that its `credential` named is no event,
+   * see `gateway.channels()`. `upstreamModel` is undefined if the change concerns the
    * account with all its models.
    */
   | ({

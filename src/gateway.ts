@@ -25,8 +25,8 @@ export interface Gateway extends GatewayHandler {
    */
   update(change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes'>>): void;
   /**
-   * The health of all upstream accounts that this gateway has called, enabled or disabled, in the
-   * order of their first call.
+   * The health of all channels that this gateway has called, enabled or disabled, in the order of
+   * their first call.
    */
   channels(): readonly ChannelStatus[];
   /** Disables a channel for all models. Its running calls continue. */

@@ -61,10 +61,12 @@ export {
   StoreUnavailable,
 } from './ports/call-options.ts';
 export type {
+  AccountCredential,
   AllowedMembers,
   Capabilities,
   Catalog,
   Channel,
+  CredentialRequest,
   DialectName,
   MediaPartTokens,
   Model,
@@ -179,5 +181,5 @@ export {
   memoryUsageSink,
 } from './stores/memory/usage-sink.ts';
 export { type ReconcileSources, type Reconciliation, reconcile } from './stores/sql/reconcile.ts';
-export type { ChannelStatus } from './upstream/channel-status.ts';
+export type { AccountStatus, ChannelStatus } from './upstream/channel-status.ts';
 export { type UndiciClientOptions, undiciClient } from './upstream/undici-client.ts';

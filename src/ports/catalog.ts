@@ -4,6 +4,7 @@
  */
 import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
+import type { ApiKey } from './key-store.ts';
 
 /** An API that callers use to call the gateway. */
 export type ProtocolName = 'chat' | 'images' | 'native';
@@ -199,6 +200,25 @@ export interface MediaPartTokens {
   readonly reference?: number;
 }
 
+/** The call for which a channel's credential is needed. */
+export interface CredentialRequest {
+  readonly key: ApiKey;
+  readonly model: Model;
+  readonly channel: Channel;
+}
+
+/** A secret with the account that it belongs to. */
+export interface AccountCredential {
+  readonly secret: string;
+  /**
+   * The account's name, such as the id of the user who brought the secret: 1 to 128 characters
+   * without control characters, no secret. An account other than the channel's own has a health of
+   * its own: its failures affect neither the channel nor other accounts. Default: the channel's
+   * own account.
+   */
+  readonly account?: string;
+}
+
 /** One upstream account that serves a model. The same id under two models is the same account. */
 export interface Channel {
   readonly id: string;
@@ -210,10 +230,23 @@ export interface Channel {
    */
   readonly baseUrl: string;
   /**
-   * The account's secret. A function is called for each try on this channel, for secrets that
-   * rotate.
+   * The account's secret, as printable ASCII. A function is called when a call is about to be sent
+   * through this channel, for secrets that rotate and for secrets that users bring. It returns a
+   * secret of the channel's own account, a secret with the name of another account, or undefined:
+   * then the call does not use this channel, so it never spends another account's money.
+   *
+   * A function that declares a parameter is called for each key whatever the health of the
+   * channel's own account is, and its exceptions and timeouts (`timeouts.connectMs`) count against
+   * that key alone. Those of a function without a parameter count against the channel.
    */
-  readonly credential: string | (() => Promise<string>);
+  readonly credential:
+    | string
+    | ((request: CredentialRequest) => MaybePromise<string | AccountCredential | undefined>);
+  /**
+   * The name of the channel's own account, where `credential` returns names too. Default: the
+   * channel's id.
+   */
+  readonly account?: string;
   /** The account's name for the model. Default: the model's id. */
   readonly upstreamModel?: string;
   /** Channels with a lower number are tried first. Default: 0. */

@@ -3,17 +3,21 @@
  */
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
-import type { Channel } from '../ports/catalog.ts';
-import type { ChannelLease } from '../upstream/channel-health.ts';
-import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
-import type { HealthSignal } from '../upstream/health-signal.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
-import type { Admitted, Held } from './call-record.ts';
+import type { Held } from './call-record.ts';
+import {
+  type Considered,
+  choose,
+  noneChosen,
+  noSignal,
+  resolveCredential,
+  takeChannel,
+} from './choose-channel.ts';
 import { coverPrompt } from './cover-prompt.ts';
-import { type CallFailure, type ErrorRedaction, refusedByGateway } from './failure.ts';
+import type { CallCredentials } from './credential.ts';
+import type { CallFailure, ErrorRedaction } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
-import { noChannel } from './no-channel.ts';
 import { type Prepared, type PrepareForChannel, preparer } from './prepare.ts';
 import {
   tryChannel,
@@ -57,16 +61,14 @@ async function tryChannels(
   const { prepare, readAhead } = preparer(admitted);
   const passed: string[] = [];
   const failures: CallFailure[] = [];
+  let credentials: CallCredentials | undefined;
   let refusal: GatewayError | undefined;
   while (mayTry(failures, held)) {
-    const choice = choose(admitted, { passed, hasTried: failures.length > 0 }, upstreams);
+    const tried = { passed, hasTried: failures.length > 0, credentials };
+    const choice = choose(admitted, tried, upstreams);
     if (choice.kind === 'none') {
       if (failures.length > 0) break;
-      // The refusal is final only if every channel refused the request (`protocol`). Otherwise a
-      // channel that supports it may just be unavailable at the moment.
-      const finalRefusal = choice.reason === 'protocol' ? refusal : undefined;
-      if (finalRefusal !== undefined) return { failure: refusedByGateway(finalRefusal) };
-      return { failure: noChannel(admitted, choice, upstreams.emit) };
+      return { failure: noneChosen(choice, refusal, tried, admitted, upstreams) };
     }
     const { channel } = choice;
     const channelPlan = plan.channel(channel);
@@ -75,6 +77,10 @@ async function tryChannels(
       await reading;
       // Chosen again, because the health of channels may have changed meanwhile.
       continue;
+    }
+    if (typeof channel.credential !== 'string' && credentials?.has(channel.id) !== true) {
+      credentials ??= new Map();
+      if (!(await resolveCredential(channelPlan, tried, credentials, held, upstreams))) continue;
     }
     passed.push(channel.id);
     const prepared = tryPrepare(prepare, channelPlan);
@@ -93,7 +99,7 @@ async function tryChannels(
       if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     }
     const attemptNumber = failures.length + 1;
-    const lease = takeChannel(admitted, channelPlan, upstreams);
+    const lease = takeChannel(admitted, channelPlan, credentials, upstreams);
     const { prompt } = prepared;
     const coverError = prompt === undefined ? undefined : await coverPrompt(prompt, held);
     if (coverError !== undefined) {
@@ -105,11 +111,12 @@ async function tryChannels(
     // A trial is cut short only if another channel is left to try.
     const isTrial =
       trialMs < leftMs &&
-      choose(admitted, { passed, hasTried: true }, upstreams).kind === 'channel';
+      choose(admitted, { passed, hasTried: true, credentials }, upstreams).kind === 'channel';
     const firstByteMs = isTrial ? trialMs : leftMs;
-    const attempt = { held, channelPlan, prepared, firstByteMs, lease, attemptNumber };
-    const tried = await tryChannel(attempt, upstreams);
-    const outcome = isTrial ? allowRetryAfterTrial(tried) : tried;
+    const credential = credentials?.get(channel.id);
+    const attempt = { held, channelPlan, prepared, credential, firstByteMs, lease, attemptNumber };
+    const ended = await tryChannel(attempt, upstreams);
+    const outcome = isTrial ? allowRetryAfterTrial(ended) : ended;
     if (!('failure' in outcome)) {
       if (failures.length === 0) return outcome;
       budget.answered();
@@ -117,26 +124,7 @@ async function tryChannels(
     }
     failures.push(outcome.failure);
   }
-  return { failure: overallFailure(failures, passed, held, upstreams) };
-}
-
-const noSignal: HealthSignal = { kind: 'neutral' };
-
-/**
- * Takes the channel, in the same turn of the event loop in which it was chosen. Otherwise two calls
- * could both become the half-open trial of one channel.
- */
-function takeChannel(
-  { call, model: { id: modelId }, running }: Admitted,
-  { channel, upstreamModel }: ChannelPlan,
-  { health }: Upstreams,
-): ChannelLease {
-  const { operation, framing } = call;
-  const reply = operation.waitsAs[framing];
-  const lease = health.begin(channel, upstreamModel, { modelId, reply });
-  // The channel is freed when the call is done, whatever its outcome.
-  running.onDone(() => lease.end(noSignal));
-  return lease;
+  return { failure: overallFailure(failures, { passed, credentials }, held, upstreams) };
 }
 
 function firstByteMsOf({ framing }: Call, { timeouts }: ChannelPlan): number {
@@ -177,22 +165,6 @@ function mayHaveRun(failures: readonly CallFailure[]): number {
   return failures.filter(({ ending }) => ending !== 'not_run').length;
 }
 
-/** Chooses the channel to try next. */
-function choose(
-  { call, key, plan, route, received: { settings } }: Admitted,
-  { passed, hasTried }: { readonly passed: readonly string[]; readonly hasTried: boolean },
-  { health }: Upstreams,
-): Choice {
-  const pool = plan.pool(route.protocol, key.group);
-  if (typeof pool === 'string') return { kind: 'none', reason: pool };
-  const kind = { isBoughtOnce: call.operation.isBoughtOnce, hasTried };
-  const availability = (channel: Channel): Availability =>
-    health.availability(channel, plan.channel(channel).upstreamModel, kind);
-  const { promptCacheKey } = call;
-  const attempt = { keyId: key.id, promptCacheKey, excluded: passed, hasTried };
-  return chooseChannel(pool, attempt, { availability, inFlight: health.inFlight }, settings.random);
-}
-
 /**
  * Prepares the call for a channel. Returns an error if the channel's upstream does not support the
  * request, because the next channel's may; undefined if no dialect of that name exists.
@@ -226,16 +198,19 @@ function answeredLocally(reply: Extract<Prepared, { readonly kind: string }>): U
 /** The failure of a call, from the failures of all its attempts. */
 function overallFailure(
   failures: readonly CallFailure[],
-  passed: readonly string[],
+  considered: Pick<Considered, 'passed' | 'credentials'>,
   held: Held,
-  { health, freeDisconnects }: Upstreams,
+  { health, freeDisconnects, perKeyCredentials }: Upstreams,
 ): CallFailure {
   const { admitted } = held;
   const reported = reportedFailure(failures);
   // An earlier attempt may have run, although the reported one certainly did not.
   const isUnknown = reported.ending === 'not_run' && mayHaveRun(failures) > 0;
   const ending = isUnknown ? 'failed' : reported.ending;
-  if (!isAbandoned(held)) return finalFailure(reported, { admitted, ending, passed }, health);
+  if (!isAbandoned(held)) {
+    const failed = { admitted, ending, ...considered, perKey: perKeyCredentials };
+    return finalFailure(reported, failed, health);
+  }
   if (ending === 'not_run') return callerDisconnected(ending);
   // The attempt had failed before the caller disconnected.
   if (reported.reason !== 'caller_left') return callerDisconnected('failed');

@@ -1,29 +1,127 @@
-/** Gets the secret of an upstream account from the host's function. */
+/**
+ * Gets the secret of an upstream account from the host's function, for one call: the function of
+ * each channel is asked once.
+ */
 import { isUpstreamError, UpstreamError } from '../errors.ts';
 import type { Channel } from '../ports/catalog.ts';
+import type { ApiKey } from '../ports/key-store.ts';
 import { within } from '../ports/within.ts';
+import { keyScope } from '../upstream/accounts.ts';
+import type { NamedAccount } from '../upstream/channel-health.ts';
 import { transportError } from '../upstream/transport-error.ts';
-import type { Begun } from './call-record.ts';
+import type { Admitted } from './call-record.ts';
+import { isRecord } from './port-answers.ts';
+
+/** What a channel's function returned for a call. */
+export type Credential =
+  | {
+      readonly kind: 'secret';
+      readonly secret: string;
+      /** Undefined for the channel's own account. */
+      readonly account: NamedAccount | undefined;
+    }
+  /** It has no secret for this key: the call does not use the channel. */
+  | { readonly kind: 'none' }
+  /** It failed, took too long or returned something else. Nothing has been sent. */
+  | {
+      readonly kind: 'failed';
+      readonly error: UpstreamError;
+      readonly account: NamedAccount | undefined;
+    };
+
+/** What the functions of channels returned for one call, by the channel's id. */
+export type CallCredentials = Map<string, Credential>;
+
+type CredentialFunction = Exclude<Channel['credential'], string>;
+
+/** The functions that are known to return a secret of their own for each key. */
+export type PerKeyFunctions = Pick<WeakSet<CredentialFunction>, 'add' | 'has'>;
 
 /**
- * Returns the account's secret. The host's function may fail or hang like any store.
- *
- * @throws UpstreamError at the stage `connect`, because nothing has been sent yet
+ * The account by whose health a channel is chosen; undefined for the channel's own. While a
+ * function has not said which account this key uses, nothing that is known of other accounts
+ * counts.
  */
-export async function askedCredential(
-  credential: Exclude<Channel['credential'], string>,
+export function accountFor(
+  { id, credential }: Channel,
+  key: ApiKey,
+  known: CallCredentials | undefined,
+  perKey: PerKeyFunctions,
+): NamedAccount | undefined {
+  if (typeof credential === 'string') return undefined;
+  const answer = known?.get(id);
+  if (answer === undefined) return failureAccount(credential, key, perKey);
+  return answer.kind === 'none' ? undefined : answer.account;
+}
+
+/** Asks the function of a channel. Never rejects: the host's function may fail like any store. */
+export async function askCredential(
+  channel: Channel,
+  credential: CredentialFunction,
   timeoutMs: number,
-  { running, received: { settings } }: Begun,
-): Promise<string> {
+  admitted: Admitted,
+  perKey: PerKeyFunctions,
+): Promise<Credential> {
+  const { key, model, running, received } = admitted;
+  const failed = (error: UpstreamError): Credential => {
+    return { kind: 'failed', error, account: failureAccount(credential, key, perKey) };
+  };
   try {
-    const secret: unknown = await new Promise((resolve, reject) => {
+    const answer: unknown = await new Promise((resolve, reject) => {
       running.caller.onAbort(reject);
-      within(credential(), timeoutMs, settings.clock).then(resolve, reject);
+      const answered = Promise.resolve(credential({ key, model, channel }));
+      within(answered, timeoutMs, received.settings.clock).then(resolve, reject);
     });
-    if (typeof secret === 'string') return secret;
+    const read = credentialIn(answer, channel);
+    if (read === undefined) return failed(unavailable());
+    if (read.kind === 'none' || read.account !== undefined) perKey.add(credential);
+    return read;
   } catch (cause) {
-    if (isUpstreamError(cause)) throw transportError(cause, 'connect');
-    throw new UpstreamError('connect', 'credential_unavailable', { cause });
+    return failed(isUpstreamError(cause) ? transportError(cause, 'connect') : unavailable(cause));
   }
-  throw new UpstreamError('connect', 'credential_unavailable');
+}
+
+/** @throws UpstreamError at the stage `connect`, because nothing has been sent yet */
+export function secretOf({ credential }: Channel, answer: Credential | undefined): string {
+  if (typeof credential === 'string') return credential;
+  if (answer?.kind === 'secret') return answer.secret;
+  throw answer?.kind === 'failed' ? answer.error : unavailable();
+}
+
+/**
+ * A function without parameters can't know the key, so its failures are the channel's. Those of any
+ * other function count against the key alone: one user's broken key must not take the channel from
+ * the others.
+ */
+function failureAccount(
+  credential: CredentialFunction,
+  key: ApiKey,
+  perKey: PerKeyFunctions,
+): NamedAccount | undefined {
+  const isPerKey = credential.length > 0 || perKey.has(credential);
+  return isPerKey ? { name: keyScope(key.id), secret: '' } : undefined;
+}
+
+/** Printable ASCII: anything else would break the header that it is sent in. */
+const secretSyntax = /^[!-~](?:[ -~]{0,8190}[!-~])?$/;
+const accountSyntax = /^\P{Cc}{1,128}$/u;
+
+/** Undefined for an answer that the type does not allow. */
+function credentialIn(
+  answer: unknown,
+  { id, account: ownAccount = id }: Channel,
+): Credential | undefined {
+  // `null` is a database's answer for not found.
+  if (answer === undefined || answer === null) return { kind: 'none' };
+  const { secret, account: name = ownAccount } = isRecord(answer)
+    ? answer
+    : { secret: answer, account: undefined };
+  if (typeof secret !== 'string' || !secretSyntax.test(secret)) return undefined;
+  if (name === ownAccount) return { kind: 'secret', secret, account: undefined };
+  if (typeof name !== 'string' || !accountSyntax.test(name)) return undefined;
+  return { kind: 'secret', secret, account: { name, secret } };
+}
+
+function unavailable(cause?: unknown): UpstreamError {
+  return new UpstreamError('connect', 'credential_unavailable', { cause });
 }

@@ -6,6 +6,7 @@ import { type GatewayError, type GatewayErrorDetails, withDetails } from '../err
 import type { Channel } from '../ports/catalog.ts';
 import type { ChannelHealth } from '../upstream/channel-health.ts';
 import type { Admitted } from './call-record.ts';
+import { accountFor, type CallCredentials, type PerKeyFunctions } from './credential.ts';
 import type { CallFailure } from './failure.ts';
 
 /** SDKs ignore a shorter wait. */
@@ -17,6 +18,8 @@ export interface FailedCall {
   readonly ending: CallFailure['ending'];
   /** The ids of the channels that were tried, or could not serve the call. */
   readonly passed: readonly string[];
+  readonly credentials: CallCredentials | undefined;
+  readonly perKey: PerKeyFunctions;
 }
 
 /** Returns the failure as the caller gets it. */
@@ -62,7 +65,7 @@ function retryAdvice(
  * unknown.
  */
 function soonestAvailableMs(
-  { admitted, passed }: FailedCall,
+  { admitted, passed, credentials, perKey }: FailedCall,
   health: ChannelHealth,
 ): number | undefined {
   const { call, key, plan, route, received } = admitted;
@@ -71,7 +74,10 @@ function soonestAvailableMs(
   const nowMs = received.settings.clock.monotonicMs();
   const kind = { isBoughtOnce: call.operation.isBoughtOnce };
   const availableInMs = (channel: Channel): number => {
-    const availability = health.availability(channel, plan.channel(channel).upstreamModel, kind);
+    if (credentials?.get(channel.id)?.kind === 'none') return Number.POSITIVE_INFINITY;
+    const account = accountFor(channel, key, credentials, perKey);
+    const { upstreamModel } = plan.channel(channel);
+    const availability = health.availability(channel, upstreamModel, kind, account);
     const isUsable = availability.kind !== 'unavailable' || availability.reason === 'busy';
     // A channel that was tried and is not cooling down has failed. Nothing says when it will
     // recover.

@@ -104,6 +104,7 @@ function sharedByCalls(
       health,
       retries: retryBudget(),
       freeDisconnects: freeDisconnects(clock),
+      perKeyCredentials: new WeakSet(),
       endOfReplyTurn: loopTurn(),
       emit,
     },

@@ -29,8 +29,10 @@ export function noChannel(
   const retryAfterMs = reason === 'busy' ? busyWaitMs : Math.max(busyWaitMs, waitMs);
   emit({ type: 'no_channel', requestId, modelId: model.id, reason, retryAfterMs });
   const code = isRateLimit === true ? 'upstream_rate_limited' : 'no_channel';
+  // Another try would not find a secret for this key either.
+  const details = reason === 'no_credential' ? { shouldRetry: false } : { retryAfterMs };
   return {
-    error: new GatewayError(code, errorText(code, model), { reason, retryAfterMs }),
+    error: new GatewayError(code, errorText(code, model), { reason, ...details }),
     ending: 'not_run',
     retry: 'never',
     healthSignal: { kind: 'neutral' },

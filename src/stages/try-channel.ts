@@ -9,11 +9,12 @@ import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
+import { nameOf } from '../upstream/accounts.ts';
 import { readHead } from '../upstream/body/head.ts';
 import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { Begun, Held } from './call-record.ts';
-import { askedCredential } from './credential.ts';
+import { type Credential, type PerKeyFunctions, secretOf } from './credential.ts';
 import {
   badReply,
   type CallFailure,
@@ -53,6 +54,8 @@ export interface Upstreams {
   readonly health: ChannelHealth;
   readonly retries: RetryBudget;
   readonly freeDisconnects: FreeDisconnects;
+  /** The credential functions that are known to return a secret of their own for each key. */
+  readonly perKeyCredentials: PerKeyFunctions;
   readonly endOfReplyTurn: LoopTurn;
   readonly emit: EventListener;
 }
@@ -62,6 +65,8 @@ export interface Attempt {
   readonly held: Held;
   readonly channelPlan: ChannelPlan;
   readonly prepared: PreparedCall;
+  /** What the channel's function returned; undefined for a channel with a secret. */
+  readonly credential: Credential | undefined;
   /** The time left until the first byte must arrive, in ms. */
   readonly firstByteMs: number;
   /** The channel, in use by this attempt from the moment it was chosen. */
@@ -77,13 +82,8 @@ export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promis
   const { admitted } = attempt.held;
   const { call, model, received } = admitted;
   try {
-    const { channel, timeouts } = attempt.channelPlan;
-    const { credential } = channel;
-    const isText = typeof credential === 'string';
-    const secret = isText
-      ? credential
-      : await askedCredential(credential, timeouts.connectMs, admitted);
-    const access = attempt.channelPlan.access(secret);
+    const { channelPlan } = attempt;
+    const access = channelPlan.access(secretOf(channelPlan.channel, attempt.credential));
     const response = await send(attempt, access, upstreams);
     attempt.lease.firstByte(received.settings.clock.monotonicMs());
     await upstreams.endOfReplyTurn();
@@ -131,13 +131,15 @@ function blameLongSilence(
 }
 
 function send(
-  { held: { admitted }, channelPlan, prepared, firstByteMs }: Attempt,
+  { held: { admitted }, channelPlan, prepared, credential, firstByteMs }: Attempt,
   access: Access,
   { client, freeDisconnects }: Upstreams,
 ): Promise<OpenedResponse> {
   const { call, running, received } = admitted;
+  const { id } = channelPlan.channel;
+  const account = accountName(credential);
   const lastActivity = freeDisconnects.lastActivity(
-    channelPlan.channel.id,
+    account === undefined ? id : nameOf(id, account),
     channelPlan.upstreamModel,
   );
   const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = channelPlan.timeouts;
@@ -296,7 +298,7 @@ async function readErrorBody(body: OpenedResponse['body']): Promise<Uint8Array> 
 
 function reportFailure(
   { status, reason }: Pick<CallFailure, 'status' | 'reason'>,
-  { held: { admitted }, channelPlan, attemptNumber }: Attempt,
+  { held: { admitted }, channelPlan, credential, attemptNumber }: Attempt,
   { emit }: Upstreams,
 ): void {
   const { model, received } = admitted;
@@ -307,7 +309,13 @@ function reportFailure(
     modelId: model.id,
     channelId: channelPlan.channel.id,
     upstreamModel: channelPlan.upstreamModel,
+    account: accountName(credential),
     status,
     reason,
   });
+}
+
+/** The account that the channel's function named; undefined for the channel's own. */
+function accountName(credential: Credential | undefined): string | undefined {
+  return credential?.kind === 'secret' ? credential.account?.name : undefined;
 }

@@ -1,5 +1,6 @@
 /**
- * The table of upstream accounts of one gateway, with the health of each account and its models.
+ * The table of upstream accounts of one gateway, with the health of each account and its models: an
+ * own account for each channel, and the accounts that credential functions name.
  */
 import type { Clock } from '../clock.ts';
 import type { EventListener, HealthStatus } from '../events.ts';
@@ -8,10 +9,18 @@ import { goodHealth, type HealthState } from './health-state.ts';
 
 /** The state of one upstream account. */
 export interface Account {
+  readonly channelId: string;
+  /** The name that the channel's credential gave it; undefined for the channel's own account. */
+  readonly name: string | undefined;
   isOff: boolean;
+  /** The calls that are running through this account. */
   inFlight: number;
+  /** Only of a channel's own account: the calls that run through its named accounts. */
+  namedInFlight: number;
   /** The rejected credential, by which a new one is recognised. */
   refused: { readonly credential: Channel['credential']; readonly reason: string } | undefined;
+  /** Only of a named account: the digest of the secret with which the account itself failed. */
+  failedDigest: string | undefined;
   /** The last model that was answered with 403, if nothing has been served since. */
   forbiddenModel: string | undefined;
   /**
@@ -23,64 +32,103 @@ export interface Account {
 
 /** The accounts that have been called, enabled or disabled. */
 export interface AccountTable {
-  find(channelId: string): Account | undefined;
+  /** The account of this name; the channel's own if the name is undefined. */
+  find(channelId: string, name?: string): Account | undefined;
   /** Creates the account if it is not known yet. */
-  of(channelId: string): Account;
-  /** In the order of their first call. */
-  all(): Iterable<readonly [channelId: string, account: Account]>;
+  of(channelId: string, name?: string): Account;
+  /** The channels' own accounts, in the order of their first call. */
+  own(): Iterable<Account>;
+  /** The accounts that were named, least recently used first. */
+  named(): Iterable<Account>;
   /** Replaces the health of an account or model, and emits an event if its state has changed. */
-  setHealth(channelId: string, upstreamModel: string | undefined, after: HealthState): void;
-  emitChange(channelId: string, upstreamModel: string | undefined, status: HealthStatus): void;
+  setHealth(account: Account, upstreamModel: string | undefined, after: HealthState): void;
+  /** Emits nothing for a named account, whose state is not the channel's. */
+  emitChange(account: Account, upstreamModel: string | undefined, status: HealthStatus): void;
 }
 
 /** A bound on memory, in case a catalog keeps making up new ids. */
 const maxAccounts = 10_000;
+const maxNamedAccounts = 10_000;
 const maxUnhealthyModels = 1_000;
 
 /** Starts empty. */
 export function accountTable(clock: Clock, emit: EventListener): AccountTable {
-  const accounts = new Map<string, Account>();
+  const own = new Map<string, Account>();
+  const named = new Map<string, Account>();
 
-  const of = (channelId: string): Account => {
-    const known = accounts.get(channelId);
-    if (known !== undefined) return known;
-    if (accounts.size >= maxAccounts) removeFirst(accounts, isRemovable);
-    const account = newAccount();
-    accounts.set(channelId, account);
-    return account;
-  };
-
-  const tell: AccountTable['emitChange'] = (
-    channelId,
-    upstreamModel,
-    { state, reason, untilMs },
-  ) => {
+  const emitChange: AccountTable['emitChange'] = (account, upstreamModel, status) => {
+    if (account.name !== undefined) return;
+    const { channelId } = account;
+    const { state, reason, untilMs } = status;
     emit({ type: 'channel_changed', channelId, upstreamModel, state, reason, untilMs });
   };
 
   return {
-    find: (channelId) => accounts.get(channelId),
-    of,
-    all: () => accounts,
-    setHealth: (channelId, upstreamModel, after) => {
-      const account = of(channelId);
+    find: (channelId, name) =>
+      name === undefined ? own.get(channelId) : named.get(nameOf(channelId, name)),
+    of: (channelId, name) =>
+      name === undefined ? ownAccount(own, channelId) : namedAccount(named, channelId, name),
+    own: () => own.values(),
+    named: () => named.values(),
+    setHealth: (account, upstreamModel, after) => {
       const before = healthOf(account, upstreamModel);
       if (after === before) return;
       replaceHealth(account, upstreamModel, after);
       const status = healthStatus(after, clock);
       if (healthStatus(before, clock).state !== status.state) {
-        tell(channelId, upstreamModel, status);
+        emitChange(account, upstreamModel, status);
       }
     },
-    emitChange: tell,
+    emitChange,
   };
 }
 
-function newAccount(): Account {
+function ownAccount(own: Map<string, Account>, channelId: string): Account {
+  const known = own.get(channelId);
+  if (known !== undefined) return known;
+  if (own.size >= maxAccounts) removeFirst(own, isRemovable);
+  const account = newAccount(channelId, undefined);
+  own.set(channelId, account);
+  return account;
+}
+
+function namedAccount(named: Map<string, Account>, channelId: string, name: string): Account {
+  const id = nameOf(channelId, name);
+  const account = named.get(id) ?? newAccount(channelId, name);
+  // Inserted again, so that the first entry is the least recently used one.
+  named.delete(id);
+  if (named.size >= maxNamedAccounts) removeFirst(named, () => true);
+  named.set(id, account);
+  return account;
+}
+
+/**
+ * The name under which the failures of a credential function are counted while it has not said
+ * which account a key uses. No account that it names begins with a control character.
+ */
+export function keyScope(keyId: string): string {
+  return `\n${keyId}`;
+}
+
+/** True for a name that {@link keyScope} made. */
+export function isKeyScope(name: string): boolean {
+  return name.startsWith('\n');
+}
+
+/** Unambiguous, because a channel's id has no control characters. */
+export function nameOf(channelId: string, name: string): string {
+  return `${channelId}\n${name}`;
+}
+
+function newAccount(channelId: string, name: string | undefined): Account {
   return {
+    channelId,
+    name,
     isOff: false,
     inFlight: 0,
+    namedInFlight: 0,
     refused: undefined,
+    failedDigest: undefined,
     forbiddenModel: undefined,
     health: undefined,
   };
@@ -123,8 +171,8 @@ export function healthStatus({ pause, demotion }: HealthState, clock: Clock): He
   return { state: 'deprioritized', reason, untilMs: inTrial ? undefined : timeOf(untilMs) };
 }
 
-function isRemovable({ isOff, inFlight }: Account): boolean {
-  return !isOff && inFlight === 0;
+function isRemovable({ isOff, inFlight, namedInFlight }: Account): boolean {
+  return !isOff && inFlight === 0 && namedInFlight === 0;
 }
 
 function removeFirst<Name, T>(map: Map<Name, T>, isMatch: (value: T) => boolean): void {

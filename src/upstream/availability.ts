@@ -46,6 +46,14 @@ export interface AvailabilityInput {
   readonly lastResortInUse: { has(pause: Pause): boolean };
 }
 
+/** The host has disabled the channel. */
+export const switchedOffChannel: Availability = {
+  kind: 'unavailable',
+  reason: 'switched_off',
+  untilMs: undefined,
+  lastResort: false,
+};
+
 /** The availability for a call of this model, by its upstream name. */
 export function availabilityOf(
   account: Account,
@@ -55,8 +63,7 @@ export function availabilityOf(
   { clock, lastResortInUse }: AvailabilityInput,
 ): Availability {
   const { isOff, refused, inFlight, health } = account;
-  if (isOff)
-    return { kind: 'unavailable', reason: 'switched_off', untilMs: undefined, lastResort: false };
+  if (isOff) return switchedOffChannel;
   if (refused !== undefined && refused.credential === credential) {
     return { kind: 'unavailable', reason: refused.reason, untilMs: undefined, lastResort: false };
   }

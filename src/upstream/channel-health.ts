@@ -6,9 +6,9 @@
 import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { type Account, accountTable, healthOf, healthStatus } from './accounts.ts';
-import { availabilityOf, available, type CallKind } from './availability.ts';
-import { type ChannelStatus, channelStatusOf, switchedOff } from './channel-status.ts';
+import { type Account, accountTable, healthOf, healthStatus, nameOf } from './accounts.ts';
+import { availabilityOf, available, type CallKind, switchedOffChannel } from './availability.ts';
+import { type ChannelStatus, channelStatuses, switchedOff } from './channel-status.ts';
 import type { Availability } from './choose.ts';
 import type { HealthSignal } from './health-signal.ts';
 import {
@@ -17,11 +17,14 @@ import {
   afterReplyBegan,
   afterSlowCalls,
   goodHealth,
+  type Pause,
 } from './health-state.ts';
 import {
   type CallInProgress,
   clearRefusal,
+  forgetOtherSecret,
   type HealthRecords,
+  hasOtherSecret,
   recordEnd,
   recordStart,
   releaseLastResort,
@@ -52,24 +55,40 @@ export interface ChannelLease {
   end(signal: HealthSignal): void;
 }
 
+/** An account that the function of a channel's `credential` named for a call. */
+export interface NamedAccount {
+  readonly name: string;
+  readonly secret: string;
+}
+
 /** The health of the channels of one gateway. */
 export interface ChannelHealth {
-  /** Whether the channel can take a call now. */
-  availability(channel: Channel, upstreamModel: string, call: CallKind): Availability;
-  /** The number of calls that are running through it. */
+  /** Whether the channel can take a call now: on its own account, or on a named one. */
+  availability(
+    channel: Channel,
+    upstreamModel: string,
+    call: CallKind,
+    named?: NamedAccount,
+  ): Availability;
+  /** The number of calls that are running through it, on any account. */
   inFlight(channel: Channel): number;
   /**
    * Starts a call. Must be called in the same turn of the event loop as the choice; otherwise two
    * calls could both become the trial call.
    */
-  begin(channel: Channel, upstreamModel: string, asked: RequestedModel): ChannelLease;
+  begin(
+    channel: Channel,
+    upstreamModel: string,
+    asked: RequestedModel,
+    named?: NamedAccount,
+  ): ChannelLease;
   /** Looks for slow channels; called every second. */
   tick(): void;
-  /** Every account that has been called, enabled or disabled, in the order of the first call. */
+  /** Every channel that has been called, enabled or disabled, in the order of the first call. */
   statuses(): readonly ChannelStatus[];
-  /** Enables an account, and clears everything recorded against it. */
+  /** Enables a channel, and clears everything recorded against its accounts. */
   enable(channelId: string): void;
-  /** Disables an account. */
+  /** Disables a channel with all its accounts. */
   disable(channelId: string): void;
   /** The host reloaded the catalog: rejected credentials may be tried again. */
   reloaded(): void;
@@ -81,6 +100,11 @@ const defaultTrialMs = 30_000;
 /** The state of one gateway's channels. */
 interface ChannelsState extends HealthRecords {
   readonly calls: WaitingCalls;
+  /**
+   * The calls of named accounts, which are compared with nobody's: how fast one user's account is
+   * says nothing about a channel.
+   */
+  readonly namedCalls: WaitingCalls;
 }
 
 /** Starts with all channels ready. */
@@ -90,58 +114,116 @@ export function channelHealth(
   emit: EventListener,
 ): ChannelHealth {
   const accounts = accountTable(clock, emit);
-  const calls = waitingCalls();
-  const state: ChannelsState = { clock, random, accounts, calls, lastResortInUse: new WeakSet() };
+  const calls = { calls: waitingCalls(), namedCalls: waitingCalls() };
+  const state = { clock, random, accounts, ...calls, lastResortInUse: new WeakSet<Pause>() };
   return {
-    availability: (channel, upstreamModel, call) => {
-      const account = accounts.find(channel.id);
-      return account === undefined
+    availability: (channel, upstreamModel, call, named) => {
+      if (named !== undefined) return namedAvailability(state, channel, upstreamModel, call, named);
+      const own = accounts.find(channel.id);
+      return own === undefined
         ? available
-        : availabilityOf(account, channel, upstreamModel, call, state);
+        : availabilityOf(own, channel, upstreamModel, call, state);
     },
-    inFlight: ({ id }) => accounts.find(id)?.inFlight ?? 0,
-    begin: (channel, upstreamModel, asked) => beginCall(state, channel, upstreamModel, asked),
+    inFlight: ({ id }) => {
+      const own = accounts.find(id);
+      return own === undefined ? 0 : own.inFlight + own.namedInFlight;
+    },
+    begin: (channel, upstreamModel, asked, named) =>
+      named === undefined
+        ? beginCall(state, accounts.of(channel.id), channel, upstreamModel, asked)
+        : beginNamed(state, channel, upstreamModel, asked, named),
     tick: () => deprioritizeSlow(state),
-    statuses: () =>
-      [...accounts.all()].map(([channelId, account]) => channelStatusOf(channelId, account, clock)),
+    statuses: () => channelStatuses(accounts, clock),
     enable: (channelId) => {
-      resetAccount(state, channelId).isOff = false;
-      accounts.emitChange(channelId, undefined, healthStatus(goodHealth, clock));
+      resetChannel(state, channelId).isOff = false;
+      accounts.emitChange(accounts.of(channelId), undefined, healthStatus(goodHealth, clock));
     },
     disable: (channelId) => {
-      resetAccount(state, channelId).isOff = true;
-      accounts.emitChange(channelId, undefined, switchedOff);
+      resetChannel(state, channelId).isOff = true;
+      accounts.emitChange(accounts.of(channelId), undefined, switchedOff);
     },
-    reloaded: () => {
-      for (const [channelId, account] of accounts.all()) {
-        if (account.refused !== undefined) clearRefusal(state, channelId, account);
-      }
+    reloaded: () => clearRefusals(state),
+  };
+}
+
+function namedAvailability(
+  state: ChannelsState,
+  channel: Channel,
+  upstreamModel: string,
+  call: CallKind,
+  { name, secret }: NamedAccount,
+): Availability {
+  const { accounts } = state;
+  if (accounts.find(channel.id)?.isOff === true) return switchedOffChannel;
+  const account = accounts.find(channel.id, name);
+  if (account === undefined) return available;
+  // How an earlier secret failed is only forgotten when a call begins.
+  const health = hasOtherSecret(account, secret) ? withoutOwn(account.health) : account.health;
+  return availabilityOf({ ...account, health }, channel, upstreamModel, call, state);
+}
+
+function clearRefusals(state: ChannelsState): void {
+  for (const account of state.accounts.own()) {
+    if (account.refused !== undefined) clearRefusal(state, account);
+  }
+}
+
+/** The health of the models alone. */
+function withoutOwn(health: Account['health']): Account['health'] {
+  const models = new Map(health);
+  models.delete(undefined);
+  return models;
+}
+
+/** Starts a call on a named account. Its channel counts it too, and shows it in its status. */
+function beginNamed(
+  state: ChannelsState,
+  channel: Channel,
+  upstreamModel: string,
+  asked: RequestedModel,
+  { name, secret }: NamedAccount,
+): ChannelLease {
+  const own = state.accounts.of(channel.id);
+  const account = state.accounts.of(channel.id, name);
+  forgetOtherSecret(state, account, secret);
+  own.namedInFlight += 1;
+  const lease = beginCall(state, account, channel, upstreamModel, asked, secret);
+  let ended = false;
+  return {
+    ...lease,
+    end: (signal) => {
+      lease.end(signal);
+      if (ended) return;
+      ended = true;
+      own.namedInFlight -= 1;
     },
   };
 }
 
 function beginCall(
   state: ChannelsState,
+  account: Account,
   channel: Channel,
   upstreamModel: string,
   asked: RequestedModel,
+  secret?: string,
 ): ChannelLease {
-  const { clock, accounts, calls } = state;
-  const { id } = channel;
-  const account = accounts.of(id);
+  const { clock } = state;
+  const calls = callsOf(state, account);
   account.inFlight += 1;
   if (account.refused !== undefined && account.refused.credential !== channel.credential) {
-    clearRefusal(state, id, account);
+    clearRefusal(state, account);
   }
   const nowMs = clock.monotonicMs();
-  const atStart = recordStart(state, account, channel, upstreamModel, nowMs);
-  const waiting = calls.begin({ channelId: id, upstreamModel }, asked, nowMs);
+  const atStart = recordStart(state, account, upstreamModel, nowMs);
+  const waiting = calls.begin({ channelId: comparedAs(account), upstreamModel }, asked, nowMs);
   const compared = calls.comparedWith(waiting);
   if (compared !== undefined) endComparison(state, compared);
   const isTrial = atStart.isTrial && asked.reply !== 'image';
   const call: CallInProgress = {
     account,
     channel,
+    secret,
     upstreamModel,
     accountAtStart: atStart.account,
     modelAtStart: atStart.model,
@@ -150,13 +232,23 @@ function beginCall(
   return leaseOf(state, call, isTrial ? (usualLimitMs(waiting) ?? defaultTrialMs) : undefined);
 }
 
+function callsOf({ calls, namedCalls }: ChannelsState, { name }: Account): WaitingCalls {
+  return name === undefined ? calls : namedCalls;
+}
+
+/** What tells the calls of one account from those of others. */
+function comparedAs({ channelId, name }: Account): string {
+  return name === undefined ? channelId : nameOf(channelId, name);
+}
+
 function leaseOf(
   state: ChannelsState,
   call: CallInProgress,
   trialMs: number | undefined,
 ): ChannelLease {
-  const { calls, clock } = state;
+  const { clock } = state;
   const { account, waiting } = call;
+  const calls = callsOf(state, account);
   let ended = false;
   return {
     startedMs: waiting.startedMs,
@@ -186,8 +278,9 @@ function leaseOf(
 function deprioritizeSlow({ accounts, calls, clock, random }: ChannelsState): void {
   const nowMs = clock.monotonicMs();
   for (const { channelId, upstreamModel, kind } of calls.slowChannels(nowMs)) {
-    const health = healthOf(accounts.of(channelId), upstreamModel);
-    accounts.setHealth(channelId, upstreamModel, afterSlowCalls(health, kind, { nowMs, random }));
+    const account = accounts.of(channelId);
+    const health = healthOf(account, upstreamModel);
+    accounts.setHealth(account, upstreamModel, afterSlowCalls(health, kind, { nowMs, random }));
   }
 }
 
@@ -195,16 +288,31 @@ function endComparison(
   { accounts }: ChannelsState,
   { channelId, upstreamModel }: ServedModel,
 ): void {
-  const health = healthOf(accounts.of(channelId), upstreamModel);
-  accounts.setHealth(channelId, upstreamModel, afterComparison(health));
+  const account = accounts.of(channelId);
+  const health = healthOf(account, upstreamModel);
+  accounts.setHealth(account, upstreamModel, afterComparison(health));
 }
 
-/** Clears everything recorded against an account. */
-function resetAccount({ accounts, calls, clock }: ChannelsState, channelId: string): Account {
-  const account = accounts.of(channelId);
+/** Clears everything recorded against the accounts of a channel. Returns its own account. */
+function resetChannel(
+  { accounts, calls, namedCalls, clock }: ChannelsState,
+  channelId: string,
+): Account {
+  const nowMs = clock.monotonicMs();
+  const own = accounts.of(channelId);
+  resetAccount(own);
+  calls.forget(channelId, nowMs);
+  for (const account of accounts.named()) {
+    if (account.channelId !== channelId) continue;
+    resetAccount(account);
+    namedCalls.forget(comparedAs(account), nowMs);
+  }
+  return own;
+}
+
+function resetAccount(account: Account): void {
   account.refused = undefined;
+  account.failedDigest = undefined;
   account.forbiddenModel = undefined;
   account.health = undefined;
-  calls.forget(channelId, clock.monotonicMs());
-  return account;
 }

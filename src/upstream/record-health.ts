@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Channel } from '../ports/catalog.ts';
+import { digestSecret } from '../secret.ts';
 import { type Account, type AccountTable, healthOf, healthStatus } from './accounts.ts';
 import type { HealthSignal } from './health-signal.ts';
 import {
@@ -33,6 +34,8 @@ export interface HealthRecords {
 export interface CallInProgress {
   readonly account: Account;
   readonly channel: Channel;
+  /** The secret of a named account; undefined for the channel's own. */
+  readonly secret: string | undefined;
   readonly upstreamModel: string;
   readonly accountAtStart: HealthState;
   readonly modelAtStart: HealthState;
@@ -62,13 +65,12 @@ const forbiddenAccountMs = 600_000;
 export function recordStart(
   records: HealthRecords,
   account: Account,
-  channel: Channel,
   upstreamModel: string,
   nowMs: number,
 ): HealthAtStart {
   if (account.health === undefined) return healthyAtStart;
-  const ofAccount = recordStartIn(records, account, channel, undefined, nowMs);
-  const ofModel = recordStartIn(records, account, channel, upstreamModel, nowMs);
+  const ofAccount = recordStartIn(records, account, undefined, nowMs);
+  const ofModel = recordStartIn(records, account, upstreamModel, nowMs);
   const isTrial = ofAccount.isTrial || ofModel.isTrial;
   return { account: ofAccount.health, model: ofModel.health, isTrial };
 }
@@ -77,13 +79,12 @@ export function recordStart(
 function recordStartIn(
   { accounts, lastResortInUse }: HealthRecords,
   account: Account,
-  { id }: Channel,
   upstreamModel: string | undefined,
   nowMs: number,
 ): { readonly health: HealthState; readonly isTrial: boolean } {
   const before = healthOf(account, upstreamModel);
   const health = atCallStart(before, nowMs);
-  accounts.setHealth(id, upstreamModel, health);
+  accounts.setHealth(account, upstreamModel, health);
   const pause = currentPause(health, nowMs);
   if (pause?.lastResort === true && pause.state !== 'half_open') lastResortInUse.add(pause);
   const isTrial = health !== before && isTimeoutTrial(health);
@@ -95,17 +96,14 @@ function recordStartIn(
 /** Applies a rule to the health of the call's account and of its model. */
 export function updateHealth(
   { accounts }: HealthRecords,
-  { account, channel, upstreamModel, accountAtStart, modelAtStart }: CallInProgress,
+  { account, upstreamModel, accountAtStart, modelAtStart }: CallInProgress,
   rule: (health: HealthState, atStart: HealthState) => HealthState,
 ): void {
   // A healthy account: there is nothing for a rule to change.
   if (account.health === undefined) return;
-  accounts.setHealth(channel.id, undefined, rule(healthOf(account, undefined), accountAtStart));
-  accounts.setHealth(
-    channel.id,
-    upstreamModel,
-    rule(healthOf(account, upstreamModel), modelAtStart),
-  );
+  accounts.setHealth(account, undefined, rule(healthOf(account, undefined), accountAtStart));
+  const ofModel = rule(healthOf(account, upstreamModel), modelAtStart);
+  accounts.setHealth(account, upstreamModel, ofModel);
 }
 
 /** Records the end of a call. */
@@ -136,31 +134,52 @@ export function releaseLastResort(
   if (modelAtStart.pause !== undefined) lastResortInUse.delete(modelAtStart.pause);
 }
 
-/** The account may have another credential than the one that was rejected. */
-export function clearRefusal(
-  { accounts, clock }: HealthRecords,
-  channelId: string,
+/**
+ * Forgets how a named account itself failed if its user has brought another secret since, so that
+ * the new one is used at once. What failed may have been the old secret, or what it paid with.
+ */
+export function forgetOtherSecret(
+  { accounts }: Pick<HealthRecords, 'accounts'>,
   account: Account,
+  secret: string,
 ): void {
+  if (!hasOtherSecret(account, secret)) return;
+  account.failedDigest = undefined;
+  accounts.setHealth(account, undefined, goodHealth);
+}
+
+/** True if the account itself failed with another secret than this one. */
+export function hasOtherSecret({ failedDigest }: Account, secret: string): boolean {
+  return failedDigest !== undefined && failedDigest !== digestSecret(secret);
+}
+
+function rememberSecret({ account, secret }: CallInProgress): void {
+  if (secret !== undefined) account.failedDigest = digestSecret(secret);
+}
+
+/** The account may have another credential than the one that was rejected. */
+export function clearRefusal({ accounts, clock }: HealthRecords, account: Account): void {
   account.refused = undefined;
-  accounts.emitChange(channelId, undefined, healthStatus(healthOf(account, undefined), clock));
+  accounts.emitChange(account, undefined, healthStatus(healthOf(account, undefined), clock));
 }
 
 function recordRefusal(
   { accounts, clock }: HealthRecords,
-  { account, channel, accountAtStart }: CallInProgress,
+  call: CallInProgress,
   reason: string,
 ): void {
-  const { id, credential } = channel;
+  const { account, channel, accountAtStart } = call;
+  const { credential } = channel;
   if (typeof credential !== 'string') {
+    rememberSecret(call);
     const cooldown = { reason, forMs: rotatingCredentialMs, lastResort: false };
     const moment = { atStart: accountAtStart, nowMs: clock.monotonicMs() };
     const health = afterCooldown(healthOf(account, undefined), cooldown, moment);
-    return accounts.setHealth(id, undefined, health);
+    return accounts.setHealth(account, undefined, health);
   }
   if (account.refused?.credential === credential) return;
   account.refused = { credential, reason };
-  accounts.emitChange(id, undefined, { state: 'refused', reason, untilMs: undefined });
+  accounts.emitChange(account, undefined, { state: 'refused', reason, untilMs: undefined });
 }
 
 function recordForbidden(records: HealthRecords, call: CallInProgress, reason: string): void {
@@ -188,7 +207,7 @@ function recordFailure(
   call: CallInProgress,
   signal: FailureSignal,
 ): void {
-  const { account, channel, upstreamModel, waiting } = call;
+  const { account, upstreamModel, waiting } = call;
   const isAccount = 'where' in signal && signal.where === 'account';
   const scope = isAccount ? undefined : upstreamModel;
   const atStart = isAccount ? call.accountAtStart : call.modelAtStart;
@@ -197,7 +216,8 @@ function recordFailure(
   const isTimeout = signal.kind === 'disconnected_waiting' || isTimedOut(signal);
   // The channel has replied to a later call since, so this timeout is outdated.
   if (isTimeout && isOvertaken(waiting)) return;
-  accounts.setHealth(channel.id, scope, afterSignal(health, signal, moment));
+  if (isAccount) rememberSecret(call);
+  accounts.setHealth(account, scope, afterSignal(health, signal, moment));
 }
 
 function afterSignal(

@@ -139,11 +139,11 @@ const ofChannel: readonly Row[] = [
     [undefined, 5, 'a', 'ftp://a', 'https://u:p@a', 'https://a/?', 'https://a/#b'],
     'must be an http or https URL without user, query and fragment.',
   ],
-  ['credential', [5, {}], 'must be a secret, or a function that gives a promise of one.'],
+  ['credential', [5, {}], 'must be a secret, or a function that returns one.'],
   [
     'credential',
     [undefined, null],
-    'must be a secret, or a function that gives a promise of one. Set the environment variable',
+    'must be a secret, or a function that returns one. Set the environment variable',
   ],
   ['credential', [''], 'must not be empty. Set the environment variable that it is read from'],
   ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], notPrintable],

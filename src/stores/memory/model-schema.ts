@@ -43,7 +43,7 @@ const baseUrl = 'must be an http or https URL without user, query and fragment';
 const credential = z
   .custom(
     (value) => typeof value === 'function' || typeof value === 'string',
-    'must be a secret, or a function that gives a promise of one',
+    'must be a secret, or a function that returns one',
   )
   .refine((value) => value !== '', 'must not be empty')
   .refine(
@@ -85,6 +85,7 @@ const channel = z.strictObject(
     dialect: z.enum(dialectNames, oneOf(dialectNames)),
     baseUrl: z.string(baseUrl).refine(isBaseUrl, baseUrl),
     credential,
+    account: name.optional(),
     upstreamModel: name.optional(),
     priority: z.number('must be a number; lower is tried first').optional(),
     weight: z
