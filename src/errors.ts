@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'invalid_request'
   | 'not_portable'
   | 'too_complex'
+  | 'refused_by_policy'
   | 'invalid_key'
   | 'insufficient_quota'
   | 'model_not_allowed'
@@ -37,6 +38,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_request: 400,
   not_portable: 400,
   too_complex: 400,
+  refused_by_policy: 400,
   invalid_key: 401,
   insufficient_quota: 403,
   model_not_allowed: 403,

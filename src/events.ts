@@ -12,6 +12,7 @@ export type PortName =
   | 'sessions'
   | 'quota'
   | 'catalog'
+  | 'guard'
   | 'rate_limiter'
   | 'usage'
   | 'idempotency'
@@ -27,8 +28,8 @@ export type NoChannelReason =
   | 'protocol'
   | 'group_restriction'
   | 'price_restriction'
-  | 'switched_off'
   | 'no_credential'
+  | 'switched_off'
   | 'busy'
   | 'cooling_down';
 
@@ -84,9 +85,9 @@ export type GatewayEvent =
       readonly channelId: string;
       /** The channel's name for the model. */
       readonly upstreamModel: string;
-      readonly status: number | undefined;
       /** The account that the channel's `credential` named; undefined for the channel's own. */
       readonly account: string | undefined;
+      readonly status: number | undefined;
       readonly reason: string;
     }
   /** No channel could serve the call. The caller is not told the reason. */

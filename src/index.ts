@@ -76,6 +76,7 @@ export type {
   ThinkingBudget,
   Timeouts,
 } from './ports/catalog.ts';
+export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
 export type {
   AbandonInput,
   AbandonResult,

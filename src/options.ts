@@ -8,6 +8,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { ConfigurationError } from './errors.ts';
 import type { EventListener } from './events.ts';
 import type { Catalog, Timeouts } from './ports/catalog.ts';
+import type { Guard } from './ports/guard.ts';
 import type { IdempotencyStore } from './ports/idempotency-store.ts';
 import type { KeyStore, SessionStore } from './ports/key-store.ts';
 import type { QuotaStore } from './ports/quota-store.ts';
@@ -45,6 +46,10 @@ export interface GatewayOptions {
    * Limits how often a key may call, before the body is read; quota limits how much it may spend.
    */
   readonly rateLimiter?: RateLimiter;
+  /**
+   * Looks at each call before it costs anything, and may refuse it or give its usage record labels.
+   */
+  readonly guard?: Guard;
   /** Receives usage records. */
   readonly usage?: UsageSink;
   /** Remembers which calls have run under an `Idempotency-Key`. */
@@ -128,6 +133,7 @@ export type Settings = Readonly<
       GatewayOptions,
       | 'sessions'
       | 'rateLimiter'
+      | 'guard'
       | 'usage'
       | 'upstream'
       | 'timeouts'
@@ -138,6 +144,7 @@ export type Settings = Readonly<
 > & {
   readonly sessions: SessionStore | undefined;
   readonly rateLimiter: RateLimiter | undefined;
+  readonly guard: Guard | undefined;
   readonly usage: UsageSink | undefined;
   readonly defaultImageModel: string | undefined;
   readonly timeouts: Timeouts;
@@ -201,6 +208,7 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
     results: before?.results ?? memoryResultStore({ clock }),
     sessions: undefined,
     rateLimiter: undefined,
+    guard: undefined,
     usage: undefined,
     defaultImageModel: undefined,
     onEvent: undefined,
@@ -269,6 +277,14 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
 }
 
+const guard: z.ZodType = z.looseObject(
+  {
+    check: aFunction,
+    onFailure: z.enum(['refuse', 'pass'], "must be 'refuse' or 'pass'").optional(),
+  } satisfies Record<keyof Guard, z.ZodType>,
+  'must be an object with check()',
+);
+
 const optionsSchema = z.strictObject(
   {
     keys: methods('find'),
@@ -276,6 +292,7 @@ const optionsSchema = z.strictObject(
     quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
     catalog: methods('find', 'list'),
     rateLimiter: methods('consume').optional(),
+    guard: guard.optional(),
     usage: methods('record', 'close').optional(),
     idempotency: methods('claim', 'finish', 'abandon').optional(),
     results: methods('put', 'get').optional(),
@@ -315,6 +332,7 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
   ['sessions', 'Leave sessions out if all callers send keys'],
   ['quota', 'memoryQuotaStore() creates one'],
   ['catalog', 'staticCatalog() creates one'],
+  ['guard', 'Leave guard out if every call may run'],
   ['chargePolicy', 'Spread the exported chargePolicy and override some rows'],
 ]);
 

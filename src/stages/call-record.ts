@@ -7,6 +7,7 @@ import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
+import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { CallRoute } from '../protocols/protocol.ts';
 import type { Hold } from './hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
@@ -49,6 +50,8 @@ export interface Admitted extends Read {
   readonly model: Model;
   readonly plan: ModelPlan;
   readonly hold: Hold;
+  /** The labels of its usage record. */
+  readonly metadata: UsageRecord['metadata'];
 }
 
 /** A call whose cost is held. The settlement ends the hold on every path. */

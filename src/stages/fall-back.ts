@@ -12,6 +12,7 @@ import { callUpstream } from './call-upstream.ts';
 import { checkMembers } from './check-members.ts';
 import { growHold } from './cover-prompt.ts';
 import type { CallFailure } from './failure.ts';
+import { checkByGuard } from './guard.ts';
 import { holdFor } from './hold.ts';
 import type { ModelPlans } from './model-plan.ts';
 import type { RecordChecks } from './record-checks.ts';
@@ -70,7 +71,7 @@ export async function fallBack(
     if (!isOut) return { served: next, outcome };
   }
   const { settlement, admitted } = held;
-  settlement.serveWith(admitted.model, admitted.hold);
+  settlement.serveWith(admitted.model, admitted.hold, admitted.metadata);
   return { served: held, outcome: { failure } };
 }
 
@@ -81,7 +82,7 @@ export async function fallBack(
 async function heldFor(
   modelId: string,
   held: Held,
-  { records, plans, reportUnbounded }: FallBackDeps,
+  { records, plans, upstreams, reportUnbounded }: FallBackDeps,
 ): Promise<Held | undefined> {
   const { admitted, settlement } = held;
   const { settings, guard } = admitted.received;
@@ -89,7 +90,8 @@ async function heldFor(
     settings.catalog.find(modelId),
   );
   if (!model) return undefined;
-  const next = admittedWith(model, admitted, plans);
+  const candidate = admittedWith(model, admitted, plans);
+  const next = candidate && (await ifGuardAllows(candidate, upstreams.emit));
   if (next === undefined) return undefined;
   const { nanos, isBounded } = next.hold;
   // The hold of a free call has no line that a charge could be booked on.
@@ -97,7 +99,7 @@ async function heldFor(
   if (!isBounded) reportUnbounded(model.id);
   const missing = nanos - settlement.heldNanos();
   if (missing > 0n && (await growHold(missing, held)) !== undefined) return undefined;
-  settlement.serveWith(next.model, next.hold);
+  settlement.serveWith(next.model, next.hold, next.metadata);
   return { ...held, admitted: next };
 }
 
@@ -111,6 +113,21 @@ function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admi
     checkMembers(call, model);
     const hold = holdFor(call, model);
     return { ...admitted, model, hold, plan: plans.of(model, received.settings) };
+  } catch (error) {
+    if (isGatewayError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The call with the labels of this decision; undefined if the host's guard refuses the model. */
+async function ifGuardAllows(
+  admitted: Admitted,
+  emit: EventListener,
+): Promise<Admitted | undefined> {
+  const { guard } = admitted.received.settings;
+  if (guard === undefined) return admitted;
+  try {
+    return { ...admitted, metadata: await checkByGuard(guard, admitted, admitted.model, emit) };
   } catch (error) {
     if (isGatewayError(error)) return undefined;
     throw error;

@@ -15,6 +15,7 @@ import type { Authenticated, Begun, Held, Received } from './call-record.ts';
 import { callUpstream } from './call-upstream.ts';
 import { describeKey } from './describe-key.ts';
 import { fallBack, mayFallBack } from './fall-back.ts';
+import { checkByGuard } from './guard.ts';
 import { holdFor } from './hold.ts';
 import type { Idempotency } from './idempotency.ts';
 import { limit } from './limit.ts';
@@ -109,7 +110,23 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const hold = holdFor(call, model);
   if (!hold.isBounded) shared.reportUnbounded(model.id);
   const plan = plans.of(model, received.settings);
-  const admitted = { received, key, route, running, startedAtMs, call, model, plan, hold };
+  const { guard } = received.settings;
+  const metadata =
+    guard === undefined
+      ? key.metadata
+      : await checkByGuard(guard, read, model, shared.upstreams.emit);
+  const admitted = {
+    received,
+    key,
+    route,
+    running,
+    startedAtMs,
+    call,
+    model,
+    plan,
+    hold,
+    metadata,
+  };
   const claimOrRepeat = await idempotency.claimOrRepeat(admitted);
   if ('repeat' in claimOrRepeat) {
     running.done();
@@ -120,10 +137,8 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const settlement = claim.endTogetherWith(settle(admitted, reservation));
   running.hold.keepAlive(settlement, plan.totalMs);
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
-  return await callAndSettle(
-    { admitted, settlement, continuesAfterDisconnect, copy: claim.copy },
-    shared,
-  );
+  const held = { admitted, settlement, continuesAfterDisconnect, copy: claim.copy };
+  return await callAndSettle(held, shared);
 }
 
 /** From here the settlement owns the hold and ends it on every path. */

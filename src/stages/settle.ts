@@ -62,8 +62,8 @@ function settlementOf(deps: SettlementDeps): Settlement {
     reservation,
     quota: settings.quota,
     isOpen: () => !state.isClosed,
-    serveWith: (model, hold) => {
-      state.admitted = { ...state.admitted, model, hold };
+    serveWith: (model, hold, metadata) => {
+      state.admitted = { ...state.admitted, model, hold, metadata };
     },
     addAttempt: (channel, attempt) => {
       state.channel = channel;
@@ -188,7 +188,7 @@ interface Outcome {
 function recordOf(state: SettlementState, outcome: Outcome): UsageRecord {
   const { callEnd: end, rule, charge, durationMs, booked } = outcome;
   const { admitted, reservation, channel, heldNanos } = state;
-  const { call, key, model, startedAtMs, received } = admitted;
+  const { call, key, model, metadata, startedAtMs, received } = admitted;
   return {
     booked,
     revision: 1,
@@ -202,7 +202,7 @@ function recordOf(state: SettlementState, outcome: Outcome): UsageRecord {
     })),
     keyId: key.id,
     group: key.group,
-    metadata: key.metadata,
+    metadata,
     protocol: call.protocol,
     streamed: call.framing !== 'json',
     modelId: model.id,

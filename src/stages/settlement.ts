@@ -3,7 +3,7 @@ import type { CallEnding } from '../charge-policy.ts';
 import type { Nanos, Usage } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { QuotaLine, QuotaStore } from '../ports/quota-store.ts';
-import type { CallAttempt } from '../ports/usage-sink.ts';
+import type { CallAttempt, UsageRecord } from '../ports/usage-sink.ts';
 import type { Hold } from './hold.ts';
 
 /** A hold. Its owner must end it exactly once. */
@@ -39,8 +39,8 @@ export interface Settlement {
   readonly quota: QuotaStore;
   /** False once `close` was called. Until then the lease must be renewed. */
   isOpen(): boolean;
-  /** Prices and records the call with another model from here on. */
-  serveWith(model: Model, hold: Hold): void;
+  /** Prices and records the call with another model, and these labels, from here on. */
+  serveWith(model: Model, hold: Hold, metadata: UsageRecord['metadata']): void;
   /** Adds an attempt on a channel to the record. */
   addAttempt(channel: Channel, attempt: CallAttempt): void;
   /** Records when the first byte was sent to the caller. */

@@ -17,6 +17,7 @@ const rpcNames: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'INVALID_ARGUMENT',
   not_portable: 'INVALID_ARGUMENT',
   too_complex: 'INVALID_ARGUMENT',
+  refused_by_policy: 'INVALID_ARGUMENT',
   invalid_key: 'UNAUTHENTICATED',
   insufficient_quota: 'PERMISSION_DENIED',
   model_not_allowed: 'PERMISSION_DENIED',

@@ -17,6 +17,7 @@ const wireErrors: Readonly<
   invalid_request: { type: 'invalid_request_error', code: null },
   not_portable: { type: 'invalid_request_error', code: null },
   too_complex: { type: 'invalid_request_error', code: 'too_complex' },
+  refused_by_policy: { type: 'invalid_request_error', code: 'refused_by_policy' },
   invalid_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
   insufficient_quota: { type: 'insufficient_quota', code: 'insufficient_quota' },
   model_not_allowed: { type: 'invalid_request_error', code: 'model_not_allowed' },

@@ -1,0 +1,52 @@
+/**
+ * The optional port that looks at a call before it is paid for: moderation, allow-lists, an audit
+ * of prompts, tags for the usage record.
+ */
+import type { CallOptions, MaybePromise } from './call-options.ts';
+import type { Model, ProtocolName } from './catalog.ts';
+import type { ApiKey } from './key-store.ts';
+
+/** A call that a guard looks at. */
+export interface GuardedCall {
+  readonly key: ApiKey;
+  readonly model: Model;
+  /** The API that the caller used; the members of the body are those of this API. */
+  readonly protocol: ProtocolName;
+  readonly operation: 'content' | 'images' | 'count_tokens';
+  /**
+   * The request body as parsed JSON, frozen at every level. Parsed at the first use, so a guard
+   * that needs no content costs no time. It is a prompt: keep it out of logs.
+   *
+   * @throws GatewayError `too_complex` for a body of more than 100,000 values, and
+   *   `invalid_request` for one that is no JSON. Let it pass: the caller then gets this error
+   */
+  body(): unknown;
+}
+
+/** What a guard says about a call: that it may run, with tags, or that it is refused. */
+export interface GuardDecision {
+  /**
+   * Refuses the call: the sentence for the caller, of which 300 characters are sent. Say what to do
+   * instead, and repeat nothing of the prompt.
+   */
+  readonly refuse?: string;
+  /**
+   * Labels for the usage record, beside those of the key, whose labels take precedence. At most 16,
+   * with names of at most 64 characters and values of at most 512.
+   */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** Checks calls. Implemented by the host. */
+export interface Guard {
+  /**
+   * Decides about a call with a body, after its key, its rate and its model have been checked and
+   * before it costs anything. Undefined lets it run. It must answer within 2 s.
+   */
+  check(call: GuardedCall, options?: CallOptions): MaybePromise<GuardDecision | undefined>;
+  /**
+   * What happens to a call if `check` throws, takes too long or returns something else: `refuse`
+   * (default) answers 503, `pass` lets it run unchecked.
+   */
+  readonly onFailure?: 'refuse' | 'pass';
+}

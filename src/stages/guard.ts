@@ -1,0 +1,153 @@
+/** Asks the host's guard whether a call may run. */
+import { parsePart } from '../bytes/json/scan/body.ts';
+import type { Call } from '../call.ts';
+import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
+import { GatewayError } from '../errors.ts';
+import type { EventListener } from '../events.ts';
+import type { JsonValue } from '../json.ts';
+import type { CallOptions } from '../ports/call-options.ts';
+import type { Model } from '../ports/catalog.ts';
+import type { Guard, GuardDecision, GuardedCall } from '../ports/guard.ts';
+import type { UsageRecord } from '../ports/usage-sink.ts';
+import type { Read } from './call-record.ts';
+import { isMissing, isRecord } from './port-answers.ts';
+import { portGuard } from './port-guard.ts';
+
+/** A guard may ask a moderation model, so it gets more time than a store. */
+const guardTimeoutMs = 2_000;
+const maxSentenceLength = 300;
+const maxLabels = 16;
+const maxLabelName = 64;
+const maxLabelValue = 512;
+
+/**
+ * Returns the labels of the call's usage record.
+ *
+ * @throws GatewayError `refused_by_policy` with the guard's sentence; `store_unavailable` if the
+ *   guard fails and calls may not pass without it; `too_complex` and `invalid_request` for a body
+ *   that can't be parsed
+ */
+export async function checkByGuard(
+  guard: Guard,
+  read: Read,
+  model: Model,
+  emit: EventListener,
+): Promise<UsageRecord['metadata']> {
+  const { metadata: ofKey } = read.key;
+  const decision = await decisionOf(guard, read, model, emit);
+  if (decision?.refuse !== undefined) throw refusal(decision.refuse);
+  // The key's labels last: what a guard takes from the request must not replace them.
+  return decision?.metadata === undefined ? ofKey : { ...decision.metadata, ...ofKey };
+}
+
+/** What the guard said, or the fault that it found in the caller's body. */
+type Answer = { readonly decision: GuardDecision | null | undefined } | { readonly fault: unknown };
+
+async function decisionOf(
+  guard: Guard,
+  { key, call, received }: Read,
+  model: Model,
+  emit: EventListener,
+): Promise<GuardDecision | undefined> {
+  const { settings, responseContext } = received;
+  const deadline = { clock: settings.clock, storeTimeoutMs: guardTimeoutMs };
+  const ports = portGuard(responseContext.requestId, deadline, emit);
+  const body = lazyBody(call);
+  const { protocol, operation } = call;
+  const guarded = { key, model, protocol, operation: operation.name, body: body.read };
+  const check = async (options: CallOptions): Promise<Answer> => {
+    try {
+      return { decision: await guard.check(Object.freeze<GuardedCall>(guarded), options) };
+    } catch (error) {
+      // The caller is at fault and not the guard, so no failure of the port is reported.
+      if (body.isFault(error)) return { fault: error };
+      throw error;
+    }
+  };
+  const answer = await ports
+    .ask('guard', 'check', isAnswer, check)
+    .catch((error: unknown): Answer => {
+      if (guard.onFailure === 'pass') return { decision: undefined };
+      throw error;
+    });
+  if ('fault' in answer) throw answer.fault;
+  return answer.decision ?? undefined;
+}
+
+function isAnswer(answer: unknown): boolean {
+  return isRecord(answer) && ('fault' in answer || isDecision(answer.decision));
+}
+
+/**
+ * Any text in `refuse` refuses, even an empty or too long one: a refusal must not become a failure,
+ * which may be passed over.
+ */
+function isDecision(decision: unknown): boolean {
+  if (isMissing(decision)) return true;
+  if (!isRecord(decision) || Array.isArray(decision)) return false;
+  const { refuse, metadata } = decision;
+  return (
+    (refuse === undefined || typeof refuse === 'string') &&
+    (metadata === undefined || isLabels(metadata))
+  );
+}
+
+function isLabels(metadata: unknown): boolean {
+  if (!isRecord(metadata) || Array.isArray(metadata)) return false;
+  const labels = Object.entries(metadata);
+  return (
+    labels.length <= maxLabels &&
+    labels.every(
+      ([name, value]) =>
+        name.length <= maxLabelName && typeof value === 'string' && value.length <= maxLabelValue,
+    )
+  );
+}
+
+function refusal(refuse: string): GatewayError {
+  const sentence = [...refuse.replace(/\p{Cc}+/gu, ' ').trim()]
+    .slice(0, maxSentenceLength)
+    .join('');
+  const message = sentence === '' ? 'The policy of this service refuses this request.' : sentence;
+  return new GatewayError('refused_by_policy', message, { clientCode: 'refused_by_policy' });
+}
+
+/** A body that is parsed at the first use. */
+interface LazyBody {
+  readonly read: () => JsonValue;
+  /** True for the error that `read` has thrown. */
+  isFault(error: unknown): boolean;
+}
+
+function lazyBody(call: Call): LazyBody {
+  let parsed: { readonly value: JsonValue } | { readonly error: unknown } | undefined;
+  return {
+    read: () => {
+      parsed ??= parsedBody(call);
+      if ('error' in parsed) throw parsed.error;
+      return parsed.value;
+    },
+    isFault: (error) => parsed !== undefined && 'error' in parsed && parsed.error === error,
+  };
+}
+
+function parsedBody({
+  body,
+  isTooComplex,
+}: Call): { readonly value: JsonValue } | { readonly error: unknown } {
+  try {
+    if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
+    return { value: frozen(parsePart(body, 0, body.text.length)) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Freezes every level. A body nests 64 levels at most. */
+function frozen(value: JsonValue): JsonValue {
+  if (typeof value === 'object' && value !== null) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) frozen(member);
+  }
+  return value;
+}

@@ -1,0 +1,417 @@
+/** The host's guard: when it is asked, what it sees, and what becomes of the call. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Guard, GuardedCall } from '../../src/ports/guard.ts';
+import {
+  type CallerRequest,
+  type GatewaySetup,
+  gatewayInProcess,
+  type InProcessGateway,
+  untouched,
+} from '../support/gateway-in-process.ts';
+import {
+  channel,
+  chat,
+  completeReply,
+  contents,
+  image,
+  type Kind,
+  kinds,
+  model,
+  sampleRequests,
+} from '../support/models.ts';
+import { failures, inTime, turns, untyped } from './failing.ts';
+
+const sentence = 'This app answers questions about cooking only. Ask one of those.';
+const refuses: Guard = { check: () => ({ refuse: sentence }) };
+
+interface Guarded extends InProcessGateway {
+  readonly seen: readonly GuardedCall[];
+}
+
+/** A gateway whose guard lets every call run, unless the test has another one. */
+function guarded(kind: Kind, guard: Partial<Guard> = {}, setup: GatewaySetup = {}): Guarded {
+  const seen: GuardedCall[] = [];
+  const recording: Guard = {
+    check: (call) => {
+      seen.push(call);
+      return undefined;
+    },
+    ...guard,
+  };
+  const harness = gatewayInProcess({
+    handlers: Array.from({ length: 10 }, () => completeReply(kind)),
+    ...setup,
+    options: { guard: recording, ...setup.options },
+  });
+  return { ...harness, seen };
+}
+
+const countTokens: CallerRequest = {
+  path: '/v1beta/models/native:countTokens',
+  body: { contents },
+};
+
+describe('a guard', () => {
+  it.each(kinds)('sees the key, the model and the body of every call: %s', async (kind) => {
+    const { call, seen } = guarded(kind);
+
+    expect((await call(sampleRequests[kind])).status).toBe(200);
+
+    const isNative = kind.startsWith('native');
+    expect(seen).toMatchObject([
+      {
+        key: { id: 'caller' },
+        model: { id: isNative ? 'native' : kind === 'image' ? 'image' : 'chat' },
+        protocol: isNative ? 'native' : kind === 'image' ? 'images' : 'chat',
+        operation: kind === 'image' ? 'images' : 'content',
+      },
+    ]);
+    expect(seen[0]?.body()).toEqual(sampleRequests[kind].body);
+  });
+
+  it('sees a count of tokens too, and no list of models', async () => {
+    const { call, seen } = guarded('native');
+
+    await call(countTokens);
+    await call({ method: 'GET', path: '/v1/models' });
+
+    expect(seen.map(({ operation }) => operation)).toEqual(['count_tokens']);
+  });
+
+  it.each(kinds)('refuses a call before it costs anything: %s', async (kind) => {
+    const { call, state, upstream, records, events } = guarded(kind, refuses);
+
+    const { status, text, headers } = await call(sampleRequests[kind]);
+
+    expect([status, headers['x-request-id'] !== undefined]).toEqual([400, true]);
+    expect(JSON.parse(text)).toEqual(
+      kind.startsWith('native')
+        ? {
+            error: {
+              code: 400,
+              message: sentence,
+              status: 'INVALID_ARGUMENT',
+              details: [
+                {
+                  '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+                  reason: 'REFUSED_BY_POLICY',
+                  domain: 'tollgate',
+                },
+              ],
+            },
+          }
+        : {
+            error: {
+              message: sentence,
+              type: 'invalid_request_error',
+              param: null,
+              code: 'refused_by_policy',
+            },
+          },
+    );
+    expect(await state()).toEqual(untouched);
+    expect([upstream.calls, records, events]).toEqual([[], [], []]);
+  });
+
+  it('sends 300 characters of a sentence, in one line, or a sentence of its own', async () => {
+    const texts = ['x'.repeat(400), '😀'.repeat(400), 'One.\r\nTwo.\u0000', '', ' \n'];
+    const messages = [];
+    for (const refuse of texts) {
+      const { call } = guarded('chat', { check: () => ({ refuse }), onFailure: 'pass' });
+      const { status, text } = await call(sampleRequests.chat);
+      messages.push([status, JSON.parse(text).error.message]);
+    }
+
+    const usual = 'The policy of this service refuses this request.';
+    expect(messages).toEqual([
+      [400, 'x'.repeat(300)],
+      [400, '😀'.repeat(300)],
+      [400, 'One. Two.'],
+      [400, usual],
+      [400, usual],
+    ]);
+  });
+
+  it('is not asked for a call that is refused anyway', async () => {
+    const { call, seen } = guarded('chat');
+    const requests: readonly (readonly [CallerRequest, number])[] = [
+      [{ ...sampleRequests.chat, headers: { authorization: 'Bearer unknown' } }, 401],
+      [{ ...sampleRequests.chat, body: '{"model":' }, 400],
+      [chat({ messages: 'none' }), 400],
+      [chat({ model: 'missing' }), 404],
+      [chat({ model: 'foreign' }), 403],
+      [chat({ n: 0 }), 400],
+      [{ ...sampleRequests.chat, headers: { 'content-type': 'text/plain' } }, 415],
+    ];
+
+    for (const [request, status] of requests) expect((await call(request)).status).toBe(status);
+    const rateLimiter = { consume: () => ({ granted: false, retryAfterMs: 1_000 }) as const };
+    const limited = guarded('chat', {}, { options: { rateLimiter } });
+    expect((await limited.call(sampleRequests.chat)).status).toBe(429);
+    expect(limited.seen).toEqual([]);
+
+    expect(seen).toEqual([]);
+  });
+
+  it('is asked before an Idempotency-Key is looked up, also for a repeated call', async () => {
+    let isOpen = true;
+    const { call, upstream } = guarded('chat', {
+      check: () => (isOpen ? undefined : { refuse: sentence }),
+    });
+    const request = { ...sampleRequests.chat, headers: { 'idempotency-key': 'order-1' } };
+
+    const statuses = [(await call(request)).status];
+    isOpen = false;
+    statuses.push((await call(request)).status);
+    isOpen = true;
+    statuses.push((await call(request)).status);
+
+    expect(statuses).toEqual([200, 400, 200]);
+    expect(upstream.calls).toHaveLength(1);
+  });
+
+  it('is asked again for a fallback, with the model that would serve the call', async () => {
+    const fallbacks = ['dear', 'cheap'];
+    const down = channel({ id: 'down', baseUrl: 'https://down.example/v1' });
+    const models = [
+      model({ fallbacks, channels: [down] }),
+      model({ id: 'dear' }),
+      model({ id: 'cheap' }),
+    ];
+    const { call, upstream, nextRecord } = guarded(
+      'chat',
+      {
+        check: ({ model: { id } }) =>
+          id === 'dear' ? { refuse: sentence } : { metadata: { checked: id } },
+      },
+      { models, handlers: [(up) => up.answer(401, {}), completeReply('chat')] },
+    );
+
+    const { status, headers } = await call(sampleRequests.chat);
+
+    expect([status, headers['x-tollgate-model']]).toEqual([200, 'cheap']);
+    expect(upstream.calls).toHaveLength(2);
+    expect(await nextRecord()).toMatchObject({ modelId: 'cheap', metadata: { checked: 'cheap' } });
+  });
+
+  it('holds the call’s place among the calls of its key while it decides', async () => {
+    let decide: () => void = () => {};
+    const { start, call } = guarded(
+      'chat',
+      {
+        check: () =>
+          new Promise((resolve) => {
+            decide = () => resolve(undefined);
+          }),
+      },
+      { key: { maxConcurrentCalls: 1 } },
+    );
+
+    const first = start(sampleRequests.chat);
+    await turns();
+    const second = await call(sampleRequests.chat);
+    decide();
+
+    expect([(await first.reply).status, second.status]).toEqual([200, 429]);
+  });
+});
+
+describe('the body that a guard sees', () => {
+  it('is parsed once, and only if it is asked for', async () => {
+    const bodies: unknown[] = [];
+    const { call } = guarded('chat', {
+      check: ({ body }) => {
+        bodies.push(body(), body());
+        return undefined;
+      },
+    });
+
+    await call(sampleRequests.chat);
+
+    expect(bodies[0]).toBe(bodies[1]);
+  });
+
+  it('is frozen at every level, and changes nothing of what is sent', async () => {
+    const document = fc.object({ maxDepth: 4, withNullPrototype: false });
+    await fc.assert(
+      fc.asyncProperty(document, async (extra) => {
+        const body = { model: 'chat', messages: [{ role: 'user', content: 'hi' }], extra };
+        const sent = JSON.stringify(body);
+        const { call, upstream } = guarded('chat', {
+          check: (guardedCall) => {
+            vandalise(guardedCall);
+            vandalise(guardedCall.body());
+            return undefined;
+          },
+        });
+
+        await call({ ...sampleRequests.chat, body: sent });
+
+        const received = Buffer.concat(upstream.calls[0]?.request.body ?? []).toString();
+        expect(JSON.parse(received)).toEqual(JSON.parse(sent));
+      }),
+      { seed: 4, numRuns: 40 },
+    );
+  });
+
+  it('contains the long strings that the gateway does not read itself', async () => {
+    const data = 'QUJD'.repeat(200_000);
+    const url = `data:image/png;base64,${data}`;
+    const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }];
+    const { call, seen } = guarded('chat');
+
+    expect((await call(chat({ messages }))).status).toBe(200);
+
+    expect(seen[0]?.body()).toEqual({ model: 'chat', messages });
+  });
+
+  it.each([
+    ['one of too many values', `[${'0,'.repeat(100_000)}0]`, 'too_complex'],
+    ['one with a control character in a long string', `"${'a'.repeat(70_000)}\u0001"`, null],
+  ])('is refused with 400 if it is %s, even where failures pass', async (_what, extra, code) => {
+    const text = JSON.stringify(sampleRequests.chat.body);
+    const body = `${text.slice(0, -1)},"extra":${extra}}`;
+    const { call, events, upstream } = guarded('chat', {
+      check: (guardedCall) => {
+        guardedCall.body();
+        return undefined;
+      },
+      onFailure: 'pass',
+    });
+
+    const reply = await call({ ...sampleRequests.chat, body });
+
+    expect([reply.status, JSON.parse(reply.text).error.code]).toEqual([400, code]);
+    expect([events, upstream.calls]).toEqual([[], []]);
+  });
+});
+
+const wrong: readonly (readonly [string, unknown])[] = [
+  ['a text', 'no'],
+  ['true', true],
+  ['a list', []],
+  ['a number in refuse', { refuse: 5 }],
+  ['true in refuse', { refuse: true }],
+  ['null in refuse', { refuse: null }],
+  ['metadata that is a text', { metadata: 'x' }],
+  ['metadata that is a list', { metadata: ['x'] }],
+  ['a label that is a number', { metadata: { a: 5 } }],
+  ['17 labels', { metadata: Object.fromEntries(labels(17)) }],
+  ['a long name', { metadata: { ['a'.repeat(65)]: 'x' } }],
+  ['a long value', { metadata: { a: 'x'.repeat(513) } }],
+];
+
+function labels(count: number): readonly (readonly [string, string])[] {
+  return Array.from({ length: count }, (_, index) => [`label-${index}`, 'x']);
+}
+
+describe('a guard that fails', () => {
+  const answers = wrong.map(([how, answer]) => ({ how: `answers ${how}`, fail: untyped(answer) }));
+
+  it.each([...failures, ...answers])('and $how refuses the call with 503', async ({ fail }) => {
+    const { call, clock, state, upstream, events } = guarded('chat', { check: fail });
+
+    const { status, text } = await inTime(clock, call(sampleRequests.chat));
+
+    expect([status, JSON.parse(text).error.code]).toEqual([503, 'store_unavailable']);
+    expect(await state()).toEqual(untouched);
+    expect(upstream.calls).toEqual([]);
+    expect(events).toMatchObject([{ type: 'port_failed', port: 'guard', operation: 'check' }]);
+  });
+
+  it.each([...failures, ...answers])('and $how lets it pass if the host says so', async ({
+    fail,
+  }) => {
+    const { call, clock, events, nextRecord } = guarded('chat', { check: fail, onFailure: 'pass' });
+
+    expect((await inTime(clock, call(sampleRequests.chat))).status).toBe(200);
+
+    expect(await nextRecord()).toMatchObject({ outcome: 'complete', metadata: undefined });
+    expect(events[0]).toMatchObject({ type: 'port_failed', port: 'guard', operation: 'check' });
+  });
+
+  it('by hanging does so after two seconds', async () => {
+    const { start, clock } = guarded('chat', { check: () => new Promise(() => {}) });
+    let isOver = false;
+    const { reply } = start(sampleRequests.chat);
+    const over = reply.finally(() => {
+      isOver = true;
+    });
+
+    await turns();
+    clock.advance(1_999);
+    await turns();
+    expect(isOver).toBe(false);
+    clock.advance(1);
+
+    expect((await over).status).toBe(503);
+  });
+});
+
+describe('the labels of a guard', () => {
+  it.each(kinds)('are in the usage record, beside those of the key: %s', async (kind) => {
+    const { call, nextRecord } = guarded(
+      kind,
+      { check: () => ({ metadata: { feature: 'search', team: 'guessed' } }) },
+      { key: { metadata: { team: 'kitchen' } } },
+    );
+
+    await call(sampleRequests[kind]);
+
+    expect((await nextRecord()).metadata).toEqual({ feature: 'search', team: 'kitchen' });
+  });
+
+  it('may be sixteen, and are a copy', async () => {
+    const metadata = Object.fromEntries(labels(16));
+    const { call, nextRecord } = guarded('chat', { check: () => ({ metadata }) });
+
+    await call(sampleRequests.chat);
+    metadata['label-0'] = 'changed';
+
+    const record = await nextRecord();
+    expect(Object.keys(record.metadata ?? {})).toHaveLength(16);
+    expect(record.metadata?.['label-0']).toBe('x');
+  });
+
+  it('are those of the key where the guard gives none', async () => {
+    const key = { metadata: { team: 'kitchen' } };
+    for (const answer of [undefined, {}, { metadata: {} }]) {
+      const { call, nextRecord } = guarded('chat', { check: () => answer }, { key });
+      await call(sampleRequests.chat);
+
+      expect((await nextRecord()).metadata).toEqual({ team: 'kitchen' });
+    }
+  });
+});
+
+it('a guard that is an instance of a class keeps its members', async () => {
+  class CookingGuard implements Guard {
+    readonly #topic = 'cooking';
+    readonly name = 'cooking guard';
+    check({ body }: GuardedCall) {
+      return JSON.stringify(body()).includes(this.#topic) ? undefined : { refuse: sentence };
+    }
+  }
+  const { call } = gatewayInProcess({
+    handlers: [completeReply('image')],
+    models: [model({ id: 'image', protocols: ['images'], price: { per: 'free' } })],
+    options: { guard: new CookingGuard() },
+  });
+
+  expect([(await call(image())).status, (await call(image({ prompt: 'cooking' }))).status]).toEqual(
+    [400, 200],
+  );
+});
+
+/** Tries to change, delete and add members at every level. */
+function vandalise(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const name of Object.keys(value)) {
+    if (name === 'key' || name === 'model') continue;
+    vandalise(Reflect.get(value, name));
+    Reflect.set(value, name, 'changed');
+    Reflect.deleteProperty(value, name);
+  }
+  Reflect.set(value, 'added', true);
+}

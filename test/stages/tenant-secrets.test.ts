@@ -1,0 +1,146 @@
+/**
+ * JWTs, cookies, provider keys of users and what a guard reads: none of it reaches an event, a
+ * record, a status, a reply, the output of the process, or an upstream that it is not meant for.
+ */
+import { expect, it, onTestFinished } from 'vitest';
+import type { ApiKey } from '../../src/ports/key-store.ts';
+import { cachedKeyStore } from '../../src/stores/memory/cached-key-store.ts';
+import { found, listenToPrints } from '../faults/canaries.ts';
+import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
+import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  channel,
+  completeReply,
+  headersOf,
+  model,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
+
+const part = (name: string): string =>
+  Buffer.from(JSON.stringify({ [name]: 'canary' })).toString('base64url');
+const canaries = {
+  jwt: `${part('alg')}.${part('sub')}.${'canary-signature-'.repeat(100)}`,
+  cookie: 'sid=canary-session-0123456789',
+  userSecret: 'canary-provider-key-of-ada',
+  operatorSecret: 'canary-provider-key-of-the-operator',
+  prompt: 'canary-prompt about a private matter',
+};
+
+const key = (id: string): ApiKey => ({
+  id,
+  group: 'staff',
+  disabled: false,
+  quota: [{ id, period: 'total', limitNanos: 1_000_000n }],
+});
+
+/** What an upstream could repeat of a call: the secret that it got. */
+const leakOf = ({ request }: DrivenCall): string => `You sent ${request.headers.authorization}.`;
+const treatments: readonly CallHandler[] = [
+  completeReply('chat'),
+  (up) => up.answer(400, { error: { message: leakOf(up), code: leakOf(up), param: leakOf(up) } }),
+  (up) => up.answer(401, { error: { message: leakOf(up), code: 'invalid_api_key' } }),
+  (up) => up.answer(500, { error: { message: leakOf(up) } }),
+  (up) => up.breakOff('reset'),
+  (up) => {
+    up.respond(200, headersOf('chatStream'));
+    up.write(streamBeginnings.chatStream);
+    up.write(`data: ${JSON.stringify({ error: { message: leakOf(up) } })}\n\n`);
+    up.end();
+  },
+];
+
+const page = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+const bearer = { ...page, authorization: `Bearer ${canaries.jwt}` };
+/** How callers identify themselves: as they should, and in ways that are refused. */
+const callers: readonly Readonly<Record<string, string>>[] = [
+  bearer,
+  { ...page, cookie: canaries.cookie },
+  { ...bearer, cookie: canaries.cookie },
+  { ...page, 'sec-fetch-site': 'cross-site', cookie: canaries.cookie },
+  { ...page, 'content-type': 'text/plain', cookie: canaries.cookie },
+  { ...page, authorization: `Bearer ${canaries.jwt}${'x'.repeat(8_192)}` },
+  { ...page, authorization: `Basic ${canaries.jwt}`, cookie: canaries.cookie },
+];
+
+it('no secret of a caller or a user leaves its way', async () => {
+  const prints = listenToPrints();
+  onTestFinished(prints.stop);
+  const messages = [{ role: 'user', content: canaries.prompt }];
+  const answers: unknown[] = [];
+  const statuses: unknown[] = [];
+  const sent: DrivenCall[] = [];
+  let fails = false;
+  const broken = (): never => {
+    throw new Error(Object.values(canaries).join(' '));
+  };
+
+  for (const treat of treatments) {
+    const harness = gatewayInProcess({
+      models: [
+        model({
+          channels: [
+            channel({
+              credential: ({ key: { id } }) =>
+                id === 'ada'
+                  ? { secret: canaries.userSecret, account: 'ada' }
+                  : canaries.operatorSecret,
+            }),
+          ],
+        }),
+      ],
+      handlers: Array.from({ length: 100 }, () => treat),
+      options: {
+        keys: cachedKeyStore(
+          { find: (secret) => (secret === canaries.jwt ? key('ada') : undefined) },
+          { vary: ({ headers }) => String(headers.cookie) },
+        ),
+        sessions: {
+          find: ({ headers }) => {
+            if (fails) broken();
+            return headers.cookie === canaries.cookie ? key('eve') : undefined;
+          },
+        },
+        guard: {
+          check: ({ body }) => {
+            if (fails) broken();
+            return { metadata: { size: String(JSON.stringify(body()).length) } };
+          },
+        },
+      },
+    });
+    for (const headers of callers) {
+      for (const stream of [false, true]) {
+        for (fails of [false, true]) {
+          const body = { ...Object(sampleRequests.chat.body), messages, stream };
+          const request: CallerRequest = {
+            ...sampleRequests.chat,
+            body,
+            headers,
+            withoutKey: true,
+          };
+          const { status, headers: replied, text } = await harness.call(request);
+          answers.push({ status, replied, text });
+        }
+      }
+    }
+    statuses.push(harness.gateway.channels(), harness.events, harness.records);
+    sent.push(...harness.upstream.calls);
+    fails = false;
+    await harness.gateway.close();
+  }
+
+  expect(found(canaries, { answers, statuses, prints: prints.text })).toEqual([]);
+  expect(sent.length).toBeGreaterThan(20);
+  const { userSecret, operatorSecret, prompt: _sent, ...ofCallers } = canaries;
+  const wire = sent.map(({ request: { path, headers, body } }) => [
+    path,
+    headers,
+    Buffer.concat(body).toString(),
+  ]);
+  expect(found(ofCallers, { wire })).toEqual([]);
+  for (const [path, headers, body] of wire) {
+    expect(found({ userSecret, operatorSecret }, { path, body })).toEqual([]);
+    expect(found({ userSecret, operatorSecret }, { headers })).toHaveLength(1);
+  }
+});
