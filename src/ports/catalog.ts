@@ -339,9 +339,9 @@ export interface Model {
   readonly aliases?: readonly string[];
   /**
    * Ids of models to ask instead, in this order, while all accounts of this one are out: cooling
-   * down, at their limit, or failing before a call runs. A fallback is asked only if the key's group
-   * may use it and it supports the request. It is charged at its own price, and named in the header
-   * `x-tollgate-model` of the reply. The fallbacks of a fallback are not asked.
+   * down, at their limit, or failing before a call runs. A fallback is asked only if the key's
+   * group may use it and it supports the request. It is charged at its own price, and named in the
+   * header `x-tollgate-model` of the reply. The fallbacks of a fallback are not asked.
    */
   readonly fallbacks?: readonly string[];
   readonly maxOutputTokens?: number;

@@ -7,7 +7,7 @@ import { memoryKeyStore, memoryQuotaStore, staticCatalog } from '../../src/index
 import { startFakeUpstream } from '../../src/testing/index.ts';
 import { closed, listening } from '../support/servers.ts';
 
-it('examples/session-keys charges the user of the session, and never for a foreign form', async () => {
+it('examples/session-keys charges the session’s user, nobody for a foreign form', async () => {
   const upstream = await startFakeUpstream();
   const gateway = gatewayWithSessions(
     {
