@@ -16,6 +16,7 @@ const errorTypes: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'invalid_request_error',
   not_portable: 'invalid_request_error',
   too_complex: 'invalid_request_error',
+  refused_by_policy: 'invalid_request_error',
   invalid_key: 'authentication_error',
   insufficient_quota: 'permission_error',
   model_not_allowed: 'permission_error',
