@@ -70,7 +70,7 @@ const builds: readonly Options[] = [
   },
   {
     name: 'examples',
-    entry: ['examples/**/*.ts', '!examples/**/*.test.ts'],
+    entry: ['examples/**/*.ts', '!examples/**/*.test.ts', '!examples/next/**'],
     outDir: '.build/examples',
     format: ['esm'],
     target: 'node20',

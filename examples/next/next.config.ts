@@ -1,0 +1,4 @@
+/** The configuration of the Next.js example: nothing that the gateway needs. */
+const config = {};
+
+export default config;
