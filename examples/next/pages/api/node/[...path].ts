@@ -2,12 +2,13 @@
 import { type HostRequest, type HostResponse, type NodeHandler, nodeAdapter } from 'tollgate/node';
 import { gateway } from '../../../gateway';
 
-/** The gateway reads the body itself, and answers after the handler has returned. */
-export const config = { api: { bodyParser: false, externalResolver: true } };
+/** The gateway reads the body itself. */
+export const config = { api: { bodyParser: false } };
 
 let adapter: NodeHandler | undefined;
 
-export default function handler(req: HostRequest, res: HostResponse): void {
+/** Resolves when the reply has been sent, for which Next.js waits. */
+export default function handler(req: HostRequest, res: HostResponse): Promise<void> {
   adapter ??= nodeAdapter(gateway(), { basePath: '/api/node' });
-  adapter(req, res);
+  return adapter(req, res);
 }
