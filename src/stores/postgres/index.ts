@@ -15,6 +15,7 @@ export type {
   UsageGrouping,
   UsagePage,
   UsageQueries,
+  UsageRecordFilter,
   UsageRecordPage,
   UsageReportQuery,
   UsageReportRow,

@@ -7,9 +7,9 @@ import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type {
   UsageCharges,
   UsageChargesFilter,
-  UsageFilter,
   UsagePage,
   UsageQueries,
+  UsageRecordFilter,
   UsageRecordPage,
   UsageReportQuery,
   UsageReportRow,
@@ -49,7 +49,7 @@ export interface PostgresUsageSink extends UsageSink, UsageQueries {
     options?: CallOptions,
   ): Promise<readonly UsageCharges[]>;
   usageRecords(
-    filter: UsageFilter,
+    filter: UsageRecordFilter,
     page?: UsagePage,
     options?: CallOptions,
   ): Promise<UsageRecordPage>;

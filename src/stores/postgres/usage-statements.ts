@@ -14,6 +14,7 @@ import {
   type UsageFilter,
   type UsageGrouping,
   type UsagePage,
+  type UsageRecordFilter,
   type UsageRecordPage,
   type UsageReportQuery,
   type UsageReportRow,
@@ -155,7 +156,8 @@ const selectRecords = [
   filterClause,
   `
   AND (usage.started_at_ms, usage.seq) > ($6::text::bigint, $7::text::bigint)
-ORDER BY usage.started_at_ms, usage.seq LIMIT $8::text::integer`,
+  AND ($8::text IS NULL OR request_id = $8)
+ORDER BY usage.started_at_ms, usage.seq LIMIT $9::text::integer`,
 ].join('');
 
 /** See `UsageQueries.usageReport`. */
@@ -184,7 +186,7 @@ export async function readUsageCharges(
 /** See `UsageQueries.usageRecords`. */
 export async function readUsagePage(
   { rows }: Statements,
-  filter: UsageFilter,
+  filter: UsageRecordFilter,
   page: UsagePage | undefined,
   options?: CallOptions,
 ): Promise<UsageRecordPage> {
@@ -193,7 +195,8 @@ export async function readUsagePage(
   const fromMs = filter.fromMs ?? 0;
   const start = Math.max(fromMs, after?.startedAtMs ?? fromMs);
   const afterCursor = [String(after?.startedAtMs ?? fromMs), String(after?.seq ?? -1n)];
-  const values = [...filterValues(filter, start), ...afterCursor, String(limit + 1)];
+  const named = [...filterValues(filter, start), ...afterCursor, filter.requestId ?? null];
+  const values = [...named, String(limit + 1)];
   const found = (await rows(selectRecords, values, options)).map((row) => ({
     seq: bigintAt(row, 'seq'),
     record: usageRecordFrom(row),

@@ -15,6 +15,12 @@ export interface UsageFilter {
   readonly modelId?: string;
 }
 
+/** Selects single records. */
+export interface UsageRecordFilter extends UsageFilter {
+  /** The `x-request-id` of a reply. Callers may choose it, so several calls may have the same. */
+  readonly requestId?: string;
+}
+
 /** One sum for each key, group, model or UTC day. */
 export type UsageGrouping = 'key' | 'group' | 'model' | 'day';
 
@@ -106,7 +112,7 @@ export interface UsageQueries {
    * @throws RangeError where the filter or the page is not valid; StoreUnavailable, StoreCorrupt
    */
   usageRecords(
-    filter: UsageFilter,
+    filter: UsageRecordFilter,
     page?: UsagePage,
     options?: CallOptions,
   ): MaybePromise<UsageRecordPage>;
@@ -141,13 +147,14 @@ export function checkReport(query: UsageReportQuery): void {
 }
 
 /** @throws RangeError where the filter is not valid */
-export function checkFilter({ fromMs, toMs, keyId, group, modelId }: UsageFilter): void {
+export function checkFilter(filter: UsageRecordFilter): void {
+  const { fromMs, toMs, keyId, group, modelId, requestId } = filter;
   for (const time of [fromMs, toMs]) {
     if (time !== undefined && !Number.isSafeInteger(time)) {
       refuse('fromMs and toMs must be Unix milliseconds');
     }
   }
-  for (const name of [keyId, group, modelId]) {
+  for (const name of [keyId, group, modelId, requestId]) {
     if (name !== undefined && typeof name !== 'string') refuse('a name must be text');
   }
 }

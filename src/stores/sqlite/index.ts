@@ -17,6 +17,7 @@ export type {
   UsageGrouping,
   UsagePage,
   UsageQueries,
+  UsageRecordFilter,
   UsageRecordPage,
   UsageReportQuery,
   UsageReportRow,

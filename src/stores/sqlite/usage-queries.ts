@@ -13,6 +13,7 @@ import {
   type UsageFilter,
   type UsageGrouping,
   type UsagePage,
+  type UsageRecordFilter,
   type UsageRecordPage,
   type UsageReportQuery,
   type UsageReportRow,
@@ -56,6 +57,17 @@ const pageClause = `
 ORDER BY started_at_ms, seq LIMIT ?`;
 
 const selectRecords = ['SELECT *', filterClause, pageClause].join('');
+
+/** The unary plus makes SQLite search by the request id, and not by the time. */
+export const selectRequest: string = `
+SELECT * FROM tollgate_usage
+WHERE +started_at_ms >= ? AND +started_at_ms < ?
+  AND (? IS NULL OR key_id = ?)
+  AND (? IS NULL OR key_group = ?)
+  AND (? IS NULL OR model_id = ?)
+  AND request_id = ?
+  AND (+started_at_ms, +seq) > (?, ?)
+ORDER BY +started_at_ms, +seq LIMIT ?`;
 
 // A line that holds nothing only counts calls and is never charged.
 const selectCharges = `
@@ -105,7 +117,7 @@ export function readUsageCharges(
 /** See `UsageQueries.usageRecords`. */
 export function readUsagePage(
   connection: Connection,
-  filter: UsageFilter,
+  filter: UsageRecordFilter,
   page: UsagePage | undefined,
   options?: CallOptions,
 ): UsageRecordPage {
@@ -114,10 +126,14 @@ export function readUsagePage(
   const fromMs = filter.fromMs ?? 0;
   const start = Math.max(fromMs, after?.startedAtMs ?? fromMs);
   const afterCursor = [BigInt(after?.startedAtMs ?? fromMs), after?.seq ?? -1n];
+  const { requestId } = filter;
+  const sql = requestId === undefined ? selectRecords : selectRequest;
+  const values = filterValues(filter, start);
+  const names = requestId === undefined ? values : [...values, requestId];
   const rows = connection.reading(
     () =>
       connection
-        .rows(selectRecords, ...filterValues(filter, start), ...afterCursor, BigInt(limit + 1))
+        .rows(sql, ...names, ...afterCursor, BigInt(limit + 1))
         .map((row) => ({ seq: bigintAt(row, 'seq'), record: usageRecordFrom(row) })),
     options,
   );

@@ -7,9 +7,9 @@ import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type {
   UsageCharges,
   UsageChargesFilter,
-  UsageFilter,
   UsagePage,
   UsageQueries,
+  UsageRecordFilter,
   UsageRecordPage,
   UsageReportQuery,
   UsageReportRow,
@@ -46,7 +46,7 @@ export interface SqliteUsageSink extends UsageSink, UsageQueries {
   record(entry: UsageRecord): void;
   usageReport(query: UsageReportQuery, options?: CallOptions): readonly UsageReportRow[];
   usageCharges(filter?: UsageChargesFilter, options?: CallOptions): readonly UsageCharges[];
-  usageRecords(filter: UsageFilter, page?: UsagePage, options?: CallOptions): UsageRecordPage;
+  usageRecords(filter: UsageRecordFilter, page?: UsagePage, options?: CallOptions): UsageRecordPage;
 }
 
 const optionsSchema = z.strictObject(

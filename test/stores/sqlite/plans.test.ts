@@ -5,7 +5,7 @@ import { claimStatements } from '../../../src/stores/sqlite/idempotency-store.ts
 import { keyStatements } from '../../../src/stores/sqlite/key-store.ts';
 import { hotStatements } from '../../../src/stores/sqlite/quota-ledger.ts';
 import { sweepStatements } from '../../../src/stores/sqlite/quota-store.ts';
-import { usageStatements } from '../../../src/stores/sqlite/usage-queries.ts';
+import { selectRequest, usageStatements } from '../../../src/stores/sqlite/usage-queries.ts';
 import { fileKinds, scratch } from './handles.ts';
 
 const statements = [
@@ -37,6 +37,18 @@ it.each(fileKinds)('each statement uses an index over $name', (kind) => {
 
   expect(statements.length).toBeGreaterThan(30);
   expect(found).toEqual([]);
+});
+
+it('the calls of one request id are found by it, not by their times', () => {
+  const [kind] = fileKinds;
+  if (kind === undefined) throw new Error('there is always libsql');
+  const { db, cleanup } = scratch(kind);
+  onTestFinished(cleanup);
+
+  const values = Array.from(selectRequest.matchAll(/\?/g), () => 1n);
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${selectRequest}`).all(...values);
+
+  expect(JSON.stringify(plan)).toMatch(/SEARCH tollgate_usage USING INDEX \w+ \(request_id=\?\)/);
 });
 
 it('a scan would be noticed', () => {

@@ -209,6 +209,32 @@ describe.each(kinds)('over $name', (kind) => {
     expect(sink.usageRecords({ toMs: startMs + 1 }).records).toHaveLength(5);
   });
 
+  it('the calls of one request id are found, page by page, within the other filters', () => {
+    const sink = opened();
+    // A caller may choose the id, so that another key's calls may have the same.
+    const calls = [
+      { requestId: 'req_1', reservationId: 'reservation_0001', keyId: 'ann', startedAtMs: startMs },
+      { requestId: 'req_2', reservationId: 'reservation_0002', keyId: 'ann', startedAtMs: startMs },
+      { requestId: 'req_1', reservationId: 'reservation_0003', keyId: 'bob', startedAtMs: startMs },
+      { requestId: 'req_1', reservationId: 'reservation_0004', startedAtMs: startMs + 1 },
+    ].map(usageRecord);
+    const [first, , ofBob, later] = calls;
+    for (const record of calls) sink.record(record);
+
+    const all = sink.usageRecords({ requestId: 'req_1' });
+    const start = sink.usageRecords({ requestId: 'req_1' }, { limit: 2 });
+
+    expect(all.records).toEqual([first, ofBob, later]);
+    expect(start.records).toEqual([first, ofBob]);
+    expect(
+      sink.usageRecords({ requestId: 'req_1' }, { after: start.next ?? 'none' }).records,
+    ).toEqual([later]);
+    expect(sink.usageRecords({ requestId: 'req_1', keyId: 'bob' }).records).toEqual([ofBob]);
+    expect(sink.usageRecords({ requestId: 'req_1', fromMs: startMs + 1 }).records).toEqual([later]);
+    expect(sink.usageRecords({ requestId: "' OR 1=1 --" }).records).toEqual([]);
+    expect(() => sink.usageRecords({ requestId: JSON.parse('5') })).toThrow(RangeError);
+  });
+
   it('record throws for an invalid record, which does not affect its batch', () => {
     const sink = opened();
     const { keyId: _keyId, ...nameless } = usageRecord();
