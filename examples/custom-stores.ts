@@ -1,6 +1,13 @@
 /** A host's own stores: keys from its user database, its own usage log, its rate limiter. */
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { digestSecret, type KeyStore, money, type RateLimiter, type UsageSink } from 'tollgate';
+import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import {
+  digestSecret,
+  type KeyStore,
+  money,
+  type RateLimiter,
+  type RateTake,
+  type UsageSink,
+} from 'tollgate';
 
 /** A row of the host's own table, which keeps the digest of a secret and never the secret. */
 export interface UserRow {
@@ -44,21 +51,60 @@ export function databaseUsageSink(database: Database): UsageSink {
   };
 }
 
-/** Adapts any limiter of `rate-limiter-flexible`, in one line. */
-export function flexibleRateLimiter(limiter: RateLimiterMemory): RateLimiter {
+/** Makes a limiter of `rate-limiter-flexible` that allows so many points in each window. */
+export type MakeLimiter = (points: number, seconds: number) => RateLimiterAbstract;
+
+/**
+ * Adapts `rate-limiter-flexible`. It counts in fixed windows, which refill at their end, so that
+ * `x-ratelimit-reset-*` is only an estimate. `make` is called once for each size of limit.
+ */
+export function flexibleRateLimiter(make: MakeLimiter): RateLimiter {
+  const limiters = new Map<string, RateLimiterAbstract>();
+  const limiterOf = ({ limit, periodMs }: RateTake): RateLimiterAbstract => {
+    const size = `${limit}/${periodMs}`;
+    const limiter = limiters.get(size) ?? make(limit, periodMs / 1_000);
+    limiters.set(size, limiter);
+    return limiter;
+  };
+  const nameOf = ({ owner, bucket }: RateTake): string => `${owner}:${bucket}`;
+
   return {
-    consume: (subject, points) =>
-      limiter.consume(subject, points).then(
-        () => ({ granted: true }),
-        (refused: unknown) => {
-          if (!(refused instanceof RateLimiterRes)) throw refused;
-          return { granted: false, retryAfterMs: refused.msBeforeNext };
-        },
-      ),
+    take: async (takes) => {
+      const results = await Promise.all(
+        takes.map((take) =>
+          limiterOf(take).consume(nameOf(take), take.amount).then(asGranted, asRefused),
+        ),
+      );
+      const remaining = results.map(({ left }) => left);
+      const waits = results.map(({ waitMs }) => waitMs);
+      const retryAfterMs = Math.max(...waits);
+      if (retryAfterMs === 0) return { granted: true, remaining };
+      // It also counts points that it refuses, so all of them are given back.
+      await Promise.all(takes.map((take) => limiterOf(take).reward(nameOf(take), take.amount)));
+      return { granted: false, refused: waits.indexOf(retryAfterMs), retryAfterMs, remaining };
+    },
+    adjust: async (takes) => {
+      const changes = takes.map((take) =>
+        take.amount < 0
+          ? limiterOf(take).reward(nameOf(take), -take.amount)
+          : limiterOf(take).penalty(nameOf(take), take.amount),
+      );
+      await Promise.all(changes);
+    },
   };
 }
 
-/** Sixty calls a minute for each key. */
-export function sixtyAMinute(): RateLimiter {
-  return flexibleRateLimiter(new RateLimiterMemory({ points: 60, duration: 60 }));
+interface FlexibleResult {
+  readonly left: number;
+  readonly waitMs: number;
+}
+
+function asGranted({ remainingPoints }: RateLimiterRes): FlexibleResult {
+  return { left: remainingPoints, waitMs: 0 };
+}
+
+/** A refusal is thrown, and so are errors of the limiter's store. */
+function asRefused(thrown: unknown): FlexibleResult {
+  if (!(thrown instanceof RateLimiterRes)) throw thrown;
+  return { left: thrown.remainingPoints, waitMs: Math.max(1, thrown.msBeforeNext) };
 }

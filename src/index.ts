@@ -110,7 +110,13 @@ export type {
   SettleInput,
   SettleResult,
 } from './ports/quota-store.ts';
-export type { RateDecision, RateLimiter } from './ports/rate-limiter.ts';
+export type {
+  RateDecision,
+  RateLimiter,
+  RatePeriodMs,
+  RateTake,
+} from './ports/rate-limiter.ts';
+export type { AmountPerPeriod, KeyRateLimits, RateLimits } from './ports/rates.ts';
 export type { ResultStore, StoredResult } from './ports/result-store.ts';
 export type {
   ByteSink,

@@ -4,6 +4,7 @@ import { ConfigurationError } from './errors.ts';
 import type { Nanos } from './money.ts';
 import type { ApiKey, QuotaSubject } from './ports/key-store.ts';
 import { maxLines } from './ports/quota-input.ts';
+import { keyRatesSchema, rateRemedyOf } from './ports/rates.ts';
 import { aName, checkSetUp, flag, nanos, positive, text } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
@@ -44,7 +45,7 @@ export interface IssuedKey {
 export function issueKey(options: IssueKeyOptions): IssuedKey {
   checkSetUp(optionsSchema, options, {
     root: 'issueKey: options',
-    remedyFor: (path) => remedies.get(path.at(-1)),
+    remedyFor: (path) => (path[0] === 'rates' ? rateRemedyOf(path) : remedies.get(path.at(-1))),
     names: 'the type IssueKeyOptions',
   });
   const { limitNanos, period = 'total', quota: further = [], ...rest } = options;
@@ -83,6 +84,7 @@ const optionsSchema = z.strictObject(
     quota: z.array(subject, 'must be a list of subjects').optional(),
     quotaPartition: aName.optional(),
     maxConcurrentCalls: positive.optional(),
+    rates: keyRatesSchema.optional(),
     metadata: z
       .record(z.string(), z.string('must be text'), 'must be an object of texts')
       .optional(),

@@ -13,6 +13,7 @@ import type { IdempotencyStore } from './ports/idempotency-store.ts';
 import type { KeyStore, SessionStore } from './ports/key-store.ts';
 import type { QuotaStore } from './ports/quota-store.ts';
 import type { RateLimiter } from './ports/rate-limiter.ts';
+import { type KeyRateLimits, keyRatesSchema } from './ports/rates.ts';
 import type { ResultStore } from './ports/result-store.ts';
 import {
   aClock,
@@ -30,6 +31,7 @@ import type { UpstreamClient } from './ports/upstream-client.ts';
 import type { UsageSink } from './ports/usage-sink.ts';
 import { randomIds } from './random-ids.ts';
 import { memoryIdempotencyStore } from './stores/memory/idempotency-store.ts';
+import { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
 import { memoryResultStore } from './stores/memory/result-store.ts';
 
 /** The options of `createGateway`. */
@@ -43,9 +45,12 @@ export interface GatewayOptions {
   /** The current list of models. */
   readonly catalog: Catalog;
   /**
-   * Limits how often a key may call, before the body is read; quota limits how much it may spend.
+   * Keeps the token buckets of the rate limits that keys and models state. Use `redisRateLimiter`
+   * where several processes serve the same keys.
    */
   readonly rateLimiter?: RateLimiter;
+  /** The rate limits of keys whose record states none. `rates: []` in a record means no limit. */
+  readonly defaultRates?: readonly KeyRateLimits[];
   /**
    * Looks at each call before it costs anything, and may refuse it or give its usage record labels.
    */
@@ -132,7 +137,7 @@ export type Settings = Readonly<
     Omit<
       GatewayOptions,
       | 'sessions'
-      | 'rateLimiter'
+      | 'defaultRates'
       | 'guard'
       | 'usage'
       | 'upstream'
@@ -143,7 +148,7 @@ export type Settings = Readonly<
   >
 > & {
   readonly sessions: SessionStore | undefined;
-  readonly rateLimiter: RateLimiter | undefined;
+  readonly defaultRates: readonly KeyRateLimits[] | undefined;
   readonly guard: Guard | undefined;
   readonly usage: UsageSink | undefined;
   readonly defaultImageModel: string | undefined;
@@ -207,7 +212,8 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
     idempotency: before?.idempotency ?? memoryIdempotencyStore({ clock }),
     results: before?.results ?? memoryResultStore({ clock }),
     sessions: undefined,
-    rateLimiter: undefined,
+    rateLimiter: before?.rateLimiter ?? memoryRateLimiter({ clock }),
+    defaultRates: undefined,
     guard: undefined,
     usage: undefined,
     defaultImageModel: undefined,
@@ -291,7 +297,8 @@ const optionsSchema = z.strictObject(
     sessions: sessions.optional(),
     quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
     catalog: methods('find', 'list'),
-    rateLimiter: methods('consume').optional(),
+    rateLimiter: methods('take', 'adjust').optional(),
+    defaultRates: keyRatesSchema.optional(),
     guard: guard.optional(),
     usage: methods('record', 'close').optional(),
     idempotency: methods('claim', 'finish', 'abandon').optional(),

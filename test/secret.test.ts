@@ -91,6 +91,7 @@ describe('an issued key', () => {
   const whole = { group: 'chat', limitNanos: 1n };
   const pool = { id: 'pool', period: 'total' };
   const noCount = [0, -1, 1.5, Number.NaN, '5', null];
+  const limit = { calls: { perMinute: 60 } };
   const rows: readonly (readonly [place: string, wrong: readonly object[], says: string])[] = [
     ['options.group', [{ group: undefined }, { group: '' }, { group: 5 }], 'the name of a group'],
     ['options.id', [{ id: 'a b' }, { id: '' }, { id: 5 }], 'must match /^[A-Za-z0-9._-]{1,64}$/.'],
@@ -127,6 +128,23 @@ describe('an issued key', () => {
         quota: [pool, { ...pool, id: 'other', maxConcurrentCalls }],
       })),
       'must be a positive integer. Leave it out for no bound.',
+    ],
+    ['options.rates', [{ rates: limit }, { rates: 5 }], 'must be a list of limits: [{ calls: {'],
+    ['options.rates[0]', [{ rates: [{ subject: 'pool' }] }], 'must limit calls, tokens or both.'],
+    [
+      'options.rates[1].tokens.perDay',
+      noCount.map((perDay) => ({ rates: [limit, { tokens: { perDay } }] })),
+      'must be a positive integer. Leave it out for no limit per day.',
+    ],
+    [
+      'options.rates[0].subject',
+      [{ rates: [{ ...limit, subject: 'a b' }] }],
+      'must match /^[A-Za-z0-9._-]{1,64}$/. Leave it out for limits of the key alone.',
+    ],
+    [
+      'options.rates[0].perMinute',
+      [{ rates: [{ ...limit, perMinute: 5 }] }],
+      'does not exist. Take it out',
     ],
     ['options.limit', [{ limit: 5n }], 'does not exist. Take it out, or look for its name in'],
   ];

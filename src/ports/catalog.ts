@@ -5,6 +5,7 @@
 import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
 import type { ApiKey } from './key-store.ts';
+import type { RateLimits } from './rates.ts';
 
 /** An API that callers use to call the gateway. */
 export type ProtocolName = 'chat' | 'images' | 'native';
@@ -354,6 +355,12 @@ export interface Model {
   readonly mediaPartTokens?: MediaPartTokens;
   /** Members that callers may send although they reach beyond the call. Default: none. */
   readonly allow?: AllowedMembers;
+  /**
+   * How many calls and tokens all keys together may use of the model per minute, hour and day, such
+   * as the upstream accounts can serve: `{ tokens: { perMinute: 2_000_000 } }`. Callers do not see
+   * its figures. Default: no limit.
+   */
+  readonly rates?: RateLimits;
   /** The largest `n` or `candidateCount`. Default: 10 for images, else unbounded. */
   readonly maxCandidates?: number;
   /**

@@ -3,6 +3,7 @@
 import type { IncomingHeaders } from '../http.ts';
 import type { Nanos } from '../money.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
+import type { KeyRateLimits } from './rates.ts';
 
 /** A budget that a key is charged to. A key usually has two: its own and its group's. */
 export interface QuotaSubject {
@@ -42,6 +43,12 @@ export interface ApiKey {
   readonly quotaPartition?: string;
   /** How many calls of this key may run at once, checked in the same atomic step as the hold. */
   readonly maxConcurrentCalls?: number;
+  /**
+   * How many calls and tokens the key may use per minute, hour and day: its own limits, lower ones
+   * for single models, and limits that it shares; at most 32 entries. A change applies from the
+   * next call on. Default: `defaultRates` of the gateway.
+   */
+  readonly rates?: readonly KeyRateLimits[];
   /** The host's own labels; they appear in usage records, beside those of a `Guard`. */
   readonly metadata?: Readonly<Record<string, string>>;
 }

@@ -11,7 +11,7 @@ import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts'
 import type { ImageRequest } from '../dialects/image-codec.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { GatewayError } from '../errors.ts';
-import type { GatewayRequest } from '../http.ts';
+import type { GatewayRequest, HeaderMap } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
@@ -63,6 +63,21 @@ export interface Caller {
    */
   keyExample(settings: KeySettings): string;
   readonly models: ModelLists;
+  /** Writes what remains of rate limits; undefined if the provider has no headers for it. */
+  readonly rateHeaders: ((states: RateStates, nowMs: number) => HeaderMap) | undefined;
+}
+
+/** The limits of calls and of tokens that are nearest to refusing; undefined if there is none. */
+export interface RateStates {
+  readonly calls: RateState | undefined;
+  readonly tokens: RateState | undefined;
+}
+
+/** A rate limit, how much of it remains, and after which time it would be unused. */
+export interface RateState {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number;
 }
 
 /** The provider's format of model lists. */

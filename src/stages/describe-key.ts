@@ -5,6 +5,7 @@ import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { QuotaState } from '../ports/quota-store.ts';
 import { formatMoney } from '../prices/amount.ts';
+import type { Caller } from '../protocols/protocol.ts';
 import type { Authenticated } from './call-record.ts';
 import { limit } from './limit.ts';
 import { isQuotaStateOrMissing } from './port-answers.ts';
@@ -27,8 +28,11 @@ interface Balance {
  *
  * @throws GatewayError `rate_limited`, `store_unavailable`
  */
-export async function describeKey(authenticated: Authenticated): Promise<JsonObject> {
-  await limit(authenticated);
+export async function describeKey(
+  authenticated: Authenticated,
+  caller: Caller,
+): Promise<JsonObject> {
+  await limit(authenticated, caller);
   const { key, received } = authenticated;
   const nowMs = received.settings.clock.now();
   const balances = await Promise.all(

@@ -1,20 +1,26 @@
-/** Asks the host's rate limiter, if there is one, whether this key may call now. */
-import { GatewayError } from '../errors.ts';
+/** Takes a call from the rate limits of its key and of its group, before its body is read. */
+import type { Settings } from '../options.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+import type { KeyRateLimits } from '../ports/rates.ts';
+import type { Caller } from '../protocols/protocol.ts';
+import { limitsOfCalls } from './applied-limits.ts';
 import type { Authenticated } from './call-record.ts';
-import { isRateDecision } from './port-answers.ts';
+import { takeLimits } from './rate-levels.ts';
+import { rateRefusal } from './rate-refusal.ts';
 
-/** @throws GatewayError `rate_limited`, with the time to wait */
-export async function limit({ key, received }: Authenticated): Promise<void> {
-  const { settings, guard } = received;
-  const { rateLimiter } = settings;
-  if (rateLimiter === undefined) return;
-  const decision = await guard.ask('rate_limiter', 'consume', isRateDecision, () =>
-    rateLimiter.consume(key.id, 1),
-  );
-  if (decision.granted) return;
-  throw new GatewayError(
-    'rate_limited',
-    'Too many requests. Reduce concurrency and retry after the time in Retry-After.',
-    { reason: 'rate', retryAfterMs: decision.retryAfterMs },
-  );
+/** The rate limits of a key; undefined if it has none. */
+export function ratesOf(
+  { rates }: ApiKey,
+  { defaultRates }: Settings,
+): readonly KeyRateLimits[] | undefined {
+  return rates ?? defaultRates;
+}
+
+/** @throws GatewayError `rate_limited`, with the time to wait; `store_unavailable` */
+export async function limit({ key, received }: Authenticated, caller: Caller): Promise<void> {
+  const rates = ratesOf(key, received.settings);
+  const limits = rates === undefined ? [] : limitsOfCalls(key, rates);
+  if (limits.length === 0) return;
+  const decision = await takeLimits(limits, received, caller);
+  if (!decision.granted) throw rateRefusal(limits[decision.refused], decision.retryAfterMs);
 }

@@ -11,10 +11,20 @@ export type AnswerCheck = (answer: unknown) => boolean;
 /** For operations whose answer is ignored. */
 export const isAnything: AnswerCheck = () => true;
 
-/** A rate limiter's grant, or its refusal with a time to wait. */
-export const isRateDecision: AnswerCheck = (answer) =>
-  field(answer, 'granted') === true ||
-  (field(answer, 'granted') === false && isTime(field(answer, 'retryAfterMs')));
+/** A rate limiter's answer to this many takes: its grant, or its refusal with a time to wait. */
+export function isRateDecision(takeCount: number): AnswerCheck {
+  return (answer) => {
+    if (!isRecord(answer)) return false;
+    const { granted, remaining, refused, retryAfterMs } = answer;
+    if (!Array.isArray(remaining) || remaining.length !== takeCount) return false;
+    if (!remaining.every(isTime)) return false;
+    return granted === true || (granted === false && isTime(retryAfterMs) && isIndex(refused));
+  };
+}
+
+function isIndex(value: unknown): boolean {
+  return Number.isSafeInteger(value) && isTime(value);
+}
 
 /** The answer to a reserve of this many lines. */
 export function isReserveResult(lineCount: number): AnswerCheck {

@@ -6,6 +6,7 @@
  */
 import type { z } from 'zod';
 import { isNanos } from '../ports/quota-input.ts';
+import { areKeyRates } from '../ports/rates.ts';
 import { modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isRecord, isText } from './port-answers.ts';
 
@@ -22,8 +23,9 @@ export interface RecordChecks {
 /** Makes the checks, with an empty cache. */
 export function recordChecks(): RecordChecks {
   const isKnownModel = cached(isModel);
+  const areKnownRates = cached(areKeyRates);
   return {
-    isKeyOrMissing: (answer) => isKey(answer) || isMissing(answer),
+    isKeyOrMissing: (answer) => isKey(answer, areKnownRates) || isMissing(answer),
     isModelOrMissing: (answer) => isKnownModel(answer) || isMissing(answer),
     isModelList: (answer) => isListOf(isKnownModel, answer),
   };
@@ -44,9 +46,10 @@ function cached(check: AnswerCheck): AnswerCheck {
 /**
  * A key with an `expiresAtMs` that is not a number would never expire, so its record is rejected.
  */
-function isKey(value: unknown): boolean {
+function isKey(value: unknown, areKnownRates: AnswerCheck): boolean {
   if (!isRecord(value)) return false;
-  const { id, group, disabled, expiresAtMs, quotaPartition, maxConcurrentCalls, quota } = value;
+  const { id, group, disabled, expiresAtMs, quotaPartition, maxConcurrentCalls } = value;
+  const { quota, rates } = value;
   return (
     isText(id) &&
     isText(group) &&
@@ -54,6 +57,7 @@ function isKey(value: unknown): boolean {
     (expiresAtMs === undefined || isNumber(expiresAtMs)) &&
     (quotaPartition === undefined || isText(quotaPartition)) &&
     (maxConcurrentCalls === undefined || isNumber(maxConcurrentCalls)) &&
+    (rates === undefined || areKnownRates(rates)) &&
     isListOf(isSubject, quota)
   );
 }
@@ -77,11 +81,12 @@ function isModel(value: unknown): boolean {
 }
 
 /**
- * Some issues are tolerated. A host's records may have extra members. A protocol or dialect that
- * the gateway does not know is not served; the gateway's tables decide that, and not this check.
+ * Some issues are tolerated. A host's records may have extra members, except among rate limits,
+ * where a misspelt limit would limit nothing. A protocol or dialect that the gateway does not know
+ * is not served; the gateway's tables decide that, and not this check.
  */
 function isTolerable({ code, path }: z.core.$ZodIssue, model: unknown): boolean {
-  if (code === 'unrecognized_keys') return true;
+  if (code === 'unrecognized_keys') return path.at(0) !== 'rates';
   const isKind = path.at(0) === 'protocols' || path.at(-1) === 'dialect';
   return isKind && code === 'invalid_value' && isText(valueAt(model, path));
 }

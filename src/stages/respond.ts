@@ -6,6 +6,7 @@ import type { GatewayRequest, GatewayResponse, HeaderMap } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Caller } from '../protocols/protocol.ts';
+import type { RateLevels } from './applied-limits.ts';
 
 /** The parts that every response to one request contains. */
 export interface ResponseContext {
@@ -15,6 +16,8 @@ export interface ResponseContext {
    * response to another.
    */
   readonly vary: string;
+  /** Set once a rate limit was asked for; every response from then on has its headers. */
+  rates: RateLevels | undefined;
 }
 
 const callerRequestId = /^[A-Za-z0-9_-]{8,64}$/;
@@ -31,7 +34,7 @@ export function responseContextFor(
   const requestedId = headers['x-request-id'];
   const requestId =
     typeof requestedId === 'string' && callerRequestId.test(requestedId) ? requestedId : newId(ids);
-  return { requestId, vary };
+  return { requestId, vary, rates: undefined };
 }
 
 /** The host's function may throw; the response needs an id even then. */
@@ -54,26 +57,27 @@ const contentTypes: Readonly<Record<Framing, string>> = {
  * on unbuffered.
  */
 export function replyHeaders(
-  { requestId, vary }: ResponseContext,
+  { requestId, vary, rates }: ResponseContext,
   framing: Framing,
 ): Record<string, string> {
-  if (framing === 'json') {
-    return {
-      'content-type': contentTypes.json,
-      'cache-control': 'no-store',
-      'x-request-id': requestId,
-      vary,
-      'x-content-type-options': 'nosniff',
-    };
-  }
-  return {
-    'content-type': contentTypes[framing],
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-    'x-request-id': requestId,
-    vary,
-    'x-content-type-options': 'nosniff',
-  };
+  const headers: Record<string, string> =
+    framing === 'json'
+      ? {
+          'content-type': contentTypes.json,
+          'cache-control': 'no-store',
+          'x-request-id': requestId,
+          vary,
+          'x-content-type-options': 'nosniff',
+        }
+      : {
+          'content-type': contentTypes[framing],
+          'cache-control': 'no-cache, no-transform',
+          'x-accel-buffering': 'no',
+          'x-request-id': requestId,
+          vary,
+          'x-content-type-options': 'nosniff',
+        };
+  return rates === undefined ? headers : Object.assign(headers, rates.headers);
 }
 
 /** A reply in one piece; also a stream that is known as a whole from the start. */

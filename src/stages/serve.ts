@@ -18,7 +18,8 @@ import { fallBack, mayFallBack } from './fall-back.ts';
 import { checkByGuard } from './guard.ts';
 import { holdFor } from './hold.ts';
 import type { Idempotency } from './idempotency.ts';
-import { limit } from './limit.ts';
+import { limit, ratesOf } from './limit.ts';
+import { limitModel } from './limit-model.ts';
 import { listModels } from './list-models.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { ModelPlans } from './model-plan.ts';
@@ -75,7 +76,7 @@ export function serving(shared: Shared): Serve {
     if (route.kind === 'call') return await beginCall(authenticated, route, shared);
     const document =
       route.kind === 'key'
-        ? await describeKey(authenticated)
+        ? await describeKey(authenticated, route.caller)
         : await listModels(route, authenticated, shared);
     return jsonReply(received.responseContext, document);
   };
@@ -90,7 +91,7 @@ async function beginCall(
   const running = shared.intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
     received.request.onClose(running.caller.markDisconnected);
-    await limit(authenticated);
+    if (ratesOf(key, received.settings) !== undefined) await limit(authenticated, route.caller);
     const begun = { received, key, route, running };
     return await runCall(begun, await receiveBody(begun, shared.intake.bodies), shared);
   } catch (error) {
@@ -133,8 +134,10 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
     return claimOrRepeat.repeat;
   }
   const { claim } = claimOrRepeat;
+  const isLimited = model.rates !== undefined || ratesOf(key, received.settings) !== undefined;
+  const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
   const reservation = await claim.abandonOnFailure(() => reserve(admitted));
-  const settlement = claim.endTogetherWith(settle(admitted, reservation));
+  const settlement = claim.endTogetherWith(settle(admitted, reservation, rates));
   running.hold.keepAlive(settlement, plan.totalMs);
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
   const held = { admitted, settlement, continuesAfterDisconnect, copy: claim.copy };

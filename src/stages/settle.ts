@@ -16,6 +16,7 @@ import {
   maxCountedNanos,
   withCounted,
 } from './charge.ts';
+import type { TakenRates } from './limit-model.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
@@ -23,6 +24,8 @@ import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 export interface SettlementDeps {
   readonly admitted: Admitted;
   readonly reservation: Reservation;
+  /** What the call took from rate limits; undefined if none depends on its tokens or its model. */
+  readonly rates: TakenRates | undefined;
   readonly outbox: Outbox;
   readonly emit: EventListener;
 }
@@ -44,11 +47,16 @@ interface SettlementState extends SettlementDeps {
 }
 
 /** Makes the settlement of a call that has reserved quota. */
-export type Settle = (admitted: Admitted, reservation: Reservation) => Settlement;
+export type Settle = (
+  admitted: Admitted,
+  reservation: Reservation,
+  rates: TakenRates | undefined,
+) => Settlement;
 
 /** Settlements whose ends go out through one outbox. */
 export function settler(outbox: Outbox, emit: EventListener): Settle {
-  return (admitted, reservation) => settlementOf({ admitted, reservation, outbox, emit });
+  return (admitted, reservation, rates) =>
+    settlementOf({ admitted, reservation, rates, outbox, emit });
 }
 
 /** Makes the settlement of a hold. */
@@ -87,10 +95,12 @@ function settlementOf(deps: SettlementDeps): Settlement {
   };
 }
 
-function newState({ admitted, reservation, outbox, emit }: SettlementDeps): SettlementState {
+function newState(deps: SettlementDeps): SettlementState {
+  const { admitted, reservation, rates, outbox, emit } = deps;
   return {
     admitted,
     reservation,
+    rates,
     outbox,
     emit,
     startedMs: admitted.received.settings.clock.monotonicMs(),
@@ -114,6 +124,7 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
   const charge = chargeFor(state, rule, callEnd);
   reportAnomalies(charge, state);
+  state.rates?.settle(callEnd, rule, charge);
   const durationMs = settings.clock.monotonicMs() - state.startedMs;
   const makeRecord = (booked: boolean): UsageRecord =>
     recordOf(state, { callEnd, rule, charge, durationMs, booked });

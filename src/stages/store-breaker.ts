@@ -37,7 +37,7 @@ const failuresToOpen = 3;
 const trialPauseMs = 250;
 
 /** What a call must ask of the quota store, the rate limiter and the claims before it is sent. */
-const guardedOperations = ['reserve', 'consume', 'claim'];
+const guardedOperations = ['reserve', 'take', 'claim'];
 
 /** Makes closed breakers. */
 export function storeBreakers(clock: Clock): StoreBreakers {

@@ -12,7 +12,8 @@ export {
 export { type KeyStoreSetup, keyStoreContract } from './contracts/key-store.ts';
 export type { QuotaStoreSetup } from './contracts/quota/case-context.ts';
 export { quotaStoreContract } from './contracts/quota-store.ts';
-export { type RateLimiterSetup, rateLimiterContract } from './contracts/rate-limiter.ts';
+export { rateLimiterContract } from './contracts/rate-limiter.ts';
+export type { RateLimiterSetup } from './contracts/rates/rate-case.ts';
 export { type ResultStoreSetup, resultStoreContract } from './contracts/result-store.ts';
 export { type UpstreamClientSetup, upstreamClientContract } from './contracts/upstream-client.ts';
 export {

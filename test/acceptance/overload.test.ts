@@ -20,15 +20,21 @@ afterEach(() => harness.close());
 
 describe('too many requests', () => {
   it('of a key get 429 with Retry-After where the host limits their rate', async () => {
+    harness.keys.update('image-key', { rates: [{ calls: { perMinute: 1 } }] });
     harness.gateway.update({
-      rateLimiter: { consume: () => ({ granted: false, retryAfterMs: 1_500 }) },
+      rateLimiter: {
+        take: () => ({ granted: false, refused: 0, retryAfterMs: 1_500, remaining: [0] }),
+        adjust: () => {},
+      },
     });
 
     const response = await image().expect(429);
 
     expect(response.body).toEqual({
       error: {
-        message: 'Too many requests. Reduce concurrency and retry after the time in Retry-After.',
+        message:
+          'Rate limit reached for this key: 1 call per minute. ' +
+          'Reduce concurrency and retry after the time in Retry-After.',
         type: 'rate_limit_error',
         param: null,
         code: 'rate_limit_exceeded',

@@ -5,7 +5,6 @@ import {
   databaseKeyStore,
   databaseUsageSink,
   flexibleRateLimiter,
-  sixtyAMinute,
   type UserRow,
 } from '../../examples/custom-stores.ts';
 import { digestSecret } from '../../src/index.ts';
@@ -47,14 +46,33 @@ describe('examples/custom-stores', () => {
     expect(rows).toEqual([{ userId: 'ada', model: 'm', nanos: '12' }]);
   });
 
-  it('grants and refuses as rate-limiter-flexible does', async () => {
-    const limiter = flexibleRateLimiter(new RateLimiterMemory({ points: 1, duration: 60 }));
+  it('grants, refuses and corrects as rate-limiter-flexible does', async () => {
+    const sizes: string[] = [];
+    const limiter = flexibleRateLimiter((points, duration) => {
+      sizes.push(`${points} in ${duration} s`);
+      return new RateLimiterMemory({ points, duration });
+    });
+    const minute = { owner: 'subject.ada', bucket: 'calls.minute', periodMs: 60_000 } as const;
+    const hour = { owner: 'subject.ada', bucket: 'tokens.hour', periodMs: 3_600_000 } as const;
+    const calls = { ...minute, amount: 1, limit: 2 };
+    const tokens = { ...hour, amount: 60, limit: 100 };
 
-    const first = await limiter.consume('ada', 1);
-    const second = await limiter.consume('ada', 1);
+    expect(await limiter.take([calls, tokens])).toEqual({ granted: true, remaining: [1, 40] });
+    expect(await limiter.take([calls, tokens])).toMatchObject({ granted: false, refused: 1 });
+    await limiter.adjust([{ ...tokens, amount: -50 }]);
+    // The refused call has taken nothing.
+    expect(await limiter.take([calls, tokens])).toEqual({ granted: true, remaining: [0, 30] });
+    await limiter.adjust([{ ...tokens, amount: 30 }]);
+    expect(await limiter.take([{ ...tokens, amount: 1 }])).toMatchObject({ granted: false });
+    expect(sizes).toEqual(['2 in 60 s', '100 in 3600 s']);
+  });
 
-    expect(first).toEqual({ granted: true });
-    expect(second).toMatchObject({ granted: false });
-    expect(await sixtyAMinute().consume('ada', 1)).toEqual({ granted: true });
+  it('passes on errors of the store of rate-limiter-flexible', async () => {
+    const broken = new RateLimiterMemory({ points: 1, duration: 1 });
+    broken.consume = () => Promise.reject(new Error('away'));
+    const limiter = flexibleRateLimiter(() => broken);
+    const take = { owner: 'o', bucket: 'b', amount: 1, limit: 1, periodMs: 60_000 } as const;
+
+    await expect(limiter.take([take])).rejects.toThrow('away');
   });
 });

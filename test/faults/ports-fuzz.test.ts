@@ -66,10 +66,28 @@ const fuzzed: readonly Fuzzed[] = [
     statuses: [200, 400, 403, 404, 502, 503],
   },
   {
-    port: 'rateLimiter.consume',
-    answers: fc.oneof(anything, withOneBadMember({ granted: false, retryAfterMs: 1 })),
-    options: (answer) => ({ rateLimiter: { consume: untyped(answer) } }),
+    port: 'rateLimiter.take',
+    answers: fc.oneof(
+      anything,
+      withOneBadMember({ granted: false, refused: 0, retryAfterMs: 1, remaining: [0] }),
+    ),
+    options: (answer) => ({
+      defaultRates: [{ calls: { perMinute: 1 } }],
+      rateLimiter: { take: untyped(answer), adjust: () => {} },
+    }),
     statuses: [200, 429, 503],
+  },
+  {
+    port: 'rateLimiter.adjust',
+    answers: anything,
+    options: (answer) => ({
+      defaultRates: [{ tokens: { perDay: 1_000_000 } }],
+      rateLimiter: {
+        take: () => ({ granted: true, remaining: [1] }),
+        adjust: untyped(answer),
+      },
+    }),
+    statuses: [200],
   },
   {
     port: 'quota.reserve',

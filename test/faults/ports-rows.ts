@@ -59,9 +59,45 @@ export const portRows: readonly PortRow[] = [
     fault: 'A rate limiter',
     kinds,
     setup: (broken) => ({
-      options: { rateLimiter: { consume: () => broken(() => ({ granted: true })) } },
+      key: { rates: [{ calls: { perMinute: 1 } }] },
+      options: {
+        rateLimiter: {
+          take: () => broken(() => ({ granted: true, remaining: [1] })),
+          adjust: neverCalled,
+        },
+      },
     }),
-    expected: { ...refusedBefore, event: 'port_failed rate_limiter consume' },
+    expected: { ...refusedBefore, event: 'port_failed rate_limiter take' },
+  },
+  {
+    id: 'F68',
+    fault: 'A rate limiter, once the model is known,',
+    kinds,
+    setup: (broken) => ({
+      key: { rates: [{ tokens: { perDay: 1_000_000 } }] },
+      options: {
+        rateLimiter: {
+          take: () => broken(() => ({ granted: true, remaining: [1] })),
+          adjust: () => {},
+        },
+      },
+    }),
+    expected: { ...refusedBefore, event: 'port_failed rate_limiter take' },
+  },
+  {
+    id: 'F68',
+    fault: 'A rate limiter, at the end of a call,',
+    kinds,
+    setup: (broken) => ({
+      key: { rates: [{ tokens: { perDay: 1_000_000 } }] },
+      options: {
+        rateLimiter: {
+          take: () => ({ granted: true, remaining: [1] }),
+          adjust: () => broken(() => {}),
+        },
+      },
+    }),
+    expected: { ...unnoticed, event: 'port_failed rate_limiter adjust' },
   },
   {
     id: 'F64',

@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../../src/ports/key-store.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
-import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
-import { fakeClock } from '../../src/testing/fake-clock.ts';
 import {
   callerSecret,
   type GatewaySetup,
@@ -290,9 +288,7 @@ describe('the request', () => {
   });
 
   it('counts against the rate of the key', async () => {
-    const clock = fakeClock(startMs);
-    const rateLimiter = memoryRateLimiter({ points: 1, durationMs: 60_000, clock });
-    const harness = await keyGateway({}, {}, { options: { rateLimiter } });
+    const harness = await keyGateway({ rates: [{ calls: { perMinute: 1 } }] });
 
     const statuses = [await harness.call(request), await harness.call(request)];
 

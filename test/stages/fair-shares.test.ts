@@ -58,12 +58,14 @@ describe('before the body is read', () => {
   it('the rate limiter is asked, and the body of a call that it refuses stays unread', async () => {
     const requested: string[] = [];
     const { open } = hosting({
+      key: { rates: [{ calls: { perMinute: 1 }, tokens: { perMinute: 1 } }] },
       options: {
         rateLimiter: {
-          consume: (subject) => {
-            requested.push(subject);
-            return { granted: false, retryAfterMs: 1_000 };
+          take: (takes) => {
+            requested.push(...takes.map(({ owner, bucket }) => `${owner} ${bucket}`));
+            return { granted: false, refused: 0, retryAfterMs: 1_000, remaining: [0] };
           },
+          adjust: () => {},
         },
       },
     });
@@ -71,7 +73,7 @@ describe('before the body is read', () => {
 
     expect((await body.answer).status).toBe(429);
     expect(body.stream.readableDidRead).toBe(false);
-    expect(requested).toEqual(['greedy']);
+    expect(requested).toEqual(['subject.greedy calls.minute']);
   });
 
   it('the key’s limit of concurrent calls counts calls whose body is still arriving', async () => {

@@ -117,8 +117,10 @@ describe('a guard', () => {
     ];
 
     for (const [request, status] of requests) expect((await call(request)).status).toBe(status);
-    const rateLimiter = { consume: () => ({ granted: false, retryAfterMs: 1_000 }) as const };
-    const limited = guarded('chat', {}, { options: { rateLimiter } });
+    const refusal = { granted: false, refused: 0, retryAfterMs: 1_000, remaining: [0] } as const;
+    const rateLimiter = { take: () => refusal, adjust: () => {} };
+    const defaultRates = [{ calls: { perMinute: 1 } }];
+    const limited = guarded('chat', {}, { options: { rateLimiter, defaultRates } });
     expect((await limited.call(sampleRequests.chat)).status).toBe(429);
     expect(limited.seen).toEqual([]);
 

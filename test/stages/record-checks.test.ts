@@ -18,6 +18,7 @@ describe('a model', () => {
     ['as in code', good],
     ['with columns of the host’s own', { ...good, createdAt: new Date(0), channels: [] }],
     ['whose price is inherited', Object.assign(new Row(), rest)],
+    ['with rate limits', { ...good, rates: { calls: { perMinute: 1 } } }],
     ['of a protocol that is not known', { ...good, protocols: ['chat', 'telegraph'] }],
     ['of a dialect that is not known', { ...good, channels: [{ ...channel(), dialect: 'morse' }] }],
     ['that there is not', undefined],
@@ -36,9 +37,43 @@ describe('a model', () => {
     ['whose cost is none', { ...good, channels: [{ ...channel(), cost: {} }] }],
     ['whose protocol is a number', { ...good, protocols: [5] }],
     ['without an address', { ...good, channels: [{ ...channel(), baseUrl: '' }] }],
+    ['whose rate limit is misspelt', { ...good, rates: { calls: { perMin: 1 } } }],
+    ['with a limit of something else', { ...good, rates: { calls: { perDay: 1 }, images: {} } }],
+    ['whose rate limits are empty', { ...good, rates: {} }],
     ['that is text', 'gpt-5'],
   ])('%s is rejected', (_what, found) => {
     expect(recordChecks().isModelOrMissing(found)).toBe(false);
+  });
+});
+
+describe('a key', () => {
+  const key = { id: 'ada', group: 'staff', disabled: false, quota: [] };
+  const limit = { calls: { perMinute: 1 } };
+
+  it.each([
+    ['without rate limits', undefined],
+    ['with none', []],
+    ['with one', [limit]],
+    ['with members that are undefined', [{ ...limit, subject: undefined, tokens: undefined }]],
+    ['with limits for a model', [{ subject: 'group', model: 'a/b', tokens: { perDay: 1e10 } }]],
+  ])('%s is accepted', (_what, rates) => {
+    expect(recordChecks().isKeyOrMissing({ ...key, rates })).toBe(true);
+  });
+
+  it.each([
+    ['null', null],
+    ['an object', limit],
+    ['no limits', [{}]],
+    ['no periods', [{ calls: {} }]],
+    ['a limit of 0', [{ calls: { perMinute: 0 } }]],
+    ['a limit that is text', [{ calls: { perMinute: '60' } }]],
+    ['a limit above ten billion', [{ tokens: { perDay: 1e10 + 1 } }]],
+    ['a misspelt limit', [limit, { callsPerMinute: 60 }]],
+    ['a misspelt period', [{ calls: { perMinute: 60, perWeek: 5 } }]],
+    ['a subject that is no name', [{ ...limit, subject: 'a b' }]],
+    ['more than 32 entries', Array.from({ length: 33 }, () => limit)],
+  ])('whose rates are %s is rejected', (_what, rates) => {
+    expect(recordChecks().isKeyOrMissing({ ...key, rates })).toBe(false);
   });
 });
 

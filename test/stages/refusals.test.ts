@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
+import type { RateLimits } from '../../src/ports/rates.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import {
   type CallerRequest,
@@ -29,6 +30,16 @@ interface Row {
 }
 
 const key = (change: Partial<ApiKey>): GatewaySetup => ({ key: change });
+/** A key with limits that the limiter refuses. */
+const limited = (limits: RateLimits): GatewaySetup => ({
+  ...key({ rates: [limits] }),
+  options: {
+    rateLimiter: {
+      take: () => ({ granted: false, refused: 0, retryAfterMs: 1, remaining: [0] }),
+      adjust: () => {},
+    },
+  },
+});
 const models = (...list: readonly Partial<Model>[]): GatewaySetup => ({ models: list.map(model) });
 /** An unescaped line break in a string that is so long that the scan skips its inside. */
 const broken = (request: CallerRequest): string =>
@@ -130,8 +141,20 @@ const rows: readonly Row[] = [
     code: null,
   },
   {
-    refusal: 'the rate limiter',
-    setup: { options: { rateLimiter: { consume: () => ({ granted: false, retryAfterMs: 1 }) } } },
+    refusal: 'a rate limit of calls',
+    setup: limited({ calls: { perMinute: 60 } }),
+    status: 429,
+    code: 'rate_limit_exceeded',
+  },
+  {
+    refusal: 'a rate limit of tokens',
+    setup: limited({ tokens: { perMinute: 1_000_000 } }),
+    status: 429,
+    code: 'rate_limit_exceeded',
+  },
+  {
+    refusal: 'a rate limit that is smaller than the call',
+    setup: key({ rates: [{ tokens: { perMinute: 1 } }] }),
     status: 429,
     code: 'rate_limit_exceeded',
   },

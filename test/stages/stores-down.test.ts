@@ -104,10 +104,13 @@ describe('a port that violates its contract fails closed', () => {
       503,
     ],
     ['a model that is null', { catalog: catalog(null) }, 404],
-    ['a limiter’s undefined', { rateLimiter: { consume: untyped(undefined) } }, 503],
+    ['a key whose rates are misspelt', { keys: { find: untyped(keyWithRates()) } }, 503],
+    ['a limiter’s undefined', limiter(undefined), 503],
+    ['a limiter’s grant without what remains', limiter({ granted: true }), 503],
+    ['a limiter’s no without a wait', limiter({ granted: false, refused: 0, remaining: [0] }), 503],
     [
-      'a limiter’s no without a wait',
-      { rateLimiter: { consume: untyped({ granted: false }) } },
+      'a limiter’s no without the limit',
+      limiter({ granted: false, retryAfterMs: 1, remaining: [0] }),
       503,
     ],
   ];
@@ -118,6 +121,17 @@ describe('a port that violates its contract fails closed', () => {
     expect((await call(sampleRequests.chat)).status).toBe(status);
     expect(upstream.calls).toEqual([]);
   });
+
+  function limiter(answer: unknown): Partial<GatewayOptions> {
+    return {
+      defaultRates: [{ calls: { perMinute: 1 } }],
+      rateLimiter: { take: untyped(answer), adjust: untyped(undefined) },
+    };
+  }
+
+  function keyWithRates(): unknown {
+    return { ...Object(key(undefined)), rates: [{ callsPerMinute: 5 }] };
+  }
 
   function key(expiresAtMs: unknown): unknown {
     const quota = [{ id: 'caller', period: 'total', limitNanos: 1_000n }];

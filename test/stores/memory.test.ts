@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -86,74 +85,6 @@ describe('a quota store', () => {
     expect(quota.adjust(topUp)).toMatchObject({ extra: 100n });
     quota.adjust({ ...row, id: 'adjustment-one-more', enabled: true });
     expect(quota.adjust(topUp)).toMatchObject({ extra: 200n });
-  });
-});
-
-describe('a rate limiter', () => {
-  it('grants all points at once and gives them back evenly', () => {
-    const clock = fakeClock();
-    const limiter = memoryRateLimiter({ points: 3, durationMs: 3_000, clock });
-    const grants = (): readonly boolean[] =>
-      [1, 1, 1, 1].map((points) => limiter.consume('a', points).granted);
-
-    expect(grants()).toEqual([true, true, true, false]);
-    clock.advance(1_000);
-    expect(grants()).toEqual([true, false, false, false]);
-    clock.advance(60_000);
-    expect(grants()).toEqual([true, true, true, false]);
-  });
-
-  it('takes no points for a refused call, and says how long to wait', () => {
-    const clock = fakeClock();
-    const limiter = memoryRateLimiter({ points: 2, durationMs: 2_000, clock });
-    limiter.consume('a', 2);
-
-    for (let tries = 0; tries < 5; tries += 1) {
-      expect(limiter.consume('a', 1)).toEqual({ granted: false, retryAfterMs: 1_000 });
-    }
-    clock.advance(1_000);
-    expect(limiter.consume('a', 1)).toEqual({ granted: true });
-  });
-
-  it('grants the last point at any start time, though the duration does not divide evenly', () => {
-    const clock = fakeClock();
-    const limiter = memoryRateLimiter({ points: 3, durationMs: 1_000, clock });
-    const startsMs: number[] = [];
-    for (let round = 0; round < 1_000; round += 1) {
-      // A process clock has fractions of a ms.
-      clock.advance(1_000 + round * 0.377);
-      const grants = [1, 1, 1, 1].map((points) => limiter.consume('a', points).granted);
-      if (grants.join() !== 'true,true,true,false') startsMs.push(clock.monotonicMs());
-    }
-
-    expect(startsMs).toEqual([]);
-  });
-
-  it('counts each subject separately, and remembers only the latest ones', () => {
-    const limiter = memoryRateLimiter({
-      points: 1,
-      durationMs: 1_000,
-      clock: fakeClock(),
-      maxSubjects: 2,
-    });
-    limiter.consume('a', 1);
-    limiter.consume('b', 1);
-
-    expect([limiter.consume('a', 1).granted, limiter.consume('b', 1).granted]).toEqual([
-      false,
-      false,
-    ]);
-    for (const subject of ['c', 'd', 'e']) limiter.consume(subject, 1);
-    expect(limiter.consume('a', 1).granted).toBe(true);
-    expect(limiter.consume('e', 1).granted).toBe(false);
-  });
-
-  it('refuses points that could never be granted', () => {
-    const limiter = memoryRateLimiter({ points: 2, durationMs: 1_000 });
-
-    for (const points of [0, -1, 3, Number.NaN]) {
-      expect(() => limiter.consume('a', points)).toThrow(RangeError);
-    }
   });
 });
 

@@ -70,6 +70,15 @@ const members: readonly Row[] = [
     })),
     'must be a positive integer',
   ],
+  ['rates', [null, 5, []], 'must be limits: { calls: { perMinute: 60 }'],
+  ['rates', [{}], 'must limit calls, tokens or both. Leave it out for no limit of rates.'],
+  ['rates.call', [{ call: { perMinute: 5 } }], unknown],
+  ['rates.calls', [{ calls: {} }], 'must state perMinute, perHour or perDay. Leave it out for no'],
+  [
+    'rates.tokens.perHour',
+    notCounts.map((perHour) => ({ tokens: { perHour } })),
+    'must be a positive integer. Leave it out for no limit per hour.',
+  ],
   ['price.members.magic', [{ ...token, members: { magic: {} } }], unknown],
   [
     'price.members.speed.multiplier',

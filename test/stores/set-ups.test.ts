@@ -14,7 +14,7 @@ const limit = { subject: 'a', limitNanos: 1n };
 const makers = {
   jsonlUsageSink: { make: jsonlUsageSink, valid: { path: 'usage.jsonl' } },
   memoryQuotaStore: { make: memoryQuotaStore, valid: {} },
-  memoryRateLimiter: { make: memoryRateLimiter, valid: { points: 1, durationMs: 1 } },
+  memoryRateLimiter: { make: memoryRateLimiter, valid: {} },
   memoryUsageSink: { make: memoryUsageSink, valid: {} },
   undiciClient: { make: undiciClient, valid: {} },
 };
@@ -62,20 +62,9 @@ const rows: readonly (readonly [
     'must be a bigint of nanos, 0n to 2^53 − 1.',
   ],
   ['memoryQuotaStore', 'limits[0].limit', [[{ ...limit, limit: 5n }]], 'does not exist. Take it'],
-  [
-    'memoryRateLimiter',
-    'points',
-    [undefined, ...notCounts],
-    'must be a positive integer. Say how many points a subject may spend at once.',
-  ],
-  [
-    'memoryRateLimiter',
-    'durationMs',
-    [undefined, ...notCounts],
-    'must be a positive integer. Say over how many ms they come back.',
-  ],
-  ['memoryRateLimiter', 'maxSubjects', notCounts, count],
-  ['memoryRateLimiter', 'duration', [5], 'does not exist. Take it out, or look for its name in'],
+  ['memoryRateLimiter', 'maxBuckets', notCounts, count],
+  ['memoryRateLimiter', 'clock', [null, {}], 'with now(), monotonicMs(), every(). Leave it out'],
+  ['memoryRateLimiter', 'points', [5], 'does not exist. Take it out, or look for its name in'],
   ['memoryUsageSink', 'limit', notCounts, count],
   ['memoryUsageSink', 'max', [5], 'does not exist. Take it out, or look for its name in'],
   ['undiciClient', 'connections', notCounts, count],
@@ -101,5 +90,4 @@ it.each(Object.entries(makers))('%s refuses options that are not an object', (ma
 
 it('required options are reported as missing', () => {
   expect(() => Reflect.apply(jsonlUsageSink, undefined, [])).toThrow('options must be an object.');
-  expect(() => Reflect.apply(memoryRateLimiter, undefined, [])).toThrow('must be an object.');
 });

@@ -112,7 +112,7 @@ interface RootValues {
   memoryIdempotencyStore: (options?: MemoryIdempotencyStoreOptions) => IdempotencyStore;
   memoryKeyStore: (options?: MemoryKeyStoreOptions) => MemoryKeyStore;
   memoryQuotaStore: (options?: MemoryQuotaStoreOptions) => QuotaStore;
-  memoryRateLimiter: (options: MemoryRateLimiterOptions) => MemoryRateLimiter;
+  memoryRateLimiter: (options?: MemoryRateLimiterOptions) => MemoryRateLimiter;
   memoryResultStore: (options?: MemoryResultStoreOptions) => ResultStore;
   memoryUsageSink: (options?: MemoryUsageSinkOptions) => MemoryUsageSink;
   money: (units: string) => Nanos;

@@ -8,6 +8,7 @@ import type { Caller } from '../protocol.ts';
 import { anthropicModel, anthropicModelList } from './anthropic-models.ts';
 import { bearerSecret } from './bearer.ts';
 import { headerOnce } from './key-header.ts';
+import { anthropicRateHeaders } from './rate-headers.ts';
 
 /** Anthropic's own header for keys. Only its clients' keys are read from it. */
 export const anthropicKeyHeader = 'x-api-key';
@@ -22,6 +23,7 @@ export const anthropicCaller: Caller = {
   secretOf: anthropicSecret,
   keyExample: () => `${anthropicKeyHeader}: <key>`,
   models: { request: 'GET /v1/models', list: anthropicModelList, one: anthropicModel },
+  rateHeaders: anthropicRateHeaders,
 };
 
 /**

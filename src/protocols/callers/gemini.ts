@@ -14,6 +14,7 @@ export const geminiCaller: Caller = {
   keyExample: ({ nativeKeyHeaders }) =>
     nativeKeyHeaders.map((name) => `${name}: <key>`).join('` or `'),
   models: { request: 'GET /v1beta/models', list: geminiModelList, one: geminiModel },
+  rateHeaders: undefined,
 };
 
 /**

@@ -5,6 +5,7 @@ import type { Model } from '../../ports/catalog.ts';
 import { vendorOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../protocol.ts';
 import { bearerSecret } from './bearer.ts';
+import { openaiRateHeaders } from './rate-headers.ts';
 
 /** The clients that call `/v1/chat/completions` and `/v1/images/generations`. */
 export const openaiCaller: Caller = {
@@ -21,6 +22,7 @@ export const openaiCaller: Caller = {
     }),
     one: openaiModel,
   },
+  rateHeaders: openaiRateHeaders,
 };
 
 function openaiModel(model: Model, startedAtSeconds: number): JsonObject {

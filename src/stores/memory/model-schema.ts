@@ -11,6 +11,7 @@ import {
   type Model,
   type Timeouts,
 } from '../../ports/catalog.ts';
+import { rateLimitsSchema, rateRemedyOf } from '../../ports/rates.ts';
 import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';
@@ -181,6 +182,7 @@ export const modelSchema: z.ZodType = z.strictObject(
       .optional(),
     mediaPartTokens,
     allow,
+    rates: rateLimitsSchema.optional(),
     maxCandidates: positive.optional(),
     strict: flag.optional(),
     createdAtSeconds: positive.optional(),
@@ -210,6 +212,7 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
   ['maxOutputTokens', 'Leave it out if it is not known'],
   ['maxPriceNanos', 'Leave it out for no bound'],
   ['allow', 'Leave it out to allow none'],
+
   ['tokensPerByte', 'Leave it out for 0.4'],
   ['mediaPartTokens', 'Leave it out for 4,096 an image, recording or video'],
   ['image', 'Leave it out for 4,096'],
@@ -223,7 +226,7 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
 /** What to do about the member at a path. */
 export function remedyOf(path: Path): string | undefined {
   if (path.includes('timeouts')) return "Leave it out for the gateway's own";
-  return remedies.get(path.at(-1));
+  return path[0] === 'rates' ? rateRemedyOf(path) : remedies.get(path.at(-1));
 }
 
 function isBaseUrl(url: string): boolean {

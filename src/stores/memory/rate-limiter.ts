@@ -1,98 +1,90 @@
-/**
- * A rate limiter in this process's memory, by GCRA (ITU-T I.371): it keeps one number per subject,
- * the time at which its allowance is full again.
- */
+/** A rate limiter in this process's memory: token buckets that are forgotten once they are full. */
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
-import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
+import { checkAdjustments, checkTakes } from '../../ports/rate-input.ts';
+import type { RateDecision, RateLimiter, RateTake } from '../../ports/rate-limiter.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { type RecentBuckets, recentBuckets } from './recent-buckets.ts';
+import { afterAdjust, afterTake, remainingOf, waitMsOf } from './token-bucket.ts';
 
-/** How many points a subject may spend, and how fast they come back. */
+/** The clock, and a bound on memory. */
 export interface MemoryRateLimiterOptions {
-  /** How many points a subject may spend at once; they come back evenly over `durationMs`. */
-  readonly points: number;
-  readonly durationMs: number;
   readonly clock?: Clock;
   /**
-   * How many recent subjects are remembered at least; at most it is twice as many. Default: 50,000.
+   * How many buckets of each period (minute, hour, day) are remembered at most; the least recently
+   * used are forgotten first, which fills them. Default: 100,000.
    */
-  readonly maxSubjects?: number;
+  readonly maxBuckets?: number;
 }
 
 const optionsSchema = z.strictObject(
   {
-    points: positive,
-    durationMs: positive,
     clock: aClock.optional(),
-    maxSubjects: positive.optional(),
+    maxBuckets: positive.optional(),
   } satisfies Record<keyof MemoryRateLimiterOptions, z.ZodType>,
   'must be an object',
 );
 
-/** A {@link RateLimiter} whose `consume` returns directly, never a promise. */
+/** A {@link RateLimiter} whose methods return directly, never a promise. */
 export interface MemoryRateLimiter extends RateLimiter {
-  /**
-   * A refused call takes no points, so that retrying does not prolong the wait.
-   *
-   * @throws RangeError where `points` is not positive or is above the allowance
-   */
-  consume(subject: string, points: number): RateDecision;
+  /** @throws RangeError where an amount or a limit is outside its range */
+  take(takes: readonly RateTake[]): RateDecision;
+  /** @throws RangeError where an amount or a limit is outside its range */
+  adjust(takes: readonly RateTake[]): void;
 }
 
 /**
- * A rate limiter in memory.
+ * A rate limiter in memory. Each process counts for itself; `redisRateLimiter` counts for all.
  *
  * @throws ConfigurationError that names the option and says how to fix it
  */
-export function memoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRateLimiter {
-  checkMakerOptions('memoryRateLimiter', optionsSchema, options, {
-    points: 'Say how many points a subject may spend at once',
-    durationMs: 'Say over how many ms they come back',
+export function memoryRateLimiter(options: MemoryRateLimiterOptions = {}): MemoryRateLimiter {
+  checkMakerOptions('memoryRateLimiter', optionsSchema, options);
+  const { clock = systemClock(), maxBuckets = 100_000 } = options;
+  const minutes = recentBuckets(new Map(), 60_000, maxBuckets);
+  const hours = recentBuckets(new Map(), 3_600_000, maxBuckets);
+  const days = recentBuckets(new Map(), 86_400_000, maxBuckets);
+  const of: BucketsOf = ({ periodMs }) =>
+    periodMs === 60_000 ? minutes : periodMs === 3_600_000 ? hours : days;
+  const wholeMs = (): number => Math.floor(clock.monotonicMs());
+
+  return {
+    take: (takes) => {
+      checkTakes(takes);
+      return takeAll(takes, of, wholeMs());
+    },
+    adjust: (takes) => {
+      checkAdjustments(takes);
+      const nowMs = wholeMs();
+      for (const take of takes) {
+        const buckets = of(take);
+        const name = nameOf(take);
+        buckets.set(name, afterAdjust(buckets.get(name, nowMs), take, nowMs), nowMs);
+      }
+    },
+  };
+}
+
+/** The buckets of a take's period. */
+type BucketsOf = (take: RateTake) => RecentBuckets;
+
+function takeAll(takes: readonly RateTake[], of: BucketsOf, nowMs: number): RateDecision {
+  const before = takes.map((take) => of(take).get(nameOf(take), nowMs));
+  const waits = takes.map((take, index) => waitMsOf(before[index], take, nowMs));
+  const retryAfterMs = Math.max(0, ...waits);
+  if (retryAfterMs > 0) {
+    const remaining = takes.map((take, index) => remainingOf(before[index], take));
+    return { granted: false, refused: waits.indexOf(retryAfterMs), retryAfterMs, remaining };
+  }
+  const remaining = takes.map((take, index) => {
+    const bucket = afterTake(before[index], take, nowMs);
+    of(take).set(nameOf(take), bucket, nowMs);
+    return remainingOf(bucket, take);
   });
-  const { points: allowance, durationMs, clock = systemClock(), maxSubjects = 50_000 } = options;
-  // Whole microseconds: rounded sums of fractions would refuse the last point.
-  const durationUs = durationMs * 1_000;
-  const fullAtUs = recentNumbers(maxSubjects);
-
-  return {
-    consume: (subject, points) => {
-      if (!(points > 0 && points <= allowance)) {
-        throw new RangeError(`points must be above 0 and at most ${allowance}`);
-      }
-      const nowUs = Math.floor(clock.monotonicMs() * 1_000);
-      // Rounded down, as in Redis, so that the whole allowance can be spent.
-      const costUs = Math.floor((points * durationUs) / allowance);
-      const nextUs = Math.max(fullAtUs.get(subject) ?? nowUs, nowUs) + costUs;
-      const retryAfterMs = Math.ceil((nextUs - durationUs - nowUs) / 1_000);
-      if (retryAfterMs > 0) return { granted: false, retryAfterMs };
-      fullAtUs.set(subject, nextUs);
-      return { granted: true };
-    },
-  };
+  return { granted: true, remaining };
 }
 
-interface RecentNumbers {
-  get(name: string): number | undefined;
-  set(name: string, value: number): void;
-}
-
-/**
- * Remembers at least the latest `size` names, in two generations: when the young one is full, it
- * replaces the old one, which is dropped as a whole. This needs no order and no clean-up.
- */
-function recentNumbers(size: number): RecentNumbers {
-  let young = new Map<string, number>();
-  let old = new Map<string, number>();
-
-  return {
-    get: (name) => young.get(name) ?? old.get(name),
-    set: (name, value) => {
-      if (young.size >= size && !young.has(name)) {
-        old = young;
-        young = new Map();
-      }
-      young.set(name, value);
-    },
-  };
+function nameOf({ owner, bucket }: RateTake): string {
+  return `${owner}\n${bucket}`;
 }

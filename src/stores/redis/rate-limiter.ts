@@ -1,89 +1,164 @@
-/**
- * A rate limiter in Redis, shared by any number of processes, by GCRA (ITU-T I.371): it keeps one
- * number per subject, the time at which its allowance is full again.
- */
+/** A rate limiter in Redis: token buckets that any number of processes share. */
 import { z } from 'zod';
-import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
-import { checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { checkAdjustments, checkTakes } from '../../ports/rate-input.ts';
+import type { RateDecision, RateLimiter, RateTake } from '../../ports/rate-limiter.ts';
+import { checkMakerOptions } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';
+import { adjustScript, takeScript } from './rate-scripts.ts';
 import { countOf, literalOf, textsOf } from './reply.ts';
-import { type Script, scriptOf } from './script.ts';
+import type { Script } from './script.ts';
 import { aPrefix, aRedisClient, defaultPrefix, remedies } from './set-up.ts';
 
-/** The client, how many points a subject may spend, and how fast they come back. */
+/** The client, and where the buckets are. */
 export interface RedisRateLimiterOptions {
   /** Connected and closed by the host. */
   readonly client: RedisClient;
-  /** How many points a subject may spend at once; they come back evenly over `durationMs`. */
-  readonly points: number;
-  readonly durationMs: number;
-  /** Prefix of every key. Default: `tollgate`. Limiters with the same settings share counts. */
+  /** Prefix of every key. Default: `tollgate`. */
   readonly prefix?: string;
 }
 
 const optionsSchema = z.strictObject(
   {
     client: aRedisClient,
-    points: positive,
-    durationMs: positive,
     prefix: aPrefix.optional(),
   } satisfies Record<keyof RedisRateLimiterOptions, z.ZodType>,
   'must be an object',
 );
 
 /**
- * A rate limiter in Redis that behaves like `memoryRateLimiter`: a refused call takes no points. A
- * subject's key expires as soon as its allowance is full.
+ * A rate limiter in Redis that decides like `memoryRateLimiter`, by the server's clock. The buckets
+ * of one owner are on one node of a cluster and change in one script; those of several owners
+ * change one owner after the other. A bucket's key expires soon after it is full.
  *
- * `consume` throws a RangeError where `points` is not positive or is above the allowance.
+ * `take` and `adjust` throw a RangeError where an amount or a limit is outside its range.
  *
  * @throws ConfigurationError that names the option and says how to fix it
  */
 export function redisRateLimiter(options: RedisRateLimiterOptions): RateLimiter {
-  checkMakerOptions('redisRateLimiter', optionsSchema, options, {
-    ...remedies,
-    points: 'Say how many points a subject may spend at once',
-    durationMs: 'Say over how many ms they come back',
-  });
-  return rateLimiterOver(scriptRunner(options.client), options);
+  checkMakerOptions('redisRateLimiter', optionsSchema, options, remedies);
+  return rateLimiterOver(scriptRunner(options.client), options.prefix);
 }
 
 /** The same limiter over a function that runs scripts. */
-export function rateLimiterOver(
-  run: RunScript,
-  options: Omit<RedisRateLimiterOptions, 'client'>,
-): RateLimiter {
-  const { points: allowance, durationMs, prefix = defaultPrefix } = options;
+export function rateLimiterOver(run: RunScript, prefix: string = defaultPrefix): RateLimiter {
+  const runOn: RunOnOwner = async ({ script, mode, takes }, signal) => {
+    const keys = takes.map(({ owner, bucket }) => `${prefix}:rate:{${owner}}:${bucket}`);
+    const args = [mode, ...takes.flatMap(argumentsOf)];
+    return textsOf(await run({ script, keys, args }, signal));
+  };
 
   return {
-    consume: async (subject, points): Promise<RateDecision> => {
-      if (!(points > 0 && points <= allowance)) {
-        throw new RangeError(`points must be above 0 and at most ${allowance}`);
-      }
-      const key = `${prefix}:rate:${allowance}/${durationMs}:${subject}`;
-      // Whole microseconds, rounded down, so that the whole allowance can be spent.
-      const costUs = Math.floor((points * durationMs * 1_000) / allowance);
-      const args = [String(costUs), String(durationMs)];
-      const call = { script: consumeScript, keys: [key], args };
-      const reply = await withDeadline(undefined, (signal) => run(call, signal));
-      const [granted, retryAfterMs] = textsOf(reply);
-      return literalOf(granted, ['1', '0']) === '1'
-        ? { granted: true }
-        : { granted: false, retryAfterMs: countOf(retryAfterMs) };
+    take: async (takes, options) => {
+      checkTakes(takes);
+      return withDeadline(options, (signal) => takeAll(takes, runOn, signal));
+    },
+    adjust: async (takes, options) => {
+      checkAdjustments(takes);
+      await withDeadline(options, (signal) => adjustAll(takes, runOn, signal));
     },
   };
 }
 
-/** KEYS: the subject's key. ARGV: the cost in µs, `durationMs`. */
-const consumeScript: Script = scriptOf(`
-local cost, durationUs = tonumber(ARGV[1]), ARGV[2] * 1000
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local wholeAt = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now) + cost
-local retryAfterMs = math.ceil((wholeAt - durationUs - now) / 1000)
-if retryAfterMs > 0 then return { '0', string.format('%.0f', retryAfterMs) } end
-local ttl = math.max(1, math.ceil((wholeAt - now) / 1000))
-redis.call('SET', KEYS[1], string.format('%.0f', wholeAt), 'PX', string.format('%.0f', ttl))
-return { '1' }
-`);
+/** A script for the buckets of one owner. */
+interface OwnerCall {
+  readonly script: Script;
+  readonly mode: 'take' | 'look' | 'adjust';
+  readonly takes: readonly RateTake[];
+}
+
+type RunOnOwner = (call: OwnerCall, signal: AbortSignal) => Promise<readonly string[]>;
+
+function argumentsOf({ limit, amount, periodMs }: RateTake): readonly string[] {
+  return [`${limit}`, `${amount}`, `${periodMs / 60_000}`];
+}
+
+async function takeAll(
+  takes: readonly RateTake[],
+  runOn: RunOnOwner,
+  signal: AbortSignal,
+): Promise<RateDecision> {
+  const decisions: RateDecision[] = [];
+  const taken: RateTake[] = [];
+  let isRefused = false;
+  try {
+    for (const own of byOwner(takes)) {
+      // Once an owner has refused, the others are only asked how long they would refuse.
+      const mode = isRefused ? 'look' : 'take';
+      const reply = await runOn({ script: takeScript, mode, takes: own }, signal);
+      const decision = decisionOf(reply, own.length);
+      decisions.push(decision);
+      if (!decision.granted) isRefused = true;
+      else if (mode === 'take') taken.push(...own);
+    }
+  } catch (error) {
+    void giveBack(taken, runOn).catch(nothingToDo);
+    throw error;
+  }
+  if (!isRefused) return combined(decisions);
+  await giveBack(taken, runOn).catch(nothingToDo);
+  const { remaining, ...refusal } = combined(decisions);
+  // What was given back remains again. These are the first takes, since the owners are in order.
+  const given = taken.map(({ amount }) => amount);
+  return { ...refusal, remaining: remaining.map((left, index) => left + (given[index] ?? 0)) };
+}
+
+/** Gives back the amounts of owners that granted, even after the deadline of the call. */
+async function giveBack(taken: readonly RateTake[], runOn: RunOnOwner): Promise<void> {
+  const negative = taken.map((take) => ({ ...take, amount: -take.amount }));
+  await withDeadline(undefined, (signal) => adjustAll(negative, runOn, signal));
+}
+
+/** A bucket that did not get its amount back refills by itself. */
+function nothingToDo(): void {}
+
+async function adjustAll(
+  takes: readonly RateTake[],
+  runOn: RunOnOwner,
+  signal: AbortSignal,
+): Promise<void> {
+  const calls = byOwner(takes).map(async (own) => {
+    const [done] = await runOn({ script: adjustScript, mode: 'adjust', takes: own }, signal);
+    literalOf(done, ['1']);
+  });
+  await Promise.all(calls);
+}
+
+/** The takes of each owner, in their order; those of one owner follow one another. */
+function byOwner(takes: readonly RateTake[]): readonly (readonly RateTake[])[] {
+  const owners: RateTake[][] = [];
+  for (const take of takes) {
+    const latest = owners.at(-1);
+    if (latest?.[0]?.owner === take.owner) latest.push(take);
+    else owners.push([take]);
+  }
+  return owners;
+}
+
+/** @throws StoreCorrupt where the reply is not in the script's format */
+function decisionOf(reply: readonly string[], count: number): RateDecision {
+  const isGranted = literalOf(reply[0], ['1', '0']) === '1';
+  const amounts = reply.slice(isGranted ? 1 : 3);
+  const remaining = Array.from({ length: count }, (_, index) => countOf(amounts[index]));
+  if (isGranted) return { granted: true, remaining };
+  const refused = countOf(reply[1]) - 1;
+  return { granted: false, refused, retryAfterMs: countOf(reply[2]), remaining };
+}
+
+/** The decision over all owners: refused if one refused, until the last of them grants. */
+function combined(decisions: readonly RateDecision[]): RateDecision {
+  const remaining = decisions.flatMap((decision) => decision.remaining);
+  let refused = -1;
+  let retryAfterMs = 0;
+  let offset = 0;
+  for (const decision of decisions) {
+    if (!decision.granted && decision.retryAfterMs > retryAfterMs) {
+      refused = offset + decision.refused;
+      retryAfterMs = decision.retryAfterMs;
+    }
+    offset += decision.remaining.length;
+  }
+  return refused === -1
+    ? { granted: true, remaining }
+    : { granted: false, refused, retryAfterMs, remaining };
+}

@@ -7,6 +7,7 @@ import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, KeyStore, QuotaSubject } from '../../ports/key-store.ts';
+import { areKeyRates, type KeyRateLimits } from '../../ports/rates.ts';
 import { corrupt, flagAt, jsonAt, jsonText, textAt } from './columns.ts';
 import { labelsFrom, nanosFrom } from './usage-json.ts';
 
@@ -50,6 +51,7 @@ export function keyFrom(row: unknown): ApiKey {
   const expiresAtMs = countFrom(record, 'expiresAtMs');
   const maxConcurrentCalls = countFrom(record, 'maxConcurrentCalls');
   const quotaPartition = member(record, 'quotaPartition');
+  const rates = member(record, 'rates');
   const metadata = member(record, 'metadata');
   if (quotaPartition !== undefined && typeof quotaPartition !== 'string') corrupt('record');
   const labels = metadata === undefined ? undefined : (labelsFrom(metadata) ?? corrupt('record'));
@@ -61,6 +63,7 @@ export function keyFrom(row: unknown): ApiKey {
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...(quotaPartition === undefined ? {} : { quotaPartition }),
     ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
+    ...(rates === undefined ? {} : { rates: ratesFrom(rates) }),
     ...(labels === undefined ? {} : { metadata: labels }),
   };
 }
@@ -78,6 +81,10 @@ export function takenKey(store: string, id: string): ConfigurationError {
   return new ConfigurationError(
     `${store}: the id or the secret of key "${id}" is taken. Remove that key first.`,
   );
+}
+
+function ratesFrom(value: JsonValue): readonly KeyRateLimits[] {
+  return areKeyRates(value) ? value : corrupt('record');
 }
 
 function subjectsFrom(value: JsonValue | undefined): readonly QuotaSubject[] {

@@ -138,6 +138,10 @@ const alice: ApiKey = {
   ],
   quotaPartition: 'eu',
   maxConcurrentCalls: 5,
+  rates: [
+    { calls: { perMinute: 60 }, tokens: { perHour: 200_000, perDay: 10_000_000_000 } },
+    { subject: 'group-chat', model: 'vendor/model:1', calls: { perDay: 1 }, visible: true },
+  ],
   metadata: { team: 'a "quoted" team\n' },
 };
 

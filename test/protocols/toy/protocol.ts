@@ -30,6 +30,7 @@ const toyCaller: Caller = {
     list: (models) => ({ models: models.map(({ id }) => id) }),
     one: ({ id }) => ({ id }),
   },
+  rateHeaders: undefined,
 };
 
 /** The row that the test adds to the table. */

@@ -4,8 +4,13 @@ import { createServer } from 'node:net';
 import { Cluster } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RateTake } from '../../../src/ports/rate-limiter.ts';
 import type { RedisClient } from '../../../src/stores/redis/client.ts';
-import { redisIdempotencyStore, redisQuotaStore } from '../../../src/stores/redis/index.ts';
+import {
+  redisIdempotencyStore,
+  redisQuotaStore,
+  redisRateLimiter,
+} from '../../../src/stores/redis/index.ts';
 import { describeRedis, type RedisServer, startRedis } from '../../services/redis.ts';
 import { callsOf, line, newPartition, reserveOf } from './calls.ts';
 import { newPrefix } from './clients.ts';
@@ -150,6 +155,24 @@ describeRedis('a Redis Cluster of two nodes', () => {
       expect(again).toEqual({ status: 'already', charged: [80n] });
       expect((await store.reserve(refused)).status).toBe('insufficient');
       expect((await store.settle({ ...held, basis: 'usage' })).status).toBe('settled');
+    });
+
+    it('takes rate limits from owners on both nodes, all or none', async () => {
+      const limiter = redisRateLimiter({ client: await open[name](), prefix: newPrefix() });
+      const owners = Array.from({ length: 12 }, (_, index) => `subject.${index}`);
+      const day = { bucket: 'calls.day', amount: 1, limit: 2, periodMs: 86_400_000 } as const;
+      const takes = owners.flatMap((owner): readonly RateTake[] => [
+        { ...day, owner },
+        { ...day, owner, bucket: 'tokens.day' },
+      ]);
+      const all = [...takes, { ...day, owner: 'model.m', amount: 2 }];
+
+      expect((await limiter.take(all)).granted).toBe(true);
+      expect(await limiter.take(all)).toMatchObject({ granted: false, refused: all.length - 1 });
+      expect((await limiter.take(takes)).granted).toBe(true);
+      expect((await limiter.take(takes)).granted).toBe(false);
+      await limiter.adjust(takes.map((take) => ({ ...take, amount: -1 })));
+      expect((await limiter.take(takes)).granted).toBe(true);
     });
 
     it('keeps claims on both nodes', async () => {

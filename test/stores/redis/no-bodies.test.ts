@@ -23,7 +23,8 @@ describeRedis('Redis', (server) => {
       keys: memoryKeyStore({ keys: [caller] }),
       quota,
       idempotency: redisIdempotencyStore({ client }),
-      rateLimiter: redisRateLimiter({ client, points: 100, durationMs: 3_600_000 }),
+      rateLimiter: redisRateLimiter({ client }),
+      defaultRates: [{ calls: { perHour: 100 }, tokens: { perDay: 1_000_000 } }],
     });
     await quota.adjust(adjustment);
 

@@ -1,14 +1,23 @@
-/** The Redis limiter behaves like the memory limiter, and counts for all processes. */
+/** The Redis limiter decides like the model of token buckets, and counts for all processes. */
+import fc from 'fast-check';
 import { createClient } from 'redis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { RateLimiter } from '../../../src/ports/rate-limiter.ts';
-import { memoryRateLimiter } from '../../../src/stores/memory/rate-limiter.ts';
-import { scriptRunner } from '../../../src/stores/redis/client.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RateLimiter, RateTake } from '../../../src/ports/rate-limiter.ts';
+import { type RunScript, scriptRunner } from '../../../src/stores/redis/client.ts';
 import { rateLimiterOver, redisRateLimiter } from '../../../src/stores/redis/rate-limiter.ts';
 import { rateLimiterContract } from '../../../src/testing/contracts/rate-limiter.ts';
 import type { FakeClock } from '../../../src/testing/fake-clock.ts';
 import { describeRedis } from '../../services/redis.ts';
+import { rateModel, rateSteps, type StepChoices } from '../rate-model.ts';
 import { clients, newPrefix, type OpenClient, onClock, serverClock } from './clients.ts';
+
+const minute: RateTake = {
+  owner: 'subject.ada',
+  bucket: 'calls.minute',
+  amount: 1,
+  limit: 60,
+  periodMs: 60_000,
+};
 
 describeRedis('a rate limiter in Redis', (server) => {
   const opened: OpenClient[] = [];
@@ -19,89 +28,133 @@ describeRedis('a rate limiter in Redis', (server) => {
     for (const { close } of opened) close();
   });
   /** One limiter per client, like those of two processes, on one clock. */
-  const limiters = (points: number, durationMs: number): readonly [RateLimiter[], FakeClock] => {
+  const limiters = (): readonly [RateLimiter[], FakeClock] => {
     const [prefix, clock] = [newPrefix(), serverClock()];
-    const options = { prefix, points, durationMs };
     return [
-      opened.map(({ client }) => rateLimiterOver(onClock(scriptRunner(client), clock), options)),
+      opened.map(({ client }) => rateLimiterOver(onClock(scriptRunner(client), clock), prefix)),
       clock,
     ];
   };
 
-  const contract = rateLimiterContract(() => {
-    const [[limiter], clock] = limiters(4, 4_000);
-    if (limiter === undefined) throw new Error('no client is open');
-    return { limiter, advance: clock.advance };
-  });
-  for (const { name, run } of contract) it(name, run);
-
-  it('grants all points at once, over all processes, and gives them back evenly', async () => {
-    const [own, clock] = limiters(4, 4_000);
-    const granted = async (): Promise<number> => {
-      const calls = [1, 2, 3].flatMap(() => own.map((limiter) => limiter.consume('a', 1)));
-      const decisions = await Promise.all(calls);
-      return decisions.filter((decision) => decision.granted).length;
-    };
-
-    expect(await granted()).toBe(4);
-    clock.advance(1_000);
-    expect(await granted()).toBe(1);
-    clock.advance(60_000);
-    expect(await granted()).toBe(4);
+  describe.each(clients.map(([name], index) => ({ name, index })))('over $name', ({ index }) => {
+    const contract = rateLimiterContract(() => {
+      const [all, clock] = limiters();
+      const limiter = all[index];
+      if (limiter === undefined) throw new Error('no client is open');
+      return { limiter, advance: clock.advance };
+    });
+    for (const { name, run } of contract) it(name, run);
   });
 
-  it('decides like the memory limiter', async () => {
-    const [[own], clock] = limiters(7, 10_000);
-    const memory = memoryRateLimiter({ points: 7, durationMs: 10_000, clock });
-    const script = [3, 3, 1, 1, 500, 2, 1_428, 1, 1, 9_999, 7, 1, 10_000, 7, 0.5];
+  const everywhere = {
+    owners: ['subject.ada', 'subject.group', 'model.m}:{x'],
+    mayPassDays: false,
+  };
+  const choices: readonly (StepChoices & { readonly what: string })[] = [
+    {
+      ...everywhere,
+      what: 'one owner at a time, and limits that change',
+      limits: [1, 2, 7, 60, 61, 59_999, 10_000_000_000],
+      maxOwners: 1,
+    },
+    { ...everywhere, what: 'several owners at a time', limits: [60], maxOwners: 3 },
+  ];
 
-    for (const step of script) {
-      if (step > 7) clock.advance(step);
-      else expect(await own?.consume('a', step)).toEqual(memory.consume('a', step));
+  it.each(choices)('decides like the model, from two processes: $what', async (choice) => {
+    await fc.assert(
+      fc.asyncProperty(rateSteps(choice), async (sequence) => {
+        const [own, clock] = limiters();
+        const model = rateModel();
+        for (const [index, { operation, takes, thenMs }] of sequence.entries()) {
+          const expected = model[operation](takes, clock.now());
+          const answer = await own[index % own.length]?.[operation](takes);
+          expect(answer).toEqual(expected);
+          clock.advance(thenMs);
+        }
+      }),
+      { seed: 15, numRuns: 60 },
+    );
+  });
+
+  it('grants a limit once to the concurrent calls of two processes', async () => {
+    const [own] = limiters();
+    const group = { ...minute, owner: 'subject.group', limit: 30 };
+    const calls = own.flatMap((limiter) =>
+      Array.from({ length: 50 }, () => limiter.take([minute, group])),
+    );
+
+    const granted = (await Promise.all(calls)).filter((decision) => decision.granted);
+
+    expect(granted).toHaveLength(30);
+    // The key has back what it gave to calls that its group refused.
+    expect(await own[0]?.take([{ ...minute, amount: 30 }])).toMatchObject({ granted: true });
+  });
+
+  it('gives back what was taken, if a later owner can’t be asked', async () => {
+    const [prefix, clock] = [newPrefix(), serverClock()];
+    const [first] = opened;
+    if (first === undefined) throw new Error('no client is open');
+    const run = onClock(scriptRunner(first.client), clock);
+    const failing: RunScript = (call, signal) =>
+      call.keys[0]?.includes('model') === true
+        ? Promise.reject(new Error('away'))
+        : run(call, signal);
+    const model = { ...minute, owner: 'model.m' };
+
+    const call = rateLimiterOver(failing, prefix).take([{ ...minute, amount: 60 }, model]);
+
+    await expect(call).rejects.toThrow('away');
+    const whole = await rateLimiterOver(run, prefix).take([{ ...minute, amount: 60 }]);
+    expect(whole.granted).toBe(true);
+  });
+
+  it('refuses amounts and limits outside their range', async () => {
+    const [[limiter]] = limiters();
+    const wrong = [{ amount: 0 }, { amount: 61 }, { amount: 0.5 }, { limit: 0 }, { limit: 2e10 }];
+
+    for (const change of wrong) {
+      await expect(limiter?.take([{ ...minute, ...change }])).rejects.toThrow(RangeError);
     }
+    await expect(limiter?.adjust([{ ...minute, amount: 0.5 }])).rejects.toThrow(RangeError);
   });
 
-  it('takes no points for a refused call, and says how long to wait', async () => {
-    const [[own], clock] = limiters(2, 2_000);
-    await own?.consume('a', 2);
-
-    for (let tries = 0; tries < 5; tries += 1) {
-      expect(await own?.consume('a', 1)).toEqual({ granted: false, retryAfterMs: 1_000 });
-    }
-    clock.advance(1_000);
-    expect(await own?.consume('a', 1)).toEqual({ granted: true });
-    expect((await own?.consume('b', 2))?.granted).toBe(true);
-  });
-
-  it('grants the last point, though the duration does not divide evenly', async () => {
-    const [[own], clock] = limiters(3, 1_000);
-    for (let round = 0; round < 50; round += 1) {
-      const grants = [];
-      for (let ask = 0; ask < 4; ask += 1) grants.push((await own?.consume('a', 1))?.granted);
-
-      expect(grants).toEqual([true, true, true, false]);
-      clock.advance(1_000 + round);
-    }
-  });
-
-  it('refuses points that could never be granted', async () => {
-    const [[own]] = limiters(2, 1_000);
-
-    for (const points of [0, -1, 3, Number.NaN]) {
-      await expect(own?.consume('a', points)).rejects.toBeInstanceOf(RangeError);
-    }
-  });
-
-  it('deletes a subject’s key as soon as its allowance is full', async () => {
+  it('fails closed on a bucket that something else has written', async () => {
     const client = await createClient({ socket: { path: server().path, tls: false } }).connect();
     const prefix = newPrefix();
-    await redisRateLimiter({ client, prefix, points: 10, durationMs: 10_000 }).consume('a', 1);
+    const limiter = redisRateLimiter({ client, prefix });
+    await client.set(`${prefix}:rate:{subject.ada}:calls.minute`, 'full');
 
-    const [key = ''] = await client.keys(`${prefix}:*`);
-    const ttlMs = await client.pTTL(key);
+    await expect(limiter.take([minute])).rejects.toMatchObject({ name: 'StoreCorrupt' });
+    await expect(limiter.adjust([minute])).rejects.toMatchObject({ name: 'StoreCorrupt' });
+    client.destroy();
+  });
+
+  it('deletes the key of a bucket soon after it is full', async () => {
+    const client = await createClient({ socket: { path: server().path, tls: false } }).connect();
+    const prefix = newPrefix();
+    const limiter = redisRateLimiter({ client, prefix });
+    const day = {
+      ...minute,
+      bucket: 'tokens.day.a/b:c',
+      limit: 86_400,
+      periodMs: 86_400_000,
+    } as const;
+    await limiter.take([minute, { ...day, amount: 3_600 }]);
+
+    const ttls = new Map<string, number>();
+    for (const key of await client.keys(`${prefix}:*`)) ttls.set(key, await client.pTTL(key));
+    await limiter.adjust([{ ...minute, amount: -1 }]);
+    const left = await client.keys(`${prefix}:*`);
     client.destroy();
 
-    expect(ttlMs).toBeGreaterThan(0);
-    expect(ttlMs).toBeLessThanOrEqual(1_000);
+    const base = `${prefix}:rate:{subject.ada}`;
+    expect([...ttls.keys()].toSorted()).toEqual([
+      `${base}:calls.minute`,
+      `${base}:tokens.day.a/b:c`,
+    ]);
+    expect(ttls.get(`${base}:calls.minute`)).toBeLessThanOrEqual(11_001);
+    expect(ttls.get(`${base}:tokens.day.a/b:c`)).toBeLessThanOrEqual(3_610_000 + 1_440);
+    expect(ttls.get(`${base}:tokens.day.a/b:c`)).toBeGreaterThan(3_500_000);
+    expect(left).toEqual([`${base}:tokens.day.a/b:c`]);
   });
 });

@@ -32,8 +32,8 @@ describe('wrong options are refused', () => {
     ],
     [() => redisQuotaStore({ client, endedTtlMs: 0 }), 'options.endedTtlMs must be a positive'],
     [
-      () => redisRateLimiter({ client, points: 0, durationMs: 1 }),
-      'options.points must be a positive integer. Say how many points',
+      () => redisRateLimiter({ client, prefix: '' }),
+      'redisRateLimiter: options.prefix must match /^[A-Za-z0-9._:-]{1,64}$/. Leave it out for the',
     ],
     [
       () => redisQuotaStore({ client, ...JSON.parse('{"durability":"process"}') }),

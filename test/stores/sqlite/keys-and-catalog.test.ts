@@ -62,11 +62,21 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
     const { db } = opened(kind);
     const keys = sqliteKeyStore({ client: db });
     const { secret } = keys.issue({ group: 'chat', limitNanos: 5n });
-    db.exec(`UPDATE tollgate_key SET record = '{"quota":[{"id":1}]}'`);
+    for (const record of [
+      '{"quota":[{"id":1}]}',
+      '{"quota":[],"rates":{}}',
+      '{"quota":[],"rates":[{"call":{"perDay":1}}]}',
+      '{"quota":[],"rates":[{"calls":{"perDay":0}}]}',
+    ]) {
+      db.exec(`UPDATE tollgate_key SET record = '${record}'`);
 
-    expect(() => keys.find(secret)).toThrow(
-      expect.objectContaining({ name: 'StoreCorrupt', message: expect.stringContaining('record') }),
-    );
+      expect(() => keys.find(secret)).toThrow(
+        expect.objectContaining({
+          name: 'StoreCorrupt',
+          message: expect.stringContaining('record'),
+        }),
+      );
+    }
   });
 });
 

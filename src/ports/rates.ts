@@ -1,0 +1,130 @@
+/**
+ * Rate limits as a host states them, in the records of keys and in models: their types, and the
+ * schema that checks them.
+ */
+import { z } from 'zod';
+import { maxRate } from './rate-input.ts';
+import { aName, flag, type Path, text } from './set-up.ts';
+
+/**
+ * The most in each period. Each stated period is a token bucket of its own: it begins full, can be
+ * emptied at once, and refills evenly over the period. A period that is left out has no limit.
+ */
+export interface AmountPerPeriod {
+  readonly perMinute?: number;
+  readonly perHour?: number;
+  readonly perDay?: number;
+}
+
+/** Limits of calls and of tokens; at least one of the two. All that are stated apply. */
+export interface RateLimits {
+  readonly calls?: AmountPerPeriod;
+  /**
+   * Input and output tokens together. A call takes an upper bound of its input and its output limit
+   * (`max_tokens`; 1,024 where it states none), and when it ends, this is corrected to the tokens
+   * that it used.
+   */
+  readonly tokens?: AmountPerPeriod;
+}
+
+/**
+ * Rate limits in the record of a key. A plan for a team, with its own limits, a lower one for an
+ * expensive model, and one that all keys of its group share:
+ *
+ * ```ts
+ * rates: [
+ *   { calls: { perMinute: 60 }, tokens: { perMinute: 200_000, perDay: 5_000_000 } },
+ *   { model: 'gpt-4o', tokens: { perMinute: 30_000 } },
+ *   { subject: 'group.pro', calls: { perMinute: 1_000 } },
+ * ]
+ * ```
+ */
+export interface KeyRateLimits extends RateLimits {
+  /**
+   * Shares the limits with all keys whose records name this subject, such as those of a group;
+   * `/^[A-Za-z0-9._-]{1,64}$/`. Default: the id of the key, so that they are its own.
+   */
+  readonly subject?: string;
+  /** The id or an alias of the only model whose calls count. Default: all models together. */
+  readonly model?: string;
+  /**
+   * Shows callers the limit and the remaining amount of a shared subject. Default: false, because
+   * they tell what others use. Those of the key itself are always shown.
+   */
+  readonly visible?: boolean;
+}
+
+/** The most entries in the record of one key, since each call asks for all of them. */
+const maxKeyRates = 32;
+
+const rate = z
+  .int('must be a positive integer')
+  .positive('must be a positive integer')
+  .max(maxRate, `must be at most ${maxRate}`);
+
+const amounts = z
+  .strictObject(
+    {
+      perMinute: rate.optional(),
+      perHour: rate.optional(),
+      perDay: rate.optional(),
+    } satisfies Record<keyof AmountPerPeriod, z.ZodType>,
+    'must be an object of limits by period: { perMinute: 60 }',
+  )
+  .refine(
+    ({ perMinute, perHour, perDay }) => (perMinute ?? perHour ?? perDay) !== undefined,
+    'must state perMinute, perHour or perDay',
+  );
+
+const limits = {
+  calls: amounts.optional(),
+  tokens: amounts.optional(),
+} satisfies Record<keyof RateLimits, z.ZodType>;
+
+const nothingStated = 'must limit calls, tokens or both';
+const shape = 'must be limits: { calls: { perMinute: 60 }, tokens: { perDay: 1000000 } }';
+
+/** The rate limits of a model. Strict, because a misspelt limit would limit nothing. */
+export const rateLimitsSchema: z.ZodType = z
+  .strictObject(limits, shape)
+  .refine(({ calls, tokens }) => (calls ?? tokens) !== undefined, nothingStated);
+
+const keyRateLimits = z
+  .strictObject(
+    {
+      ...limits,
+      subject: aName.optional(),
+      model: text('must be the id of a model').optional(),
+      visible: flag.optional(),
+    } satisfies Record<keyof KeyRateLimits, z.ZodType>,
+    shape,
+  )
+  .refine(({ calls, tokens }) => (calls ?? tokens) !== undefined, nothingStated);
+
+/** The rate limits of a key. */
+export const keyRatesSchema: z.ZodType = z
+  .array(keyRateLimits, 'must be a list of limits: [{ calls: { perMinute: 60 } }]')
+  .max(maxKeyRates, `must have at most ${maxKeyRates} entries`);
+
+/** Whether a value of unknown origin is the rate limits of a key. */
+export function areKeyRates(value: unknown): value is readonly KeyRateLimits[] {
+  return keyRatesSchema.safeParse(value).success;
+}
+
+/** By name of an optional member: what leaving it out means. */
+const remedies: ReadonlyMap<unknown, string> = new Map([
+  ['rates', 'Leave it out for no limit of rates'],
+  ['calls', 'Leave it out for no limit of calls'],
+  ['tokens', 'Leave it out for no limit of tokens'],
+  ['perMinute', 'Leave it out for no limit per minute'],
+  ['perHour', 'Leave it out for no limit per hour'],
+  ['perDay', 'Leave it out for no limit per day'],
+  ['subject', 'Leave it out for limits of the key alone'],
+  ['model', 'Leave it out for all models together'],
+  ['visible', 'Leave it out to hide it from callers'],
+]);
+
+/** What to do about the member of rate limits at a path. */
+export function rateRemedyOf(path: Path): string | undefined {
+  return remedies.get(path.at(-1));
+}

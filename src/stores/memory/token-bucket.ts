@@ -1,0 +1,79 @@
+/**
+ * The arithmetic of token buckets, in integers, so that no rounding adds up: time counts in ticks
+ * of 1/60,000 of the period (1 ms of a minute), and amounts in parts of 1/60,000. A bucket of
+ * `limit` then refills by exactly `limit` parts in each tick.
+ */
+import type { RatePeriodMs, RateTake } from '../../ports/rate-limiter.ts';
+
+/** Ticks of a period, and parts of an amount of 1. */
+const parts = 60_000;
+
+/** A bucket after its last change. */
+export interface TokenBucket {
+  /** How many parts are missing from the full bucket, at `tick`. */
+  readonly used: number;
+  readonly tick: number;
+  /** The limit of the last grant, by which the bucket refills. */
+  readonly limit: number;
+}
+
+/** How long a tick of a period is, in ms. */
+function tickMsOf(periodMs: RatePeriodMs): number {
+  return periodMs / parts;
+}
+
+/** The bucket as it is at a time; undefined if it is full. */
+export function bucketAt(
+  bucket: TokenBucket | undefined,
+  periodMs: RatePeriodMs,
+  nowMs: number,
+): TokenBucket | undefined {
+  if (bucket === undefined) return undefined;
+  // A clock that was set back refills nothing.
+  const tick = Math.max(Math.floor(nowMs / tickMsOf(periodMs)), bucket.tick);
+  const used = bucket.used - (tick - bucket.tick) * bucket.limit;
+  return used > 0 ? { used, tick, limit: bucket.limit } : undefined;
+}
+
+/** How long a take has to wait for a bucket as it is now, in ms; 0 if it is granted. */
+export function waitMsOf(
+  bucket: TokenBucket | undefined,
+  { amount, limit, periodMs }: RateTake,
+  nowMs: number,
+): number {
+  if (bucket === undefined) return 0;
+  const missing = bucket.used + (amount - limit) * parts;
+  if (missing <= 0) return 0;
+  const dueTick = bucket.tick + Math.ceil(missing / bucket.limit);
+  return dueTick * tickMsOf(periodMs) - nowMs;
+}
+
+/** The bucket after a take that is granted. */
+export function afterTake(
+  bucket: TokenBucket | undefined,
+  { amount, limit, periodMs }: RateTake,
+  nowMs: number,
+): TokenBucket {
+  const { used, tick } = bucket ?? unusedAt(periodMs, nowMs);
+  return { used: used + amount * parts, tick, limit };
+}
+
+/** The bucket after a correction; undefined if it is full. */
+export function afterAdjust(
+  bucket: TokenBucket | undefined,
+  { amount, limit: givenLimit, periodMs }: RateTake,
+  nowMs: number,
+): TokenBucket | undefined {
+  const { used, tick, limit } = bucket ?? { ...unusedAt(periodMs, nowMs), limit: givenLimit };
+  const adjusted = Math.min(used + amount * parts, limit * parts);
+  return adjusted > 0 ? { used: adjusted, tick, limit } : undefined;
+}
+
+/** The whole amount that is left of a bucket for a take's limit. */
+export function remainingOf(bucket: TokenBucket | undefined, { limit }: RateTake): number {
+  return Math.max(0, Math.floor(limit - (bucket?.used ?? 0) / parts));
+}
+
+function unusedAt(periodMs: RatePeriodMs, nowMs: number): Pick<TokenBucket, 'used' | 'tick'> {
+  return { used: 0, tick: Math.floor(nowMs / tickMsOf(periodMs)) };
+}
