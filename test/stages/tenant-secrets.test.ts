@@ -5,6 +5,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import { cachedKeyStore } from '../../src/stores/memory/cached-key-store.ts';
+import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
 import { found, listenToPrints } from '../faults/canaries.ts';
 import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
 import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
@@ -68,6 +69,7 @@ it('no secret of a caller or a user leaves its way', async () => {
   onTestFinished(prints.stop);
   const messages = [{ role: 'user', content: canaries.prompt }];
   const answers: unknown[] = [];
+  const stored: unknown[] = [];
   const statuses: unknown[] = [];
   const sent: DrivenCall[] = [];
   let fails = false;
@@ -90,7 +92,9 @@ it('no secret of a caller or a user leaves its way', async () => {
         }),
       ],
       handlers: Array.from({ length: 100 }, () => treat),
+      store: (quota) => recorded(quota, stored),
       options: {
+        idempotency: recorded(memoryIdempotencyStore(), stored),
         keys: cachedKeyStore(
           { find: (secret) => (secret === canaries.jwt ? key('ada') : undefined) },
           { vary: ({ headers }) => String(headers.cookie) },
@@ -116,7 +120,7 @@ it('no secret of a caller or a user leaves its way', async () => {
           const request: CallerRequest = {
             ...sampleRequests.chat,
             body,
-            headers,
+            headers: { ...headers, 'idempotency-key': `order-${answers.length}` },
             withoutKey: true,
           };
           const { status, headers: replied, text } = await harness.call(request);
@@ -130,8 +134,9 @@ it('no secret of a caller or a user leaves its way', async () => {
     await harness.gateway.close();
   }
 
-  expect(found(canaries, { answers, statuses, prints: prints.text })).toEqual([]);
+  expect(found(canaries, { answers, statuses, stored, prints: prints.text })).toEqual([]);
   expect(sent.length).toBeGreaterThan(20);
+  expect(stored.length).toBeGreaterThan(100);
   const { userSecret, operatorSecret, prompt: _sent, ...ofCallers } = canaries;
   const wire = sent.map(({ request: { path, headers, body } }) => [
     path,
@@ -144,3 +149,17 @@ it('no secret of a caller or a user leaves its way', async () => {
     expect(found({ userSecret, operatorSecret }, { headers })).toHaveLength(1);
   }
 });
+
+/** The store, which records what its operations are called with. */
+function recorded<T extends object>(store: T, calls: unknown[]): T {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const operation: unknown = Reflect.get(target, name);
+      if (typeof operation !== 'function') return operation;
+      return (...inputs: unknown[]) => {
+        calls.push([name, inputs]);
+        return Reflect.apply(operation, target, inputs);
+      };
+    },
+  });
+}
