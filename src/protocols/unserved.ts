@@ -21,6 +21,7 @@ const paths: readonly string[] = [
   '/v1/completions',
   '/v1/containers',
   '/v1/conversations',
+  '/v1/dashboard/billing',
   '/v1/edits',
   '/v1/embeddings',
   '/v1/evals',

@@ -31,6 +31,7 @@ const unservedPaths: readonly string[] = [
   '/v1/chat/completions/chatcmpl_1/messages',
   '/v1/realtime/client_secrets',
   '/v1/containers',
+  '/v1/dashboard/billing/usage',
   '/v1/evals',
   '/v1/skills',
   '/v1/messages',
@@ -48,6 +49,7 @@ const hostPaths: readonly string[] = [
   '/v1/engines/gpt/completions',
   '/v1/organizations',
   '/v1/users',
+  '/v1/dashboard',
   '/v1/responsesx',
 ];
 
