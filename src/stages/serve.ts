@@ -103,7 +103,7 @@ async function beginCall(
 /** Takes a call from its bytes to its reply. */
 async function runCall(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
   const { received, key, route, running } = begun;
-  const { plans, idempotency, reserve, settle } = shared;
+  const { plans, idempotency, reserve, settle, upstreams } = shared;
   const startedAtMs = received.settings.clock.now();
   const call = await readCallInTurns(body, route, received.settings);
   const read = { received, key, route, running, startedAtMs, call };
@@ -113,9 +113,7 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const plan = plans.of(model, received.settings);
   const { guard } = received.settings;
   const metadata =
-    guard === undefined
-      ? key.metadata
-      : await checkByGuard(guard, read, model, shared.upstreams.emit);
+    guard === undefined ? key.metadata : await checkByGuard(guard, read, model, upstreams.emit);
   const admitted = {
     received,
     key,
