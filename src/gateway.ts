@@ -7,7 +7,7 @@ import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
 import { answering } from './stages/answer.ts';
 import { type GatewayState, gatewayParts } from './stages/gateway-parts.ts';
-import { portGuard } from './stages/port-guard.ts';
+import { portCalls } from './stages/port-calls.ts';
 import {
   type ResolveResult,
   resolveUnknown,
@@ -101,8 +101,8 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     disableChannel: health.disable,
     enableChannel: health.enable,
     resolveUnknown: (record, resolution) => {
-      const guard = portGuard(record?.requestId, current.settings, emit);
-      return resolveUnknown(record, resolution, current.settings, guard);
+      const ports = portCalls(record?.requestId, current.settings, emit);
+      return resolveUnknown(record, resolution, current.settings, ports);
     },
     close: ({ drainMs } = {}) => {
       const { usage, clock } = current.settings;

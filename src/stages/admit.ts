@@ -23,10 +23,10 @@ export interface ModelLookup {
  *   `invalid_request` for members that the model does not allow
  */
 export async function admit(
-  { call, key, route: { protocol }, received: { settings, guard } }: Read,
+  { call, key, route: { protocol }, received: { settings, ports } }: Read,
   lookup: ModelLookup,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
+  const model = await ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
     settings.catalog.find(call.modelId),
   );
   if (!model) throw unknownModel(call.modelId, protocol.caller);

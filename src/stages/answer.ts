@@ -9,7 +9,7 @@ import type { Settings } from '../options.ts';
 import { openaiCaller } from '../protocols/callers/openai.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
-import { portGuard } from './port-guard.ts';
+import { portCalls } from './port-calls.ts';
 import { readableError } from './refuse.ts';
 import { errorResponse, lastOnConnection, responseContextFor } from './respond.ts';
 import type { Serve } from './serve.ts';
@@ -42,8 +42,8 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
         const route = routes.find(request, settings);
         caller = route.caller;
         isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
-        const guard = portGuard(context.requestId, settings, emit, breakers);
-        return finish(await serve({ request, responseContext: context, settings, guard }, route));
+        const ports = portCalls(context.requestId, settings, emit, breakers);
+        return finish(await serve({ request, responseContext: context, settings, ports }, route));
       } catch (error) {
         const readable = readableError(error, context.requestId, emit);
         return finish(errorResponse(context, readable, caller, isBoughtOnce));

@@ -29,11 +29,11 @@ export async function authenticate(
   caller: Caller,
   records: RecordChecks,
 ): Promise<ApiKey> {
-  const { request, settings, guard } = received;
+  const { request, settings, ports } = received;
   const secret = caller.secretOf(request, settings);
   if (secret === undefined || secret === '') return keyOfSession(received, caller, records);
   if (!maySendToStore(secret)) throw invalidKey(caller, settings);
-  const key = await guard.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
+  const key = await ports.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
     settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
   );
   if (!key || !isUsable(key, settings)) throw invalidKey(caller, settings);
@@ -42,7 +42,7 @@ export async function authenticate(
 
 /** The key of the signed-in user, for a request without a key. */
 async function keyOfSession(
-  { request, settings, guard }: Received,
+  { request, settings, ports }: Received,
   caller: Caller,
   records: RecordChecks,
 ): Promise<ApiKey> {
@@ -53,7 +53,7 @@ async function keyOfSession(
     .some((name) => request.headers[name] !== undefined);
   if (sessions === undefined || hasKeyHeader) throw noKey(caller, settings);
   if (!mayUseSession(request, sessions)) throw foreignSession();
-  const key = await guard.ask('sessions', 'find', records.isKeyOrMissing, (options) =>
+  const key = await ports.ask('sessions', 'find', records.isKeyOrMissing, (options) =>
     sessions.find(keyRequestOf(request), options),
   );
   if (!key || !isUsable(key, settings)) throw noSession();

@@ -12,7 +12,7 @@ import type { CallRoute } from '../protocols/protocol.ts';
 import type { Hold } from './hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
 import type { ModelPlan } from './model-plan.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 import type { ResponseContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { Settlement } from './settlement.ts';
@@ -24,7 +24,7 @@ export interface Received {
   /** The gateway's options at the time of the request. */
   readonly settings: Settings;
   /** Calls the host's ports on behalf of this request. */
-  readonly guard: PortGuard;
+  readonly ports: PortCalls;
 }
 
 /** A request whose key is valid. */

@@ -41,9 +41,9 @@ export async function growHold(
   add: Nanos,
   { settlement, admitted: { received, key } }: Held,
 ): Promise<GatewayError | undefined> {
-  const { settings, guard } = received;
+  const { settings, ports } = received;
   const input = extendInput({ settlement }, add, settings.leaseMs);
-  const [result] = await guard.ask('quota', 'extend', isExtendResults(1), (options) =>
+  const [result] = await ports.ask('quota', 'extend', isExtendResults(1), (options) =>
     settlement.quota.extend([input], options),
   );
   if (result?.status !== 'held') {

@@ -65,12 +65,12 @@ function visibleSubjects({ id, quota }: ApiKey): readonly QuotaSubject[] {
 
 async function balanceOf(
   subject: QuotaSubject,
-  { key, received: { settings, guard } }: Authenticated,
+  { key, received: { settings, ports } }: Authenticated,
   nowMs: number,
 ): Promise<Balance> {
   const period = periodName(subject.period, nowMs);
   const partition = key.quotaPartition ?? defaultPartition;
-  const state = await guard.ask('quota', 'read', isQuotaStateOrMissing, (options) =>
+  const state = await ports.ask('quota', 'read', isQuotaStateOrMissing, (options) =>
     settings.quota.read(subject.id, period, partition, options),
   );
   return { subject, ...amountsOf(subject, state ?? undefined) };

@@ -85,8 +85,8 @@ async function heldFor(
   { records, plans, upstreams, reportUnbounded }: FallBackDeps,
 ): Promise<Held | undefined> {
   const { admitted, settlement } = held;
-  const { settings, guard } = admitted.received;
-  const model = await guard.ask('catalog', 'find', records.isModelOrMissing, () =>
+  const { settings, ports } = admitted.received;
+  const model = await ports.ask('catalog', 'find', records.isModelOrMissing, () =>
     settings.catalog.find(modelId),
   );
   if (!model) return undefined;

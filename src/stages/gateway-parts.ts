@@ -15,7 +15,7 @@ import { loopTurn } from './loop-turn.ts';
 import { modelPlans } from './model-plan.ts';
 import { onceForEach } from './once-for-each.ts';
 import { type Outbox, outbox } from './outbox.ts';
-import { type PortGuard, portGuard } from './port-guard.ts';
+import { type PortCalls, portCalls } from './port-calls.ts';
 import { recordChecks } from './record-checks.ts';
 import { reportBug } from './refuse.ts';
 import { reserver } from './reserve.ts';
@@ -69,26 +69,26 @@ export function gatewayParts(
   const { settings } = state;
   const { clock } = settings();
   const emit = quietListener(() => settings().onEvent);
-  const guard = backgroundGuard(settings, emit);
+  const ports = backgroundPorts(settings, emit);
   const parts: BaseParts = {
     health: channelHealth(clock, () => settings().random(), emit),
-    calls: runningCalls(settings, guard, emit),
+    calls: runningCalls(settings, ports, emit),
     outbox: outbox(clock, emit),
     upstream: client ?? undiciClient({ connections: maxConnections }),
     emit,
   };
   const serve = serving(sharedByCalls(tables, parts, state));
-  const maintenance = storeMaintenance(settings, guard, emit);
+  const maintenance = storeMaintenance(settings, ports, emit);
   const stopTimer = startTimer(clock, parts, maintenance.tick);
   void maintenance.check();
   return { ...parts, serve, breakers: storeBreakers(clock), stopTimer };
 }
 
-/** A guard with the current timeout, for work that outlives a call. */
-function backgroundGuard(settings: () => Settings, emit: EventListener): PortGuard {
+/** Port calls with the current timeout, for work that outlives a call. */
+function backgroundPorts(settings: () => Settings, emit: EventListener): PortCalls {
   return {
     ask: (port, operation, isAnswer, request) =>
-      portGuard(undefined, settings(), emit).ask(port, operation, isAnswer, request),
+      portCalls(undefined, settings(), emit).ask(port, operation, isAnswer, request),
   };
 }
 

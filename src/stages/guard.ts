@@ -11,7 +11,7 @@ import type { Guard, GuardDecision, GuardedCall } from '../ports/guard.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { Read } from './call-record.ts';
 import { isMissing, isRecord } from './port-answers.ts';
-import { portGuard } from './port-guard.ts';
+import { portCalls } from './port-calls.ts';
 
 /** A guard may ask a moderation model, so it gets more time than a store. */
 const guardTimeoutMs = 2_000;
@@ -51,7 +51,7 @@ async function decisionOf(
 ): Promise<GuardDecision | undefined> {
   const { settings, responseContext } = received;
   const deadline = { clock: settings.clock, storeTimeoutMs: guardTimeoutMs };
-  const ports = portGuard(responseContext.requestId, deadline, emit);
+  const ports = portCalls(responseContext.requestId, deadline, emit);
   const body = lazyBody(call);
   const { protocol, operation } = call;
   const guarded = { key, model, protocol, operation: operation.name, body: body.read };

@@ -9,7 +9,7 @@ import type { CollectedReply, ReplyCopy } from './idempotency-copy.ts';
 import type { CallInFlight } from './idempotency-in-flight.ts';
 import type { Repeatable } from './idempotency-key.ts';
 import { isAbandonResult, isAnything, isFinishResult } from './port-answers.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 import type { CallEnd, Settlement } from './settlement.ts';
 
 /** The claim as the stages of a call see it. */
@@ -41,15 +41,15 @@ export interface ClaimDeps {
   readonly claimId: string;
   readonly received: Received;
   /**
-   * A guard with a longer deadline, because storing a reply in a host's object storage may be slow.
+   * Port calls with a longer deadline, because storing a reply in a host's object storage may be slow.
    * No caller waits for it.
    */
-  readonly resultGuard: PortGuard;
+  readonly resultPorts: PortCalls;
   readonly callInFlight: CallInFlight;
   readonly copy: CollectedReply;
 }
 
-/** Makes a granted claim. It ends once. The guard reports the failures of its stores. */
+/** Makes a granted claim. It ends once. `ports.ask` reports the failures of its stores. */
 export function claimOf(deps: ClaimDeps): Claim {
   let hasEnded = false;
   const end = async ({ ending, status }: ClaimEnd): Promise<void> => {
@@ -117,44 +117,44 @@ async function endAsUnknown(deps: ClaimDeps, status: number): Promise<void> {
 export async function abandonClaim({
   repeatable: { name },
   claimId,
-  received: { settings, guard },
+  received: { settings, ports },
 }: Pick<ClaimDeps, 'repeatable' | 'claimId' | 'received'>): Promise<void> {
   try {
-    await guard.ask('idempotency', 'abandon', isAbandonResult, (options) =>
+    await ports.ask('idempotency', 'abandon', isAbandonResult, (options) =>
       settings.idempotency.abandon({ name, claimId }, options),
     );
   } catch {
-    // The guard has reported it. A claim that still exists becomes `unknown` when its lease runs
+    // `ports.ask` has reported it. A claim that still exists becomes `unknown` when its lease runs
     // out.
   }
 }
 
 async function finish(
-  { repeatable, claimId, received: { settings, guard } }: ClaimDeps,
+  { repeatable, claimId, received: { settings, ports } }: ClaimDeps,
   state: FinishInput['state'],
   httpStatus: number,
 ): Promise<void> {
   const { name, keepMs } = repeatable;
   try {
-    await guard.ask('idempotency', 'finish', isFinishResult, (options) =>
+    await ports.ask('idempotency', 'finish', isFinishResult, (options) =>
       settings.idempotency.finish({ name, claimId, state, httpStatus, keepMs }, options),
     );
   } catch {
-    // The guard has reported it. The claim stays `running` and becomes `unknown` when its lease
+    // `ports.ask` has reported it. The claim stays `running` and becomes `unknown` when its lease
     // runs out.
   }
 }
 
 async function keepResult(
   result: StoredResult,
-  { repeatable, claimId, received: { settings }, resultGuard }: ClaimDeps,
+  { repeatable, claimId, received: { settings }, resultPorts }: ClaimDeps,
 ): Promise<void> {
   try {
-    await resultGuard.ask('results', 'put', isAnything, (options) =>
+    await resultPorts.ask('results', 'put', isAnything, (options) =>
       settings.results.put(resultName(repeatable, claimId), result, options),
     );
   } catch {
-    // The guard has reported it. Callers that repeat the call get the error that the reply is not
+    // `ports.ask` has reported it. Callers that repeat the call get the error that the reply is not
     // kept.
   }
 }

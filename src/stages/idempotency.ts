@@ -17,7 +17,7 @@ import { type CallInFlight, type CallsInFlight, callsInFlight } from './idempote
 import { type Repeatable, repeatableOf } from './idempotency-key.ts';
 import { type FinalOutcome, replayOutcome } from './idempotency-repeat.ts';
 import { isClaimResult, isFoundResult } from './port-answers.ts';
-import { type PortGuard, portGuard } from './port-guard.ts';
+import { type PortCalls, portCalls } from './port-calls.ts';
 import { shuttingDown } from './refuse.ts';
 import type { RunningCall } from './running.ts';
 
@@ -40,8 +40,8 @@ export interface Idempotency {
 interface ClaimRequest {
   readonly admitted: Admitted;
   readonly repeatable: Repeatable;
-  /** A guard with a longer deadline, because a host's object storage may be slow. */
-  readonly resultGuard: PortGuard;
+  /** Port calls with a longer deadline, because a host's object storage may be slow. */
+  readonly resultPorts: PortCalls;
 }
 
 /** The memory for copies of replies, shared by all calls; a reply that does not fit is not kept. */
@@ -88,12 +88,12 @@ async function claimOrWait(
   const { received, running } = admitted;
   const { settings, responseContext } = received;
   const resultSettings = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
-  const resultGuard = portGuard(responseContext.requestId, resultSettings, emit);
+  const resultPorts = portCalls(responseContext.requestId, resultSettings, emit);
   const id = `${repeatable.name}.${repeatable.fingerprint}`;
   for (;;) {
     const callInFlight = repeatable.ifTaken === 'answer' ? inFlight.find(id) : undefined;
     if (callInFlight === undefined) {
-      return runAsLeader({ admitted, repeatable, resultGuard }, inFlight.add(id), budget);
+      return runAsLeader({ admitted, repeatable, resultPorts }, inFlight.add(id), budget);
     }
     const outcome = await untilAborted(callInFlight.outcome, running);
     if (outcome.kind !== 'free') return { repeat: replayOutcome(outcome, responseContext) };
@@ -106,7 +106,7 @@ async function runAsLeader(
   callInFlight: CallInFlight,
   budget: ByteBudget,
 ): Promise<ClaimOrRepeat> {
-  const { repeatable, resultGuard, admitted } = request;
+  const { repeatable, resultPorts, admitted } = request;
   const { received } = admitted;
   try {
     const claimId = received.settings.ids();
@@ -114,7 +114,7 @@ async function runAsLeader(
     if (outcome === undefined) {
       const copy = replyCopy(budget);
       return {
-        claim: claimOf({ received, repeatable, resultGuard, claimId, callInFlight, copy }),
+        claim: claimOf({ received, repeatable, resultPorts, claimId, callInFlight, copy }),
       };
     }
     callInFlight.remove();
@@ -161,11 +161,11 @@ async function claimName(
 async function tryClaim(request: ClaimRequest, claimId: string): Promise<ClaimRecord | undefined> {
   const { repeatable, admitted } = request;
   const { received, model } = admitted;
-  const { responseContext, settings, guard } = received;
+  const { responseContext, settings, ports } = received;
   const { requestId } = responseContext;
   const input = { ...repeatable, claimId, requestId, leaseMs: leaseMs(model, settings) };
   try {
-    const result = await guard.ask('idempotency', 'claim', isClaimResult, (options) =>
+    const result = await ports.ask('idempotency', 'claim', isClaimResult, (options) =>
       settings.idempotency.claim(input, options),
     );
     return result.status === 'taken' ? result.record : undefined;
@@ -187,9 +187,9 @@ function leaseMs(model: Model, { timeouts }: Settings): number {
 async function outcomeOf(record: ClaimRecord, request: ClaimRequest): Promise<FinalOutcome> {
   const { requestId, status, claimId } = record;
   if (record.state !== 'done') return { kind: 'unknown', requestId, status };
-  const { repeatable, resultGuard, admitted } = request;
+  const { repeatable, resultPorts, admitted } = request;
   const { settings } = admitted.received;
-  const result = await resultGuard.ask('results', 'get', isFoundResult, (options) =>
+  const result = await resultPorts.ask('results', 'get', isFoundResult, (options) =>
     settings.results.get(resultName(repeatable, claimId), options),
   );
   return { kind: 'done', requestId, result: result ?? undefined };

@@ -8,7 +8,7 @@ import { type EventListener, swallowErrors } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { CallerConnection } from './caller-connection.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settlement.ts';
 
@@ -76,17 +76,17 @@ export interface HoldKeepers {
 interface KeepersDeps {
   readonly settings: () => Settings;
   /** Asks the quota store on behalf of all calls. */
-  readonly guard: PortGuard;
+  readonly ports: PortCalls;
   readonly emit: EventListener;
 }
 
-/** Makes the keepers. `guard` asks the quota store on behalf of all calls. */
+/** Makes the keepers. `ports` asks the quota store on behalf of all calls. */
 export function holdKeepers(
   settings: () => Settings,
-  guard: PortGuard,
+  ports: PortCalls,
   emit: EventListener,
 ): HoldKeepers {
-  const deps: KeepersDeps = { settings, guard, emit };
+  const deps: KeepersDeps = { settings, ports, emit };
   return {
     begin: (call) => newEntry(call, deps),
     tick: async (entries) => {
@@ -142,9 +142,9 @@ async function grow(entry: KeptEntry, deps: KeepersDeps): Promise<Growth> {
 }
 
 /** Renews the leases of a batch. Never rejects. */
-function renew(batch: Batch, { settings, guard, emit }: KeepersDeps): Promise<void> {
+function renew(batch: Batch, { settings, ports, emit }: KeepersDeps): Promise<void> {
   const [{ settlement }] = batch;
-  const renewal = renewLeases(batch, settlement.quota, settings().leaseMs, guard, emit);
+  const renewal = renewLeases(batch, settlement.quota, settings().leaseMs, ports, emit);
   for (const hold of batch) hold.settlement.trackRenewal(renewal);
   return renewal;
 }

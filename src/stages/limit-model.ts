@@ -70,7 +70,7 @@ function nextCallMs({ limit: { take }, remaining, atMs }: RateLevel, nowMs: numb
 }
 
 function takenRates(
-  { model, received: { settings, guard } }: Admitted,
+  { model, received: { settings, ports } }: Admitted,
   limits: readonly AppliedLimit[],
   inputTokens: number,
 ): TakenRates {
@@ -81,7 +81,7 @@ function takenRates(
       .map((limit): RateTake => ({ ...limit.take, amount: amountOf(limit) }))
       .filter(({ amount }) => amount !== 0);
     if (changes.length === 0) return;
-    guard
+    ports
       .ask('rate_limiter', 'adjust', isAnything, (options) =>
         settings.rateLimiter.adjust(changes, options),
       )

@@ -27,7 +27,7 @@ export async function listModels(
   lookup: ListInput,
 ): Promise<JsonObject> {
   const { received, key } = caller;
-  const { settings, guard, request } = received;
+  const { settings, ports, request } = received;
   const { models: lists } = route.caller;
   if (route.modelId !== undefined) {
     const model = await visibleModel(route.modelId, route, caller, lookup);
@@ -35,7 +35,7 @@ export async function listModels(
   }
   const found = await Promise.all(
     route.protocols.map((protocol) =>
-      guard.ask('catalog', 'list', lookup.records.isModelList, () =>
+      ports.ask('catalog', 'list', lookup.records.isModelList, () =>
         settings.catalog.list(key.group, protocol),
       ),
     ),
@@ -53,10 +53,10 @@ function takesCalls({ channels }: Model): boolean {
 async function visibleModel(
   modelId: string,
   { protocols, caller }: ModelsRoute,
-  { key, received: { settings, guard } }: Authenticated,
+  { key, received: { settings, ports } }: Authenticated,
   lookup: ListInput,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
+  const model = await ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
     settings.catalog.find(modelId),
   );
   if (!model?.groups.includes(key.group)) throw unknownModel(modelId, caller);

@@ -8,14 +8,14 @@ import type { MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { UsageRecord, UsageSink } from '../ports/usage-sink.ts';
 import { isAnything, isExtendResults, isReleaseResult, isSettleResult } from './port-answers.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 
 /** The end of a call's hold, and the store that has the hold. */
 export interface Delivery {
   readonly requestId: string;
   readonly end: HoldEnd;
   readonly quota: QuotaStore;
-  readonly guard: PortGuard;
+  readonly ports: PortCalls;
   /** Called once if the store takes it in a later attempt; never rejects. */
   onLateDelivery?: () => MaybePromise<void>;
 }
@@ -31,7 +31,7 @@ export interface Outbox {
    * Passes a record to the sink. A failure is reported and not retried, because the sink may have
    * written the record.
    */
-  log(record: UsageRecord, sink: UsageSink | undefined, guard: PortGuard): Promise<void>;
+  log(record: UsageRecord, sink: UsageSink | undefined, ports: PortCalls): Promise<void>;
   /** Retries what is due. Called by the gateway's timer; never rejects. */
   retry(): Promise<void>;
   /** Retries everything once, at shutdown. Never rejects. */
@@ -73,12 +73,12 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
   const state: OutboxState = { clock, emit, queue, currentPass: undefined, isAbandoned: false };
   return {
     deliver: async (delivery) => (await tryDelivery(delivery)) || enqueueNew(state, delivery),
-    log: async (record, sink, guard) => {
+    log: async (record, sink, ports) => {
       if (sink === undefined) return;
       try {
-        await guard.ask('usage', 'record', isAnything, () => sink.record(record));
+        await ports.ask('usage', 'record', isAnything, () => sink.record(record));
       } catch {
-        // The guard has reported it.
+        // `ports.ask` has reported it.
       }
     },
     retry: async () => {
@@ -139,22 +139,22 @@ async function retryOne(state: OutboxState, entry: QueuedDelivery): Promise<void
   enqueue(state, { delivery, sinceMs, waitMs, dueMs: nowMs + waitMs });
 }
 
-/** True if the store has taken it. The guard reports what the store throws. */
-async function tryDelivery({ end, quota, guard }: Delivery): Promise<boolean> {
+/** True if the store has taken it. `ports.ask` reports what the store throws. */
+async function tryDelivery({ end, quota, ports }: Delivery): Promise<boolean> {
   try {
     switch (end.operation) {
       case 'settle':
-        await guard.ask('quota', 'settle', isSettleResult, (options) =>
+        await ports.ask('quota', 'settle', isSettleResult, (options) =>
           quota.settle(end.input, options),
         );
         break;
       case 'release':
-        await guard.ask('quota', 'release', isReleaseResult, (options) =>
+        await ports.ask('quota', 'release', isReleaseResult, (options) =>
           quota.release(end.input, options),
         );
         break;
       case 'extend':
-        await guard.ask('quota', 'extend', isExtendResults(1), (options) =>
+        await ports.ask('quota', 'extend', isExtendResults(1), (options) =>
           quota.extend([end.input], options),
         );
         break;

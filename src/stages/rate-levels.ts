@@ -12,11 +12,11 @@ import { isRateDecision } from './port-answers.ts';
 /** Takes all the limits or none, and adds them to the headers of the response. */
 export async function takeLimits(
   limits: readonly AppliedLimit[],
-  { responseContext, settings, guard }: Received,
+  { responseContext, settings, ports }: Received,
   caller: Caller,
 ): Promise<RateDecision> {
   const takes = limits.map(({ take }) => take);
-  const decision = await guard.ask(
+  const decision = await ports.ask(
     'rate_limiter',
     'take',
     isRateDecision(takes.length),

@@ -6,7 +6,7 @@ import type { EventListener } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { ExtendInput, ExtendResult, QuotaStore } from '../ports/quota-store.ts';
 import { isExtendResults } from './port-answers.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 import type { Settlement } from './settlement.ts';
 
 /** A hold whose lease is renewed while its call runs. */
@@ -31,20 +31,20 @@ export async function renewLeases(
   holds: readonly KeptHold[],
   quota: QuotaStore,
   leaseMs: number,
-  guard: PortGuard,
+  ports: PortCalls,
   emit: EventListener,
 ): Promise<void> {
   try {
     const growths = holds.map((hold) => ({ hold, add: growthOf(hold) }));
     const inputs = growths.map(({ hold, add }) => extendInput(hold, add, leaseMs));
-    const results = await guard.ask('quota', 'extend', isExtendResults(inputs.length), (options) =>
+    const results = await ports.ask('quota', 'extend', isExtendResults(inputs.length), (options) =>
       quota.extend(inputs, options),
     );
     for (const [index, { hold, add }] of growths.entries()) {
       applyAnswer(hold, add, results[index], emit);
     }
   } catch {
-    // The guard has reported it; the lease is long enough for two more attempts.
+    // `ports.ask` has reported it; the lease is long enough for two more attempts.
   }
 }
 

@@ -10,7 +10,7 @@ import type { QuotaLine, ReserveInput, ReserveResult } from '../ports/quota-stor
 import { formatMoney } from '../prices/amount.ts';
 import type { Admitted } from './call-record.ts';
 import { isReleaseResult, isReserveResult } from './port-answers.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 import { quotaLevels } from './quota-levels.ts';
 import { tooManyConcurrentCalls } from './refuse.ts';
 import type { Reservation } from './settlement.ts';
@@ -27,7 +27,7 @@ export type Reserve = (admitted: Admitted) => Promise<Reservation>;
 export function reserver(emit: EventListener): Reserve {
   const periodFor = periodNames();
   const reportLevels = quotaLevels(emit);
-  return async ({ key, hold: { nanos }, received: { settings, guard } }) => {
+  return async ({ key, hold: { nanos }, received: { settings, ports } }) => {
     if (key.quota.length === 0) throw noQuota('unknown_subject');
     const subjects = heldSubjects(key);
     const nowMs = settings.clock.now();
@@ -37,7 +37,7 @@ export function reserver(emit: EventListener): Reserve {
     const partition = key.quotaPartition ?? defaultPartition;
     const hold = { id: settings.ids(), partition, lines, nanos };
     try {
-      const result = await guard.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
+      const result = await ports.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
         settings.quota.reserve(reserveInput(hold, subjects, settings), options),
       );
       reportLevels(lines, result);
@@ -45,7 +45,7 @@ export function reserver(emit: EventListener): Reserve {
       throw reserveError(result, { keyId: key.id, nanos });
     } catch (error) {
       // The hold may exist although the store did not answer.
-      if (mayBeHeld(error)) void releaseIfHeld(hold, settings, guard);
+      if (mayBeHeld(error)) void releaseIfHeld(hold, settings, ports);
       throw error;
     }
   };
@@ -83,14 +83,14 @@ function mayBeHeld(error: unknown): boolean {
 async function releaseIfHeld(
   { id, partition, lines }: Reservation,
   { quota }: Settings,
-  guard: PortGuard,
+  ports: PortCalls,
 ): Promise<void> {
   try {
-    await guard.ask('quota', 'release', isReleaseResult, (options) =>
+    await ports.ask('quota', 'release', isReleaseResult, (options) =>
       quota.release({ id, partition, lines }, options),
     );
   } catch {
-    // The guard has reported it; a hold that exists ends with its lease.
+    // `ports.ask` has reported it; a hold that exists ends with its lease.
   }
 }
 

@@ -9,7 +9,7 @@ import type { QuotaLine, QuotaStore, ReleaseResult, SettleResult } from '../port
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { priceSchema } from '../prices/schema.ts';
 import { isAnything, isResolveResult } from './port-answers.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 
 /** The host's finding. A call that ran without a stated charge is charged what was held. */
 export type UnknownResolution =
@@ -29,7 +29,7 @@ export async function resolveUnknown(
   record: UsageRecord,
   resolution: UnknownResolution,
   { quota, usage }: Settings,
-  guard: PortGuard,
+  ports: PortCalls,
 ): Promise<ResolveResult> {
   if (!isOpen(record)) {
     throw new ConfigurationError(
@@ -43,13 +43,13 @@ export async function resolveUnknown(
     period,
     amount: heldNanos === 0n ? 0n : chargeNanos,
   }));
-  const result = await endHold(record, lines, resolution, quota, guard);
+  const result = await endHold(record, lines, resolution, quota, ports);
   if (!isNews(result, lines)) return result;
   const resolved = resolvedRecord(record, resolution, chargeNanos);
   try {
-    await guard.ask('usage', 'record', isAnything, () => usage?.record(resolved));
+    await ports.ask('usage', 'record', isAnything, () => usage?.record(resolved));
   } catch {
-    // The guard has reported it; the hold has ended.
+    // `ports.ask` has reported it; the hold has ended.
   }
   return result;
 }
@@ -59,9 +59,9 @@ function endHold(
   lines: readonly QuotaLine[],
   { ran }: UnknownResolution,
   quota: QuotaStore,
-  guard: PortGuard,
+  ports: PortCalls,
 ): Promise<ResolveResult> {
-  return guard.ask<ResolveResult>(
+  return ports.ask<ResolveResult>(
     'quota',
     ran ? 'settle' : 'release',
     isResolveResult,

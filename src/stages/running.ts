@@ -15,7 +15,7 @@ import {
 } from '../upstream/watch-attempt.ts';
 import { type CallerConnection, callerConnection } from './caller-connection.ts';
 import { type HoldKeeper, type HoldKeepers, holdKeepers, type KeptEntry } from './keep-holds.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
 
 /** A call, from its start until its reply has ended. */
@@ -94,13 +94,13 @@ interface CallList {
   whenIdle: (() => void)[];
 }
 
-/** Makes the list, without calls. `guard` asks the quota store on behalf of all calls. */
+/** Makes the list, without calls. `ports` asks the quota store on behalf of all calls. */
 export function runningCalls(
   settings: () => Settings,
-  guard: PortGuard,
+  ports: PortCalls,
   emit: EventListener,
 ): RunningCalls {
-  const keepers = holdKeepers(settings, guard, emit);
+  const keepers = holdKeepers(settings, ports, emit);
   const entries: Entry[] = [];
   const list: CallList = {
     settings,

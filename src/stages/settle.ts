@@ -119,7 +119,7 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   state.isClosed = true;
   const { renewed, reservation, outbox, emit, admitted } = state;
   const { call, received } = admitted;
-  const { settings, guard, responseContext } = received;
+  const { settings, ports, responseContext } = received;
   const { requestId } = responseContext;
   const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
   const charge = chargeFor(state, rule, callEnd);
@@ -129,12 +129,12 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   const makeRecord = (booked: boolean): UsageRecord =>
     recordOf(state, { callEnd, rule, charge, durationMs, booked });
   const end = holdEnd(reservation, rule, charge);
-  const delivery: Delivery = { requestId, end, quota: settings.quota, guard };
+  const delivery: Delivery = { requestId, end, quota: settings.quota, ports };
   if (rule === 'pend') {
     const record = makeRecord(false);
     // The record is written first. If the process died between the two steps, a long hold would be
     // left that no record names.
-    await outbox.log(record, settings.usage, guard);
+    await outbox.log(record, settings.usage, ports);
     // A renewal that arrives after the long lease would replace it with a short one.
     if (renewed !== undefined) await renewed;
     await outbox.deliver(delivery);
@@ -144,7 +144,7 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   // before the end of a reply.
   const record = makeRecord(await outbox.deliver(delivery));
   if (!record.booked) delivery.onLateDelivery = () => recordLateBooking(state, record);
-  await outbox.log(record, settings.usage, guard);
+  await outbox.log(record, settings.usage, ports);
   emit({ type: 'call_ended', record });
 }
 
@@ -156,9 +156,9 @@ async function recordLateBooking(
   { outbox, emit, admitted: { received } }: SettlementDeps,
   unbooked: UsageRecord,
 ): Promise<void> {
-  const { settings, guard } = received;
+  const { settings, ports } = received;
   const record = { ...unbooked, booked: true, revision: unbooked.revision + 1 };
-  await outbox.log(record, settings.usage, guard);
+  await outbox.log(record, settings.usage, ports);
   emit({ type: 'call_booked', record });
 }
 

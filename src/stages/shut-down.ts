@@ -9,7 +9,7 @@ import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
 import type { Outbox } from './outbox.ts';
 import { isAnything } from './port-answers.ts';
-import { portGuard } from './port-guard.ts';
+import { portCalls } from './port-calls.ts';
 import type { RunningCalls } from './running.ts';
 
 /** The parts of a gateway that are shut down. */
@@ -38,7 +38,7 @@ const flushMs = 10_000;
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
   const { calls, outbox, usage, upstream, emit, clock, stopTimer } = deps;
-  const guard = portGuard(undefined, { clock, storeTimeoutMs: flushMs }, emit);
+  const ports = portCalls(undefined, { clock, storeTimeoutMs: flushMs }, emit);
   await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
   calls.abortAll(new UpstreamError('body', 'draining'));
   await waitAtMost(graceMs, calls.idle(), clock);
@@ -46,9 +46,9 @@ export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps):
   await waitAtMost(graceMs, outbox.flush(), clock);
   outbox.abandon();
   try {
-    await guard.ask('usage', 'close', isAnything, () => usage?.close());
+    await ports.ask('usage', 'close', isAnything, () => usage?.close());
   } catch {
-    // The guard has reported it.
+    // `ports.ask` has reported it.
   }
   await waitAtMost(graceMs, closeClient(upstream), clock);
 }

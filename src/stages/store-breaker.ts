@@ -23,8 +23,8 @@ export interface StoreBreaker {
 /** The circuit breakers of a gateway. */
 export interface StoreBreakers {
   /**
-   * The breakers by the operation that they guard. Operations that must not be refused, such as the
-   * ends of holds, have none.
+   * The breakers by the operation that they protect. Operations that must not be refused, such as
+   * the ends of holds, have none.
    */
   readonly byOperation: ReadonlyMap<string, StoreBreaker>;
   /** Closes all circuits: the host may have replaced its stores. */
@@ -37,13 +37,13 @@ const failuresToOpen = 3;
 const trialPauseMs = 250;
 
 /** What a call must ask of the quota store, the rate limiter and the claims before it is sent. */
-const guardedOperations = ['reserve', 'take', 'claim'];
+const protectedOperations = ['reserve', 'take', 'claim'];
 
 /** Makes closed breakers. */
 export function storeBreakers(clock: Clock): StoreBreakers {
   const byOperation = new Map<string, StoreBreaker>();
   const reset = (): void => {
-    for (const operation of guardedOperations) byOperation.set(operation, storeBreaker(clock));
+    for (const operation of protectedOperations) byOperation.set(operation, storeBreaker(clock));
   };
   reset();
   return { byOperation, reset };

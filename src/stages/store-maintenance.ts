@@ -6,7 +6,7 @@ import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import { isCheckResult, isSweepResult } from './port-answers.ts';
-import type { PortGuard } from './port-guard.ts';
+import type { PortCalls } from './port-calls.ts';
 
 /** The background work of one gateway for its quota store. */
 export interface StoreMaintenance {
@@ -25,13 +25,13 @@ const maxLeases = 1_000;
  */
 export function storeMaintenance(
   settings: () => Settings,
-  guard: PortGuard,
+  ports: PortCalls,
   emit: EventListener,
 ): StoreMaintenance {
   let dueMs = settings().clock.monotonicMs() + sweepEveryMs;
 
   return {
-    check: () => checkStore(settings().quota, guard, emit),
+    check: () => checkStore(settings().quota, ports, emit),
     tick: async () => {
       const { clock, quota, random } = settings();
       const nowMs = clock.monotonicMs();
@@ -39,26 +39,26 @@ export function storeMaintenance(
       // Half of the wait is random, so that the processes that share a store spread out.
       dueMs = nowMs + sweepEveryMs * (0.5 + random());
       try {
-        await guard.ask('quota', 'sweep', isSweepResult, (options) =>
+        await ports.ask('quota', 'sweep', isSweepResult, (options) =>
           quota.sweep({ ...options, max: maxLeases }),
         );
       } catch {
-        // The guard has reported it; calls expire the due leases of their own subjects.
+        // `ports.ask` has reported it; calls expire the due leases of their own subjects.
       }
     },
   };
 }
 
-async function checkStore(quota: QuotaStore, guard: PortGuard, emit: EventListener): Promise<void> {
+async function checkStore(quota: QuotaStore, ports: PortCalls, emit: EventListener): Promise<void> {
   const [port, operation] = ['quota', 'check'] as const;
   try {
-    const found = await guard.ask(port, operation, isCheckResult, (options) =>
+    const found = await ports.ask(port, operation, isCheckResult, (options) =>
       quota.check(options),
     );
     if (found.ok) return;
     const reason = found.problems.join('; ');
     emit({ type: 'port_failed', requestId: undefined, port, operation, reason });
   } catch {
-    // The guard has reported it.
+    // `ports.ask` has reported it.
   }
 }

@@ -1,7 +1,7 @@
 /** What a call has taken is released exactly once. */
 import { expect, it } from 'vitest';
 import { settingsOf } from '../../src/options.ts';
-import { portGuard } from '../../src/stages/port-guard.ts';
+import { portCalls } from '../../src/stages/port-calls.ts';
 import { type RunningCall, runningCalls } from '../../src/stages/running.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
@@ -17,7 +17,7 @@ function begun(): RunningCall {
   });
   const calls = runningCalls(
     () => settings,
-    portGuard(undefined, settings, () => {}),
+    portCalls(undefined, settings, () => {}),
     () => {},
   );
   return calls.begin({ keyId: 'key', maxConcurrentCalls: undefined, isSmall: true });

@@ -21,7 +21,7 @@ import type { StoreBreakers } from './store-breaker.ts';
 type PortDeadline = Required<Pick<CallOptions, 'timeoutMs'>>;
 
 /** Calls ports on behalf of one request, whose id is in the events. */
-export interface PortGuard {
+export interface PortCalls {
   /**
    * Returns the port's answer. The port is called synchronously, in this turn of the event loop.
    *
@@ -36,13 +36,13 @@ export interface PortGuard {
   ): Promise<T>;
 }
 
-/** Makes the guard of a request. `requestId` is undefined for background work. */
-export function portGuard(
+/** Makes the port calls of a request. `requestId` is undefined for background work. */
+export function portCalls(
   requestId: string | undefined,
   settings: { readonly clock: Clock; readonly storeTimeoutMs: number },
   emit: EventListener,
   breakers?: StoreBreakers,
-): PortGuard {
+): PortCalls {
   const failure = (port: PortName, operation: string, reason: string, error: unknown) => {
     emit({ type: 'port_failed', requestId, port, operation, reason });
     return unavailable(port, error);
