@@ -41,8 +41,8 @@ export interface ClaimDeps {
   readonly claimId: string;
   readonly received: Received;
   /**
-   * Port calls with a longer deadline, because storing a reply in a host's object storage may be slow.
-   * No caller waits for it.
+   * Port calls with a longer deadline, because storing a reply in a host's object storage may be
+   * slow. No caller waits for it.
    */
   readonly resultPorts: PortCalls;
   readonly callInFlight: CallInFlight;
