@@ -1,4 +1,4 @@
-/** Sessions in place of keys, under every mount: the app's own page may call, other sites may not. */
+/** Sessions in place of keys, under every mount: the app's pages may call, other sites may not. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionStore } from '../../src/ports/key-store.ts';
 import { chatBody } from '../support/bodies.ts';
