@@ -10,6 +10,7 @@ import type { UsageRecord } from './ports/usage-sink.ts';
 export type PortName =
   | 'keys'
   | 'sessions'
+  | 'failed_key_limit'
   | 'quota'
   | 'catalog'
   | 'guard'

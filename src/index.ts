@@ -76,6 +76,7 @@ export type {
   ThinkingBudget,
   Timeouts,
 } from './ports/catalog.ts';
+export type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
 export type {
   AbandonInput,

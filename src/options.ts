@@ -8,6 +8,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { ConfigurationError } from './errors.ts';
 import type { EventListener } from './events.ts';
 import type { Catalog, Timeouts } from './ports/catalog.ts';
+import type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 import type { Guard } from './ports/guard.ts';
 import type { IdempotencyStore } from './ports/idempotency-store.ts';
 import type { KeyStore, SessionStore } from './ports/key-store.ts';
@@ -40,6 +41,8 @@ export interface GatewayOptions {
   readonly keys: KeyStore;
   /** Lets signed-in users of your own web app call with their session in place of a key. */
   readonly sessions?: SessionStore;
+  /** Limits how many invalid keys one address may send. */
+  readonly failedKeyLimit?: FailedKeyLimit;
   /** Holds and charges quota. */
   readonly quota: QuotaStore;
   /** The current list of models. */
@@ -137,6 +140,7 @@ export type Settings = Readonly<
     Omit<
       GatewayOptions,
       | 'sessions'
+      | 'failedKeyLimit'
       | 'defaultRates'
       | 'guard'
       | 'usage'
@@ -148,6 +152,7 @@ export type Settings = Readonly<
   >
 > & {
   readonly sessions: SessionStore | undefined;
+  readonly failedKeyLimit: FailedKeyLimit | undefined;
   readonly defaultRates: readonly KeyRateLimits[] | undefined;
   readonly guard: Guard | undefined;
   readonly usage: UsageSink | undefined;
@@ -212,6 +217,7 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
     idempotency: before?.idempotency ?? memoryIdempotencyStore({ clock }),
     results: before?.results ?? memoryResultStore({ clock }),
     sessions: undefined,
+    failedKeyLimit: undefined,
     rateLimiter: before?.rateLimiter ?? memoryRateLimiter({ clock }),
     defaultRates: undefined,
     guard: undefined,
@@ -283,6 +289,14 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
 }
 
+const failedKeyLimit: z.ZodType = z.looseObject(
+  {
+    addressOf: aFunction,
+    perMinute: positive.optional(),
+  } satisfies Record<keyof FailedKeyLimit, z.ZodType>,
+  'must be an object with addressOf()',
+);
+
 const guard: z.ZodType = z.looseObject(
   {
     check: aFunction,
@@ -295,6 +309,7 @@ const optionsSchema = z.strictObject(
   {
     keys: methods('find'),
     sessions: sessions.optional(),
+    failedKeyLimit: failedKeyLimit.optional(),
     quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
     catalog: methods('find', 'list'),
     rateLimiter: methods('take', 'adjust').optional(),
@@ -337,6 +352,8 @@ function each<T>(like: Readonly<Record<string, T>>, schemaOf: (value: T) => z.Zo
 const remedies: ReadonlyMap<unknown, string> = new Map([
   ['keys', 'memoryKeyStore() creates one'],
   ['sessions', 'Leave sessions out if all callers send keys'],
+  ['failedKeyLimit', 'Leave failedKeyLimit out for no limit'],
+  ['perMinute', 'Leave it out for 30'],
   ['quota', 'memoryQuotaStore() creates one'],
   ['catalog', 'staticCatalog() creates one'],
   ['guard', 'Leave guard out if every call may run'],

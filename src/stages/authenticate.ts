@@ -61,10 +61,11 @@ async function keyOfSession(
 }
 
 /**
- * A copy, so that a store that changes it does not change the host's own request. The headers are
- * not frozen: that would cost ten times as much as the copy, at every call.
+ * The request as the host's functions see it: a copy, so that a function that changes it does not
+ * change the host's own request. The headers are not frozen: that would cost ten times as much as
+ * the copy, at every call.
  */
-function keyRequestOf({ method, path, headers }: GatewayRequest): KeyRequest {
+export function keyRequestOf({ method, path, headers }: GatewayRequest): KeyRequest {
   return Object.freeze({ method, path, headers: { ...headers } });
 }
 

@@ -9,6 +9,7 @@ import type { Routes } from '../protocols/routes.ts';
 import { type ChannelHealth, channelHealth } from '../upstream/channel-health.ts';
 import { retryBudget } from '../upstream/retry-budget.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
+import { failedKeys } from './failed-keys.ts';
 import { freeDisconnects } from './free-disconnects.ts';
 import { idempotency } from './idempotency.ts';
 import { loopTurn } from './loop-turn.ts';
@@ -111,6 +112,7 @@ function sharedByCalls(
     intake: {
       calls,
       bodies: fairShares(() => maxBufferedBytes),
+      failedKeys: failedKeys(clock),
       // A separate batch from that of replies: they run different code, and mixing them costs time
       // (docs/performance.md).
       endOfRequestTurn: loopTurn(),

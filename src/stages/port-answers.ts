@@ -154,6 +154,11 @@ export function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
+/** True for text with at least one character, or nothing. */
+export function isTextOrMissing(value: unknown): boolean {
+  return isText(value) || isMissing(value);
+}
+
 /** True for text with at least one character. */
 export function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';

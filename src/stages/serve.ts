@@ -14,6 +14,7 @@ import { beginningCall } from './begin.ts';
 import type { Authenticated, Begun, Held, Received } from './call-record.ts';
 import { callUpstream } from './call-upstream.ts';
 import { describeKey } from './describe-key.ts';
+import { authenticateLimited, type FailedKeys } from './failed-keys.ts';
 import { fallBack, mayFallBack } from './fall-back.ts';
 import { checkByGuard } from './guard.ts';
 import { holdFor } from './hold.ts';
@@ -51,6 +52,7 @@ export interface Intake {
   readonly calls: RunningCalls;
   /** Limits the memory that the request bodies of one key may take. */
   readonly bodies: FairShares;
+  readonly failedKeys: FailedKeys;
   readonly endOfRequestTurn: LoopTurn;
   isClosed(): boolean;
 }
@@ -60,7 +62,7 @@ export type Serve = (received: Received, route: Route) => Promise<GatewayRespons
 
 /** Makes the handler of a gateway's requests. */
 export function serving(shared: Shared): Serve {
-  const { endOfRequestTurn, isClosed } = shared.intake;
+  const { endOfRequestTurn, failedKeys, isClosed } = shared.intake;
   return async (received, route) => {
     const { body } = received.request;
     if (body !== undefined && !ArrayBuffer.isView(body)) ignoreErrors(body);
@@ -69,7 +71,10 @@ export function serving(shared: Shared): Serve {
     // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
     await endOfRequestTurn();
     if (isClosed()) throw shuttingDown();
-    const key = await authenticate(received, route.caller, shared.records);
+    const key =
+      received.settings.failedKeyLimit === undefined
+        ? await authenticate(received, route.caller, shared.records)
+        : await authenticateLimited(received, route.caller, shared.records, failedKeys);
     // The gateway may have closed while the key was looked up. From here on it waits for this call.
     if (isClosed()) throw shuttingDown();
     const authenticated = { received, key };
