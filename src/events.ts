@@ -129,6 +129,11 @@ export type GatewayEvent =
       readonly port: PortName;
       readonly operation: string;
       readonly reason: string;
+      /**
+       * With the reason `StoreCorrupt`: the member of a key's or a model's record that is wrong,
+       * such as `quota[0].limitNanos`, which must be a bigint.
+       */
+      readonly member?: string;
     }
   /**
    * The quota store did not accept the end of a hold for 15 minutes, or until the gateway closed.

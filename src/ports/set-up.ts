@@ -63,8 +63,8 @@ function messageFor(issue: z.core.$ZodIssue, { root, remedyFor, names }: Wording
   return remedy === undefined ? sentence : `${sentence} ${remedy}.`;
 }
 
-/** `models[2].channels[0].headers["x-org"]` */
-function formatPath(root: string, path: Path): string {
+/** A path as code writes it: `models[2].channels[0].headers["x-org"]`. */
+export function formatPath(root: string, path: Path): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
     const name = String(part);

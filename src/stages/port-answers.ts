@@ -6,7 +6,11 @@
 import { maxLines } from '../ports/quota-input.ts';
 
 /** True if an answer is one that the port's contract allows. */
-export type AnswerCheck = (answer: unknown) => boolean;
+export interface AnswerCheck {
+  (answer: unknown): boolean;
+  /** The first member that is wrong in a rejected answer, `quota[0].limitNanos`, if one is. */
+  readonly wrongMember?: (answer: unknown) => string | undefined;
+}
 
 /** For operations whose answer is ignored. */
 export const isAnything: AnswerCheck = () => true;

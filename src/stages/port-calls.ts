@@ -36,6 +36,13 @@ export interface PortCalls {
   ): Promise<T>;
 }
 
+/** A port call that failed, as the event names it. */
+interface FailedCall {
+  readonly port: PortName;
+  readonly operation: string;
+  readonly member?: string;
+}
+
 /** Makes the port calls of a request. `requestId` is undefined for background work. */
 export function portCalls(
   requestId: string | undefined,
@@ -43,34 +50,35 @@ export function portCalls(
   emit: EventListener,
   breakers?: StoreBreakers,
 ): PortCalls {
-  const failure = (port: PortName, operation: string, reason: string, error: unknown) => {
-    emit({ type: 'port_failed', requestId, port, operation, reason });
-    return unavailable(port, error);
+  const failure = (call: FailedCall, reason: string, error: unknown) => {
+    emit({ type: 'port_failed', requestId, ...call, reason });
+    return unavailable(call.port, error);
   };
   return {
     ask: async (port, operation, isAnswer, request) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
       const breaker = breakers?.byOperation.get(operation);
       if (breaker?.admits() === false) {
-        throw failure(port, operation, 'circuit_open', circuitOpen());
+        throw failure({ port, operation }, 'circuit_open', circuitOpen());
       }
       const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
-      const fail = (error: unknown): GatewayError => {
-        breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
-        return failure(port, operation, errorName(error), error);
-      };
+      let member: string | undefined;
       try {
         const pendingAnswer = request({ timeoutMs });
         // A direct answer, as of a memory store, needs no timer.
         const answer = isPromiseLike(pendingAnswer)
           ? await within(Promise.resolve(pendingAnswer), timeoutMs, clock)
           : pendingAnswer;
-        if (!isAnswer(answer))
+        if (!isAnswer(answer)) {
+          member = isAnswer.wrongMember?.(answer);
           throw new StoreCorrupt('the answer violates the contract of the port');
+        }
         breaker?.answered();
         return answer;
       } catch (error) {
-        throw fail(error);
+        breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
+        const call = member === undefined ? { port, operation } : { port, operation, member };
+        throw failure(call, errorName(error), error);
       }
     },
   };

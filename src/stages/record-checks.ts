@@ -7,6 +7,7 @@
 import type { z } from 'zod';
 import { isNanos } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates.ts';
+import { formatPath } from '../ports/set-up.ts';
 import { modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isRecord, isText } from './port-answers.ts';
 
@@ -24,11 +25,27 @@ export interface RecordChecks {
 export function recordChecks(): RecordChecks {
   const isKnownModel = cached(isModel);
   const areKnownRates = cached(areKeyRates);
+  const isKey = (answer: unknown): boolean =>
+    isRecord(answer) && wrongKeyMember(answer, areKnownRates) === undefined;
   return {
-    isKeyOrMissing: (answer) => isKey(answer, areKnownRates) || isMissing(answer),
-    isModelOrMissing: (answer) => isKnownModel(answer) || isMissing(answer),
-    isModelList: (answer) => isListOf(isKnownModel, answer),
+    isKeyOrMissing: named(
+      (answer) => isKey(answer) || isMissing(answer),
+      (answer) => (isRecord(answer) ? wrongKeyMember(answer, areKnownRates) : undefined),
+    ),
+    isModelOrMissing: named(
+      (answer) => isKnownModel(answer) || isMissing(answer),
+      wrongModelMember,
+    ),
+    isModelList: (answer) => Array.isArray(answer) && answer.every(isKnownModel),
   };
+}
+
+/** A check that can name what is wrong with an answer that it rejects. */
+function named(
+  check: (answer: unknown) => boolean,
+  wrongMember: NonNullable<AnswerCheck['wrongMember']>,
+): AnswerCheck {
+  return Object.assign(check, { wrongMember });
 }
 
 /** Caches the objects that have passed a check. */
@@ -44,40 +61,60 @@ function cached(check: AnswerCheck): AnswerCheck {
 }
 
 /**
- * A key with an `expiresAtMs` that is not a number would never expire, so its record is rejected.
+ * The first wrong member of a key's record; undefined if all are right. A key with an `expiresAtMs`
+ * that is not a number would never expire.
  */
-function isKey(value: unknown, areKnownRates: AnswerCheck): boolean {
-  if (!isRecord(value)) return false;
-  const { id, group, disabled, expiresAtMs, quotaPartition, maxConcurrentCalls } = value;
-  const { quota, rates } = value;
-  return (
-    isText(id) &&
-    isText(group) &&
-    typeof disabled === 'boolean' &&
-    (expiresAtMs === undefined || isNumber(expiresAtMs)) &&
-    (quotaPartition === undefined || isText(quotaPartition)) &&
-    (maxConcurrentCalls === undefined || isNumber(maxConcurrentCalls)) &&
-    (rates === undefined || areKnownRates(rates)) &&
-    isListOf(isSubject, quota)
-  );
+function wrongKeyMember(
+  key: Readonly<Record<string, unknown>>,
+  areKnownRates: AnswerCheck,
+): string | undefined {
+  const { expiresAtMs, quotaPartition, maxConcurrentCalls, rates, quota } = key;
+  if (!isText(key.id)) return 'id';
+  if (!isText(key.group)) return 'group';
+  if (typeof key.disabled !== 'boolean') return 'disabled';
+  if (expiresAtMs !== undefined && !isNumber(expiresAtMs)) return 'expiresAtMs';
+  if (quotaPartition !== undefined && !isText(quotaPartition)) return 'quotaPartition';
+  if (maxConcurrentCalls !== undefined && !isNumber(maxConcurrentCalls)) {
+    return 'maxConcurrentCalls';
+  }
+  if (rates !== undefined && !areKnownRates(rates)) return 'rates';
+  return Array.isArray(quota) ? wrongSubjectMember(quota) : 'quota';
 }
 
-function isSubject(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { id, period, limitNanos, maxConcurrentCalls, visible } = value;
-  return (
-    isText(id) &&
-    (period === 'total' || period === 'day' || period === 'month') &&
-    (limitNanos === undefined || isNanos(limitNanos)) &&
-    (visible === undefined || typeof visible === 'boolean') &&
-    (maxConcurrentCalls === undefined || isNumber(maxConcurrentCalls))
-  );
+function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {
+  for (let index = 0; index < subjects.length; index += 1) {
+    const subject = subjects[index];
+    const wrong = isRecord(subject) ? wrongMemberOf(subject) : '';
+    if (wrong !== undefined) return `quota[${index}]${wrong}`;
+  }
+  return undefined;
+}
+
+function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | undefined {
+  const { period, limitNanos, maxConcurrentCalls, visible } = subject;
+  if (!isText(subject.id)) return '.id';
+  if (period !== 'total' && period !== 'day' && period !== 'month') return '.period';
+  if (limitNanos !== undefined && !isNanos(limitNanos)) return '.limitNanos';
+  if (visible !== undefined && typeof visible !== 'boolean') return '.visible';
+  if (maxConcurrentCalls !== undefined && !isNumber(maxConcurrentCalls)) {
+    return '.maxConcurrentCalls';
+  }
+  return undefined;
 }
 
 /** Checks a model by the same schema as a catalog in code. */
 function isModel(value: unknown): boolean {
+  return issueOf(value) === undefined;
+}
+
+function wrongModelMember(value: unknown): string | undefined {
+  const path = issueOf(value)?.path ?? [];
+  return path.length === 0 ? undefined : formatPath('', path).replace(/^\./, '');
+}
+
+function issueOf(value: unknown): z.core.$ZodIssue | undefined {
   const { error } = modelSchema.safeParse(value);
-  return error?.issues.every((issue) => isTolerable(issue, value)) ?? true;
+  return error?.issues.find((issue) => !isTolerable(issue, value));
 }
 
 /**
@@ -96,10 +133,6 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
     (holder, name) => (isRecord(holder) ? Reflect.get(holder, name) : undefined),
     value,
   );
-}
-
-function isListOf(isValid: AnswerCheck, value: unknown): boolean {
-  return Array.isArray(value) && value.every(isValid);
 }
 
 function isNumber(value: unknown): boolean {

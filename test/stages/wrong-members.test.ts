@@ -1,0 +1,91 @@
+/** The event `port_failed` names what is wrong in the record of a host's key store or catalog. */
+import { describe, expect, it } from 'vitest';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { channel, model, sampleRequests } from '../support/models.ts';
+import { untyped } from './failing.ts';
+
+const key = {
+  id: 'a',
+  group: 'staff',
+  disabled: false,
+  quota: [
+    { id: 'a', period: 'total', limitNanos: 1_000n },
+    { id: 'b', period: 'day' },
+  ],
+};
+
+/** The key with one member of its second subject replaced. */
+function second(change: object): object {
+  return { ...key, quota: [key.quota[0], { ...key.quota[1], ...change }] };
+}
+
+describe('a key’s record', () => {
+  it.each([
+    [{ ...key, id: 5 }, 'id'],
+    [{ ...key, group: undefined }, 'group'],
+    [{ ...key, disabled: 'no' }, 'disabled'],
+    [{ ...key, expiresAtMs: new Date(0) }, 'expiresAtMs'],
+    [{ ...key, quotaPartition: 1 }, 'quotaPartition'],
+    [{ ...key, maxConcurrentCalls: '5' }, 'maxConcurrentCalls'],
+    [{ ...key, rates: 5 }, 'rates'],
+    [{ ...key, quota: undefined }, 'quota'],
+    [{ ...key, quota: [null] }, 'quota[0]'],
+    [second({ id: '' }), 'quota[1].id'],
+    [second({ period: 'week' }), 'quota[1].period'],
+    [second({ limitNanos: 100 }), 'quota[1].limitNanos'],
+    [second({ visible: 1 }), 'quota[1].visible'],
+    [second({ maxConcurrentCalls: Number.NaN }), 'quota[1].maxConcurrentCalls'],
+  ])('%o is refused by the name %s', async (record, member) => {
+    const { call, events } = gatewayInProcess({ options: { keys: { find: untyped(record) } } });
+
+    expect((await call(sampleRequests.chat)).status).toBe(503);
+    expect(events).toEqual([
+      {
+        type: 'port_failed',
+        requestId: expect.any(String),
+        port: 'keys',
+        operation: 'find',
+        reason: 'StoreCorrupt',
+        member,
+      },
+    ]);
+  });
+
+  it('that is no object has no member that is wrong', async () => {
+    const { call, events } = gatewayInProcess({ options: { keys: { find: untyped('key') } } });
+
+    await call(sampleRequests.chat);
+
+    expect(events).toMatchObject([{ type: 'port_failed', reason: 'StoreCorrupt' }]);
+    expect(events[0]).not.toHaveProperty('member');
+  });
+
+  it('that throws when it is read is refused too', async () => {
+    const trap = new Proxy(key, {
+      get: () => {
+        throw new RangeError('not loaded');
+      },
+    });
+    const { call, events } = gatewayInProcess({ options: { keys: { find: untyped(trap) } } });
+
+    expect((await call(sampleRequests.chat)).status).toBe(503);
+    expect(events).toMatchObject([{ type: 'port_failed', reason: 'RangeError' }]);
+  });
+});
+
+describe('a model’s record', () => {
+  it.each([
+    [{ ...model(), price: { per: 'token', rates: { input: 1 } } }, 'price.rates.input'],
+    [{ ...model(), groups: 'staff' }, 'groups'],
+    [model({ channels: [channel({ weight: -1 })] }), 'channels[0].weight'],
+    [model({ channels: [channel({ headers: { 'x-a': 'a\n' } })] }), 'channels[0].headers["x-a"]'],
+  ])('%o is refused by the name %s', async (record, member) => {
+    const catalog = { find: untyped(record), list: () => [] };
+    const { call, events } = gatewayInProcess({ options: { catalog } });
+
+    expect((await call(sampleRequests.chat)).status).toBe(503);
+    expect(events).toMatchObject([
+      { type: 'port_failed', port: 'catalog', reason: 'StoreCorrupt', member },
+    ]);
+  });
+});
