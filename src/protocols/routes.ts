@@ -132,7 +132,7 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
   }
 }
 
-/** Google's paths have no names of their own, and a path below one that is served is another one. */
+/** A path below one that is served must not be mistaken for it; Google's have no names. */
 function describedPath(listed: string, { calls }: PathTable): string {
   const isParent = listed === '/v1beta' || calls.has(listed);
   return isParent ? `This path below ${listed}` : `The path ${listed}`;
