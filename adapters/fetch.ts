@@ -9,6 +9,7 @@ import { type AdapterOptions, checkMount, discard, mountedPath } from './record.
 import { requestBody, responseBody } from './web-body.ts';
 import { type WebCaller, webCaller } from './web-caller.ts';
 
+export { fetchUpstreamClient } from '../src/upstream/fetch-client.ts';
 export type { AdapterOptions } from './record.ts';
 
 /** Answers Web requests; created by {@link fetchAdapter}. */

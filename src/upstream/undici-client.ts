@@ -5,7 +5,7 @@
 import { X509Certificate } from 'node:crypto';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
-import { UpstreamError } from '../errors.ts';
+import { ConfigurationError, UpstreamError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 import { checkMakerOptions, positive } from '../ports/set-up.ts';
 import type {
@@ -56,6 +56,7 @@ const optionsSchema = z.strictObject(
  */
 export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient {
   checkMakerOptions('undiciClient', optionsSchema, options);
+  if (typeof Pool.prototype.dispatch !== 'function') throw new ConfigurationError(noDispatcher);
   /** Image calls use separate pools, with a new connection each. */
   const pools = { kept: poolTable(), fresh: poolTable() };
   const gates = socketGates();
@@ -84,6 +85,10 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
     },
   };
 }
+
+const noDispatcher =
+  'undiciClient does not work in this runtime, whose undici has no dispatcher (Bun). ' +
+  'Set options.upstream to fetchUpstreamClient() of tollgate/fetch.';
 
 /** The pools by origin, then by connect timeout. */
 type PoolTable = Map<string, Map<number, Pool>>;

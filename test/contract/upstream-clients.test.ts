@@ -1,4 +1,4 @@
-/** The undici client fulfils its contract, and the contract detects faults, each by a case. */
+/** The upstream clients fulfil their contract, and the contract detects faults, each by a case. */
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
 import type {
@@ -8,10 +8,14 @@ import type {
   UpstreamResponse,
 } from '../../src/ports/upstream-client.ts';
 import { upstreamClientContract } from '../../src/testing/contracts/upstream-client.ts';
+import { fetchUpstreamClient } from '../../src/upstream/fetch-client.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
 
-describe('undiciClient', () => {
-  const contract = upstreamClientContract(() => ({ client: undiciClient() }));
+describe.each([
+  ['undiciClient', undiciClient],
+  ['fetchUpstreamClient', fetchUpstreamClient],
+])('%s', (_name, create) => {
+  const contract = upstreamClientContract(() => ({ client: create() }));
   for (const { name, run } of contract) it(name, run);
 });
 

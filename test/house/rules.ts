@@ -12,6 +12,8 @@ export interface Rule {
 
 const everywhere = (): boolean => true;
 const published = (path: string): boolean => /^(?:src|adapters)\//.test(path);
+/** Next.js prescribes how these files export their handlers. */
+const isRouteOfNext = (path: string): boolean => /^examples\/next\/(?:app|pages)\//.test(path);
 
 /** The rules that can be checked file by file. */
 export const rules: readonly Rule[] = [
@@ -35,14 +37,14 @@ export const rules: readonly Rule[] = [
   },
   {
     sentence: 'has no default export',
-    covers: (path) => !path.endsWith('.config.ts'),
+    covers: (path) => !path.endsWith('.config.ts') && !isRouteOfNext(path),
     sample: 'export default function named() {}',
     find: nodes((node) => ts.isExportAssignment(node) || isDefaultModifier(node)),
   },
   {
     sentence:
       'exports what it declares: only an entry of the package re-exports, and never by star',
-    covers: everywhere,
+    covers: (path) => !isRouteOfNext(path),
     sample: `export { a } from './a.ts';`,
     find: nodes((node) => ts.isExportDeclaration(node) && !isNamedEntryExport(node)),
   },
@@ -111,7 +113,8 @@ export const rules: readonly Rule[] = [
   },
   {
     sentence: 'never uses the global fetch, whose bundled copy can mix up replies',
-    covers: published,
+    // The client for Bun, which has a `fetch` of its own.
+    covers: (path) => published(path) && path !== 'src/upstream/fetch-client.ts',
     sample: `await fetch('http://upstream');`,
     find: nodes((node) => ts.isCallExpression(node) && node.expression.getText() === 'fetch'),
   },

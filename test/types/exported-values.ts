@@ -148,6 +148,7 @@ interface FastifyValues {
 
 interface FetchValues {
   fetchAdapter: (gateway: GatewayHandler, options?: web.AdapterOptions) => web.FetchHandler;
+  fetchUpstreamClient: () => UpstreamClient;
 }
 
 interface KoaValues {
