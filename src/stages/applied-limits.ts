@@ -2,6 +2,7 @@
  * Lists the rate limits that apply to a call, from the record of its key and from its model, with
  * the amounts that it takes.
  */
+import type { CallEnding } from '../charge-policy.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
@@ -33,6 +34,24 @@ export interface RateLevel {
 export interface RateLevels {
   readonly levels: readonly RateLevel[];
   readonly headers: HeaderMap;
+}
+
+/** What a call took after its body was read. It is settled once, or given back. */
+export interface TakenRates {
+  /**
+   * Corrects the tokens to those that the call used; undefined if that is not known. A call that
+   * never ran gives back all.
+   */
+  settle(ending: CallEnding, tokens: number | undefined): void;
+  /** Gives back all, unless it was settled. */
+  giveBack(): void;
+  /** Replaces the limits that depend on the model, for a call that another model serves. */
+  replaceModel(limits: readonly AppliedLimit[]): void;
+}
+
+/** True for limits that a call of another model would not take. */
+export function dependsOnModel({ of, isForOneModel }: AppliedLimit): boolean {
+  return of === 'model' || isForOneModel;
 }
 
 /** The limits of calls of all models, which are known before the body is read. */

@@ -9,6 +9,7 @@ import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { CallRoute } from '../protocols/protocol.ts';
+import type { TakenRates } from './applied-limits.ts';
 import type { Hold } from './hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
 import type { ModelPlan } from './model-plan.ts';
@@ -58,6 +59,8 @@ export interface Admitted extends Read {
 export interface Held {
   readonly admitted: Admitted;
   readonly settlement: Settlement;
+  /** What it took from rate limits; undefined if none depends on its tokens or on a model. */
+  readonly rates: TakenRates | undefined;
   /** The call runs to its end even if its caller disconnects. */
   readonly continuesAfterDisconnect: boolean;
   /**

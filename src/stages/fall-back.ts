@@ -14,6 +14,7 @@ import { growHold } from './cover-prompt.ts';
 import type { CallFailure } from './failure.ts';
 import { checkByGuard } from './guard.ts';
 import { holdFor } from './hold.ts';
+import { limitFallback } from './limit-model.ts';
 import type { ModelPlans } from './model-plan.ts';
 import type { RecordChecks } from './record-checks.ts';
 import type { UpstreamOutcome, Upstreams } from './try-channel.ts';
@@ -77,7 +78,8 @@ export async function fallBack(
 
 /**
  * The call with another model, whose cost is held from here on; undefined if the key may not use
- * that model, if it does not support the request, or if the quota does not suffice for it.
+ * that model, if it does not support the request, or if its rate limits or the quota do not suffice
+ * for it.
  */
 async function heldFor(
   modelId: string,
@@ -96,6 +98,7 @@ async function heldFor(
   const { nanos, isBounded } = next.hold;
   // The hold of a free call has no line that a charge could be booked on.
   if (nanos > 0n && settlement.reservation.nanos === 0n) return undefined;
+  if (held.rates !== undefined && !(await limitFallback(next, held.rates))) return undefined;
   if (!isBounded) reportUnbounded(model.id);
   const missing = nanos - settlement.heldNanos();
   if (missing > 0n && (await growHold(missing, held)) !== undefined) return undefined;

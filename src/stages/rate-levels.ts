@@ -12,16 +12,11 @@ import { isRateDecision } from './port-answers.ts';
 /** Takes all the limits or none, and adds them to the headers of the response. */
 export async function takeLimits(
   limits: readonly AppliedLimit[],
-  { responseContext, settings, ports }: Received,
+  received: Received,
   caller: Caller,
 ): Promise<RateDecision> {
-  const takes = limits.map(({ take }) => take);
-  const decision = await ports.ask(
-    'rate_limiter',
-    'take',
-    isRateDecision(takes.length),
-    (options) => settings.rateLimiter.take(takes, options),
-  );
+  const { responseContext, settings } = received;
+  const decision = await askLimits(limits, received);
   const atMs = settings.clock.monotonicMs();
   const taken = limits.map((limit, index) => ({
     limit,
@@ -31,6 +26,17 @@ export async function takeLimits(
   const levels = [...(responseContext.rates?.levels ?? []), ...taken];
   responseContext.rates = { levels, headers: headersOf(levels, caller, settings.clock.now()) };
   return decision;
+}
+
+/** Takes all the limits or none. */
+export function askLimits(
+  limits: readonly AppliedLimit[],
+  { settings, ports }: Received,
+): Promise<RateDecision> {
+  const takes = limits.map(({ take }) => take);
+  return ports.ask('rate_limiter', 'take', isRateDecision(takes.length), (options) =>
+    settings.rateLimiter.take(takes, options),
+  );
 }
 
 function headersOf(

@@ -137,13 +137,15 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
     return claimOrRepeat.repeat;
   }
   const { claim } = claimOrRepeat;
-  const isLimited = model.rates !== undefined || ratesOf(key, received.settings) !== undefined;
+  // A fallback may have limits of its own.
+  const isLimited =
+    (ratesOf(key, received.settings) ?? model.rates ?? model.fallbacks) !== undefined;
   const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
   const reservation = await claim.abandonOnFailure(() => reserve(admitted));
   const settlement = claim.endTogetherWith(settle(admitted, reservation, rates));
   running.hold.keepAlive(settlement, plan.totalMs);
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
-  const held = { admitted, settlement, continuesAfterDisconnect, copy: claim.copy };
+  const held = { admitted, settlement, rates, continuesAfterDisconnect, copy: claim.copy };
   return await callAndSettle(held, shared);
 }
 

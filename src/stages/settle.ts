@@ -7,6 +7,7 @@ import type { EventListener, HoldEnd } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { CallAttempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
+import type { TakenRates } from './applied-limits.ts';
 import type { Admitted } from './call-record.ts';
 import {
   type Charge,
@@ -16,9 +17,9 @@ import {
   maxCountedNanos,
   withCounted,
 } from './charge.ts';
-import type { TakenRates } from './limit-model.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
+import { usedTokens } from './taken-rates.ts';
 
 /** Dependencies of a settlement. */
 export interface SettlementDeps {
@@ -124,7 +125,7 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
   const charge = chargeFor(state, rule, callEnd);
   reportAnomalies(charge, state);
-  state.rates?.settle(callEnd, rule, charge);
+  state.rates?.settle(callEnd.ending, usedTokens(rule, charge, admitted));
   const durationMs = settings.clock.monotonicMs() - state.startedMs;
   const makeRecord = (booked: boolean): UsageRecord =>
     recordOf(state, { callEnd, rule, charge, durationMs, booked });

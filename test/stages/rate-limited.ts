@@ -8,6 +8,9 @@ import {
 } from '../support/gateway-in-process.ts';
 import { completeReply } from '../support/models.ts';
 
+/** A chat reserves 11 tokens of input and 100 of output, and its reply uses 15. */
+export const reserved = 111;
+
 /** A gateway whose upstream answers every chat. */
 export function limitedGateway(
   rates: readonly KeyRateLimits[],
@@ -23,4 +26,9 @@ export function rateHeadersOf({ headers }: CallerReply): Readonly<Record<string,
   return Object.fromEntries(
     entries.map(([name, value]) => [name.replace('x-ratelimit-', ''), value]),
   );
+}
+
+/** The message of an error. */
+export function messageOf({ text }: CallerReply): string {
+  return JSON.parse(text).error.message;
 }

@@ -6,6 +6,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
+import type { Model } from '../../src/ports/catalog.ts';
 import type { RateLimiter, RateTake } from '../../src/ports/rate-limiter.ts';
 import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -41,11 +42,17 @@ const limits = {
   calls: { perDay: 1_000_000_000 },
   tokens: { perMinute: 1_000_000_000, perDay: 1_000_000_000 },
 };
-const models = defaultModels().map((model) => ({
-  ...model,
-  price: model.price.per === 'image' ? model.price : oneNanoPerToken,
-  rates: limits,
-}));
+/** Each model has a fallback on an account of its own, and both have limits. */
+const models = defaultModels().flatMap((model): readonly Model[] => {
+  const price = model.price.per === 'image' ? model.price : oneNanoPerToken;
+  const spare = `${model.id}-spare`;
+  const channels = model.channels.map((account) => ({ ...account, id: `${account.id}-spare` }));
+  return [
+    { ...model, price, rates: limits, fallbacks: [spare] },
+    { ...model, id: spare, price, rates: limits, channels },
+  ];
+});
+const modelIds = models.map(({ id }) => id);
 
 /** What the upstream or the caller does once the call was sent. */
 const endings = {
@@ -88,6 +95,8 @@ type Refusal = (typeof refusals)[number];
 interface Step {
   readonly kind: Kind;
   readonly ending: keyof typeof endings;
+  /** The ending with the fallback, if the account of the model is out. */
+  readonly spareEnding: keyof typeof endings;
   readonly refusal: Refusal | undefined;
   readonly isRepeated: boolean;
 }
@@ -96,6 +105,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.record({
     kind: fc.constantFrom(...kinds),
     ending: fc.constantFrom(...Object.keys(endings).filter(isEnding)),
+    spareEnding: fc.constantFrom(...Object.keys(endings).filter(isEnding)),
     refusal: fc.option(fc.constantFrom(...refusals), { nil: undefined, freq: 3 }),
     isRepeated: fc.boolean(),
   }),
@@ -113,7 +123,13 @@ it('count what calls used, however they end', async () => {
       let refusal: Refusal | undefined;
       const harness = gatewayInProcess({
         models,
-        key: { rates: [limits, { ...limits, subject: 'group' }] },
+        key: {
+          rates: [
+            limits,
+            { ...limits, subject: 'group' },
+            ...modelIds.map((model) => ({ ...limits, model })),
+          ],
+        },
         options: { rateLimiter: limiter },
         store: (quota) => ({
           reserve: (input) => {
@@ -137,21 +153,24 @@ it('count what calls used, however they end', async () => {
           expect([owner, bucket, used(owner, bucket)]).toEqual([owner, bucket, expected(harness)]);
         }
       }
-      const ofModels = models.reduce((sum, { id }) => sum + used(`model.${id}`, 'tokens.day'), 0);
-      expect(ofModels).toBe(expected(harness));
-      const ran = harness.records.filter(({ outcome }) => outcome !== 'not_run');
-      const callsOfModels = models.reduce(
-        (sum, { id }) => sum + used(`model.${id}`, 'calls.day'),
-        0,
-      );
-      expect(callsOfModels).toBe(ran.length);
+      for (const modelId of modelIds) {
+        const records = harness.records.filter((record) => record.modelId === modelId);
+        const ran = records.filter(({ outcome }) => outcome !== 'not_run');
+        for (const [owner, end] of [
+          [`model.${modelId}`, ''],
+          ['subject.caller', `.${modelId}`],
+        ] as const) {
+          const counted = [used(owner, `calls.day${end}`), used(owner, `tokens.day${end}`)];
+          expect([modelId, ...counted]).toEqual([modelId, ran.length, expected({ records })]);
+        }
+      }
     }),
     { seed: 15, numRuns: process.env.TEST_FORM === 'full' ? 1_000 : 150 },
   );
 });
 
 /** The tokens that were charged, and the reserved ones of images whose outcome is unknown. */
-function expected({ records }: InProcessGateway): number {
+function expected({ records }: Pick<InProcessGateway, 'records'>): number {
   return records.reduce((sum, { protocol, outcome, chargeNanos }) => {
     if (protocol !== 'images') return sum + Number(chargeNanos);
     return outcome === 'unknown' ? sum + reservedTokens : sum;
@@ -171,7 +190,7 @@ function requestOf({ kind, refusal, isRepeated }: Step, index: number): CallerRe
 /** Plays a call to its end, and then sends it again if it is a repeated one. */
 async function play(
   { start, upstream }: InProcessGateway,
-  { kind, ending, isRepeated }: Step,
+  { kind, ending, spareEnding, isRepeated }: Step,
   request: CallerRequest,
 ): Promise<number> {
   const plays = isRepeated ? 2 : 1;
@@ -179,15 +198,17 @@ async function play(
     const sent = upstream.calls.length;
     const calling = start(request);
     await turns();
-    const up = upstream.calls[sent];
-    if (up === undefined) continue;
-    endings[ending](up, kind, calling.disconnect);
-    await turns();
-    // A call that was bought or may be repeated continues without its caller.
-    if (ending === 'a caller that leaves at once' && up.abortReason === undefined) {
-      completeReply(kind)(up);
+    for (const [index, name] of [ending, spareEnding].entries()) {
+      const up = upstream.calls[sent + index];
+      if (up === undefined) break;
+      endings[name](up, kind, calling.disconnect);
+      await turns();
+      // A call that was bought or may be repeated continues without its caller.
+      if (name === 'a caller that leaves at once' && up.abortReason === undefined) {
+        completeReply(kind)(up);
+      }
+      await turns();
     }
-    await turns();
   }
   return plays;
 }
