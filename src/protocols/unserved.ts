@@ -11,7 +11,7 @@ const anthropicPaths: readonly string[] = ['/v1/complete', '/v1/messages'];
  * such as `/v1/organizations`, are not listed: they are not called with a model's API key, and a
  * host may well have its own. `/v1/engines` is left to the host too.
  */
-const paths: readonly string[] = [
+export const unservedPaths: readonly string[] = [
   ...anthropicPaths,
   '/v1/assistants',
   '/v1/audio',
@@ -46,7 +46,9 @@ const paths: readonly string[] = [
  */
 export function unservedPath(path: string): string | undefined {
   if (path.startsWith('/v1beta/')) return '/v1beta';
-  return paths.find((listed) => path.startsWith(listed) && isSegmentEnd(path, listed.length));
+  return unservedPaths.find(
+    (listed) => path.startsWith(listed) && isSegmentEnd(path, listed.length),
+  );
 }
 
 /** Whether a listed path is that of Anthropic's API alone. */

@@ -2,6 +2,7 @@
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { anthropicErrorText } from '../../src/dialects/anthropic/errors.ts';
 import { geminiErrorText } from '../../src/dialects/gemini/errors.ts';
 import { openaiErrorText } from '../../src/dialects/openai/errors.ts';
 import { type ErrorCode, GatewayError, statusOf } from '../../src/errors.ts';
@@ -66,16 +67,18 @@ describe('the table in docs/errors.md', () => {
     expect(Object.fromEntries(rows)).toEqual(statusOf);
   });
 
-  it.each(codes)('has the error fields of both APIs for %s', (code) => {
+  it.each(codes)('has the error fields of all APIs for %s', (code) => {
     const error = new GatewayError(code, 'text');
     const openai = parseJson(openaiErrorText(error));
     const gemini = parseJson(geminiErrorText(error));
     const type = member(member(openai ?? null, 'error'), 'type');
     const word = member(member(openai ?? null, 'error'), 'code');
     const status = member(member(gemini ?? null, 'error'), 'status');
+    const anthropic = parseJson(anthropicErrorText(error, 'request-1'));
+    const anthropicType = member(member(anthropic ?? null, 'error'), 'type');
 
     expect(readText('docs/errors.md')).toContain(
-      `| \`${code}\` | ${statusOf[code]} | ${type} / ${word} | ${status} |`,
+      `| \`${code}\` | ${statusOf[code]} | ${type} / ${word} | ${status} | ${anthropicType} |`,
     );
   });
 });

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
+import { unservedPaths } from '../../src/protocols/unserved.ts';
+import { readText } from '../house/sources.ts';
 import { routeSettings as settings } from '../support/route-settings.ts';
 
 const { find: findRoute, owns, requestsFor } = routesOf(protocols);
@@ -90,6 +92,14 @@ describe('a path that is not served', () => {
     const route = findRoute({ method: 'GET', path, search: '', headers: bearer }, settings);
 
     expect(route.kind === 'refused' ? route.error.message : '').toContain(`${expected} not served`);
+  });
+
+  it('is in the list of docs/mounting.md, which has no other', () => {
+    const page = readText('docs/mounting.md');
+    const list = /^- `\/v1\/assistants`[^;]*;\n- [^;]*;$/m.exec(page)?.[0] ?? '';
+    const names = [...list.matchAll(/`([^`{]+?)(?:\/\{id\})?`/g)].map(([, name]) => name);
+
+    expect(names.sort()).toEqual([...unservedPaths].sort());
   });
 
   it('is never quoted as the caller wrote it', () => {
