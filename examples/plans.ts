@@ -2,7 +2,14 @@
  * Users with plans, in tables of the host: the key store reads them, a new plan counts at once, and
  * a payment that its provider reports twice is credited once.
  */
-import { type ApiKey, digestSecret, type KeyStore, money, type QuotaStore } from 'tollgate';
+import {
+  type ApiKey,
+  digestSecret,
+  type KeyStore,
+  money,
+  type QuotaStore,
+  type RateLimits,
+} from 'tollgate';
 
 /** What a plan allows. `total` is prepaid: the money is what has been paid in. */
 export interface Plan {
@@ -10,12 +17,29 @@ export interface Plan {
   readonly group: string;
   readonly period: 'month' | 'total';
   readonly limitNanos: bigint;
+  /** How many calls and tokens a user may use per minute, hour and day, with all keys together. */
+  readonly rates: RateLimits;
 }
 
 export const plans: Readonly<Record<string, Plan>> = {
-  free: { group: 'small-models', period: 'month', limitNanos: money('1') },
-  pro: { group: 'all-models', period: 'month', limitNanos: money('20') },
-  prepaid: { group: 'all-models', period: 'total', limitNanos: 0n },
+  free: {
+    group: 'small-models',
+    period: 'month',
+    limitNanos: money('1'),
+    rates: { calls: { perMinute: 10, perDay: 200 } },
+  },
+  pro: {
+    group: 'all-models',
+    period: 'month',
+    limitNanos: money('20'),
+    rates: { calls: { perMinute: 60 }, tokens: { perMinute: 200_000 } },
+  },
+  prepaid: {
+    group: 'all-models',
+    period: 'total',
+    limitNanos: 0n,
+    rates: { calls: { perMinute: 60 }, tokens: { perMinute: 200_000 } },
+  },
 };
 
 /** A row of the host's key table, joined with its user. */
@@ -49,13 +73,17 @@ export function keysOfUsers(users: UserTable, { plans: known, pepper }: KeyRules
   };
 }
 
-/** All keys of a user are charged to one subject, which the user may see in `GET /v1/key`. */
-function recordOf(row: UserKey, { group, period, limitNanos }: Plan): ApiKey {
+/**
+ * All keys of a user are charged to one subject and share its limits, which the user may see in
+ * `GET /v1/key` and in the headers of replies.
+ */
+function recordOf(row: UserKey, { group, period, limitNanos, rates }: Plan): ApiKey {
   return {
     id: row.keyId,
     group,
     disabled: row.suspended,
     quota: [{ id: row.userId, period, limitNanos, visible: true }],
+    rates: [{ ...rates, subject: row.userId, visible: true }],
   };
 }
 

@@ -19,10 +19,17 @@ const pepper = 'a pepper of the host';
 /** A call holds 211 nanos and costs 20. */
 const callNanos = 20n;
 /** Plans that are small enough to be used up: one call, and three. */
+const rates = { calls: { perMinute: 100 } };
 const small: Readonly<Record<string, Plan>> = {
-  free: { group: 'staff', period: 'month', limitNanos: heldNanos.chat },
-  pro: { group: 'staff', period: 'month', limitNanos: heldNanos.chat + 2n * callNanos },
-  prepaid: { group: 'staff', period: 'total', limitNanos: 0n },
+  free: { group: 'staff', period: 'month', limitNanos: heldNanos.chat, rates },
+  pro: { group: 'staff', period: 'month', limitNanos: heldNanos.chat + 2n * callNanos, rates },
+  prepaid: { group: 'staff', period: 'total', limitNanos: 0n, rates },
+  slow: {
+    group: 'staff',
+    period: 'month',
+    limitNanos: 1_000n,
+    rates: { calls: { perMinute: 2 }, tokens: { perMinute: 1_000 } },
+  },
 };
 
 interface Host {
@@ -49,8 +56,8 @@ function host(plan: string): Host {
   return {
     gateway,
     change: (change) => {
-      row = { ...row, ...change };
       keys.forget(row.keyId);
+      row = { ...row, ...change };
     },
     chat: async () => (await gateway.call(sampleRequests.chat)).status,
     left: async () => {
@@ -74,6 +81,20 @@ describe('examples/plans', () => {
     const after = await callsServed(ada);
 
     expect([before, after]).toEqual([1, 2]);
+  });
+
+  it('all keys of a user share the rate limits of the plan', async () => {
+    const ada = host('slow');
+
+    const first = await ada.chat();
+    ada.change({ keyId: 'second-key-of-ada' });
+    const second = await ada.chat();
+    const third = await ada.gateway.call(sampleRequests.chat);
+
+    expect([first, second, third.status]).toEqual([200, 200, 429]);
+    expect(third.headers['x-ratelimit-remaining-requests']).toBe('0');
+    ada.change({ plan: 'pro' });
+    expect(await ada.chat()).toBe(200);
   });
 
   it('a downgrade counts at once too', async () => {
