@@ -25,10 +25,13 @@ describe('the body that a guard sees', () => {
       fc.asyncProperty(document, async (extra) => {
         const body = { model: 'chat', messages: [{ role: 'user', content: 'hi' }], extra };
         const sent = JSON.stringify(body);
+        const seen: unknown[] = [];
         const { call, upstream } = guarded('chat', {
           check: (guardedCall) => {
+            const { body: read } = guardedCall;
             vandalise(guardedCall);
-            vandalise(guardedCall.body());
+            vandalise(read());
+            seen.push(read());
             return undefined;
           },
         });
@@ -37,6 +40,7 @@ describe('the body that a guard sees', () => {
 
         const received = Buffer.concat(upstream.calls[0]?.request.body ?? []).toString();
         expect(JSON.parse(received)).toEqual(JSON.parse(sent));
+        expect(seen).toEqual([JSON.parse(sent)]);
       }),
       { seed: 4, numRuns: 40 },
     );

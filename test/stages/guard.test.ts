@@ -288,6 +288,18 @@ describe('the labels of a guard', () => {
   });
 });
 
+it('without a guard a record has the labels of the key', async () => {
+  const metadata = { team: 'kitchen' };
+  const { call, nextRecord } = gatewayInProcess({
+    key: { metadata },
+    handlers: [completeReply('chat')],
+  });
+
+  await call(sampleRequests.chat);
+
+  expect((await nextRecord()).metadata).toEqual(metadata);
+});
+
 it('a guard that is an instance of a class keeps its members', async () => {
   class CookingGuard implements Guard {
     readonly #topic = 'cooking';

@@ -3,29 +3,21 @@
  * to the operator's account, and whose secret is sent.
  */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../src/ports/catalog.ts';
-import type { ApiKey } from '../../src/ports/key-store.ts';
 import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
-import {
-  type CallerReply,
-  gatewayInProcess,
-  type InProcessGateway,
-} from '../support/gateway-in-process.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, completeReply, model, sampleRequests } from '../support/models.ts';
-import { failures, inTime, turns, untyped } from './failing.ts';
-
-type User = 'alice' | 'bob' | 'operator';
-
-const users: readonly User[] = ['alice', 'bob', 'operator'];
-const operatorSecret = 'sk-operator-0123456789';
-/** Alice's key is the bad one. */
-const secretOfUser = { alice: 'sk-alice-9876543210', bob: 'sk-bob-5555555555' };
-
-type Credential = Exclude<Channel['credential'], string>;
-
-/** Users who brought a key use it; the operator's key is for the others. */
-const ownKeys: Credential = async ({ key: { id } }) =>
-  id === 'alice' || id === 'bob' ? { secret: secretOfUser[id], account: id } : operatorSecret;
+import {
+  bearer,
+  type Credential,
+  keyOf,
+  operatorSecret,
+  ownKeys,
+  secretIn,
+  secretOfUser,
+  tenants,
+  type User,
+  users,
+} from './tenants.ts';
 
 /** The ways in which an upstream treats a bad account. */
 const treatments: Readonly<Record<string, CallHandler>> = {
@@ -43,51 +35,6 @@ const treatments: Readonly<Record<string, CallHandler>> = {
   'times out': (up) => up.breakOff('headers_timeout', { timedOut: true }),
   'answers no JSON': (up) => up.answer(200, 'not json'),
 };
-
-interface Tenants extends Pick<InProcessGateway, 'clock' | 'events' | 'gateway' | 'records'> {
-  /** Calls as this user. */
-  as(user: User): Promise<CallerReply>;
-  /** The secrets that were sent upstream, in order. */
-  sent(): readonly string[];
-}
-
-/** A gateway whose callers are the users; `bad` treats calls with Alice's secret. */
-function tenants(
-  channels: readonly Partial<Channel>[],
-  bad: (call: DrivenCall, user: string) => boolean = () => false,
-): Tenants {
-  const good = completeReply('chat');
-  const handler: CallHandler = (up) => {
-    if (!bad(up, secretIn(up))) good(up);
-  };
-  const harness = gatewayInProcess({
-    models: [
-      model({
-        channels: channels.map((change, index) => channel({ id: `c${index}`, ...change })),
-      }),
-    ],
-    handlers: Array.from({ length: 400 }, () => handler),
-    options: { keys: { find: (secret) => keyOf(secret) } },
-  });
-  return {
-    ...harness,
-    as: (user) => harness.call({ ...sampleRequests.chat, headers: bearer(user) }),
-    sent: () => harness.upstream.calls.map(secretIn),
-  };
-}
-
-function bearer(user: User): { readonly authorization: string } {
-  return { authorization: `Bearer ${user}` };
-}
-
-function keyOf(id: string): ApiKey {
-  const quota = [{ id, period: 'total', limitNanos: 1_000_000n }] as const;
-  return { id, group: 'staff', disabled: false, quota };
-}
-
-function secretIn({ request }: DrivenCall): string {
-  return String(request.headers.authorization).slice('Bearer '.length);
-}
 
 const gaps = [0, 1_000, 11_000, 31_000, 61_000];
 
@@ -187,6 +134,21 @@ describe('a user’s own key', () => {
     ]);
   });
 
+  it('needs no declared parameter, once the function has named an account', async () => {
+    const viaRest: Credential = (...requests) => ownKeys(...requests);
+    const { as } = tenants([{ credential: viaRest }], (up, secret) => {
+      if (secret !== operatorSecret) return false;
+      up.answer(401, { error: { code: 'invalid_api_key' } });
+      return true;
+    });
+
+    const statuses = [];
+    for (const user of ['bob', 'operator', 'alice'] as const)
+      statuses.push((await as(user)).status);
+
+    expect([viaRest.length, statuses]).toEqual([0, [200, 502, 200]]);
+  });
+
   it('is asked for once a call, and again for the next', async () => {
     let lookups = 0;
     const counted: Credential = ({ key }) => {
@@ -256,113 +218,59 @@ describe('a user’s own key', () => {
   });
 });
 
-describe('a credential function that fails for one key', () => {
-  it.each(failures)('and $how fails no call of another', async ({ fail }) => {
-    const forAlice: Credential = ({ key }) => (key.id === 'alice' ? fail() : operatorSecret);
-    const { as, clock, sent } = tenants([{ credential: forAlice }]);
+describe('the time to wait', () => {
+  const limited = (seconds: number): CallHandler => {
+    return (up) => up.answer(429, {}, { 'retry-after': String(seconds) });
+  };
 
-    for (let round = 0; round < 8; round += 1) {
-      expect((await inTime(clock, as('alice'))).status).toBeGreaterThanOrEqual(500);
-      expect((await as('bob')).status).toBe(200);
-    }
-
-    expect(new Set(sent())).toEqual(new Set([operatorSecret]));
-  });
-
-  it('is not asked for a while after it has failed five times for this key', async () => {
-    let lookups = 0;
-    const failing: Credential = ({ key }) => {
-      if (key.id !== 'alice') return operatorSecret;
-      lookups += 1;
-      throw new Error('no such row');
-    };
-    const { as, clock } = tenants([{ credential: failing }]);
-
-    for (let round = 0; round < 8; round += 1) await as('alice');
-    expect(lookups).toBe(5);
-    clock.advance(60_000);
-    await as('alice');
-
-    expect(lookups).toBe(6);
-  });
-
-  it.each([
-    ['a number', 5],
-    ['an empty text', ''],
-    ['a line break', 'sk-a\nx-other: 1'],
-    ['space at its end', 'sk-a '],
-    ['no ASCII', 'sk-ä'],
-    ['8 KiB and more', 'a'.repeat(8_193)],
-    ['an object without a secret', { account: 'alice' }],
-    ['an account that is no text', { secret: 'sk-a', account: 5 }],
-    ['an empty account', { secret: 'sk-a', account: '' }],
-    ['an account with a line break', { secret: 'sk-a', account: '\nbob' }],
-    ['an account of 129 characters', { secret: 'sk-a', account: 'a'.repeat(129) }],
-  ])('or returns %s sends nothing for it', async (_what, answer) => {
-    const { as, sent, events } = tenants([{ credential: untyped(answer) }]);
-
-    const { status } = await as('alice');
-    await turns();
-
-    expect(status).toBe(502);
-    expect(sent()).toEqual([]);
-    expect(events).toMatchObject([
-      { type: 'upstream_failed', reason: 'credential_unavailable', account: undefined },
-      { type: 'call_ended' },
-    ]);
-  });
-
-  it.each([
-    ['a secret', operatorSecret],
-    ['a secret with the name of its own account', { secret: operatorSecret, account: 'main' }],
-    ['a secret without a name', { secret: operatorSecret }],
-  ])('counts against the channel where it returns %s', async (_what, answer) => {
-    const { as, events } = tenants(
-      [{ credential: ({ key }) => (key.id === 'bob' ? undefined : answer), account: 'main' }],
-      (up) => {
-        up.breakOff('connect_refused', { stage: 'connect' });
+  it('is that of the caller’s own account, not of the channel’s', async () => {
+    const { as } = tenants(
+      [{ credential: ownKeys }, { credential: 'sk-second', priority: 1 }],
+      (up, secret) => {
+        const seconds = { [secretOfUser.alice]: 20, 'sk-second': 40 }[secret];
+        if (seconds === undefined) return false;
+        limited(seconds)(up);
         return true;
       },
     );
 
-    for (let call = 0; call < 5; call += 1) await as('operator');
+    const { status, headers } = await as('alice');
 
-    expect(events.filter(({ type }) => type === 'channel_changed')).toMatchObject([
-      { channelId: 'c0', state: 'open', reason: 'connect_refused' },
-    ]);
+    expect([status, headers['retry-after']]).toEqual([429, '20']);
+  });
+
+  it('counts no channel for which the caller has no secret', async () => {
+    const notBob: Credential = ({ key }) => (key.id === 'bob' ? undefined : operatorSecret);
+    const { as } = tenants(
+      [{ credential: notBob }, { credential: 'sk-second', priority: 1 }],
+      (up, secret) => {
+        limited(secret === operatorSecret ? 5 : 40)(up);
+        return true;
+      },
+    );
+    await as('operator');
+
+    const { status, headers } = await as('bob');
+
+    expect([status, headers['retry-after']]).toEqual([429, '40']);
   });
 });
 
-it('a call asks at most sixteen channels for a credential', async () => {
-  let lookups = 0;
-  const none: Credential = ({ key: _key }) => {
-    lookups += 1;
-    return undefined;
-  };
-  const { as } = tenants(Array.from({ length: 40 }, () => ({ credential: none })));
-
-  expect((await as('alice')).status).toBe(503);
-  expect(lookups).toBe(16);
-});
-
-it('a caller that disconnects while its credential is looked up sends nothing', async () => {
+it('a caller whose own account is silent may leave for free, though others are answered', async () => {
   const harness = gatewayInProcess({
-    models: [
-      model({
-        channels: [
-          channel({ credential: ({ key: _key }) => new Promise<string>(() => {}) }),
-          channel({ id: 'openai-b', priority: 1 }),
-        ],
-      }),
-    ],
+    models: [model({ channels: [channel({ credential: ownKeys })] })],
+    options: { keys: { find: (secret) => keyOf(secret) } },
   });
-  const calling = harness.start(sampleRequests.chat);
-  await turns();
+  const waiting = harness.start({ ...sampleRequests.chat, headers: bearer('alice') });
+  await harness.upstream.next();
+  harness.clock.advance(15_000);
+  const other = harness.start({ ...sampleRequests.chat, headers: bearer('bob') });
+  completeReply('chat')(await harness.upstream.next());
+  await other.reply;
+  await harness.nextRecord();
 
-  calling.disconnect();
-  const record = await harness.nextRecord();
+  harness.clock.advance(5_000);
+  waiting.disconnect();
 
-  expect(record).toMatchObject({ reason: 'caller_left', chargeNanos: 0n });
-  expect(harness.upstream.calls).toEqual([]);
-  expect(harness.gateway.channels().map(({ inFlight }) => inFlight)).toEqual([0]);
+  expect(await harness.nextRecord()).toMatchObject({ keyId: 'alice', chargeNanos: 0n });
 });

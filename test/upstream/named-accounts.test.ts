@@ -131,6 +131,21 @@ describe('the health of an account', () => {
     expect(stateOf(setup, alice)).toBe('available');
   });
 
+  it('counts a timeout, although another account has answered a later call', () => {
+    const setup = healthSetup();
+    for (let round = 0; round < 2; round += 1) {
+      const silent = setup.health.begin(channel, 'm', wholeCall, alice);
+      setup.clock.advance(1_000);
+      const lively = setup.health.begin(channel, 'm', wholeCall, bob);
+      lively.firstByte(setup.clock.monotonicMs());
+      lively.answered();
+      lively.end(served);
+      silent.end(timesOut);
+    }
+
+    expect([stateOf(setup, alice), stateOf(setup, bob)]).toEqual(['headers_timeout', 'available']);
+  });
+
   it('emits no event, so that no metric of the channel counts it', () => {
     const setup = healthSetup();
 
@@ -260,9 +275,10 @@ describe('a channel with named accounts', () => {
     const named = (index: number): NamedAccount => ({ name: `user-${index}`, secret: 'sk' });
     times(5, () => call(setup, named(0), fails));
     times(5, () => call(setup, named(1), fails));
-    for (let index = 2; index < 10_000; index += 1) call(setup, named(index), served);
+    for (let index = 2; index < 9_999; index += 1) call(setup, named(index), served);
 
     call(setup, named(0), neutral);
+    call(setup, named(9_999), served);
     call(setup, named(10_000), served);
 
     expect([stateOf(setup, named(0)), stateOf(setup, named(1))]).toEqual([
