@@ -167,6 +167,30 @@ describe('a streamed reply', () => {
     expect(after).toBeLessThan(unread + 130);
   });
 
+  it('that the host neither reads nor cancels ends like that of a stalled caller', async () => {
+    const content = 'x'.repeat(10_000);
+    const text = events({ choices: [{ index: 0, delta: { content } }] });
+    const upstream = scriptedUpstream({
+      headers: headersOf('chatStream'),
+      chunks: (function* flood() {
+        for (;;) yield text;
+      })(),
+    });
+    const harness = gatewayInProcess({ options: { upstream } });
+    await fetchAdapter(harness.gateway)(
+      new Request(chatUrl, { method: 'POST', headers, body: streamedChat }),
+    );
+
+    while (harness.records.length === 0) {
+      await turn();
+      harness.clock.advance(1_000);
+    }
+
+    expect(harness.records).toMatchObject([{ status: 499, reason: 'caller_stalled' }]);
+    expect(await harness.state()).toMatchObject({ held: 0n, inFlight: 0 });
+    expect(upstream.aborted).toBe(1);
+  });
+
   it('that is cut fails, after any number of events', async () => {
     for (let count = 0; count < 6; count += 1) {
       const gateway = scriptedGateway();

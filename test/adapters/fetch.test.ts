@@ -149,6 +149,26 @@ describe('the body of a request', () => {
     expect(response.status).toBe(400);
   });
 
+  it('of chunks that are no bytes is refused or read as text', async () => {
+    const odd = [undefined, 5, {}, true, [], new ArrayBuffer(2), new DataView(new ArrayBuffer(2))];
+    const chunks = fc.array(fc.constantFrom(...odd, '', ' ', new Uint8Array()), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(chunks, async (pieces) => {
+        const body = new ReadableStream({
+          start: (controller) => {
+            for (const piece of pieces) controller.enqueue(piece);
+            controller.close();
+          },
+        });
+
+        const response = await fetchAdapter(gatewayInProcess().gateway)(post(body));
+
+        expect(response.status).toBe(400);
+      }),
+      { seed: 15, numRuns: 60 },
+    );
+  });
+
   it('that breaks off is not a call', async () => {
     const gateway = gatewayInProcess();
     const broken = new ReadableStream({
