@@ -1,5 +1,6 @@
 /** Takes a call from the rate limits of its key and of its group, before its body is read. */
 import type { Settings } from '../options.ts';
+import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { KeyRateLimits } from '../ports/rates.ts';
 import type { Caller } from '../protocols/protocol.ts';
@@ -14,6 +15,15 @@ export function ratesOf(
   { defaultRates }: Settings,
 ): readonly KeyRateLimits[] | undefined {
   return rates ?? defaultRates;
+}
+
+/** True if limits may apply once the model is known: a fallback may have limits of its own. */
+export function mayBeLimited(
+  key: ApiKey,
+  { rates, fallbacks }: Model,
+  settings: Settings,
+): boolean {
+  return (ratesOf(key, settings) ?? rates ?? fallbacks) !== undefined;
 }
 
 /** @throws GatewayError `rate_limited`, with the time to wait; `store_unavailable` */

@@ -19,7 +19,7 @@ import { fallBack, mayFallBack } from './fall-back.ts';
 import { checkByGuard } from './guard.ts';
 import { holdFor } from './hold.ts';
 import type { Idempotency } from './idempotency.ts';
-import { limit, ratesOf } from './limit.ts';
+import { limit, mayBeLimited, ratesOf } from './limit.ts';
 import { limitModel } from './limit-model.ts';
 import { listModels } from './list-models.ts';
 import type { LoopTurn } from './loop-turn.ts';
@@ -137,10 +137,9 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
     return claimOrRepeat.repeat;
   }
   const { claim } = claimOrRepeat;
-  // A fallback may have limits of its own.
-  const isLimited =
-    (ratesOf(key, received.settings) ?? model.rates ?? model.fallbacks) !== undefined;
-  const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
+  const rates = mayBeLimited(key, model, received.settings)
+    ? await claim.abandonOnFailure(() => limitModel(admitted))
+    : undefined;
   const reservation = await claim.abandonOnFailure(() => reserve(admitted));
   const settlement = claim.endTogetherWith(settle(admitted, reservation, rates));
   running.hold.keepAlive(settlement, plan.totalMs);

@@ -16,7 +16,7 @@ function openaiHeaders(counted: 'requests' | 'tokens', state: RateState | undefi
   };
 }
 
-/** `anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}`; a reset is a date of RFC 3339. */
+/** `anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}`; a reset is a RFC 3339 date. */
 export function anthropicRateHeaders({ calls, tokens }: RateStates, nowMs: number): HeaderMap {
   return {
     ...anthropicHeaders('requests', calls, nowMs),
