@@ -137,9 +137,8 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
     return claimOrRepeat.repeat;
   }
   const { claim } = claimOrRepeat;
-  const rates = mayBeLimited(key, model, received.settings)
-    ? await claim.abandonOnFailure(() => limitModel(admitted))
-    : undefined;
+  const isLimited = mayBeLimited(key, model, received.settings);
+  const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
   const reservation = await claim.abandonOnFailure(() => reserve(admitted));
   const settlement = claim.endTogetherWith(settle(admitted, reservation, rates));
   running.hold.keepAlive(settlement, plan.totalMs);
