@@ -256,7 +256,7 @@ describe('the time to wait', () => {
   });
 });
 
-it('a caller whose own account is silent may leave for free, though others are answered', async () => {
+it('a caller whose own account is silent leaves for free, though others are answered', async () => {
   const harness = gatewayInProcess({
     models: [model({ channels: [channel({ credential: ownKeys })] })],
     options: { keys: { find: (secret) => keyOf(secret) } },

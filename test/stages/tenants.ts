@@ -31,8 +31,8 @@ export interface Tenants
 }
 
 /**
- * A gateway whose callers are the users. `bad` may treat a call, by the secret that was sent; then it
- * returns true.
+ * A gateway whose callers are the users. `bad` may treat a call, by the secret that was sent; then
+ * it returns true.
  */
 export function tenants(
   channels: readonly Partial<Channel>[],
