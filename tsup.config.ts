@@ -70,7 +70,7 @@ const builds: readonly Options[] = [
   },
   {
     name: 'examples',
-    entry: ['examples/**/*.ts', '!examples/**/*.test.ts', '!examples/next/**'],
+    entry: ['examples/**/*.ts', '!examples/**/*.test.ts', '!examples/nest/**', '!examples/next/**'],
     outDir: '.build/examples',
     format: ['esm'],
     target: 'node20',

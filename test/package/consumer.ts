@@ -60,7 +60,9 @@ export function installPacked(host: Host = {}): Consumer {
   for (const [name, source] of Object.entries(host.files ?? {})) {
     cpSync(join(repo, source), join(folder, name), { recursive: true });
   }
-  run(folder, 'npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts']);
+  // NestJS 12 is for Node 20, but some of its own dependencies name a later version.
+  const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-engine-strict'];
+  run(folder, 'npm', ['install', ...options]);
 
   return {
     folder,
