@@ -32,7 +32,9 @@ export async function authenticate(
   const { request, settings, ports } = received;
   const secret = caller.secretOf(request, settings);
   if (secret === undefined || secret === '') return keyOfSession(received, caller, records);
-  if (!maySendToStore(secret)) throw invalidKey(caller, settings);
+  const kind = secret.length > maxSecretLength ? undefined : secretKind(secret);
+  const isPossible = kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
+  if (!isPossible) throw invalidKey(caller, settings);
   const key = await ports.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
     settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
   );
@@ -67,12 +69,6 @@ async function keyOfSession(
  */
 export function keyRequestOf({ method, path, headers }: GatewayRequest): KeyRequest {
   return Object.freeze({ method, path, headers: { ...headers } });
-}
-
-function maySendToStore(secret: string): boolean {
-  if (secret.length > maxSecretLength) return false;
-  const kind = secretKind(secret);
-  return kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
 }
 
 function isUsable({ disabled, expiresAtMs }: ApiKey, { clock }: Settings): boolean {

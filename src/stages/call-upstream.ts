@@ -1,7 +1,6 @@
 /**
  * Calls the channels of a model, one after the other, until one replies or no other may be tried.
  */
-import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
 import type { Held } from './call-record.ts';
@@ -90,7 +89,8 @@ async function tryChannels(
       continue;
     }
     if ('kind' in prepared) return answeredLocally(prepared);
-    const waitMs = firstByteMsOf(call, channelPlan);
+    const { firstByteMs: wholeMs, firstByteStreamedMs } = channelPlan.timeouts;
+    const waitMs = call.framing === 'json' ? wholeMs : firstByteStreamedMs;
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
     if (failures.length > 0) {
       if (leftMs < waitMs * minShareLeft) break;
@@ -125,10 +125,6 @@ async function tryChannels(
     failures.push(outcome.failure);
   }
   return { failure: overallFailure(failures, { passed, credentials }, held, upstreams) };
-}
-
-function firstByteMsOf({ framing }: Call, { timeouts }: ChannelPlan): number {
-  return framing === 'json' ? timeouts.firstByteMs : timeouts.firstByteStreamedMs;
 }
 
 /**

@@ -37,8 +37,13 @@ export function choose(
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
   const kind = { isBoughtOnce: call.operation.isBoughtOnce, hasTried };
   const availability = (channel: Channel): Availability => {
-    if (isUnasked(channel, credentials)) return unasked;
-    const account = accountFor(channel, key, credentials, perKeyCredentials);
+    const { credential } = channel;
+    // The usual channel, whose credential is a text, takes no further calls of functions.
+    const isText = typeof credential === 'string';
+    if (!isText && credentials !== undefined && isUnasked(channel, credentials)) return unasked;
+    const account = isText
+      ? undefined
+      : accountFor(channel, credential, key, credentials, perKeyCredentials);
     return health.availability(channel, plan.channel(channel).upstreamModel, kind, account);
   };
   const { promptCacheKey } = call;
@@ -47,8 +52,7 @@ export function choose(
 }
 
 /** The channel's function is not asked, because the call has asked as many as it may. */
-function isUnasked({ id, credential }: Channel, known: CallCredentials | undefined): boolean {
-  if (known === undefined || typeof credential === 'string') return false;
+function isUnasked({ id }: Channel, known: CallCredentials): boolean {
   return known.size >= maxCredentials && !known.has(id);
 }
 
@@ -119,7 +123,11 @@ export function takeChannel(
 ): ChannelLease {
   const { operation, framing } = call;
   const reply = operation.waitsAs[framing];
-  const account = accountFor(channel, key, credentials, perKeyCredentials);
+  const { credential } = channel;
+  const account =
+    typeof credential === 'string'
+      ? undefined
+      : accountFor(channel, credential, key, credentials, perKeyCredentials);
   const lease = health.begin(channel, upstreamModel, { modelId, reply }, account);
   // The channel is freed when the call is done, whatever its outcome.
   running.onDone(() => lease.end(noSignal));

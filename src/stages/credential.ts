@@ -43,12 +43,12 @@ export type PerKeyFunctions = Pick<WeakSet<CredentialFunction>, 'add' | 'has'>;
  * counts.
  */
 export function accountFor(
-  { id, credential }: Channel,
+  { id }: Channel,
+  credential: CredentialFunction,
   key: ApiKey,
   known: CallCredentials | undefined,
   perKey: PerKeyFunctions,
 ): NamedAccount | undefined {
-  if (typeof credential === 'string') return undefined;
   const answer = known?.get(id);
   if (answer === undefined) return failureAccount(credential, key, perKey);
   return answer.kind === 'none' ? undefined : answer.account;
@@ -82,8 +82,7 @@ export async function askCredential(
 }
 
 /** @throws UpstreamError at the stage `connect`, because nothing has been sent yet */
-export function secretOf({ credential }: Channel, answer: Credential | undefined): string {
-  if (typeof credential === 'string') return credential;
+export function secretIn(answer: Credential | undefined): string {
   if (answer?.kind === 'secret') return answer.secret;
   throw answer?.kind === 'failed' ? answer.error : unavailable();
 }

@@ -21,9 +21,9 @@ export function ratesOf(
 export function mayBeLimited(
   key: ApiKey,
   { rates, fallbacks }: Model,
-  settings: Settings,
+  { defaultRates }: Settings,
 ): boolean {
-  return (ratesOf(key, settings) ?? rates ?? fallbacks) !== undefined;
+  return (key.rates ?? defaultRates ?? rates ?? fallbacks) !== undefined;
 }
 
 /** @throws GatewayError `rate_limited`, with the time to wait; `store_unavailable` */

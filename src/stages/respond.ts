@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Framing } from '../call.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../errors.ts';
-import type { GatewayRequest, GatewayResponse, HeaderMap } from '../http.ts';
+import type { GatewayRequest, GatewayResponse, HeaderMap, IncomingHeaders } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Caller } from '../protocols/protocol.ts';
@@ -33,8 +33,19 @@ export function responseContextFor(
 ): ResponseContext {
   const requestedId = headers['x-request-id'];
   const requestId =
-    typeof requestedId === 'string' && callerRequestId.test(requestedId) ? requestedId : newId(ids);
+    typeof requestedId === 'string' &&
+    callerRequestId.test(requestedId) &&
+    !isInKey(requestedId, headers, vary)
+      ? requestedId
+      : newId(ids);
   return { requestId, vary, rates: undefined };
+}
+
+/** True for an id that is part of the caller's key, which no record may contain. */
+function isInKey(id: string, headers: IncomingHeaders, keyHeaders: string): boolean {
+  return [...keyHeaders.split(', '), 'cookie'].some((name) =>
+    String(headers[name] ?? '').includes(id),
+  );
 }
 
 /** The host's function may throw; the response needs an id even then. */

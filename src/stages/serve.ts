@@ -19,7 +19,7 @@ import { fallBack, mayFallBack } from './fall-back.ts';
 import { checkByGuard } from './guard.ts';
 import { holdFor } from './hold.ts';
 import type { Idempotency } from './idempotency.ts';
-import { limit, mayBeLimited, ratesOf } from './limit.ts';
+import { limit, mayBeLimited } from './limit.ts';
 import { limitModel } from './limit-model.ts';
 import { listModels } from './list-models.ts';
 import type { LoopTurn } from './loop-turn.ts';
@@ -96,7 +96,8 @@ async function beginCall(
   const running = shared.intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
     received.request.onClose(running.caller.markDisconnected);
-    if (ratesOf(key, received.settings) !== undefined) await limit(authenticated, route.caller);
+    const isLimited = (key.rates ?? received.settings.defaultRates) !== undefined;
+    if (isLimited) await limit(authenticated, route.caller);
     const begun = { received, key, route, running };
     return await runCall(begun, await receiveBody(begun, shared.intake.bodies), shared);
   } catch (error) {

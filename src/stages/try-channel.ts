@@ -14,7 +14,7 @@ import { readHead } from '../upstream/body/head.ts';
 import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { Begun, Held } from './call-record.ts';
-import { type Credential, type PerKeyFunctions, secretOf } from './credential.ts';
+import { type Credential, type PerKeyFunctions, secretIn } from './credential.ts';
 import {
   badReply,
   type CallFailure,
@@ -83,7 +83,9 @@ export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promis
   const { call, model, received } = admitted;
   try {
     const { channelPlan } = attempt;
-    const access = channelPlan.access(secretOf(channelPlan.channel, attempt.credential));
+    const { credential } = channelPlan.channel;
+    const secret = typeof credential === 'string' ? credential : secretIn(attempt.credential);
+    const access = channelPlan.access(secret);
     const response = await send(attempt, access, upstreams);
     attempt.lease.firstByte(received.settings.clock.monotonicMs());
     await upstreams.endOfReplyTurn();
@@ -137,7 +139,7 @@ function send(
 ): Promise<OpenedResponse> {
   const { call, running, received } = admitted;
   const { id } = channelPlan.channel;
-  const account = accountName(credential);
+  const account = credential === undefined ? undefined : accountName(credential);
   const lastActivity = freeDisconnects.lastActivity(
     account === undefined ? id : nameOf(id, account),
     channelPlan.upstreamModel,
@@ -309,13 +311,13 @@ function reportFailure(
     modelId: model.id,
     channelId: channelPlan.channel.id,
     upstreamModel: channelPlan.upstreamModel,
-    account: accountName(credential),
+    account: credential === undefined ? undefined : accountName(credential),
     status,
     reason,
   });
 }
 
 /** The account that the channel's function named; undefined for the channel's own. */
-function accountName(credential: Credential | undefined): string | undefined {
-  return credential?.kind === 'secret' ? credential.account?.name : undefined;
+function accountName(credential: Credential): string | undefined {
+  return credential.kind === 'secret' ? credential.account?.name : undefined;
 }

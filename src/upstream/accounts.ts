@@ -67,7 +67,9 @@ export function accountTable(clock: Clock, emit: EventListener): AccountTable {
     find: (channelId, name) =>
       name === undefined ? own.get(channelId) : named.get(nameOf(channelId, name)),
     of: (channelId, name) =>
-      name === undefined ? ownAccount(own, channelId) : namedAccount(named, channelId, name),
+      name === undefined
+        ? (own.get(channelId) ?? newOwnAccount(own, channelId))
+        : namedAccount(named, channelId, name),
     own: () => own.values(),
     named: () => named.values(),
     setHealth: (account, upstreamModel, after) => {
@@ -83,9 +85,7 @@ export function accountTable(clock: Clock, emit: EventListener): AccountTable {
   };
 }
 
-function ownAccount(own: Map<string, Account>, channelId: string): Account {
-  const known = own.get(channelId);
-  if (known !== undefined) return known;
+function newOwnAccount(own: Map<string, Account>, channelId: string): Account {
   if (own.size >= maxAccounts) removeFirst(own, isRemovable);
   const account = newAccount(channelId, undefined);
   own.set(channelId, account);

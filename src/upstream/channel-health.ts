@@ -209,19 +209,22 @@ function beginCall(
   secret?: string,
 ): ChannelLease {
   const { clock } = state;
-  const calls = callsOf(state, account);
+  const { channelId, name } = account;
+  const calls = name === undefined ? state.calls : state.namedCalls;
   account.inFlight += 1;
   if (account.refused !== undefined && account.refused.credential !== channel.credential) {
     clearRefusal(state, account);
   }
   const nowMs = clock.monotonicMs();
   const atStart = recordStart(state, account, upstreamModel, nowMs);
-  const waiting = calls.begin({ channelId: comparedAs(account), upstreamModel }, asked, nowMs);
+  const comparedId = name === undefined ? channelId : nameOf(channelId, name);
+  const waiting = calls.begin({ channelId: comparedId, upstreamModel }, asked, nowMs);
   const compared = calls.comparedWith(waiting);
   if (compared !== undefined) endComparison(state, compared);
   const isTrial = atStart.isTrial && asked.reply !== 'image';
   const call: CallInProgress = {
     account,
+    calls,
     channel,
     secret,
     upstreamModel,
@@ -232,23 +235,13 @@ function beginCall(
   return leaseOf(state, call, isTrial ? (usualLimitMs(waiting) ?? defaultTrialMs) : undefined);
 }
 
-function callsOf({ calls, namedCalls }: ChannelsState, { name }: Account): WaitingCalls {
-  return name === undefined ? calls : namedCalls;
-}
-
-/** What tells the calls of one account from those of others. */
-function comparedAs({ channelId, name }: Account): string {
-  return name === undefined ? channelId : nameOf(channelId, name);
-}
-
 function leaseOf(
   state: ChannelsState,
   call: CallInProgress,
   trialMs: number | undefined,
 ): ChannelLease {
   const { clock } = state;
-  const { account, waiting } = call;
-  const calls = callsOf(state, account);
+  const { account, calls, waiting } = call;
   let ended = false;
   return {
     startedMs: waiting.startedMs,
@@ -303,9 +296,10 @@ function resetChannel(
   resetAccount(own);
   calls.forget(channelId, nowMs);
   for (const account of accounts.named()) {
+    const { name = '' } = account;
     if (account.channelId !== channelId) continue;
     resetAccount(account);
-    namedCalls.forget(comparedAs(account), nowMs);
+    namedCalls.forget(nameOf(channelId, name), nowMs);
   }
   return own;
 }

@@ -19,7 +19,7 @@ import {
   type HealthState,
   type Pause,
 } from './health-state.ts';
-import { isOvertaken, type WaitingCall } from './waiting-calls.ts';
+import { isOvertaken, type WaitingCall, type WaitingCalls } from './waiting-calls.ts';
 
 /** The accounts of one gateway, and what is needed to record their health. */
 export interface HealthRecords {
@@ -33,6 +33,8 @@ export interface HealthRecords {
 /** A call that is running through a channel, and the health of account and model when it began. */
 export interface CallInProgress {
   readonly account: Account;
+  /** The calls that it is compared with. */
+  readonly calls: WaitingCalls;
   readonly channel: Channel;
   /** The secret of a named account; undefined for the channel's own. */
   readonly secret: string | undefined;

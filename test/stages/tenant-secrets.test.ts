@@ -2,7 +2,7 @@
  * JWTs, cookies, provider keys of users and what a guard reads: none of it reaches an event, a
  * record, a status, a reply, the output of the process, or an upstream that it is not meant for.
  */
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import { cachedKeyStore } from '../../src/stores/memory/cached-key-store.ts';
 import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
@@ -163,3 +163,37 @@ function recorded<T extends object>(store: T, calls: unknown[]): T {
     },
   });
 }
+
+describe.each([
+  'authorization',
+  'x-vendor-api-key',
+  'x-goog-api-key',
+  'x-api-key',
+  'cookie',
+])('a request id that is part of %s', (header) => {
+  const secret = 'sk-own-0123456789-abcdefghij';
+
+  it.each([
+    secret,
+    secret.slice(0, 8),
+    secret.slice(-8),
+    secret.slice(5, 20),
+  ])('is replaced: %s', async (id) => {
+    const { call, records, events, ended } = gatewayInProcess({
+      handlers: [completeReply('chat')],
+    });
+    const headers = {
+      authorization: 'Bearer caller-secret',
+      [header]: header === 'authorization' ? `Bearer ${secret}` : `session=${secret}`,
+      'x-request-id': id,
+    };
+    const reply = await call({ ...sampleRequests.chat, headers });
+    if (reply.status === 200) await ended(1);
+
+    expect(reply.headers['x-request-id']).toMatch(/^[\w-]{8,64}$/);
+    const seen = JSON.stringify([reply.headers, records, events], (_name, value) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
+    expect(seen).not.toContain(id);
+  });
+});
