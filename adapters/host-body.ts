@@ -1,6 +1,5 @@
 /** Gets the body of a request that the host's middleware may have read. Not an entry point. */
 import { Readable } from 'node:stream';
-import { ignoreErrors } from '../src/host-streams.ts';
 import type { GatewayRequest } from '../src/http.ts';
 import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
 
@@ -29,10 +28,7 @@ export function bodyOf(
   warn: Warn,
 ): GatewayRequest['body'] {
   if (req.method === 'GET' || req.method === 'HEAD') return new Uint8Array();
-  if (body instanceof Readable) {
-    ignoreErrors(body);
-    return body;
-  }
+  if (body instanceof Readable) return body;
   if (!req.readableDidRead && !req.readableEnded && !req.destroyed) return req;
 
   const bytes = bytesOf(rawBody) ?? bytesOf(body);

@@ -4,8 +4,9 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { fastifyAdapter } from 'tollgate/fastify';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
 import { untyped } from '../stages/failing.ts';
 import { hostWith } from './fastify-host.ts';
 
@@ -136,6 +137,46 @@ describe.each(Object.entries(stages))('a %s hook of the host', (stage, addHook) 
 
     expect(response.statusCode).toBe(500);
     expect(paths).toEqual([]);
+  });
+});
+
+describe('an error of a hook', () => {
+  it('is logged once', async () => {
+    const lines: string[] = [];
+    const stream = { write: (line: string) => void lines.push(line) };
+    const { app } = hostWith(
+      (host, gateway) => {
+        host.addHook('onRequest', async () => {
+          throw new Error('broken');
+        });
+        host.register(fastifyAdapter(gateway));
+      },
+      { logger: { level: 'error', stream } },
+    );
+
+    await app.inject('/v1/models');
+
+    expect(lines).toEqual([expect.stringContaining('broken')]);
+  });
+});
+
+describe('the handlerTimeout of the host', () => {
+  it('does not apply to the gateway, which has timeouts of its own', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateway = scriptedGateway();
+    const { app } = hostWith((host) => host.register(fastifyAdapter(gateway)), {
+      handlerTimeout: 1_000,
+    });
+
+    const response = app.inject({ method: 'POST', url: '/v1/silent' });
+    await gateway.received;
+    vi.advanceTimersByTime(60_000);
+    gateway.answer();
+    gateway.reply.end('late');
+
+    expect((await response).statusCode).toBe(200);
+    expect((await response).body).toBe('late');
   });
 });
 

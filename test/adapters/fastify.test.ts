@@ -254,6 +254,9 @@ describe('bodies', () => {
         'invalid_request_error',
       ]);
     }
+    const noKey = { ...headers, ...bearer('wrong') };
+    const unread = await app.inject({ method: 'POST', url, headers: noKey, body: 'no gzip' });
+    expect(unread.statusCode).toBe(401);
     const sent = await app.inject({ method: 'POST', url, headers, body: whole });
     expect(sent.statusCode).toBe(200);
   });

@@ -197,6 +197,29 @@ describe.each(['HTTP/1.1', 'HTTP/2'] as const)('over %s', (transport) => {
   });
 });
 
+describe('a response that has closed before the adapter is called', () => {
+  it.each([
+    ['ended', (res: ServerResponse) => void res.end('host')],
+    ['destroyed', (res: ServerResponse) => void res.destroy()],
+  ])('resolves where the host has %s it', async (_how, finish) => {
+    const handle = nodeAdapter(scriptedGateway());
+    let settle: (sent: Promise<void>) => void = () => {};
+    const sent = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const server = createServer((req, res) => {
+      res.once('close', () => settle(handle(req, res)));
+      finish(res);
+    });
+    onTestFinished(() => closed(server));
+    const origin = await listening(server);
+
+    await fetch(`${origin}/v1/models`).catch(() => undefined);
+
+    await sent;
+  });
+});
+
 describe('a request that is passed on', () => {
   it('resolves immediately, whatever the host does with it', async () => {
     const handle = nodeAdapter(scriptedGateway());
