@@ -4,7 +4,7 @@ import { ConfigurationError } from './errors.ts';
 import type { Nanos } from './money.ts';
 import type { ApiKey, QuotaSubject } from './ports/key-store.ts';
 import { maxLines } from './ports/quota-input.ts';
-import { keyRatesSchema, rateRemedyOf } from './ports/rates.ts';
+import { keyRatesSchema, rateRemedyOf } from './ports/rates-schema.ts';
 import { aName, checkSetUp, flag, nanos, positive, text } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 

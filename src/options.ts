@@ -14,7 +14,8 @@ import type { IdempotencyStore } from './ports/idempotency-store.ts';
 import type { KeyStore, SessionStore } from './ports/key-store.ts';
 import type { QuotaStore } from './ports/quota-store.ts';
 import type { RateLimiter } from './ports/rate-limiter.ts';
-import { type KeyRateLimits, keyRatesSchema } from './ports/rates.ts';
+import type { KeyRateLimits } from './ports/rates.ts';
+import { keyRatesSchema } from './ports/rates-schema.ts';
 import type { ResultStore } from './ports/result-store.ts';
 import {
   aClock,

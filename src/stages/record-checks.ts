@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod';
 import { isNanos } from '../ports/quota-input.ts';
-import { areKeyRates } from '../ports/rates.ts';
+import { areKeyRates } from '../ports/rates-schema.ts';
 import { formatPath } from '../ports/set-up.ts';
 import { modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isRecord, isText } from './port-answers.ts';

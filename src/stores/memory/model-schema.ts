@@ -11,7 +11,7 @@ import {
   type Model,
   type Timeouts,
 } from '../../ports/catalog.ts';
-import { rateLimitsSchema, rateRemedyOf } from '../../ports/rates.ts';
+import { rateLimitsSchema, rateRemedyOf } from '../../ports/rates-schema.ts';
 import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';

@@ -7,7 +7,8 @@ import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, KeyStore, QuotaSubject } from '../../ports/key-store.ts';
-import { areKeyRates, type KeyRateLimits } from '../../ports/rates.ts';
+import type { KeyRateLimits } from '../../ports/rates.ts';
+import { areKeyRates } from '../../ports/rates-schema.ts';
 import { corrupt, flagAt, jsonAt, jsonText, textAt } from './columns.ts';
 import { labelsFrom, nanosFrom } from './usage-json.ts';
 

@@ -1,0 +1,82 @@
+/**
+ * Validates rate limits. Apart from their types, which hosts compile without the types of zod.
+ */
+import { z } from 'zod';
+import { maxRate } from './rate-input.ts';
+import type { AmountPerPeriod, KeyRateLimits, RateLimits } from './rates.ts';
+import { aName, flag, type Path, text } from './set-up.ts';
+
+/** The most entries in the record of one key, since each call asks for all of them. */
+const maxKeyRates = 32;
+
+const rate = z
+  .int('must be a positive integer')
+  .positive('must be a positive integer')
+  .max(maxRate, `must be at most ${maxRate}`);
+
+const amounts = z
+  .strictObject(
+    {
+      perMinute: rate.optional(),
+      perHour: rate.optional(),
+      perDay: rate.optional(),
+    } satisfies Record<keyof AmountPerPeriod, z.ZodType>,
+    'must be an object of limits by period: { perMinute: 60 }',
+  )
+  .refine(
+    ({ perMinute, perHour, perDay }) => (perMinute ?? perHour ?? perDay) !== undefined,
+    'must state perMinute, perHour or perDay',
+  );
+
+const limits = {
+  calls: amounts.optional(),
+  tokens: amounts.optional(),
+} satisfies Record<keyof RateLimits, z.ZodType>;
+
+const nothingStated = 'must limit calls, tokens or both';
+const shape = 'must be limits: { calls: { perMinute: 60 }, tokens: { perDay: 1000000 } }';
+
+/** The rate limits of a model. Strict, because a misspelt limit would limit nothing. */
+export const rateLimitsSchema: z.ZodType = z
+  .strictObject(limits, shape)
+  .refine(({ calls, tokens }) => (calls ?? tokens) !== undefined, nothingStated);
+
+const keyRateLimits = z
+  .strictObject(
+    {
+      ...limits,
+      subject: aName.optional(),
+      model: text('must be the id of a model').optional(),
+      visible: flag.optional(),
+    } satisfies Record<keyof KeyRateLimits, z.ZodType>,
+    shape,
+  )
+  .refine(({ calls, tokens }) => (calls ?? tokens) !== undefined, nothingStated);
+
+/** The rate limits of a key. */
+export const keyRatesSchema: z.ZodType = z
+  .array(keyRateLimits, 'must be a list of limits: [{ calls: { perMinute: 60 } }]')
+  .max(maxKeyRates, `must have at most ${maxKeyRates} entries`);
+
+/** Whether a value of unknown origin is the rate limits of a key. */
+export function areKeyRates(value: unknown): value is readonly KeyRateLimits[] {
+  return keyRatesSchema.safeParse(value).success;
+}
+
+/** By name of an optional member: what leaving it out means. */
+const remedies: ReadonlyMap<unknown, string> = new Map([
+  ['rates', 'Leave it out for no limit of rates'],
+  ['calls', 'Leave it out for no limit of calls'],
+  ['tokens', 'Leave it out for no limit of tokens'],
+  ['perMinute', 'Leave it out for no limit per minute'],
+  ['perHour', 'Leave it out for no limit per hour'],
+  ['perDay', 'Leave it out for no limit per day'],
+  ['subject', 'Leave it out for limits of the key alone'],
+  ['model', 'Leave it out for all models together'],
+  ['visible', 'Leave it out to hide it from callers'],
+]);
+
+/** What to do about the member of rate limits at a path. */
+export function rateRemedyOf(path: Path): string | undefined {
+  return remedies.get(path.at(-1));
+}
