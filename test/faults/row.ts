@@ -23,14 +23,16 @@ export type MountName =
   | 'node:http'
   | 'Express 4 at the root'
   | 'Express 5 at the root'
-  | 'Koa 3 at the root';
+  | 'Koa 3 at the root'
+  | 'Fastify 5 at the root';
 
-/** All four. */
+/** All mounts of the matrix. */
 export const allMounts: readonly MountName[] = [
   'node:http',
   'Express 4 at the root',
   'Express 5 at the root',
   'Koa 3 at the root',
+  'Fastify 5 at the root',
 ];
 
 /**

@@ -1,4 +1,4 @@
-/** The fault matrix, F01–F50: all faults of an upstream, on four mounts. */
+/** The fault matrix, F01–F50: all faults of an upstream, on all mounts. */
 import { runMatrix } from './matrix.ts';
 import { rowsBefore } from './rows-before.ts';
 import { rowsBodies } from './rows-bodies.ts';
