@@ -1,6 +1,6 @@
 /**
- * The host's hooks on the routes of the Fastify plugin: they refuse requests, set headers and fail as
- * they do on a route of the host.
+ * The host's hooks on the routes of the Fastify plugin: they refuse requests, set headers and fail
+ * as they do on a route of the host.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { fastifyAdapter } from 'tollgate/fastify';
