@@ -43,8 +43,8 @@ export type KoaHandler = (ctx: KoaContext, next: () => Promise<unknown>) => Prom
  * options. For the `prefix` of `@koa/router`, which does not change the path, set `basePath` to the
  * same value.
  *
- * A streamed reply is sent after the middleware has returned: a logger that awaits `next` sees its
- * beginning, not its end.
+ * A streamed reply, or a whole one above 64 KiB, is sent after the middleware has returned: a
+ * logger that awaits `next` sees its beginning, not its end.
  *
  * ```ts
  * app.use(koaAdapter(gateway));   // before the body parser

@@ -43,9 +43,10 @@ export interface GatewayResponse {
 }
 
 /**
- * A streamed reply. Exactly one of the two methods is called, once: `sendTo` if the host's response
- * is available (the chunks of one turn become one write), `readable` if the host needs a stream.
- * Destroying the stream early aborts the upstream.
+ * A reply that is sent as fast as its caller reads: a stream, or a large whole reply. Exactly one
+ * of the two methods is called, once: `sendTo` if the host's response is available (the chunks of
+ * one turn become one write), `readable` if the host needs a stream.
+ * Destroying the stream early aborts the upstream of a streamed reply.
  */
 export interface ReplyBody {
   /** Writes the reply to `out` with back-pressure, and ends it; destroys it if the reply is cut. */

@@ -111,7 +111,10 @@ export interface GatewayOptions {
   readonly maxConcurrentCalls?: number;
   /** The timeouts for upstreams; those of a model or channel take precedence. */
   readonly timeouts?: Partial<Timeouts>;
-  /** Disconnects a caller that has not read from a streamed reply for this long, in ms. */
+  /**
+   * Disconnects a caller that has not read from its reply for this long, in ms: from a stream, or
+   * from a whole reply above 64 KiB.
+   */
   readonly callerStallMs?: number;
   /**
    * The lease of a hold, in ms, renewed after a third of it while the call runs. At least 5 s,

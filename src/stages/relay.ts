@@ -1,4 +1,5 @@
 /** Passes an opened reply on to the caller through its tap, and settles the call at its end. */
+import { maxUnpacedBytes } from '../bytes/body/paced-reply.ts';
 import { pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
 import { documentTokens } from '../dialects/content-count.ts';
 import type { StreamTap } from '../dialects/tap.ts';
@@ -21,7 +22,8 @@ import { type GrowingStream, growingStream } from './grow-hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
 import type { StreamedReply } from './open-reply.ts';
 import type { WholeReply } from './prepared-call.ts';
-import { replyHeaders, wholeReply } from './respond.ts';
+import { paced, replyHeaders, wholeReply } from './respond.ts';
+import { sendWhole } from './running.ts';
 import type { UpstreamReply, Upstreams } from './try-channel.ts';
 
 /**
@@ -49,8 +51,14 @@ function relayWhole(
   { lease, notes }: UpstreamReply,
   held: Held,
 ): GatewayResponse {
-  const { call, received } = held.admitted;
+  const { call, received, running } = held.admitted;
   held.copy?.add(reply.bytes);
+  const whole = wholeReply(received.responseContext, reply.bytes, call.framing, notes);
+  // Before the settlement, at whose end the call would be done.
+  const response =
+    reply.bytes.length <= maxUnpacedBytes
+      ? whole
+      : paced(whole, (bytes) => sendWhole(running, bytes));
   settleInBackground(held, lease, served, {
     ending: reply.ending ?? 'complete',
     status: 200,
@@ -60,7 +68,7 @@ function relayWhole(
       ? undefined
       : (reply.countedTokens ?? documentTokens(reply.bytes)),
   });
-  return wholeReply(received.responseContext, reply.bytes, call.framing, notes);
+  return response;
 }
 
 function relayStream(

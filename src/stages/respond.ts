@@ -1,8 +1,15 @@
 /** Builds responses: the headers that each of them has, and errors in the caller's dialect. */
 import { randomUUID } from 'node:crypto';
+import { maxUnpacedBytes } from '../bytes/body/paced-reply.ts';
 import type { Framing } from '../call.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../errors.ts';
-import type { GatewayRequest, GatewayResponse, HeaderMap, IncomingHeaders } from '../http.ts';
+import type {
+  GatewayRequest,
+  GatewayResponse,
+  HeaderMap,
+  IncomingHeaders,
+  ReplyBody,
+} from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Caller } from '../protocols/protocol.ts';
@@ -101,6 +108,19 @@ export function wholeReply(
   const length = { 'content-length': String(body.length) };
   const headers = Object.assign(replyHeaders(context, framing), length, notes);
   return { status: 200, headers, body };
+}
+
+/**
+ * Replaces the body of a large reply by one that is sent as fast as its caller reads. Small ones
+ * are written at once, which costs less, and fit into the buffers of a connection.
+ */
+export function paced(
+  response: GatewayResponse,
+  bodyFor: (bytes: Uint8Array) => ReplyBody,
+): GatewayResponse {
+  const { body } = response;
+  if ('sendTo' in body || body.length <= maxUnpacedBytes) return response;
+  return { ...response, body: bodyFor(body) };
 }
 
 /** A JSON document that the gateway made. */

@@ -3,8 +3,10 @@
  * holds.
  */
 import { type FairShares, fairShares } from '../bytes/body/fair-shares.ts';
+import type { PacedReply } from '../bytes/body/paced-reply.ts';
 import type { UpstreamError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import { type EventListener, swallowErrors } from '../events.ts';
+import type { ReplyBody } from '../http.ts';
 import type { Settings } from '../options.ts';
 import {
   type AttemptTimeouts,
@@ -17,6 +19,7 @@ import { type CallerConnection, callerConnection } from './caller-connection.ts'
 import { type HoldKeeper, type HoldKeepers, holdKeepers, type KeptEntry } from './keep-holds.ts';
 import type { PortCalls } from './port-calls.ts';
 import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
+import { type UnreadReplies, unreadReplies } from './unread-replies.ts';
 
 /** A call, from its start until its reply has ended. */
 export interface RunningCall {
@@ -30,16 +33,40 @@ export interface RunningCall {
   readonly attemptCount: number;
   /** The watch of the latest attempt; undefined before the first. */
   readonly watch: AttemptWatch | undefined;
+  /** The whole replies of the gateway that are being sent. */
+  readonly replies: UnreadReplies;
+  /** The whole reply of this call that is being sent; set by {@link sendWhole}. */
+  unread: PacedReply | undefined;
+  /** The call is done except for its whole reply. */
+  isDoneOnceSent: boolean;
   /**
    * Stops counting the call against its key's limit. The end of its hold is on the way to the
-   * store, and a caller that has its reply may send the next call.
+   * store, and a caller that has its reply may send the next call. Has no effect while the call
+   * sends a whole reply.
    */
   stopCounting(): void;
   /**
    * Registers what to give back when the call is done; called immediately if it is done already.
    */
   onDone(giveBack: () => void): void;
+  /** The call is done, or is once its whole reply has been sent. */
   done(): void;
+}
+
+/**
+ * A body for a large whole reply, which is sent as fast as its caller reads. Until it is written or
+ * its connection is closed, the call counts as running, because it takes memory.
+ */
+export function sendWhole(call: RunningCall, bytes: Uint8Array): ReplyBody {
+  const reply = call.replies.add(bytes, () => {
+    call.unread = undefined;
+    call.stopCounting();
+    if (call.isDoneOnceSent) call.done();
+  });
+  call.unread = reply;
+  // The upstream's request is over. What would abort it keeps its reply in memory.
+  call.caller.onAbort(() => {});
+  return reply;
 }
 
 /** A call that is about to begin, before its body is read. */
@@ -64,7 +91,10 @@ export interface RunningCalls {
   begin(call: BeginningCall): RunningCall;
   /** Resolves once no call is running. */
   idle(): Promise<void>;
+  /** Ends all calls; whole replies that are not read completely are cut off. */
   abortAll(reason: UpstreamError): void;
+  /** The whole replies that are being sent. */
+  readonly replies: UnreadReplies;
   /** Runs the timer's work, every second. Never rejects. */
   tick(): Promise<void>;
 }
@@ -91,6 +121,7 @@ interface CallList {
   readonly slots: FairShares;
   readonly keys: CountsByKey;
   readonly keepers: HoldKeepers;
+  readonly replies: UnreadReplies;
   whenIdle: (() => void)[];
 }
 
@@ -101,6 +132,7 @@ export function runningCalls(
   emit: EventListener,
 ): RunningCalls {
   const keepers = holdKeepers(settings, ports, emit);
+  const replies = unreadReplies(settings);
   const entries: Entry[] = [];
   const list: CallList = {
     settings,
@@ -108,6 +140,7 @@ export function runningCalls(
     slots: fairShares(() => settings().maxConcurrentCalls),
     keys: countsByKey(),
     keepers,
+    replies,
     whenIdle: [],
   };
   return {
@@ -124,10 +157,19 @@ export function runningCalls(
             list.whenIdle.push(resolve);
           }),
     abortAll: (reason) => {
-      for (const { caller } of [...entries]) caller.abort(reason);
+      for (const entry of [...entries]) abort(entry, reason);
     },
-    tick: () => keepers.tick(entries.map(({ hold }) => hold)),
+    replies,
+    tick: () => {
+      replies.tick();
+      return keepers.tick(entries.map(({ hold }) => hold));
+    },
   };
+}
+
+function abort({ caller, unread }: Entry, reason: UpstreamError): void {
+  if (unread === undefined) caller.abort(reason);
+  else swallowErrors(unread.cut);
 }
 
 function takeSlot(
@@ -141,7 +183,7 @@ function takeSlot(
 }
 
 function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall): Entry {
-  const { settings, entries, slots, keys, keepers } = list;
+  const { settings, entries, slots, keys, keepers, replies } = list;
   const caller = callerConnection();
   const entry: Entry = {
     caller,
@@ -155,6 +197,9 @@ function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall):
     attemptCount: 0,
     watch: undefined,
     isCounted: maxConcurrentCalls !== undefined,
+    replies,
+    unread: undefined,
+    isDoneOnceSent: false,
     giveBacks: [() => slots.give(keyId, 1)],
     startAttempt: (timeouts, lastActivity) => {
       entry.attemptCount += 1;
@@ -169,7 +214,7 @@ function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall):
       else giveBack();
     },
     stopCounting: () => {
-      if (!entry.isCounted) return;
+      if (!entry.isCounted || entry.unread !== undefined) return;
       entry.isCounted = false;
       keys.give(keyId);
     },
@@ -179,6 +224,10 @@ function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall):
 }
 
 function remove(list: CallList, entry: Entry): void {
+  if (entry.unread !== undefined) {
+    entry.isDoneOnceSent = true;
+    return;
+  }
   const { entries } = list;
   const { index } = entry;
   if (index === undefined) return;

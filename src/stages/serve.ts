@@ -28,8 +28,8 @@ import { readCallInTurns, receiveBody } from './read-call.ts';
 import { shuttingDown } from './refuse.ts';
 import { relay } from './relay.ts';
 import type { Reserve } from './reserve.ts';
-import { jsonReply, optionsResponse } from './respond.ts';
-import type { RunningCalls } from './running.ts';
+import { jsonReply, optionsResponse, paced } from './respond.ts';
+import { type RunningCall, type RunningCalls, sendWhole } from './running.ts';
 import type { Settle } from './settle.ts';
 import type { Upstreams } from './try-channel.ts';
 
@@ -83,7 +83,8 @@ export function serving(shared: Shared): Serve {
       route.kind === 'key'
         ? await describeKey(authenticated, route.caller)
         : await listModels(route, authenticated, shared);
-    return jsonReply(received.responseContext, document);
+    const { replies } = shared.intake.calls;
+    return paced(jsonReply(received.responseContext, document), (bytes) => replies.add(bytes));
   };
 }
 
@@ -133,10 +134,7 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
     metadata,
   };
   const claimOrRepeat = await idempotency.claimOrRepeat(admitted);
-  if ('repeat' in claimOrRepeat) {
-    running.done();
-    return claimOrRepeat.repeat;
-  }
+  if ('repeat' in claimOrRepeat) return sendRepeat(claimOrRepeat.repeat, running);
   const { claim } = claimOrRepeat;
   const isLimited = mayBeLimited(key, model, received.settings);
   const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
@@ -146,6 +144,12 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
   const held = { admitted, settlement, rates, continuesAfterDisconnect, copy: claim.copy };
   return await callAndSettle(held, shared);
+}
+
+function sendRepeat(repeat: GatewayResponse, running: RunningCall): GatewayResponse {
+  const response = paced(repeat, (bytes) => sendWhole(running, bytes));
+  running.done();
+  return response;
 }
 
 /** From here the settlement owns the hold and ends it on every path. */

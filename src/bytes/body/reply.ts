@@ -3,12 +3,11 @@
  * turn of the event loop become one write. A `Readable` in between would cost as much as three
  * relays.
  */
-import { Readable, type Writable } from 'node:stream';
 import { setImmediate } from 'node:timers';
-import { cutOff } from '../../host-streams.ts';
 import type { ReplyBody } from '../../http.ts';
 import type { UpstreamBody } from '../../ports/upstream-client.ts';
 import { concatBytes } from '../sse.ts';
+import { type Outlet, readableOutlet, writableOutlet } from './outlet.ts';
 
 /**
  * Transforms a reply on its way to the caller, and decides how it ends. All methods are
@@ -67,17 +66,6 @@ export function pushedReply(body: UpstreamBody, pipe: ReplyPipe, begun: Uint8Arr
       return outlet.stream;
     },
   };
-}
-
-/** The destination of a reply. */
-interface Outlet {
-  /** Returns false to ask for a pause until the drain event. */
-  write(bytes: Uint8Array): boolean;
-  end(bytes: Uint8Array | undefined): void;
-  destroy(): void;
-  onDrain(listener: () => void): void;
-  /** Calls back when the other side disconnects; immediately if it already has. */
-  onDisconnect(listener: () => void): void;
 }
 
 /**
@@ -298,67 +286,4 @@ function writeInTurns(out: Outlet, writes: readonly Uint8Array[], cut: boolean):
     // this function to report the error to.
   }
   out.destroy();
-}
-
-function writableOutlet(out: Writable): Outlet {
-  return {
-    write: (bytes) => {
-      if (out.destroyed) return true;
-      try {
-        // A host's wrapper may return nothing: only `false` asks for a pause, as in `pipe`.
-        return out.write(bytes) !== false;
-      } catch {
-        // An exception of the wrapper must not look like a failure of the upstream, so the reply is
-        // cut here.
-        cutOff(out);
-        return true;
-      }
-    },
-    end: (bytes) => {
-      if (out.destroyed) return;
-      if (bytes === undefined) out.end();
-      else out.end(bytes);
-    },
-    destroy: () => cutOff(out),
-    onDrain: (listener) => {
-      out.on('drain', listener);
-    },
-    onDisconnect: (listener) => {
-      // `close`, because an HTTP/2 stream that the caller cancels emits `finish` first.
-      if (out.destroyed) listener();
-      else out.once('close', listener);
-      out.on('error', listener);
-    },
-  };
-}
-
-function readableOutlet(): Outlet & { readonly stream: Readable } {
-  let drain: () => void = () => {};
-  let disconnect: () => void = () => {};
-  const stream = new Readable({
-    read: () => drain(),
-    destroy: (error, done) => {
-      disconnect();
-      done(error);
-    },
-  });
-  // A host may destroy it with an error, which would end the process if there were no listener.
-  stream.on('error', () => {});
-  return {
-    stream,
-    write: (bytes) => stream.destroyed || stream.push(bytes),
-    end: (bytes) => {
-      if (bytes !== undefined) stream.push(bytes);
-      stream.push(null);
-    },
-    destroy: () => {
-      stream.destroy();
-    },
-    onDrain: (listener) => {
-      drain = listener;
-    },
-    onDisconnect: (listener) => {
-      disconnect = listener;
-    },
-  };
 }
