@@ -55,7 +55,7 @@ const unprintable = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u
  * the host is removed as well.
  */
 export function redact(text: string, secrets: readonly string[]): string | undefined {
-  const cleaned = withoutSecrets(text.slice(0, maxDecodedChars), secrets.flatMap(withHost));
+  const cleaned = withoutSecrets(text.slice(0, maxDecodedChars), secrets, secrets.flatMap(hostsOf));
   const trusted =
     text.length > maxDecodedChars ? cleaned.slice(0, -maxPartialSecretChars) : cleaned;
   const plain = patterns
@@ -75,9 +75,7 @@ function withoutCutWord(text: string): string {
   return head.slice(0, Math.max(0, head.search(/\s\S*$/)));
 }
 
-function withHost(secret: string): readonly string[] {
-  if (secret === '') return [];
+function hostsOf(secret: string): readonly string[] {
   const host = /^[a-z]+:\/\/([^/:]+(?::\d+)?)/.exec(secret)?.[1];
-  if (host === undefined) return [secret];
-  return [secret, host, host.replace(/:\d+$/, '')];
+  return host === undefined ? [] : [host, host.replace(/:\d+$/, '')];
 }

@@ -292,7 +292,10 @@ export interface Channel {
    * their hold. `held`: never more than their hold, for an account whose reports you do not trust.
    */
   readonly usageTrust?: 'reported' | 'held';
-  /** Hides the upstream's own error messages about bad requests from callers. */
+  /**
+   * Hides the upstream's own error messages about bad requests from callers. Without it they are
+   * shown without the account's secrets; single words of a passphrase may remain.
+   */
   readonly hideErrors?: boolean;
   readonly timeouts?: Partial<Timeouts>;
 }
