@@ -357,7 +357,6 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
   ['keys', 'memoryKeyStore() creates one'],
   ['sessions', 'Leave sessions out if all callers send keys'],
   ['failedKeyLimit', 'Leave failedKeyLimit out for no limit'],
-  ['perMinute', 'Leave it out for 30'],
   ['quota', 'memoryQuotaStore() creates one'],
   ['catalog', 'staticCatalog() creates one'],
   ['guard', 'Leave guard out if every call may run'],
