@@ -195,7 +195,10 @@ export type GatewayEvent =
    * location and the remedy.
    */
   | { readonly type: 'catalog_refused'; readonly source: string; readonly reason: string }
-  /** A bug in the gateway or in a port. `at` is the location in the code, without the message. */
+  /**
+   * A bug in the gateway or in a port, or a record that the host changed so that the charge of a
+   * running call could not be computed. `at` is the location in the code, without the message.
+   */
   | {
       readonly type: 'internal_error';
       readonly requestId: string | undefined;

@@ -38,7 +38,10 @@ export interface ByteSink {
   fail(error: Error): void;
 }
 
-/** A body that arrives without being asked for. It must be read or aborted. */
+/**
+ * A body that arrives without being asked for. It must be read or aborted. All methods are
+ * synchronous. If one throws, or returns a promise that rejects, the body breaks off.
+ */
 export interface UpstreamBody {
   /** The whole body if all of it has arrived and it has at most `limit` bytes, else undefined. */
   takeWhole(limit: number): Uint8Array | undefined;
@@ -61,12 +64,17 @@ export interface UpstreamResponse {
   readonly body: UpstreamBody;
 }
 
-/** Sends requests to upstreams. */
+/**
+ * Sends requests to upstreams. Whatever is wrong with a client fails the call as an upstream would,
+ * with 502. The events and the usage record have the reason `client_failed` for a response that
+ * does not fulfil this contract and for a body that throws.
+ */
 export interface UpstreamClient {
   /**
    * Resolves when the upstream's final status and headers have arrived.
    *
-   * @throws UpstreamError with the stage at which it failed
+   * @throws UpstreamError with the stage at which it failed; after any other error the request
+   *   counts as sent
    */
   send(request: UpstreamRequest): Promise<UpstreamResponse>;
   /** Closes the sockets. */

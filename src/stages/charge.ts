@@ -2,7 +2,7 @@
 import type { Call } from '../call.ts';
 import type { ChargeRule } from '../charge-policy.ts';
 import { imageTokens } from '../dialects/reply-content.ts';
-import type { Nanos, Usage } from '../money.ts';
+import type { Nanos, Price, Usage } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ChargeBasis } from '../ports/quota-store.ts';
 import { costOf, maxCostWithoutFees } from '../prices/cost.ts';
@@ -15,6 +15,8 @@ import type { ReplyEnd } from './settlement.ts';
 /** The parts of a call that its charge depends on. */
 export interface ChargedCall {
   readonly admitted: { readonly call: Call; readonly model: Model; readonly hold: Hold };
+  /** The price that the model had when it was chosen. A host may replace it during the call. */
+  readonly price: Price;
   /** The current hold, including its growth. */
   readonly heldNanos: Nanos;
   /** The channel that was tried last. */
@@ -36,19 +38,20 @@ export interface Charge {
 const maxContextTokens = 2_000_000;
 
 /** The price of this usage for the caller. */
-export function costFor(usage: Usage, { admitted: { model, hold } }: ChargedCall): Nanos {
-  return costOf(usage, model.price, hold.request);
+export function costFor(usage: Usage, { admitted: { hold }, price }: ChargedCall): Nanos {
+  return costOf(usage, price, hold.request);
 }
 
 /**
  * The most that counted output can cost, whatever kinds of tokens it consists of; never more than
  * the hold.
  */
-export function maxCountedNanos({ admitted, heldNanos }: ChargedCall, outputTokens: number): Nanos {
+export function maxCountedNanos(charged: ChargedCall, outputTokens: number): Nanos {
+  const { admitted, price, heldNanos } = charged;
   const { call, model, hold } = admitted;
   const textTokens = estimatedPrompt(call, model, hold);
   const bound = { ...hold.bound, textTokens, mediaTokens: 0, outputTokens };
-  const nanos = maxCostWithoutFees(bound, model.price, hold.request);
+  const nanos = maxCostWithoutFees(bound, price, hold.request);
   return nanos < heldNanos ? nanos : heldNanos;
 }
 
@@ -71,14 +74,14 @@ function countedNanos(charged: ChargedCall, usage: Usage): Nanos {
 
 /** The charge of a call by the rule for its ending. */
 export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: ReplyEnd): Charge {
-  const { call, model } = charged.admitted;
+  const { call } = charged.admitted;
   const { usage, countedTokens } = replyEnd;
   if (call.operation.isFree || rule === 'release' || rule === 'nothing' || rule === 'pend') {
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined, usage };
   }
   if (rule === 'prompt') {
     // Models priced by the image charge nothing for a prompt.
-    const isPricedByToken = model.price.per === 'token';
+    const isPricedByToken = charged.price.per === 'token';
     const prompt = { ...countedUsage(charged, 0), images: 0 };
     const nanos = isPricedByToken ? countedNanos(charged, prompt) : 0n;
     return { nanos, basis: 'estimate', anomaly: undefined, aboveHold: undefined, usage: prompt };
@@ -116,7 +119,7 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
  */
 export function withCounted(usage: Usage, counted: number, charged: ChargedCall): Usage {
   const { call, model, hold } = charged.admitted;
-  if (model.price.per !== 'token') return usage;
+  if (charged.price.per !== 'token') return usage;
   const contentTokens = call.operation.makesImages ? usage.images * imageTokens : counted;
   const outputTokens = usage.outputTokens === 0 ? contentTokens : usage.outputTokens;
   // Without output nothing is missing: a blocked prompt costs nothing.

@@ -1,8 +1,9 @@
 /**
  * Sends a request so that the call ends when the gateway ends it. A host's own client may ignore an
- * abort, and must not keep a call, its hold and its caller waiting forever.
+ * abort, throw or answer anything: that fails the attempt, and must not keep a call, its hold and
+ * its caller waiting forever.
  */
-
+import { swallowErrors } from '../events.ts';
 import type {
   UpstreamClient,
   UpstreamRequest,
@@ -10,7 +11,7 @@ import type {
 } from '../ports/upstream-client.ts';
 import type { DetachableBody } from '../upstream/body/head.ts';
 import { type OpenedBody, openedBody } from '../upstream/body/opened.ts';
-import { transportError } from '../upstream/transport-error.ts';
+import { clientFailure, requestFailure, transportError } from '../upstream/transport-error.ts';
 import { headReceived, stopWatching } from '../upstream/watch-attempt.ts';
 import type { RunningCall } from './running.ts';
 
@@ -38,7 +39,11 @@ export function sendUpstream(
 
     const fail = (error: unknown): void => {
       if (watch !== undefined) stopWatching(watch);
-      reject(error);
+      reject(requestFailure(error));
+    };
+    const abortRequest = (reason: Error): void => {
+      const abort = abortClient;
+      if (abort !== undefined) swallowErrors(() => abort(reason));
     };
 
     running.caller.onAbort((reason) => {
@@ -48,15 +53,22 @@ export function sendUpstream(
         fail(transportError(reason, 'sent'));
         opened?.cut(reason);
       });
-      abortClient?.(reason);
+      abortRequest(reason);
     });
     if (aborted !== undefined) return fail(transportError(aborted, 'connect'));
 
-    const open = ({ status, headers, body }: UpstreamResponse): void => {
+    const open = (response: UpstreamResponse): void => {
       if (aborted !== undefined) {
-        body.abort();
+        swallowErrors(() => response.body.abort());
         return fail(transportError(aborted, 'body'));
       }
+      if (!isResponse(response)) {
+        const failure = clientFailure('sent');
+        abortRequest(failure);
+        swallowErrors(() => response.body.abort());
+        return fail(failure);
+      }
+      const { status, headers, body } = response;
       if (watch !== undefined) headReceived(watch);
       opened = openedBody(body, watch);
       resolve({ status, headers, body: opened });
@@ -64,8 +76,36 @@ export function sendUpstream(
     const request = requestFor((abort) => {
       abortClient = abort;
       // The client may register late, after the call was aborted.
-      if (aborted !== undefined) abort(aborted);
+      if (aborted !== undefined) abortRequest(aborted);
     });
-    Promise.resolve(client.send(request)).then(open).catch(fail);
+    try {
+      Promise.resolve(client.send(request)).then(open).catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   });
+}
+
+/** The headers that the gateway reads: see `UpstreamResponse`. */
+const readHeaders = ['content-type', 'retry-after', 'retry-after-ms', 'date'] as const;
+
+/** True for a response that keeps to the contract. Members may be inherited; getters may throw. */
+function isResponse(response: UpstreamResponse): boolean {
+  try {
+    const { status, headers, body } = response;
+    if (!Number.isInteger(status) || status < 200 || status > 999) return false;
+    if (typeof headers !== 'object') return false;
+    for (const name of readHeaders) {
+      if (typeof (headers[name] ?? '') !== 'string') return false;
+    }
+    return (
+      typeof body.takeWhole === 'function' &&
+      typeof body.start === 'function' &&
+      typeof body.pause === 'function' &&
+      typeof body.resume === 'function' &&
+      typeof body.abort === 'function'
+    );
+  } catch {
+    return false;
+  }
 }

@@ -4,22 +4,16 @@
  */
 import type { CallEnding, ChargeRule } from '../charge-policy.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
-import type { Nanos } from '../money.ts';
+import type { Nanos, Price, Usage } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { CallAttempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { TakenRates } from './applied-limits.ts';
 import type { Admitted } from './call-record.ts';
-import {
-  type Charge,
-  chargeFor,
-  costFor,
-  costNanosOf,
-  maxCountedNanos,
-  withCounted,
-} from './charge.ts';
+import { type Charge, costFor, maxCountedNanos, withCounted } from './charge.ts';
 import type { Delivery, Outbox } from './outbox.ts';
+import { reportBug } from './refuse.ts';
+import { type ChargedEnd, correctRates, reportedCharge, reportedCost } from './reported-charge.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
-import { usedTokens } from './taken-rates.ts';
 
 /** Dependencies of a settlement. */
 export interface SettlementDeps {
@@ -38,6 +32,9 @@ const inDoubtLeaseMs = 900_000;
 interface SettlementState extends SettlementDeps {
   /** The call, with the model that serves it now. */
   admitted: Admitted;
+  /** The id and the price that the model had when it was chosen: a host may change its record. */
+  modelId: string;
+  price: Price;
   readonly startedMs: number;
   attempts: readonly CallAttempt[];
   channel: Channel | undefined;
@@ -73,6 +70,8 @@ function settlementOf(deps: SettlementDeps): Settlement {
     isOpen: () => !state.isClosed,
     serveWith: (model, hold, metadata) => {
       state.admitted = { ...state.admitted, model, hold, metadata };
+      state.modelId = model.id;
+      state.price = model.price;
     },
     addAttempt: (channel, attempt) => {
       state.channel = channel;
@@ -82,10 +81,7 @@ function settlementOf(deps: SettlementDeps): Settlement {
       state.firstByteMs ??= settings.clock.monotonicMs() - state.startedMs;
     },
     heldNanos: () => state.heldNanos,
-    observedNanos: (usage, countedTokens) =>
-      usage === undefined
-        ? maxCountedNanos(state, countedTokens)
-        : costFor(withCounted(usage, countedTokens, state), state),
+    observedNanos: (usage, countedTokens) => observedNanos(state, usage, countedTokens),
     addHeld: (nanos) => {
       state.heldNanos += nanos;
     },
@@ -96,10 +92,27 @@ function settlementOf(deps: SettlementDeps): Settlement {
   };
 }
 
+function observedNanos(
+  state: SettlementState,
+  usage: Usage | undefined,
+  countedTokens: number,
+): Nanos {
+  try {
+    return usage === undefined
+      ? maxCountedNanos(state, countedTokens)
+      : costFor(withCounted(usage, countedTokens, state), state);
+  } catch {
+    // The end of the call reports it, and charges the hold, which must not grow until then.
+    return 0n;
+  }
+}
+
 function newState(deps: SettlementDeps): SettlementState {
   const { admitted, reservation, rates, outbox, emit } = deps;
   return {
     admitted,
+    modelId: admitted.model.id,
+    price: admitted.model.price,
     reservation,
     rates,
     outbox,
@@ -114,7 +127,10 @@ function newState(deps: SettlementDeps): SettlementState {
   };
 }
 
-/** Never rejects, because the code that ends a reply can't handle an error. */
+/**
+ * Never rejects, because the code that ends a reply can't handle an error. A call whose record
+ * can't be made still has its hold ended, and an event.
+ */
 async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void> {
   if (state.isClosed) return;
   state.isClosed = true;
@@ -122,31 +138,33 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   const { call, received } = admitted;
   const { settings, ports, responseContext } = received;
   const { requestId } = responseContext;
-  const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
-  const charge = chargeFor(state, rule, callEnd);
-  reportAnomalies(charge, state);
-  state.rates?.settle(callEnd.ending, usedTokens(rule, charge, admitted));
-  const durationMs = settings.clock.monotonicMs() - state.startedMs;
-  const makeRecord = (booked: boolean): UsageRecord =>
-    recordOf(state, { callEnd, rule, charge, durationMs, booked });
-  const end = holdEnd(reservation, rule, charge);
-  const delivery: Delivery = { requestId, end, quota: settings.quota, ports };
-  if (rule === 'pend') {
-    const record = makeRecord(false);
-    // The record is written first. If the process died between the two steps, a long hold would be
-    // left that no record names.
+  try {
+    const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
+    const charge = reportedCharge(state, rule, callEnd);
+    const durationMs = settings.clock.monotonicMs() - state.startedMs;
+    const outcome = { callEnd, rule, charge, durationMs };
+    if (state.rates !== undefined) correctRates(state.rates, state, outcome);
+    const end = holdEnd(reservation, rule, charge);
+    const delivery: Delivery = { requestId, end, quota: settings.quota, ports };
+    if (rule === 'pend') {
+      const record = recordOf(state, outcome, false);
+      // The record is written first. If the process died between the two steps, a long hold would
+      // be left that no record names.
+      await outbox.log(record, settings.usage, ports);
+      // A renewal that arrives after the long lease would replace it with a short one.
+      if (renewed !== undefined) await renewed;
+      await outbox.deliver(delivery);
+      return emit({ type: 'call_ended', record });
+    }
+    // The store is asked first, and the record waits for it: a host's sink and listener must not
+    // run before the end of a reply.
+    const record = recordOf(state, outcome, await outbox.deliver(delivery));
+    if (!record.booked) delivery.onLateDelivery = () => recordLateBooking(state, record);
     await outbox.log(record, settings.usage, ports);
-    // A renewal that arrives after the long lease would replace it with a short one.
-    if (renewed !== undefined) await renewed;
-    await outbox.deliver(delivery);
-    return emit({ type: 'call_ended', record });
+    emit({ type: 'call_ended', record });
+  } catch (error) {
+    reportBug(error, requestId, emit);
   }
-  // The store is asked first, and the record waits for it: a host's sink and listener must not run
-  // before the end of a reply.
-  const record = makeRecord(await outbox.deliver(delivery));
-  if (!record.booked) delivery.onLateDelivery = () => recordLateBooking(state, record);
-  await outbox.log(record, settings.usage, ports);
-  emit({ type: 'call_ended', record });
 }
 
 /**
@@ -161,15 +179,6 @@ async function recordLateBooking(
   const record = { ...unbooked, booked: true, revision: unbooked.revision + 1 };
   await outbox.log(record, settings.usage, ports);
   emit({ type: 'call_booked', record });
-}
-
-function reportAnomalies({ anomaly, aboveHold }: Charge, state: SettlementState): void {
-  const { emit, heldNanos, admitted } = state;
-  const { requestId } = admitted.received.responseContext;
-  if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
-  if (aboveHold === undefined) return;
-  const amounts = { heldNanos, usageNanos: aboveHold };
-  emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...amounts });
 }
 
 function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): HoldEnd {
@@ -188,19 +197,15 @@ function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): Ho
     : { operation: 'settle', input: { id, partition, lines, basis: charge.basis } };
 }
 
-/** How a call has ended, and what it is charged. */
-interface Outcome {
-  readonly callEnd: CallEnd;
-  readonly rule: ChargeRule;
-  readonly charge: Charge;
+/** How a call has ended, what it is charged, and how long it took. */
+interface Outcome extends ChargedEnd {
   readonly durationMs: number;
-  readonly booked: boolean;
 }
 
-function recordOf(state: SettlementState, outcome: Outcome): UsageRecord {
-  const { callEnd: end, rule, charge, durationMs, booked } = outcome;
+function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): UsageRecord {
+  const { callEnd: end, rule, charge, durationMs } = outcome;
   const { admitted, reservation, channel, heldNanos } = state;
-  const { call, key, model, metadata, startedAtMs, received } = admitted;
+  const { call, key, metadata, startedAtMs, received } = admitted;
   return {
     booked,
     revision: 1,
@@ -217,9 +222,9 @@ function recordOf(state: SettlementState, outcome: Outcome): UsageRecord {
     metadata,
     protocol: call.protocol,
     streamed: call.framing !== 'json',
-    modelId: model.id,
+    modelId: state.modelId,
     channelId: channel?.id,
-    upstreamModel: channel === undefined ? undefined : (channel.upstreamModel ?? model.id),
+    upstreamModel: channel === undefined ? undefined : (channel.upstreamModel ?? state.modelId),
     attempts: state.attempts,
     startedAtMs,
     durationMs,
@@ -231,8 +236,8 @@ function recordOf(state: SettlementState, outcome: Outcome): UsageRecord {
     basis: charge.basis,
     heldNanos,
     chargeNanos: charge.nanos,
-    costNanos: costNanosOf(state, rule, charge),
-    price: model.price,
+    costNanos: channel?.cost === undefined ? undefined : reportedCost(state, rule, charge),
+    price: state.price,
   };
 }
 

@@ -49,10 +49,43 @@ const byCode: ReadonlyMap<string, NamedFailure> = new Map([
 /**
  * The failure with its stage and a reason that contains no host name. An `UpstreamError` keeps its
  * reason and gets the stage, because the code that aborts a call does not know how far it has got.
+ * Never throws, because a host's client may fail with any value.
  */
 export function transportError(error: unknown, stage: UpstreamStage): UpstreamError {
+  try {
+    return namedFailure(error, stage);
+  } catch {
+    // A member of the error threw when it was read.
+    return new UpstreamError(stage, failed.reason);
+  }
+}
+
+/**
+ * The failure of a request, as its client reports it. If the client does not say how far the
+ * request got, it may have run.
+ */
+export function requestFailure(error: unknown): UpstreamError {
+  return transportError(error, reportedStage(error));
+}
+
+/** The failure of a host's own client that threw, or that did not keep to its contract. */
+export function clientFailure(stage: UpstreamStage, cause?: unknown): UpstreamError {
+  return new UpstreamError(stage, 'client_failed', { cause });
+}
+
+function reportedStage(error: unknown): UpstreamStage {
+  try {
+    const stage = isUpstreamError(error) ? error.stage : 'sent';
+    return stage === 'connect' || stage === 'body' ? stage : 'sent';
+  } catch {
+    return 'sent';
+  }
+}
+
+function namedFailure(error: unknown, stage: UpstreamStage): UpstreamError {
   if (isUpstreamError(error)) {
     const { reason, timedOut, cause } = error;
+    if (typeof reason !== 'string') return new UpstreamError(stage, failed.reason);
     return error.stage === stage ? error : new UpstreamError(stage, reason, { timedOut, cause });
   }
   const named = nameOf(error);

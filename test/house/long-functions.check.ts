@@ -42,6 +42,8 @@ const reasons: Readonly<Record<string, string>> = {
     'The caller and the hold can both pause the one body, so each method must know of both.',
   'src/stages/send-upstream.ts sendUpstream':
     'The abort and the response race, and each must know whether the other has come.',
+  'src/stages/send-upstream.ts callback in sendUpstream':
+    'The body of the promise in `sendUpstream`, without which that function is empty.',
   'src/stores/file/file-watch.ts fileWatch':
     'What was read last and what was reported last decide together what a poll reports.',
   'src/stores/memory/quota-store.ts memoryQuotaStore': operationsOfAPort,

@@ -1,10 +1,14 @@
 /**
  * Wraps the body that an upstream client delivers: aborting the call breaks it off, chunks that
  * arrive while it has no reader are buffered, and the attempt's watch is notified of each chunk.
+ * Only this file calls the methods of a body. The client may be a host's own, so that anything
+ * wrong with it breaks the body off, and reaches neither the process nor another call.
  */
+import { types } from 'node:util';
 import { type ChunkBuffer, chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { swallowErrors } from '../../events.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
-import { transportError } from '../transport-error.ts';
+import { clientFailure, transportError } from '../transport-error.ts';
 import {
   type AttemptWatch,
   bodyPaused,
@@ -45,18 +49,30 @@ export function openedBody(body: UpstreamBody, watch: AttemptWatch | undefined):
     unread.add(chunk);
     if (isPaused || unread.byteLength() <= maxUnreadBytes) return;
     isPaused = true;
-    body.pause();
+    ask('pause');
   };
 
-  const fail = (error: Error): void => {
+  const cut = (failure: Error): void => {
     if (isOver()) return;
-    finish(error);
-    sink?.fail(error);
+    finish(failure);
+    swallowErrors(() => body.abort());
+    sink?.fail(failure);
+  };
+
+  const ask = (method: 'pause' | 'resume'): void => {
+    try {
+      const result: unknown = body[method]();
+      if (result !== undefined) onRejection(result, cut);
+    } catch (error) {
+      // In a later turn, because the reader asks in the middle of a write.
+      setImmediate(() => cut(clientFailure('body', error)));
+    }
   };
 
   const clientSink: ByteSink = {
     write: (chunk) => {
       if (state !== 'open') return;
+      if (!types.isUint8Array(chunk)) return cut(clientFailure('body'));
       if (sink === undefined) return bufferUnread(chunk);
       if (watch !== undefined) chunkReceived(watch);
       sink.write(chunk);
@@ -66,7 +82,12 @@ export function openedBody(body: UpstreamBody, watch: AttemptWatch | undefined):
       finish('ended');
       sink?.end();
     },
-    fail,
+    fail: (error) => {
+      if (isOver()) return;
+      const failure = transportError(error, 'body');
+      finish(failure);
+      sink?.fail(failure);
+    },
   };
 
   /** Continues with the next reader, where the previous one stopped. */
@@ -83,16 +104,31 @@ export function openedBody(body: UpstreamBody, watch: AttemptWatch | undefined):
     if (watch !== undefined) bodyResumed(watch);
     if (!isPaused) return;
     isPaused = false;
-    body.resume();
+    ask('resume');
   };
 
   return {
-    takeWhole: (limit) => body.takeWhole(limit),
+    takeWhole: (limit) => {
+      let whole: unknown;
+      try {
+        whole = body.takeWhole(limit);
+      } catch (error) {
+        throw clientFailure('body', error);
+      }
+      if (whole === undefined || types.isUint8Array(whole)) return whole;
+      swallowErrors(() => whole);
+      throw clientFailure('body');
+    },
     start: (target) => {
       if (state !== 'fresh') return continueWith(target);
       sink = target;
       state = 'open';
-      body.start(clientSink);
+      try {
+        const result: unknown = body.start(clientSink);
+        if (result !== undefined) onRejection(result, cut);
+      } catch (error) {
+        cut(clientFailure('body', error));
+      }
     },
     detach: () => {
       sink = undefined;
@@ -102,19 +138,18 @@ export function openedBody(body: UpstreamBody, watch: AttemptWatch | undefined):
     pause: () => {
       if (watch !== undefined) bodyPaused(watch);
       isPaused = true;
-      body.pause();
+      ask('pause');
     },
     resume,
     abort: () => {
       finish('given up');
-      body.abort();
+      swallowErrors(() => body.abort());
     },
-    cut: (reason) => {
-      if (isOver()) return;
-      const failure = transportError(reason, 'body');
-      finish(failure);
-      body.abort();
-      sink?.fail(failure);
-    },
+    cut: (reason) => cut(transportError(reason, 'body')),
   };
+}
+
+/** A method of the client should return nothing. If it returned a promise, that may reject. */
+function onRejection(result: unknown, cut: (failure: Error) => void): void {
+  Promise.resolve(result).catch((error: unknown) => cut(clientFailure('body', error)));
 }

@@ -1,0 +1,85 @@
+/**
+ * Computes the amounts at the end of a call. A host may change the record of a model or a channel
+ * while a call runs, in a way that nothing can be computed from. The call still ends, and an event
+ * says so.
+ */
+import type { ChargeRule } from '../charge-policy.ts';
+import type { EventListener } from '../events.ts';
+import type { Nanos } from '../money.ts';
+import type { TakenRates } from './applied-limits.ts';
+import type { Admitted } from './call-record.ts';
+import { type Charge, type ChargedCall, chargeFor, costNanosOf } from './charge.ts';
+import { reportBug } from './refuse.ts';
+import type { CallEnd } from './settlement.ts';
+import { usedTokens } from './taken-rates.ts';
+
+/** A call at its end. */
+export interface SettledCall extends ChargedCall {
+  readonly admitted: Admitted;
+  readonly emit: EventListener;
+}
+
+/** How a call has ended, and what it is charged. */
+export interface ChargedEnd {
+  readonly callEnd: CallEnd;
+  readonly rule: ChargeRule;
+  readonly charge: Charge;
+}
+
+/**
+ * Computes the charge, and reports what is unusual about it. The whole hold is charged if that
+ * fails, because a host has changed the record of its model during the call.
+ */
+export function reportedCharge(settled: SettledCall, rule: ChargeRule, callEnd: CallEnd): Charge {
+  const { emit, heldNanos, admitted } = settled;
+  const { requestId } = admitted.received.responseContext;
+  try {
+    const charge = chargeFor(settled, rule, callEnd);
+    const { nanos, anomaly, aboveHold } = charge;
+    if (typeof nanos !== 'bigint' || nanos < 0n) throw new TypeError('The charge is no amount.');
+    if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
+    if (aboveHold !== undefined) {
+      const amounts = { heldNanos, usageNanos: aboveHold };
+      emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...amounts });
+    }
+    return charge;
+  } catch (error) {
+    reportBug(error, requestId, emit);
+    const { usage } = callEnd;
+    return { nanos: heldNanos, basis: 'policy', anomaly: undefined, aboveHold: undefined, usage };
+  }
+}
+
+/**
+ * Corrects the rate limits. If the tokens can't be computed, what the call has taken stays taken.
+ */
+export function correctRates(
+  rates: TakenRates,
+  { emit, admitted }: SettledCall,
+  { callEnd: { ending }, rule, charge }: ChargedEnd,
+): void {
+  let tokens: number | undefined;
+  try {
+    tokens = usedTokens(rule, charge, admitted);
+  } catch (error) {
+    reportBug(error, admitted.received.responseContext.requestId, emit);
+  }
+  rates.settle(ending, tokens);
+}
+
+/**
+ * The operator's cost; undefined, and reported, if the channel's cost can't be applied any more.
+ */
+export function reportedCost(
+  settled: SettledCall,
+  rule: ChargeRule,
+  charge: Charge,
+): Nanos | undefined {
+  const { emit, admitted } = settled;
+  try {
+    return costNanosOf(settled, rule, charge);
+  } catch (error) {
+    reportBug(error, admitted.received.responseContext.requestId, emit);
+    return undefined;
+  }
+}
