@@ -53,6 +53,8 @@ export interface Admitted extends Read {
   readonly hold: Hold;
   /** The labels of its usage record. */
   readonly metadata: UsageRecord['metadata'];
+  /** No fallback is left to ask instead of this model. Only set for calls that fell back. */
+  readonly isLastModel?: boolean;
 }
 
 /** A call whose cost is held. The settlement ends the hold on every path. */

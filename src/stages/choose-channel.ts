@@ -29,7 +29,7 @@ export interface Considered {
 
 /** Chooses the channel to try next. */
 export function choose(
-  { call, key, plan, route, received: { settings } }: Admitted,
+  { call, key, model, plan, route, isLastModel, received: { settings } }: Admitted,
   { passed, hasTried, credentials }: Considered,
   { health, perKeyCredentials }: Upstreams,
 ): Choice {
@@ -44,7 +44,10 @@ export function choose(
     const account = isText
       ? undefined
       : accountFor(channel, credential, key, credentials, perKeyCredentials);
-    return health.availability(channel, plan.channel(channel).upstreamModel, kind, account);
+    const found = health.availability(channel, plan.channel(channel).upstreamModel, kind, account);
+    // A cooling channel is not used where a fallback may serve the call.
+    const isSpared = model.fallbacks !== undefined && isLastModel !== true;
+    return isSpared && found.kind === 'unavailable' ? { ...found, lastResort: false } : found;
   };
   const { promptCacheKey } = call;
   const attempt = { keyId: key.id, promptCacheKey, excluded: passed, hasTried };

@@ -64,8 +64,7 @@ export async function fallBack(
     const next = await heldFor(modelId, held, deps);
     if (next === undefined) continue;
     reportFallback(failure, held, next, deps.upstreams.emit);
-    const { clock } = next.admitted.received.settings;
-    const outcome = await callUpstream(next, deps.upstreams, clock.monotonicMs());
+    const outcome = await callUpstream(next, deps.upstreams, startOf(next));
     if ('reply' in outcome) return { served: next, outcome: withModelNote(outcome, modelId) };
     const { failure: nextFailure } = outcome;
     const isOut = nextFailure.ending === 'not_run' && accountFailures.has(nextFailure.error.code);
@@ -73,7 +72,15 @@ export async function fallBack(
   }
   const { settlement, admitted } = held;
   settlement.serveWith(admitted.model, admitted.hold, admitted.metadata);
-  return { served: held, outcome: { failure } };
+  // A cooling channel still takes one call at a time where nothing else is left.
+  if (failure.reason !== 'cooling_down') return { served: held, outcome: { failure } };
+  const last = { ...held, admitted: { ...admitted, isLastModel: true } };
+  return { served: last, outcome: await callUpstream(last, deps.upstreams, startOf(last)) };
+}
+
+/** Each model gets the whole time for a first byte. */
+function startOf({ admitted }: Held): number {
+  return admitted.received.settings.clock.monotonicMs();
 }
 
 /**
@@ -115,7 +122,8 @@ function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admi
     checkCandidates(call, route.protocol, model);
     checkMembers(call, model);
     const hold = holdFor(call, model);
-    return { ...admitted, model, hold, plan: plans.of(model, received.settings) };
+    const plan = plans.of(model, received.settings);
+    return { ...admitted, model, hold, plan, isLastModel: true };
   } catch (error) {
     if (isGatewayError(error)) return undefined;
     throw error;

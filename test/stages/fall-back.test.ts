@@ -193,6 +193,41 @@ describe('a fallback is left out', () => {
   });
 });
 
+describe.each(['503', '529', '429'])('while the only account cools down after a %s', (status) => {
+  const refuses = refusesWith(Number(status));
+  const served = completeReply('chat');
+
+  it('every call goes to the fallback, and none to the account', async () => {
+    const handlers = [refuses, served, served, served, served];
+    const { running } = await callWith('chat', handlers);
+    const replies = [];
+    for (let sent = 0; sent < 3; sent += 1) replies.push(await running.call(sampleRequests.chat));
+
+    expect(replies.map((reply) => [reply.status, reply.headers['x-tollgate-model']])).toEqual(
+      Array(3).fill([200, 'chat-spare']),
+    );
+    expect(hosts(running).slice(-3)).toEqual(Array(3).fill(spare));
+  });
+
+  it('the account takes one call at a time if the fallback is out too', async () => {
+    const running = gatewayInProcess({
+      handlers: [refuses],
+      models: modelsWithSpares(),
+    });
+    running.gateway.disableChannel('chat-spare');
+    await running.call(sampleRequests.chat);
+    const first = running.start(sampleRequests.chat);
+    const second = await running.call(sampleRequests.chat);
+    const [, trial] = [await running.upstream.next(), await running.upstream.next()];
+    served(trial);
+
+    expect(second.status).toBeGreaterThanOrEqual(429);
+    expect((await first.reply).status).toBe(200);
+    expect((await first.reply).headers['x-tollgate-model']).toBeUndefined();
+    expect(await running.state()).toMatchObject({ held: 0n, inFlight: 0 });
+  });
+});
+
 it('the fallbacks of a fallback are not asked', async () => {
   const fails = refusesWith(429);
   const [chat, chatSpare] = modelsWithSpares();
