@@ -58,7 +58,7 @@ const server = createServer((request, response) => {
     bytesInTurn += chunk.length;
     return write(chunk, ...rest);
   };
-  adapter(request, response);
+  void adapter(request, response);
 });
 const origin = await listening(server);
 

@@ -35,7 +35,7 @@ const hosts: Readonly<
     const answer = nodeAdapter(gateway);
     return (req, res) => {
       meddle(res);
-      answer(req, res);
+      void answer(req, res);
     };
   },
   'Express 4': (gateway, meddle) => expressHost(express4, gateway, meddle),

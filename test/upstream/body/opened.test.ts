@@ -1,5 +1,6 @@
 /** A body between its client and its readers: held, resumed, cut. */
 import { expect, it } from 'vitest';
+import { UpstreamError } from '../../../src/errors.ts';
 import type { ByteSink } from '../../../src/ports/upstream-client.ts';
 import { openedBody } from '../../../src/upstream/body/opened.ts';
 import { controlledBody } from '../../bytes/reply-doubles.ts';
@@ -37,7 +38,11 @@ it('its client is asked to pause only once much is unread, and to resume after t
 
 it.each([
   ['came to its end', (sink: ByteSink) => sink.end(), ['a', 'end']],
-  ['broke off', (sink: ByteSink) => sink.fail(new Error('reset')), ['a', 'reset']],
+  [
+    'broke off',
+    (sink: ByteSink) => sink.fail(new UpstreamError('body', 'reset')),
+    ['a', 'upstream body: reset'],
+  ],
 ])('that it %s without a reader is delivered after the buffered chunks', (_how, finish, pauses) => {
   const { body, sink } = controlledBody();
   const opened = openedBody(body, undefined);
