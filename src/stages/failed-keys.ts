@@ -11,50 +11,101 @@ import type { RecordChecks } from './record-checks.ts';
 
 /** The addresses that sent invalid keys. */
 export interface FailedKeys {
-  /** How long the address has to wait, in ms; 0 if it may send another key. */
-  waitMs(address: string, perMinute: number): number;
-  /** Counts an invalid key. */
-  add(address: string, perMinute: number): void;
+  /**
+   * Begins the lookup of a key. While as many lookups of the address are running as it may send
+   * invalid keys, it waits for the end of one: each of them might turn out to be invalid.
+   *
+   * @throws GatewayError `rate_limited` if the address has to wait
+   */
+  begin(address: string, perMinute: number): Promise<KeyLookup>;
 }
 
-/** Above this, the address whose last failure is longest ago is forgotten. */
+/** A running lookup. It is ended once. */
+export interface KeyLookup {
+  end(wasInvalid: boolean): void;
+}
+
+/** Above this, the address whose last lookup is longest ago is forgotten. */
 const maxAddresses = 10_000;
 const minuteMs = 60_000;
 const defaultPerMinute = 30;
 
-/** What an address has left to send at a time. */
-interface Allowance {
-  readonly keys: number;
-  readonly atMs: number;
+/** What is known of an address. */
+interface Sender {
+  /** When it may send the full number of invalid keys again, on the monotonic clock. */
+  fullAtMs: number;
+  running: number;
+  readonly waiting: (() => void)[];
 }
 
 /** Starts without addresses. */
 export function failedKeys({ monotonicMs }: Pick<Clock, 'monotonicMs'>): FailedKeys {
-  const allowances = new Map<string, Allowance>();
+  const senders = new Map<string, Sender>();
 
-  const keysLeft = (address: string, perMinute: number): number => {
-    const known = allowances.get(address);
-    if (known === undefined) return perMinute;
-    const refilled = ((monotonicMs() - known.atMs) / minuteMs) * perMinute;
-    return Math.min(perMinute, known.keys + refilled);
+  /** Keeps the addresses in the order of their last lookup. Those without a failure are not kept. */
+  const keep = (address: string, sender: Sender): void => {
+    senders.delete(address);
+    const { fullAtMs, running, waiting } = sender;
+    if (running === 0 && waiting.length === 0 && fullAtMs <= monotonicMs()) return;
+    senders.set(address, sender);
+    if (senders.size > maxAddresses) forgetOldest(senders);
   };
+
+  const end = (address: string, sender: Sender, intervalMs: number, wasInvalid: boolean): void => {
+    const nowMs = monotonicMs();
+    sender.running -= 1;
+    if (wasInvalid) sender.fullAtMs = Math.max(sender.fullAtMs, nowMs) + intervalMs;
+    const free = keysLeft(sender, nowMs, intervalMs) - sender.running;
+    // As many as may begin now, or all if they are refused. Waking all each time would take
+    // quadratic time.
+    const areRefused = free < 1 && sender.running === 0;
+    const woken = sender.waiting.splice(0, areRefused ? sender.waiting.length : Math.max(0, free));
+    keep(address, sender);
+    for (const wake of woken) wake();
+  };
+
+  const senderOf = (address: string): Sender =>
+    senders.get(address) ?? { fullAtMs: 0, running: 0, waiting: [] };
 
   return {
-    waitMs: (address, perMinute) => {
-      const missing = 1 - keysLeft(address, perMinute);
-      return missing <= 0 ? 0 : Math.ceil((missing / perMinute) * minuteMs);
-    },
-    add: (address, perMinute) => {
-      const keys = Math.max(0, keysLeft(address, perMinute) - 1);
-      allowances.delete(address);
-      allowances.set(address, { keys, atMs: monotonicMs() });
-      if (allowances.size <= maxAddresses) return;
-      for (const oldest of allowances.keys()) {
-        allowances.delete(oldest);
-        return;
+    begin: async (address, perMinute) => {
+      const intervalMs = minuteMs / perMinute;
+      let sender = senderOf(address);
+      while (sender.running > 0 && sender.running >= keysLeft(sender, monotonicMs(), intervalMs)) {
+        const { waiting } = sender;
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+        });
+        sender = senderOf(address);
       }
+      const begun = sender;
+      const untilFullMs = begun.fullAtMs - monotonicMs();
+      if (keysLeft(begun, monotonicMs(), intervalMs) < 1) {
+        throw tooManyFailedKeys(untilFullMs - minuteMs + intervalMs);
+      }
+      begun.running += 1;
+      keep(address, begun);
+      return { end: (wasInvalid) => end(address, begun, intervalMs, wasInvalid) };
     },
   };
+}
+
+/** A share of a key that is lost by rounding. */
+const roundingError = 1e-6;
+
+/** How many invalid keys the address may send now. */
+function keysLeft({ fullAtMs }: Sender, nowMs: number, intervalMs: number): number {
+  const leftMs = minuteMs - Math.max(0, fullAtMs - nowMs);
+  return Math.floor(leftMs / intervalMs + roundingError);
+}
+
+/** Forgets the first address of which no lookup is running. */
+function forgetOldest(senders: Map<string, Sender>): void {
+  for (const [address, { running }] of senders) {
+    if (running > 0) continue;
+    senders.delete(address);
+    return;
+  }
 }
 
 /**
@@ -76,21 +127,23 @@ export async function authenticateLimited(
     failedKeyLimit.addressOf(keyRequestOf(request)),
   );
   if (address === undefined || address === null) return authenticate(received, caller, records);
-  const waitMs = failed.waitMs(address, perMinute);
-  if (waitMs > 0) throw tooManyFailedKeys(waitMs);
+  const lookup = await failed.begin(address, perMinute);
+  let wasInvalid = false;
   try {
     return await authenticate(received, caller, records);
   } catch (error) {
-    if (isGatewayError(error) && error.code === 'invalid_key') failed.add(address, perMinute);
+    wasInvalid = isGatewayError(error) && error.code === 'invalid_key';
     throw error;
+  } finally {
+    lookup.end(wasInvalid);
   }
 }
 
-function tooManyFailedKeys(retryAfterMs: number): GatewayError {
+function tooManyFailedKeys(waitMs: number): GatewayError {
   return new GatewayError(
     'rate_limited',
     'Too many requests without a valid API key came from this address. Check the key, and retry ' +
       'after the time in Retry-After.',
-    { reason: 'failed_keys', retryAfterMs },
+    { reason: 'failed_keys', retryAfterMs: Math.ceil(waitMs) },
   );
 }

@@ -1,6 +1,7 @@
 /** The limit on invalid keys from one address. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isGatewayError } from '../../src/errors.ts';
 import { failedKeys } from '../../src/stages/failed-keys.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
@@ -115,20 +116,87 @@ it.each([
   );
 });
 
-it('never lets more keys through than a bucket that refills evenly', () => {
+describe('requests that come at the same time', () => {
+  it.each([1, 3, 30])('cause no more lookups of invalid keys than the limit: %i', async (limit) => {
+    const { call, lookups, running } = limited('chat', { perMinute: limit });
+    const wave = async (): Promise<readonly number[]> =>
+      (await Promise.all(Array.from({ length: 200 }, () => call('bad')))).map(
+        ({ status }) => status,
+      );
+
+    const first = await wave();
+    expect(first.filter((status) => status === 401)).toHaveLength(limit);
+    expect(first.filter((status) => status === 429)).toHaveLength(200 - limit);
+    expect(lookups).toHaveLength(limit);
+    running.clock.advance(60_000 / limit);
+    await wave();
+    expect(lookups).toHaveLength(limit + 1);
+  });
+
+  it('are all served with valid keys, however many there are', async () => {
+    const { call } = limited('chat', { perMinute: 2 });
+
+    const replies = await Promise.all(Array.from({ length: 40 }, () => call('good')));
+
+    expect(replies.map(({ status }) => status)).toEqual(Array(40).fill(200));
+  });
+
+  it('are all answered, whatever the order in which lookups end', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.record({ isValid: fc.boolean(), after: fc.nat(5) }), { maxLength: 40 }),
+        async (limit, callers) => {
+          const failed = failedKeys(fakeClock());
+          let invalid = 0;
+          const send = async ({ isValid, after }: (typeof callers)[number]): Promise<boolean> => {
+            for (let turn = 0; turn < after; turn += 1) await Promise.resolve();
+            const lookup = await failed.begin('a', limit).catch(() => undefined);
+            if (lookup === undefined) return false;
+            for (let turn = 0; turn < after; turn += 1) await Promise.resolve();
+            if (!isValid) invalid += 1;
+            lookup.end(!isValid);
+            return true;
+          };
+          const allowed = await Promise.all(callers.map(send));
+
+          const sentInvalid = callers.filter(({ isValid }) => !isValid).length;
+          expect(invalid).toBeLessThanOrEqual(limit);
+          if (sentInvalid < limit) expect(allowed).not.toContain(false);
+        },
+      ),
+      { seed: 17, numRuns: 300 },
+    );
+  });
+});
+
+/** Sends one key and its answer; false if the address has to wait. */
+async function sendInvalid(
+  failed: ReturnType<typeof failedKeys>,
+  address: string,
+  limit: number,
+): Promise<number | undefined> {
+  try {
+    (await failed.begin(address, limit)).end(true);
+    return undefined;
+  } catch (error) {
+    return isGatewayError(error) ? error.retryAfterMs : Number.NaN;
+  }
+}
+
+it('never lets more keys through than a bucket that refills evenly', async () => {
   const event = fc.tuple(fc.constantFrom('a', 'b'), fc.nat(90_000));
-  fc.assert(
-    fc.property(
+  await fc.assert(
+    fc.asyncProperty(
       fc.integer({ min: 1, max: 60 }),
       fc.array(event, { maxLength: 200 }),
-      (limit, events) => {
+      async (limit, events) => {
         const clock = fakeClock();
         const failed = failedKeys(clock);
         const sent = new Map<string, number[]>();
         for (const [address, afterMs] of events) {
           clock.advance(afterMs % 7 === 0 ? afterMs : afterMs % 500);
-          if (failed.waitMs(address, limit) > 0) continue;
-          failed.add(address, limit);
+          if ((await sendInvalid(failed, address, limit)) !== undefined) continue;
           sent.set(address, [...(sent.get(address) ?? []), clock.monotonicMs()]);
         }
         for (const times of sent.values()) {
@@ -146,32 +214,34 @@ it('never lets more keys through than a bucket that refills evenly', () => {
   );
 });
 
-it('tells how long to wait, to the millisecond or two', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 100 }), fc.nat(60_000), (limit, afterMs) => {
+it('tells how long to wait, to the millisecond or two', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 100 }), fc.nat(60_000), async (limit, afterMs) => {
       const clock = fakeClock();
       const failed = failedKeys(clock);
-      for (let sent = 0; sent < limit; sent += 1) failed.add('a', limit);
+      for (let sent = 0; sent < limit; sent += 1) await sendInvalid(failed, 'a', limit);
       clock.advance(afterMs);
-      const waitMs = failed.waitMs('a', limit);
-      if (waitMs === 0) return;
+      const waitMs = await sendInvalid(failed, 'a', limit);
+      if (waitMs === undefined) return;
       // Two, because of rounding.
       clock.advance(Math.max(0, waitMs - 2));
-      expect(failed.waitMs('a', limit)).toBeGreaterThan(0);
+      expect(await sendInvalid(failed, 'a', limit)).toBeGreaterThan(0);
       clock.advance(2);
-      expect(failed.waitMs('a', limit)).toBe(0);
+      expect(await sendInvalid(failed, 'a', limit)).toBeUndefined();
     }),
     { seed: 16, numRuns: 200 },
   );
 });
 
-it('forgets the address whose last failure is longest ago, above 10,000 of them', () => {
+it('forgets the address whose last lookup is longest ago, above 10,000 of them', async () => {
   const failed = failedKeys(fakeClock());
-  failed.add('first', 1);
-  failed.add('second', 1);
-  failed.add('first', 1);
-  for (let index = 0; index < 9_999; index += 1) failed.add(String(index), 1);
+  const send = (address: string): Promise<number | undefined> => sendInvalid(failed, address, 2);
+  for (const address of ['first', 'first', 'second', 'second']) await send(address);
+  const lookup = await failed.begin('third', 2);
+  await send('first');
+  for (let index = 0; index < 9_999; index += 1) await send(String(index));
+  lookup.end(true);
 
-  expect(failed.waitMs('second', 1)).toBe(0);
-  expect(failed.waitMs('first', 1)).toBeGreaterThan(0);
+  expect(await send('second')).toBeUndefined();
+  expect(await send('3')).toBeUndefined();
 });
