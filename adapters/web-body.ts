@@ -1,7 +1,7 @@
 /** Converts bodies between Web streams and Node's, with back-pressure. Not an entry point. */
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers';
-import { ignoreErrors } from '../src/host-streams.ts';
+import { bodyConsumedError, ignoreErrors, isBodyConsumedError } from '../src/host-streams.ts';
 import type { GatewayRequest, ReplyBody } from '../src/http.ts';
 import type { Warn } from './host-body.ts';
 import type { WebCaller } from './web-caller.ts';
@@ -32,7 +32,10 @@ function bodyStream(request: Request, warn: Warn): Readable {
       readChunk ??= chunksOf(request, warn);
       readChunk().then(
         ({ done, value }) => stream.push(done ? null : value),
-        () => stream.destroy(new Error('The request body broke off.')),
+        (error: unknown) => {
+          const broken = new Error('The request body broke off.');
+          stream.destroy(isBodyConsumedError(error) ? error : broken);
+        },
       );
     },
   });
@@ -40,15 +43,21 @@ function bodyStream(request: Request, warn: Warn): Readable {
   return stream;
 }
 
-function chunksOf({ body }: Request, warn: Warn): ReadChunk {
-  if (body === null) return () => Promise.resolve({ done: true });
+function chunksOf(request: Request, warn: Warn): ReadChunk {
+  // The host may also have read it while the key was looked up.
+  const reader = request.bodyUsed ? undefined : readerOf(request);
+  if (reader === null) return () => Promise.resolve({ done: true });
+  if (reader !== undefined) return () => reader.read();
+  warn('TOLLGATE_BODY_CONSUMED', bodyConsumed);
+  return () => Promise.reject(bodyConsumedError());
+}
+
+/** Null if the request has no body, and undefined if another reader has locked it. */
+function readerOf({ body }: Request): ReadableStreamDefaultReader<Uint8Array> | null | undefined {
   try {
-    const reader = body.getReader();
-    return () => reader.read();
-  } catch (error) {
-    // Another reader of the host has locked the stream.
-    warn('TOLLGATE_BODY_CONSUMED', bodyConsumed);
-    return () => Promise.reject(error);
+    return body === null ? null : body.getReader();
+  } catch {
+    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@
  * Users with plans, in tables of the host: the key store reads them, a new plan counts at once, and
  * a payment that its provider reports twice is credited once.
  */
+import { createHash } from 'node:crypto';
 import {
   type ApiKey,
   digestSecret,
@@ -102,8 +103,10 @@ export interface Payment {
  * changes nothing.
  */
 export async function creditPayment(quota: QuotaStore, payment: Payment): Promise<void> {
+  // An adjustment's id is 16 to 64 letters, digits, _ and -; a payment's may be anything.
+  const digest = createHash('sha256').update(payment.id).digest('base64url');
   await quota.adjust({
-    id: `payment-received-${payment.id}`,
+    id: `payment-received-${digest}`,
     partition: 'default',
     subject: payment.userId,
     period: '',

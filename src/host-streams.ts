@@ -17,6 +17,18 @@ export function ignoreErrors(stream: Readable | Writable): void {
 
 function ignore(): void {}
 
+/** The error with which an adapter ends a request body that the host turns out to have read. */
+export function bodyConsumedError(): Error {
+  return Object.assign(new Error('The host has read the request body.'), { code: consumedCode });
+}
+
+/** Whether it is a {@link bodyConsumedError}, by its code: each entry point has its own copy. */
+export function isBodyConsumedError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === consumedCode;
+}
+
+const consumedCode = 'TOLLGATE_BODY_CONSUMED';
+
 /** Ends a response so that no caller can take it for complete. */
 export function cutOff(response: Writable): void {
   if ('stream' in response && response.stream !== undefined) {

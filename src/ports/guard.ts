@@ -8,7 +8,9 @@ import type { ApiKey } from './key-store.ts';
 
 /** A call that a guard looks at. */
 export interface GuardedCall {
+  /** The record as the key store returned it, and not a copy: do not change it. */
   readonly key: ApiKey;
+  /** The record as the catalog returned it, and not a copy: do not change it. */
   readonly model: Model;
   /** The API that the caller used; the members of the body are those of this API. */
   readonly protocol: ProtocolName;
@@ -41,7 +43,9 @@ export interface GuardDecision {
 export interface Guard {
   /**
    * Decides about a call with a body, after its key, its rate and its model have been checked and
-   * before it costs anything. Undefined lets it run. It must answer within 2 s.
+   * before it costs anything. Undefined, null and `{}` let it run; an object with other members
+   * than those of `GuardDecision`, or an instance of a class, does not, so that no
+   * call runs because its refusal was misspelt. It must answer within 2 s.
    */
   check(call: GuardedCall, options?: CallOptions): MaybePromise<GuardDecision | undefined>;
   /**

@@ -149,7 +149,11 @@ export interface QuotaState {
 
 /** An operator's change of one row. */
 export interface AdjustInput {
-  /** An adjustment whose id was used before changes nothing. */
+  /**
+   * `/^[A-Za-z0-9_-]{16,64}$/`, otherwise `adjust` throws a RangeError. An adjustment whose id was
+   * used before changes nothing. Ids of other systems may be longer or contain other characters:
+   * use their digest (SHA-256 in base64url has 43 characters).
+   */
   readonly id: string;
   readonly partition: string;
   readonly subject: string;

@@ -79,21 +79,31 @@ function isAnswer(answer: unknown): boolean {
 }
 
 /**
- * Any text in `refuse` refuses, even an empty or too long one: a refusal must not become a failure,
- * which may be passed over.
+ * Any text in `refuse` refuses, even an empty or too long one, and whatever else the decision
+ * contains: a refusal must not become a failure, which may be passed over. A decision that does not
+ * refuse has no unknown members, because `{ refused: true }` must not let a call run.
  */
 function isDecision(decision: unknown): boolean {
   if (isMissing(decision)) return true;
-  if (!isRecord(decision) || Array.isArray(decision)) return false;
+  if (!isRecord(decision)) return false;
   const { refuse, metadata } = decision;
+  if (typeof refuse === 'string') return true;
   return (
-    (refuse === undefined || typeof refuse === 'string') &&
+    isPlainObject(decision) &&
+    Reflect.ownKeys(decision).every((name) => name === 'refuse' || name === 'metadata') &&
+    refuse === undefined &&
     (metadata === undefined || isLabels(metadata))
   );
 }
 
+/** Whether it is no instance of a class, in any realm: a Map or a Response has no own members. */
+function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return !isRecord(prototype) || Object.getPrototypeOf(prototype) === null;
+}
+
 function isLabels(metadata: unknown): boolean {
-  if (!isRecord(metadata) || Array.isArray(metadata)) return false;
+  if (!isRecord(metadata) || !isPlainObject(metadata)) return false;
   const labels = Object.entries(metadata);
   return (
     labels.length <= maxLabels &&

@@ -1,4 +1,5 @@
 /** The example's plans limit what users spend, and change at once. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   creditPayment,
@@ -7,7 +8,7 @@ import {
   plans,
   type UserKey,
 } from '../../examples/plans.ts';
-import { cachedKeyStore, digestSecret } from '../../src/index.ts';
+import { cachedKeyStore, digestSecret, memoryQuotaStore, money } from '../../src/index.ts';
 import {
   callerSecret,
   gatewayInProcess,
@@ -134,6 +135,44 @@ describe('examples/plans', () => {
     expect(served).toBe(3);
     expect(left).toBe('0.000000191');
     expect(await ada.left()).toBe('0.000000442');
+  });
+
+  it.each([
+    ['three characters', 'p_1'],
+    ['dots', 'pay.2026.11.4711'],
+    ['66 characters', `cs_test_${'a1B2'.repeat(14)}Zz`],
+    ['255 characters', 'x'.repeat(255)],
+    ['spaces and a slash', 'order 4711 / part 2'],
+    ['characters beyond ASCII', 'Zahlung-für-Ädä-💶'],
+    ['nothing', ''],
+  ])('a payment whose id has %s is credited once', async (_what, id) => {
+    const ada = host('prepaid');
+    const { quota } = ada.gateway;
+    const payment = { id, userId: 'ada', amount: '0.000000251' };
+
+    await creditPayment(quota, payment);
+    await creditPayment(quota, payment);
+    const credited = await ada.left();
+    await creditPayment(quota, { ...payment, id: `${id}.` });
+
+    expect(credited).toBe('0.000000251');
+    expect(await ada.left()).toBe('0.000000502');
+  });
+
+  it('a payment of any id is credited once', async () => {
+    const ids = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 255 }), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(ids, async (paymentIds) => {
+        const quota = memoryQuotaStore();
+        for (const id of [...paymentIds, ...paymentIds]) {
+          await creditPayment(quota, { id, userId: 'ada', amount: '1' });
+        }
+
+        const row = await quota.read('ada', '', 'default');
+        expect(row?.extra ?? 0n).toBe(BigInt(paymentIds.length) * money('1'));
+      }),
+      { seed: 15, numRuns: 60 },
+    );
   });
 
   it('the owner sees the plan, in units', async () => {

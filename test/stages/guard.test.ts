@@ -1,4 +1,6 @@
 /** The host's guard: when it is asked, what it sees, and what becomes of the call. */
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Guard, GuardedCall } from '../../src/ports/guard.ts';
 import { type CallerRequest, gatewayInProcess, untouched } from '../support/gateway-in-process.ts';
@@ -192,14 +194,34 @@ describe('a guard', () => {
 
 const wrong: readonly (readonly [string, unknown])[] = [
   ['a text', 'no'],
+  ['false', false],
+  ['zero', 0],
   ['true', true],
   ['a list', []],
+  ['a misspelt refuse', { refused: 'x' }],
+  ['refuse in capitals', { Refuse: 'x' }],
+  ['deny', { deny: true }],
+  ['another member beside metadata', { metadata: {}, allowed: false }],
+  ['a member that is a symbol', { [Symbol('refuse')]: 'x' }],
+  ['a member that is not enumerable', Object.defineProperty({}, 'deny', { value: true })],
+  ['a Map', new Map([['refuse', 'x']])],
+  ['a Set', new Set(['refuse'])],
+  ['a Response', new Response('no', { status: 403 })],
+  ['a URLSearchParams', new URLSearchParams({ refuse: 'x' })],
+  ['a Date', new Date(0)],
+  ['an Error', new Error('refused')],
+  ['a function', () => ({ refuse: 'x' })],
+  ['a boxed boolean', Object(false)],
+  ['an instance of a class', new (class Verdict {})()],
+  ['an inherited member', Object.create({ deny: true })],
   ['a number in refuse', { refuse: 5 }],
   ['true in refuse', { refuse: true }],
   ['null in refuse', { refuse: null }],
   ['metadata that is a text', { metadata: 'x' }],
   ['metadata that is a list', { metadata: ['x'] }],
   ['a label that is a number', { metadata: { a: 5 } }],
+  ['metadata that is a Map', { metadata: new Map([['a', 'x']]) }],
+  ['metadata that is a Headers', { metadata: new Headers({ a: 'x' }) }],
   ['17 labels', { metadata: Object.fromEntries(labels(17)) }],
   ['a long name', { metadata: { ['a'.repeat(65)]: 'x' } }],
   ['a long value', { metadata: { a: 'x'.repeat(513) } }],
@@ -208,6 +230,48 @@ const wrong: readonly (readonly [string, unknown])[] = [
 function labels(count: number): readonly (readonly [string, string])[] {
   return Array.from({ length: count }, (_, index) => [`label-${index}`, 'x']);
 }
+
+/** Answers that let a call run. */
+const passes: readonly (readonly [string, unknown])[] = [
+  ['undefined', undefined],
+  ['null', null],
+  ['an empty object', {}],
+  ['members that are undefined', { refuse: undefined, metadata: undefined }],
+  ['an object without a prototype', Object.assign(Object.create(null), { metadata: {} })],
+  ['an object of another realm', runInNewContext('({ metadata: { a: "x" } })')],
+];
+
+/** Answers that refuse, although something else of them is wrong. */
+const refusals: readonly (readonly [string, unknown])[] = [
+  ['another member', { refuse: sentence, code: 5 }],
+  ['wrong metadata', { refuse: sentence, metadata: 5 }],
+  [
+    'a class',
+    new (class Refusal {
+      readonly refuse = sentence;
+    })(),
+  ],
+];
+
+describe('the answer of a guard', () => {
+  it.each(passes)('%s lets the call run', async (_what, answer) => {
+    const { call, events } = guarded('chat', { check: untyped(answer) });
+
+    expect((await call(sampleRequests.chat)).status).toBe(200);
+    expect(events).not.toContainEqual(expect.objectContaining({ type: 'port_failed' }));
+  });
+
+  it.each(
+    refusals,
+  )('with a sentence and %s refuses, whatever onFailure says', async (_what, answer) => {
+    const { call, upstream } = guarded('chat', { check: untyped(answer), onFailure: 'pass' });
+
+    const { status, text } = await call(sampleRequests.chat);
+
+    expect([status, JSON.parse(text).error.message]).toEqual([400, sentence]);
+    expect(upstream.calls).toEqual([]);
+  });
+});
 
 describe('a guard that fails', () => {
   const answers = wrong.map(([how, answer]) => ({ how: `answers ${how}`, fail: untyped(answer) }));
@@ -232,6 +296,22 @@ describe('a guard that fails', () => {
 
     expect(await nextRecord()).toMatchObject({ outcome: 'complete', metadata: undefined });
     expect(events[0]).toMatchObject({ type: 'port_failed', port: 'guard', operation: 'check' });
+  });
+
+  it('and answers an object of any other members refuses the call with 503', async () => {
+    const answers = fc
+      .dictionary(fc.string(), fc.anything(), { minKeys: 1 })
+      .filter((answer) => typeof answer.refuse !== 'string');
+    await fc.assert(
+      fc.asyncProperty(answers, async (answer) => {
+        fc.pre(Object.keys(answer).some((name) => name !== 'refuse' && name !== 'metadata'));
+        const { call, events } = guarded('chat', { check: untyped(answer) });
+
+        expect((await call(sampleRequests.chat)).status).toBe(503);
+        expect(events).toMatchObject([{ type: 'port_failed', port: 'guard' }]);
+      }),
+      { seed: 15, numRuns: 60 },
+    );
   });
 
   it('by hanging does so after two seconds', async () => {

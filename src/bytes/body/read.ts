@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
+import { isBodyConsumedError } from '../../host-streams.ts';
 import type { GatewayRequest } from '../../http.ts';
 import { type ChunkBuffer, chunkBuffer } from '../chunk-buffer.ts';
 import type { Body } from './body.ts';
@@ -131,7 +132,8 @@ function collect(
       settle();
       resolve(bodyFromChunks(collected.take(), collected.byteLength()));
     };
-    const onDisconnect = () => fail(incompleteBody());
+    const onDisconnect = (error?: unknown) =>
+      fail(isBodyConsumedError(error) ? bodyConsumed() : incompleteBody());
 
     function fail(error: GatewayError): void {
       if (settled) return;
