@@ -63,7 +63,8 @@ export function expressErrorHandler(
     const refusal = refusalOf(error);
     const url = req.url ?? '';
     const path = mountedPath(url, req.originalUrl ?? url, options);
-    if (refusal === undefined || res.headersSent || !gateway.owns(path)) return next(error);
+    if (refusal === undefined || res.headersSent || !gateway.owns(path, req.method))
+      return next(error);
 
     ignoreErrors(req);
     ignoreErrors(res);

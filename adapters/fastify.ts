@@ -140,7 +140,7 @@ const keepUnread: FastifyHostParser = (request, payload, done) => {
 function answering({ gateway, state, pathOf }: Mount): FastifyHostRoute['handler'] {
   return (request, reply) => {
     const path = pathOf(request.raw);
-    if (!gateway.owns(path)) {
+    if (!gateway.owns(path, request.raw.method)) {
       reply.callNotFound();
       return;
     }
@@ -160,7 +160,10 @@ function refusing(
   return (error, request, reply) => {
     const { raw } = request;
     const path = pathOf(raw);
-    if (memberOf(error, 'code') !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || !gateway.owns(path)) {
+    if (
+      memberOf(error, 'code') !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ||
+      !gateway.owns(path, raw.method)
+    ) {
       // Fastify passes an `instanceof Error` that is thrown here to the host's handler, but would
       // send anything else as the response.
       if (error instanceof Error) throw error;

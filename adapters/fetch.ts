@@ -55,7 +55,7 @@ export function fetchAdapter(gateway: GatewayHandler, options: AdapterOptions = 
     owns: (request: Request) =>
       isRequest(request) &&
       request.method !== 'OPTIONS' &&
-      gateway.owns(pathOf(targetOf(request.url), options)),
+      gateway.owns(pathOf(targetOf(request.url), options), request.method),
   });
 }
 

@@ -58,7 +58,7 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
     const { req, res } = ctx;
     // Not `ctx.path`, which hides an absolute-form target; koa-mount also strips `req.url`.
     const path = mountedPath(req.url ?? '', ctx.originalUrl, options);
-    if (req.method === 'OPTIONS' || !gateway.owns(path)) {
+    if (req.method === 'OPTIONS' || !gateway.owns(path, req.method)) {
       await next();
       return;
     }

@@ -46,7 +46,7 @@ export function nodeAdapter(gateway: GatewayHandler, options: AdapterOptions = {
   return (req, res, next) => {
     const url = req.url ?? '';
     const path = mountedPath(url, req.originalUrl ?? url, options);
-    if (next !== undefined && (req.method === 'OPTIONS' || !gateway.owns(path))) {
+    if (next !== undefined && (req.method === 'OPTIONS' || !gateway.owns(path, req.method))) {
       next();
       return settled;
     }

@@ -86,7 +86,10 @@ export type GatewayEvent =
       readonly channelId: string;
       /** The channel's name for the model. */
       readonly upstreamModel: string;
-      /** The account that the channel's `credential` named; undefined for the channel's own. */
+      /**
+       * The account that the channel's `credential` named, else the channel's `account`; undefined
+       * if there is neither, or if `credential` failed.
+       */
       readonly account: string | undefined;
       readonly status: number | undefined;
       readonly reason: string;

@@ -89,7 +89,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   const { health, serve, breakers, emit } = parts;
   const answer = answering({ routes, serve, breakers, emit, ...state, vary: () => current.vary });
   return {
-    owns: (path) => routes.owns(path, current.settings),
+    owns: (path, method) => routes.owns(path, current.settings, method),
     handle: answer.handle,
     refuse: answer.refuse,
     update: (change) => {

@@ -213,9 +213,9 @@ export interface AccountCredential {
   readonly secret: string;
   /**
    * The account's name, such as the id of the user who brought the secret: 1 to 128 characters
-   * without control characters, no secret. An account other than the channel's own has a health of
-   * its own: its failures affect neither the channel nor other accounts. Default: the channel's
-   * own account.
+   * without control characters, no secret. A named account has a health of its own: its failures
+   * affect neither the channel nor other accounts. Leave it out for the channel's own account, which
+   * no name stands for, not even the channel's `id` or `account`.
    */
   readonly account?: string;
 }
@@ -244,8 +244,8 @@ export interface Channel {
     | string
     | ((request: CredentialRequest) => MaybePromise<string | AccountCredential | undefined>);
   /**
-   * The name of the channel's own account, where `credential` returns names too. Default: the
-   * channel's id.
+   * The name under which the event `upstream_failed` shows the channel's own account. It identifies
+   * nothing: an account to which `credential` gives the same name is another one. Default: none.
    */
   readonly account?: string;
   /** The account's name for the model. Default: the model's id. */

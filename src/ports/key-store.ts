@@ -53,13 +53,16 @@ export interface ApiKey {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** The request that a key belongs to. A frozen copy: nothing done to it changes the call. */
+/**
+ * The request that a key belongs to: a copy, so that no change of it changes the call. The object is
+ * frozen, its `headers` are not.
+ */
 export interface KeyRequest {
   /** `POST` */
   readonly method: string;
   /** The raw path, beginning with `/v1` or `/v1beta` wherever the gateway is mounted. */
   readonly path: string;
-  /** A copy of all headers, with lower-case names. They contain the key, and cookies. */
+  /** A copy of all headers, not frozen, with lower-case names. They contain the key, and cookies. */
   readonly headers: IncomingHeaders;
 }
 
@@ -88,7 +91,8 @@ export interface KeyStore {
 
 /**
  * Lets the signed-in users of the host's own web app call the gateway with their session in place
- * of a key. A request that has a key header is never asked for a session.
+ * of a key. A session is never looked up for a request with a header that may carry a key on any of
+ * the APIs: `authorization`, `x-api-key` and `nativeKeyHeaders`.
  *
  * Browsers send cookies with requests that other sites cause. A session is therefore looked up only
  * for a request with `content-type: application/json` and `sec-fetch-site: same-origin`, neither of

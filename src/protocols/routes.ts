@@ -37,8 +37,11 @@ export type RoutedRequest = Pick<GatewayRequest, 'method' | 'path' | 'search' | 
 export interface Routes {
   /** The headers that carry keys, or decide who the caller is, for `Vary`. */
   varyingHeaders(settings: KeySettings): readonly string[];
-  /** Whether the gateway answers this raw path. All other paths belong to the host. */
-  owns(path: string, settings: PathSettings): boolean;
+  /**
+   * Whether the gateway answers this raw path, for an HTTP method: `POST` if it is left out. All
+   * other paths belong to the host.
+   */
+  owns(path: string, settings: PathSettings, method?: string): boolean;
   /**
    * The route of a request. A path that the gateway does not serve is refused, even if it is the
    * host's, because on bare `node:http` there is no other handler.
@@ -88,10 +91,10 @@ export function routesOf(protocols: ProtocolTable): Routes {
       ...new Set([...callers].flatMap((caller) => caller.keyHeaders(settings))),
       ...decidingHeaders,
     ],
-    owns: (path, settings) => {
+    owns: (path, settings, method = 'POST') => {
       const resource = resourceAt(path, table, settings);
-      const isPassed = resource?.at === 'unserved' && settings.unserved === 'pass';
-      return resource !== undefined && !isPassed;
+      if (resource === undefined) return false;
+      return settings.unserved !== 'pass' || !isUnserved(resource, method, table);
     },
     find: (request, settings) => {
       const known = request.method === 'POST' ? table.calls.get(request.path) : undefined;
@@ -161,6 +164,17 @@ function readAsModel(
   if (resource?.at !== 'method' || methods.has(resource.method)) return resource;
   if (method !== 'GET' && method !== 'HEAD') return resource;
   return { at: 'models', modelId: `${resource.modelId}:${resource.method}` };
+}
+
+/** Whether it is a provider's path, or a method of a model, that the gateway does not serve. */
+function isUnserved(found: Resource, method: string, table: PathTable): boolean {
+  const resource = readAsModel(found, method, table);
+  if (resource?.at === 'method') return !table.methods.has(resource.method);
+  // Below `/v1`, where the names of models may have colons, only a POST asks for a method.
+  if (resource?.at === 'models') {
+    return method === 'POST' && isMethod(methodIn(resource.modelId ?? ''), true, table);
+  }
+  return resource?.at === 'unserved';
 }
 
 function resourceAt(

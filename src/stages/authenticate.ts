@@ -7,6 +7,7 @@ import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { ApiKey, KeyRequest } from '../ports/key-store.ts';
+import { sharedPathCallers } from '../protocols/caller-of.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import { secretKind } from '../secret.ts';
 import type { Received } from './call-record.ts';
@@ -49,17 +50,25 @@ async function keyOfSession(
   records: RecordChecks,
 ): Promise<ApiKey> {
   const { sessions } = settings;
-  // A key header that can't be read is refused as such: a session must not hide it.
-  const hasKeyHeader = caller
-    .keyHeaders(settings)
-    .some((name) => request.headers[name] !== undefined);
-  if (sessions === undefined || hasKeyHeader) throw noKey(caller, settings);
+  if (sessions === undefined || hasKeyHeader(request, caller, settings)) {
+    throw noKey(caller, settings);
+  }
   if (!mayUseSession(request, sessions)) throw foreignSession();
   const key = await ports.ask('sessions', 'find', records.isKeyOrMissing, (options) =>
     sessions.find(keyRequestOf(request), options),
   );
   if (!key || !isUsable(key, settings)) throw noSession();
   return key;
+}
+
+/**
+ * Whether a header is present that carries keys on any API: a key that can't be read, or was sent to
+ * another API than its own, is refused as such, because a session must not hide it.
+ */
+function hasKeyHeader({ headers }: GatewayRequest, caller: Caller, settings: Settings): boolean {
+  return [caller, ...sharedPathCallers].some((each) =>
+    each.keyHeaders(settings).some((name) => headers[name] !== undefined),
+  );
 }
 
 /**

@@ -72,7 +72,7 @@ export async function askCredential(
       const answered = Promise.resolve(credential({ key, model, channel }));
       within(answered, timeoutMs, received.settings.clock).then(resolve, reject);
     });
-    const read = credentialIn(answer, channel);
+    const read = credentialIn(answer);
     if (read === undefined) return failed(unavailable());
     if (read.kind === 'none' || read.account !== undefined) perKey.add(credential);
     return read;
@@ -106,17 +106,15 @@ const secretSyntax = /^[!-~](?:[ -~]{0,8190}[!-~])?$/;
 const accountSyntax = /^\P{Cc}{1,128}$/u;
 
 /** Undefined for an answer that the type does not allow. */
-function credentialIn(
-  answer: unknown,
-  { id, account: ownAccount = id }: Channel,
-): Credential | undefined {
+function credentialIn(answer: unknown): Credential | undefined {
   // `null` is a database's answer for not found.
   if (answer === undefined || answer === null) return { kind: 'none' };
-  const { secret, account: name = ownAccount } = isRecord(answer)
+  const { secret, account: name } = isRecord(answer)
     ? answer
     : { secret: answer, account: undefined };
   if (typeof secret !== 'string' || !secretSyntax.test(secret)) return undefined;
-  if (name === ownAccount) return { kind: 'secret', secret, account: undefined };
+  // No name is that of the channel's own account: users whose ids are names could choose it.
+  if (name === undefined) return { kind: 'secret', secret, account: undefined };
   if (typeof name !== 'string' || !accountSyntax.test(name)) return undefined;
   return { kind: 'secret', secret, account: { name, secret } };
 }

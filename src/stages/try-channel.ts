@@ -8,6 +8,7 @@ import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
+import type { Channel } from '../ports/catalog.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
 import { nameOf } from '../upstream/accounts.ts';
 import { readHead } from '../upstream/body/head.ts';
@@ -311,7 +312,7 @@ function reportFailure(
     modelId: model.id,
     channelId: channelPlan.channel.id,
     upstreamModel: channelPlan.upstreamModel,
-    account: credential === undefined ? undefined : accountName(credential),
+    account: shownAccount(credential, channelPlan.channel),
     status,
     reason,
   });
@@ -320,4 +321,10 @@ function reportFailure(
 /** The account that the channel's function named; undefined for the channel's own. */
 function accountName(credential: Credential): string | undefined {
   return credential.kind === 'secret' ? credential.account?.name : undefined;
+}
+
+/** Undefined if the channel's function failed, because it may have meant any account. */
+function shownAccount(credential: Credential | undefined, channel: Channel): string | undefined {
+  if (credential === undefined) return channel.account;
+  return credential.kind === 'secret' ? (accountName(credential) ?? channel.account) : undefined;
 }

@@ -43,6 +43,15 @@ const unservedPaths: readonly string[] = [
   '/v1beta/corpora/c/documents',
 ];
 
+/** Methods of models that Google has and the gateway does not serve. */
+const unservedMethods: readonly string[] = [
+  '/v1beta/models/m:embedContent',
+  '/v1beta/models/m:batchEmbedContents',
+  '/v1beta/models/m:predict',
+  '/v1beta/tunedModels/t:transferOwnership',
+  '/v1/models/m:embedContent',
+];
+
 /** Paths that no provider has: the host answers them. */
 const hostPaths: readonly string[] = [
   '/v1/files-of-the-host',
@@ -147,7 +156,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
     beforeEach(() => mounted({ unserved: 'pass' }));
 
     it.runIf(mount.hostAnswers)('leaves every such path to the host', async () => {
-      for (const path of unservedPaths) {
+      for (const path of [...unservedPaths, ...unservedMethods]) {
         const response = await send(path, 'POST', {});
 
         expect([path, response.status, response.headers.get('x-host')]).toEqual([path, 404, 'yes']);
@@ -156,6 +165,8 @@ describe.each(mounts)('$name', (mount: Mount) => {
         authorization: `Bearer ${harness.secrets.chat}`,
       });
       expect(served.status).toBe(200);
+      const named = await send('/v1beta/models/m:free', 'GET', {});
+      expect([named.status, named.headers.get('x-host')]).toEqual([401, null]);
     });
 
     it.runIf(!mount.hostAnswers)('refuses it where no host answers', async () => {

@@ -63,7 +63,6 @@ describe('a credential function that fails for one key', () => {
 
   it.each([
     ['a secret', operatorSecret],
-    ['a secret with the name of its own account', { secret: operatorSecret, account: 'main' }],
     ['a secret without a name', { secret: operatorSecret }],
   ])('counts against the channel where it returns %s', async (_what, answer) => {
     const { as, events } = tenants(

@@ -76,6 +76,37 @@ describe.each(Object.entries(treatments))('an account that the upstream %s', (_h
   });
 });
 
+describe('an account with the name of the channel or of its own account', () => {
+  const names = ['c0', 'main', 'undefined', '__proto__'];
+
+  it.each(names)('is another account than the channel’s: %s', async (name) => {
+    for (const treat of Object.values(treatments)) {
+      for (const bad of [secretOfUser.alice, operatorSecret]) {
+        const named: Credential = ({ key }) =>
+          key.id === 'alice' ? { secret: secretOfUser.alice, account: name } : operatorSecret;
+        const { as, events } = tenants([{ credential: named, account: 'main' }], (up, secret) => {
+          if (secret !== bad) return false;
+          treat(up);
+          return true;
+        });
+        const [failing, other] =
+          bad === operatorSecret ? (['bob', 'alice'] as const) : (['alice', 'bob'] as const);
+
+        for (let round = 0; round < 6; round += 1) {
+          expect((await as(failing)).status).not.toBe(200);
+          expect((await as(other)).status).toBe(200);
+        }
+
+        const failed = events.filter((event) => event.type === 'upstream_failed');
+        const shown = failing === 'alice' ? name : 'main';
+        expect(new Set(failed.map(({ account }) => account))).toEqual(new Set([shown]));
+        const changes = events.filter(({ type }) => type === 'channel_changed');
+        if (failing === 'alice') expect(changes).toEqual([]);
+      }
+    }
+  });
+});
+
 describe('a user’s own key', () => {
   it('is sent for this user’s calls only', async () => {
     const { as, sent } = tenants([{ credential: ownKeys }]);

@@ -55,7 +55,7 @@ function isServed(route: Route): boolean {
 it('what is served is the gateway’s, and what is the host’s is not served', () => {
   fc.assert(
     fc.property(request, settings, (sent, options) => {
-      if (isServed(find(sent, options))) expect(owns(sent.path, options)).toBe(true);
+      if (isServed(find(sent, options))) expect(owns(sent.path, options, sent.method)).toBe(true);
     }),
     runs,
   );
@@ -77,7 +77,7 @@ it('`unserved` and `ownerRoutes` change nothing for the paths that are served', 
       const route = find(sent, options);
       if (isServed(route) && !/^\/v1\/key\/?$/.test(sent.path)) {
         expect(find(sent, others)).toEqual(route);
-        expect(owns(sent.path, others)).toBe(true);
+        expect(owns(sent.path, others, sent.method)).toBe(true);
       }
     }),
     runs,
@@ -91,7 +91,7 @@ it('one trailing slash changes nothing for the paths that are served', () => {
       const slashed = { ...sent, path: `${sent.path}/` };
       if (isServed(route) && !sent.path.endsWith('/')) {
         expect(find(slashed, options)).toEqual(route);
-        expect(owns(slashed.path, options)).toBe(true);
+        expect(owns(slashed.path, options, sent.method)).toBe(true);
       }
     }),
     runs,

@@ -61,7 +61,8 @@ describe('a session in place of a key', () => {
     const [request] = seen;
     expect(request).toMatchObject({ method: 'POST', path: '/v1/chat/completions' });
     expect(Object.keys(request?.headers ?? {})).toEqual(Object.keys(sent));
-    expect(Object.isFrozen(request)).toBe(true);
+    expect([Object.isFrozen(request), Object.isFrozen(request?.headers)]).toEqual([true, false]);
+    expect(sent['content-type']).toBe('application/json');
   });
 
   it('is not asked for where a key was sent, even one that is refused', async () => {
@@ -75,6 +76,28 @@ describe('a session in place of a key', () => {
 
     expect(statuses).toEqual([200, 401, 401, 401, 401]);
     expect(lookups).toEqual([]);
+  });
+
+  it('is not asked for where any header that may carry a key was sent, on any API', async () => {
+    const names = ['authorization', 'x-api-key', 'x-our-key', 'x-goog-api-key'];
+    const values = ['unknown', 'Bearer unknown', ''];
+    const { call, lookups, upstream } = gateway({
+      nativeKeyHeaders: ['x-our-key', 'x-goog-api-key'],
+    });
+    const statuses = new Set<number>();
+    for (const kind of kinds) {
+      for (const name of names) {
+        for (const value of values) {
+          const headers = { ...ofOwnPage, [name]: value };
+          const { status } = await call({ ...sampleRequests[kind], headers });
+          statuses.add(status);
+        }
+      }
+    }
+
+    expect(lookups).toEqual([]);
+    expect([...statuses]).toEqual([401]);
+    expect(upstream.calls).toEqual([]);
   });
 
   it.each([
@@ -221,8 +244,10 @@ interface SessionGateway extends InProcessGateway {
 function gateway({
   sessions,
   handlers = [],
+  nativeKeyHeaders = ['x-goog-api-key'],
 }: {
   readonly sessions?: SessionStore;
+  readonly nativeKeyHeaders?: readonly string[];
   readonly handlers?: readonly CallHandler[];
 }): SessionGateway {
   const lookups: KeyRequest[] = [];
@@ -233,7 +258,10 @@ function gateway({
       return request.headers.cookie === cookie ? user : undefined;
     },
   };
-  const harness = gatewayInProcess({ handlers, options: { sessions: sessions ?? bySession } });
+  const harness = gatewayInProcess({
+    handlers,
+    options: { sessions: sessions ?? bySession, nativeKeyHeaders },
+  });
   const call: InProcessGateway['call'] = (request) =>
     harness.call({ ...request, withoutKey: true });
   return { ...harness, call, lookups };

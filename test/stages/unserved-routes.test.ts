@@ -125,7 +125,45 @@ describe('a path that is not served', () => {
     expect(unserved.filter((path) => owns(path, passing))).toEqual([]);
     expect(unserved.filter((path) => !owns(path, settings))).toEqual([]);
   });
+
+  it('is the host’s with `unserved: "pass"` as a method of a model, wherever nothing serves it', () => {
+    const passing = { ...settings, unserved: 'pass' } as const;
+    const served = ['generateContent', 'streamGenerateContent', 'countTokens'];
+    const names = [...served, 'embedContent', 'batchEmbedContents', 'predict', 'free', 'toString'];
+    const resources = [
+      'models/m',
+      'models/v/m:free',
+      'models/%6d',
+      'tunedModels/t',
+      'models/m%3Ax',
+    ];
+    for (const resource of resources) {
+      for (const path of names.flatMap((name) => pathsOf(resource, name))) {
+        const isServed = served.some((name) => path.replace(/\/$/, '').endsWith(name));
+        const isModels = path.startsWith('/v1beta/') || resource.startsWith('models/');
+
+        for (const method of ['POST', 'PUT', 'DELETE', 'GET', 'HEAD']) {
+          const route = findRoute({ method, path, search: '', headers: {} }, settings);
+          const isAnswered = route.kind !== 'refused' || route.error.code !== 'route_not_found';
+          if (isAnswered && method !== 'POST')
+            expect([method, path, owns(path, passing, method)]).toEqual([method, path, true]);
+        }
+        expect([path, owns(path, passing, 'POST')]).toEqual([path, isServed]);
+        expect([path, owns(path, passing)]).toEqual([path, isServed]);
+        expect([path, owns(path, settings, 'POST')]).toEqual([path, isServed || isModels]);
+      }
+    }
+  });
 });
+
+/** The paths of a method, plain and percent-encoded, of both versions. */
+function pathsOf(resource: string, name: string): readonly string[] {
+  return ['/v1', '/v1beta'].flatMap((version) =>
+    [':', '%3A'].flatMap((colon) =>
+      ['', '/'].map((slash) => `${version}/${resource}${colon}${name}${slash}`),
+    ),
+  );
+}
 
 describe('GET /v1/key', () => {
   it('is served only if the host has switched it on', () => {
