@@ -24,7 +24,8 @@ export function bodyConsumedError(): Error {
 
 /** Whether it is a {@link bodyConsumedError}, by its code: each entry point has its own copy. */
 export function isBodyConsumedError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && error.code === consumedCode;
+  if (typeof error !== 'object' || error === null) return false;
+  return 'code' in error && error.code === consumedCode;
 }
 
 const consumedCode = 'TOLLGATE_BODY_CONSUMED';

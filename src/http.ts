@@ -28,8 +28,9 @@ export interface GatewayRequest {
   readonly rawHeaders: readonly string[];
   /**
    * The unread stream, or the bytes if a parser of the host has read them; undefined if it consumed
-   * them, which is answered with a 500 and an event that tells the host the remedy. A stream that is
-   * found to be consumed later fails with an error whose `code` is `TOLLGATE_BODY_CONSUMED`.
+   * them, which is answered with a 500 and an event that tells the host the remedy. A stream
+   * that is found to be consumed later fails with an error whose `code` is
+   * `TOLLGATE_BODY_CONSUMED`.
    */
   readonly body: Readable | Uint8Array | undefined;
   /** Calls the listener once if the caller disconnects before the response has ended. */
