@@ -64,7 +64,8 @@ export interface GatewayHandler {
    * serves, or one of a provider's API that it refuses. Adapters pass all other paths to the host.
    *
    * The HTTP method (default: `POST`) matters only with `unserved: 'pass'`: a GET of
-   * `/v1beta/models/m:free` asks for a model, and a POST for its method `free`, which is the host's.
+   * `/v1beta/models/m:free` asks for a model, and a POST for its method `free`, which is the
+   * host's.
    */
   owns(path: string, method?: string): boolean;
   /** Answers a request. Never rejects: failures become error responses. */

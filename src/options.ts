@@ -83,8 +83,9 @@ export interface GatewayOptions {
   readonly allowQueryKey?: boolean;
   /**
    * What happens to paths of OpenAI's, Anthropic's and Google's APIs that the gateway does not
-   * serve, such as `/v1/embeddings` and `:embedContent` of a model. `refuse`: 404 in the provider's error format, naming what is
-   * served. `pass`: they are left to the host, for example because it has a `/v1/files` of its own.
+   * serve, such as `/v1/embeddings` and `:embedContent` of a model. `refuse`: 404 in the provider's
+   * error format, naming what is served. `pass`: they are left to the host, for example because it
+   * has a `/v1/files` of its own.
    */
   readonly unserved?: 'refuse' | 'pass';
   /** Serves `GET /v1/key`, where the owner of a key sees its limit and usage. */

@@ -214,8 +214,8 @@ export interface AccountCredential {
   /**
    * The account's name, such as the id of the user who brought the secret: 1 to 128 characters
    * without control characters, no secret. A named account has a health of its own: its failures
-   * affect neither the channel nor other accounts. Leave it out for the channel's own account, which
-   * no name stands for, not even the channel's `id` or `account`.
+   * affect neither the channel nor other accounts. Leave it out for the channel's own account,
+   * which no name stands for, not even the channel's `id` or `account`.
    */
   readonly account?: string;
 }

@@ -54,15 +54,15 @@ export interface ApiKey {
 }
 
 /**
- * The request that a key belongs to: a copy, so that no change of it changes the call. The object is
- * frozen, its `headers` are not.
+ * The request that a key belongs to: a copy, so that no change of it changes the call. The object
+ * is frozen, its `headers` are not.
  */
 export interface KeyRequest {
   /** `POST` */
   readonly method: string;
   /** The raw path, beginning with `/v1` or `/v1beta` wherever the gateway is mounted. */
   readonly path: string;
-  /** A copy of all headers, not frozen, with lower-case names. They contain the key, and cookies. */
+  /** A copy of all headers, with lower-case names. They contain the key, and cookies. */
   readonly headers: IncomingHeaders;
 }
 

@@ -62,8 +62,8 @@ async function keyOfSession(
 }
 
 /**
- * Whether a header is present that carries keys on any API: a key that can't be read, or was sent to
- * another API than its own, is refused as such, because a session must not hide it.
+ * Whether a header is present that carries keys on any API: a key that can't be read, or was sent
+ * to another API than its own, is refused as such, because a session must not hide it.
  */
 function hasKeyHeader({ headers }: GatewayRequest, caller: Caller, settings: Settings): boolean {
   return [caller, ...sharedPathCallers].some((each) =>

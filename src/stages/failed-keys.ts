@@ -41,32 +41,8 @@ interface Sender {
 /** Starts without addresses. */
 export function failedKeys({ monotonicMs }: Pick<Clock, 'monotonicMs'>): FailedKeys {
   const senders = new Map<string, Sender>();
-
-  /** Keeps the addresses in the order of their last lookup. Those without a failure are not kept. */
-  const keep = (address: string, sender: Sender): void => {
-    senders.delete(address);
-    const { fullAtMs, running, waiting } = sender;
-    if (running === 0 && waiting.length === 0 && fullAtMs <= monotonicMs()) return;
-    senders.set(address, sender);
-    if (senders.size > maxAddresses) forgetOldest(senders);
-  };
-
-  const end = (address: string, sender: Sender, intervalMs: number, wasInvalid: boolean): void => {
-    const nowMs = monotonicMs();
-    sender.running -= 1;
-    if (wasInvalid) sender.fullAtMs = Math.max(sender.fullAtMs, nowMs) + intervalMs;
-    const free = keysLeft(sender, nowMs, intervalMs) - sender.running;
-    // As many as may begin now, or all if they are refused. Waking all each time would take
-    // quadratic time.
-    const areRefused = free < 1 && sender.running === 0;
-    const woken = sender.waiting.splice(0, areRefused ? sender.waiting.length : Math.max(0, free));
-    keep(address, sender);
-    for (const wake of woken) wake();
-  };
-
   const senderOf = (address: string): Sender =>
     senders.get(address) ?? { fullAtMs: 0, running: 0, waiting: [] };
-
   return {
     begin: async (address, perMinute) => {
       const intervalMs = minuteMs / perMinute;
@@ -79,15 +55,47 @@ export function failedKeys({ monotonicMs }: Pick<Clock, 'monotonicMs'>): FailedK
         sender = senderOf(address);
       }
       const begun = sender;
-      const untilFullMs = begun.fullAtMs - monotonicMs();
       if (keysLeft(begun, monotonicMs(), intervalMs) < 1) {
-        throw tooManyFailedKeys(untilFullMs - minuteMs + intervalMs);
+        throw tooManyFailedKeys(begun.fullAtMs - monotonicMs() - minuteMs + intervalMs);
       }
       begun.running += 1;
-      keep(address, begun);
-      return { end: (wasInvalid) => end(address, begun, intervalMs, wasInvalid) };
+      keep(senders, address, begun, monotonicMs());
+      return {
+        end: (wasInvalid) => {
+          const nowMs = monotonicMs();
+          const woken = endLookup(begun, wasInvalid, intervalMs, nowMs);
+          keep(senders, address, begun, nowMs);
+          for (const wake of woken) wake();
+        },
+      };
     },
   };
+}
+
+/** Counts the end of a lookup. Returns which of the waiting requests may go on. */
+function endLookup(
+  sender: Sender,
+  wasInvalid: boolean,
+  intervalMs: number,
+  nowMs: number,
+): readonly (() => void)[] {
+  sender.running -= 1;
+  if (wasInvalid) sender.fullAtMs = Math.max(sender.fullAtMs, nowMs) + intervalMs;
+  const { running, waiting } = sender;
+  const free = keysLeft(sender, nowMs, intervalMs) - running;
+  // As many as may begin now, or all if they are refused. Waking all each time would take quadratic
+  // time.
+  const areRefused = free < 1 && running === 0;
+  return waiting.splice(0, areRefused ? waiting.length : Math.max(0, free));
+}
+
+/** Keeps the addresses in the order of their last lookup, and none that has all of its keys. */
+function keep(senders: Map<string, Sender>, address: string, sender: Sender, nowMs: number): void {
+  senders.delete(address);
+  const { fullAtMs, running, waiting } = sender;
+  if (running === 0 && waiting.length === 0 && fullAtMs <= nowMs) return;
+  senders.set(address, sender);
+  if (senders.size > maxAddresses) forgetOldest(senders);
 }
 
 /** A share of a key that is lost by rounding. */

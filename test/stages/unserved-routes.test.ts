@@ -126,7 +126,7 @@ describe('a path that is not served', () => {
     expect(unserved.filter((path) => !owns(path, settings))).toEqual([]);
   });
 
-  it('is the host’s with `unserved: "pass"` as a method of a model, wherever nothing serves it', () => {
+  it('is the host’s with `unserved: "pass"` as a model’s method that nothing serves', () => {
     const passing = { ...settings, unserved: 'pass' } as const;
     const served = ['generateContent', 'streamGenerateContent', 'countTokens'];
     const names = [...served, 'embedContent', 'batchEmbedContents', 'predict', 'free', 'toString'];
