@@ -2,12 +2,17 @@
  * Mounts a gateway in Express 4 and 5, and answers failures of an earlier body parser in the
  * gateway's error format.
  */
-import type { ErrorCode } from '../src/errors.ts';
-import { ignoreErrors } from '../src/host-streams.ts';
 import type { GatewayHandler } from '../src/http.ts';
 import { type HostRequest, type HostResponse, memberOf } from './host.ts';
 import { nodeAdapter } from './node.ts';
-import { type AdapterOptions, adapterState, checkMount, mountedPath, sendReply } from './record.ts';
+import {
+  type AdapterOptions,
+  adapterState,
+  answerRefused,
+  checkMount,
+  mountedPath,
+  type Refusal,
+} from './record.ts';
 
 export type { HostRequest, HostResponse } from './host.ts';
 export type { AdapterOptions } from './record.ts';
@@ -66,14 +71,9 @@ export function expressErrorHandler(
     if (refusal === undefined || res.headersSent || !gateway.owns(path, req.method))
       return next(error);
 
-    ignoreErrors(req);
-    ignoreErrors(res);
-    const request = { method: req.method ?? 'GET', path, headers: req.headers };
-    sendReply(req, res, gateway.refuse(request, ...refusal), state);
+    answerRefused(gateway, state, path, req, res, refusal);
   };
 }
-
-type Refusal = readonly [ErrorCode, string];
 
 const tooLarge: Refusal = ['body_too_large', 'The request body is too large. Send a smaller one.'];
 const wrongMediaType: Refusal = [

@@ -2,16 +2,16 @@
  * Mounts a gateway in Fastify 5, as a plugin whose routes have no body parser: the parsers, hooks
  * and handlers of the host's other routes are not changed.
  */
-import { ignoreErrors } from '../src/host-streams.ts';
 import type { GatewayHandler } from '../src/http.ts';
 import { type HostRequest, type HostResponse, memberOf, type ParsedBody } from './host.ts';
 import {
   type AdapterState,
   adapterState,
+  answerRefused,
   answerRequest,
   checkMount,
   mountedPath,
-  sendReply,
+  type Refusal,
 } from './record.ts';
 
 export type { HostRequest, HostResponse } from './host.ts';
@@ -170,17 +170,15 @@ function refusing(
       return instance.errorHandler(error, request, reply);
     }
     takeOver(reply);
-    const refused = { method: raw.method ?? 'GET', path, headers: raw.headers };
-    const refusal = gateway.refuse(refused, 'unsupported_media_type', unreadableType);
-    ignoreErrors(raw);
-    ignoreErrors(reply.raw);
-    sendReply(raw, reply.raw, refusal, state);
+    answerRefused(gateway, state, path, raw, reply.raw, unreadableType);
     return undefined;
   };
 }
 
-const unreadableType =
-  'The content-type cannot be read. Send the request body as application/json in UTF-8.';
+const unreadableType: Refusal = [
+  'unsupported_media_type',
+  'The content-type cannot be read. Send the request body as application/json in UTF-8.',
+];
 
 /**
  * Takes the response over from Fastify, with the headers of the host's hooks. They are copied

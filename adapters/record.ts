@@ -2,6 +2,7 @@
  * Shared by the adapters: converts a host's request to a `GatewayRequest`, and writes a
  * `GatewayResponse` to a response of `node:http` or HTTP/2. Not an entry point.
  */
+import type { ErrorCode } from '../src/errors.ts';
 import { cutOff, ignoreErrors } from '../src/host-streams.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse, HeaderMap } from '../src/http.ts';
 import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
@@ -93,6 +94,9 @@ export function adapterState(): AdapterState {
   return { warn: warnOnce(), lingering: lingering() };
 }
 
+/** Why the host refused a request, for its caller. */
+export type Refusal = readonly [code: ErrorCode, message: string];
+
 /** A converted request, and whether its reply is being written. */
 export interface AdaptedRequest {
   readonly request: GatewayRequest;
@@ -172,8 +176,23 @@ export async function answerRequest(
   }
 }
 
+/** Answers a request that the host refused before it reached the gateway. */
+export function answerRefused(
+  gateway: GatewayHandler,
+  state: AdapterState,
+  path: string,
+  req: HostRequest,
+  res: HostResponse,
+  [code, message]: Refusal,
+): void {
+  ignoreErrors(req);
+  ignoreErrors(res);
+  const request = { method: req.method ?? 'GET', path, headers: req.headers };
+  sendReply(req, res, gateway.refuse(request, code, message), state);
+}
+
 /** Writes a reply; discards it if it can no longer be received. */
-export function sendReply(
+function sendReply(
   req: HostRequest,
   res: HostResponse,
   reply: GatewayResponse,

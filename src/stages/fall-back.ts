@@ -45,13 +45,19 @@ const accountFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  * True if another model may be asked after this failure. A call that may have run is not sent to
  * another model, because the caller would pay for one reply and its operator for two.
  */
-export function mayFallBack({ error, ending }: CallFailure, { model }: Admitted): boolean {
-  return model.fallbacks !== undefined && ending === 'not_run' && accountFailures.has(error.code);
+export function mayFallBack(failure: CallFailure, { model }: Admitted): boolean {
+  return model.fallbacks !== undefined && isAccountsFault(failure);
+}
+
+/** True if the accounts are out, and nothing has run on them. */
+function isAccountsFault({ error, ending }: CallFailure): boolean {
+  return ending === 'not_run' && accountFailures.has(error.code);
 }
 
 /**
  * Asks the fallbacks of a call's model, in order, until one serves the call or fails in a way that
- * is not its accounts' fault. If all of their accounts are out too, the first failure stands.
+ * is not its accounts' fault. If all of their accounts are out too, the first failure stands, or
+ * an account of the requested model that cools down is tried after all.
  */
 export async function fallBack(
   failure: CallFailure,
@@ -66,9 +72,7 @@ export async function fallBack(
     reportFallback(failure, held, next, deps.upstreams.emit);
     const outcome = await callUpstream(next, deps.upstreams, startOf(next));
     if ('reply' in outcome) return { served: next, outcome: withModelNote(outcome, modelId) };
-    const { failure: nextFailure } = outcome;
-    const isOut = nextFailure.ending === 'not_run' && accountFailures.has(nextFailure.error.code);
-    if (!isOut) return { served: next, outcome };
+    if (!isAccountsFault(outcome.failure)) return { served: next, outcome };
   }
   const { settlement, admitted } = held;
   settlement.serveWith(admitted.model, admitted.hold, admitted.metadata);

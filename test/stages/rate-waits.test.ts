@@ -1,6 +1,6 @@
 /**
  * `Retry-After` is true: for random limits of the key, its group and the model, a call that was
- * refused is granted after exactly the wait that it was told, if nobody else calls.
+ * refused is granted after exactly the wait in its `Retry-After`, if nobody else calls.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

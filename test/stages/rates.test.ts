@@ -1,4 +1,4 @@
-/** Rate limits of keys, groups and models: what refuses, what callers are told, and when. */
+/** Rate limits of keys, groups and models: what is refused, with which error, and when. */
 import { describe, expect, it } from 'vitest';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import type { RateTake } from '../../src/ports/rate-limiter.ts';

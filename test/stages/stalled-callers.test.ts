@@ -18,7 +18,7 @@ import { pass, turns } from './failing.ts';
 const much = 'x'.repeat(100_000);
 const muchText = events({ choices: [{ index: 0, delta: { content: much } }] });
 
-/** A caller that reads chunks only when it is told to. */
+/** A caller that reads chunks only when the test asks for it. */
 interface Slow {
   readonly isGone: () => boolean;
   readonly take: () => Promise<void>;

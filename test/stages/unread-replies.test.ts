@@ -76,7 +76,7 @@ const wholeReplies: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** A caller that reads only when it is told to. */
+/** A caller that reads only when the test asks for it. */
 interface Caller {
   readonly isGone: () => boolean;
   /** Reads what is waiting, which lets more come. */

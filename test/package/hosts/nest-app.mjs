@@ -93,7 +93,7 @@ async function callApp() {
   });
   equal((await native.json()).candidates[0].finishReason, 'STOP');
 
-  // A stream that is running when the app is told to stop.
+  // A stream that is running when the app gets SIGTERM.
   const rest = gate();
   const delta = (content) => ({ choices: [{ index: 0, delta: { content } }] });
   upstream.enqueue(script.sse([delta('one'), rest.opened, delta('two'), '[DONE]']));
