@@ -1,4 +1,4 @@
-/** The gateway that the example apps share: one chat model, one native model, one key. */
+/** The gateway that the example apps share: one model of OpenAI, one of Google, one key. */
 import {
   createGateway,
   type Gateway,
@@ -36,7 +36,7 @@ export function exampleGateway(upstreams: Upstreams): {
         ...text,
         id: 'gpt-4o-mini',
         vendor: 'OpenAI',
-        protocols: ['chat'],
+        protocols: ['chat', 'responses'],
         channels: [
           {
             id: 'openai',
@@ -52,7 +52,7 @@ export function exampleGateway(upstreams: Upstreams): {
         ...text,
         id: 'gemini-2.5-flash',
         vendor: 'Gemini',
-        protocols: ['native'],
+        protocols: ['native', 'responses'],
         channels: [
           {
             id: 'gemini',

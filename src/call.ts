@@ -13,7 +13,7 @@ import type { ProtocolName, ReachMember } from './ports/catalog.ts';
 export type Framing = 'json' | 'sse' | 'json_array';
 
 /** The name of an operation, by which a dialect's paths and codecs are found. */
-export type OperationName = 'content' | 'images' | 'count_tokens';
+export type OperationName = 'content' | 'images' | 'count_tokens' | 'compact';
 
 /** An operation that a call asks an upstream to do, with the properties that stages need. */
 export interface Operation {
@@ -63,6 +63,15 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     chargedAs: byFraming,
     waitsAs: asCount,
   },
+  // Shortens a conversation, for Responses; only its own provider can read the result.
+  compact: {
+    name: 'compact',
+    isFree: false,
+    isBoughtOnce: false,
+    makesImages: false,
+    chargedAs: byFraming,
+    waitsAs: byFraming,
+  },
 };
 
 /** The kind of a part of a prompt whose tokens can't be estimated from its bytes. */
@@ -77,6 +86,8 @@ export interface MediaUse {
   readonly at: string;
   /** It refers to a file of the upstream account. */
   readonly isFileId?: true;
+  /** The tokens of what it refers to, if the gateway knows them. */
+  readonly tokens?: number;
   /**
    * How many times its usual tokens it may cost because of settings in the request, such as a
    * frame rate; `Infinity` if nothing bounds it.
@@ -90,7 +101,7 @@ export interface PromptSize {
   readonly textBytes: number;
   /** The bytes of signatures and encrypted reasoning, which only their provider can read. */
   readonly sealedBytes: number;
-  /** The number of elements in `messages` or `contents`. */
+  /** The number of elements in `messages`, `contents` or `input`. */
   readonly messages: number;
   readonly media: readonly MediaUse[];
 }
@@ -126,8 +137,38 @@ export interface Demand {
   /** Only for images: the properties on which the price depends. */
   readonly size: string | undefined;
   readonly quality: string | undefined;
+  /** The caller's bound of the calls of tools that run at the provider. */
+  readonly maxToolCalls?: number | undefined;
   /** Usually empty; see `protocols/guarded-members.ts`. */
   readonly guarded: readonly GuardedUse[];
+}
+
+/** A part of a request that refers to something stored, or that only one account can read. */
+export interface Reference {
+  /**
+   * `reply`: an earlier reply, which the call continues. `item`: an output item of which only the
+   * id was sent. `sealed`: content that only the account which encrypted it can read. `local`: an
+   * item of a translated reply that no provider can use.
+   */
+  readonly kind: 'reply' | 'item' | 'sealed' | 'local';
+  /** As the caller sent it; undefined if sealed content has none. */
+  readonly id: string | undefined;
+  /** The gateway made the id, so that no provider knows it. */
+  readonly isOwn: boolean;
+  /** A call with the rest of its elements is still the same conversation. */
+  readonly isRemovable: boolean;
+  /** Its path: `input[3].id`. */
+  readonly at: string;
+  /** The element of a list that it is; undefined for a member of the body itself. */
+  readonly element: ElementPlace | undefined;
+  /** The size of sealed content; else 0. */
+  readonly sealedBytes: number;
+}
+
+/** The place of an element in a list that is a member of the body. */
+export interface ElementPlace {
+  readonly member: string;
+  readonly index: number;
 }
 
 /** A request that has been read and validated. */
@@ -148,4 +189,6 @@ export interface Call {
   readonly wantsUsage: boolean;
   /** The body has more values than a translation accepts. */
   readonly isTooComplex?: boolean;
+  /** What it refers to; undefined if it can't refer to anything. */
+  readonly references?: readonly Reference[] | undefined;
 }

@@ -8,6 +8,8 @@ export type CallEnding =
   | 'complete'
   /** A 2xx reply that was incomplete or invalid. */
   | 'truncated'
+  /** A 2xx reply that says that the call still runs: the upstream took it into the background. */
+  | 'still_running'
   /** A 5xx, reset or timeout before any output: the call may have run. */
   | 'failed'
   /** A stream that failed or reported an error after output had begun. */
@@ -47,6 +49,7 @@ export const chargePolicy: ChargePolicy = {
   not_run: { whole: 'release', streamed: 'release', image: 'release' },
   complete: { whole: 'usage', streamed: 'usage', image: 'usage' },
   truncated: { whole: 'observed', streamed: 'observed', image: 'pend' },
+  still_running: { whole: 'pend', streamed: 'pend', image: 'pend' },
   failed: { whole: 'nothing', streamed: 'nothing', image: 'pend' },
   broken: { whole: 'observed', streamed: 'observed', image: 'pend' },
   left_early: { whole: 'prompt', streamed: 'prompt', image: 'pend' },

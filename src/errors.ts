@@ -15,6 +15,9 @@ export type ErrorCode =
   | 'model_not_allowed'
   | 'route_not_found'
   | 'model_not_found'
+  | 'item_not_found'
+  | 'response_not_found'
+  | 'previous_response_not_found'
   | 'method_not_allowed'
   | 'body_too_large'
   | 'unsupported_media_type'
@@ -39,11 +42,14 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   not_portable: 400,
   too_complex: 400,
   refused_by_policy: 400,
+  previous_response_not_found: 400,
   invalid_key: 401,
   insufficient_quota: 403,
   model_not_allowed: 403,
   route_not_found: 404,
   model_not_found: 404,
+  item_not_found: 404,
+  response_not_found: 404,
   method_not_allowed: 405,
   idempotency_in_progress: 409,
   result_expired: 409,

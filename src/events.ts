@@ -17,12 +17,15 @@ export type PortName =
   | 'rate_limiter'
   | 'usage'
   | 'idempotency'
-  | 'results';
+  | 'results'
+  | 'response_index'
+  | 'items';
 
 /**
  * Why no channel can serve a call: none is configured with a weight, none supports the protocol,
- * none is allowed for this group or this price, none has a credential for this key; or all that are
- * allowed are disabled, at their limit of concurrent calls, or cooling down.
+ * none is allowed for this group or this price, none has a credential for this key, none is of the
+ * account that has what the call refers to; or all that are allowed are disabled, at their limit of
+ * concurrent calls, or cooling down.
  */
 export type NoChannelReason =
   | 'none_configured'
@@ -30,6 +33,7 @@ export type NoChannelReason =
   | 'group_restriction'
   | 'price_restriction'
   | 'no_credential'
+  | 'other_account'
   | 'switched_off'
   | 'busy'
   | 'cooling_down';
@@ -64,7 +68,7 @@ export interface HealthStatus {
 export type HoldEnd =
   | { readonly operation: 'settle'; readonly input: SettleInput }
   | { readonly operation: 'release'; readonly input: ReleaseInput }
-  /** An image whose outcome is unknown: one long lease, in which the host can find out. */
+  /** A call whose outcome is unknown: one long lease, in which the host can find out. */
   | { readonly operation: 'extend'; readonly input: ExtendInput };
 
 /** An event; `type` discriminates. */
@@ -191,6 +195,22 @@ export type GatewayEvent =
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /** A parser of the host consumed the body; `remedy` says what to change. */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly remedy: string }
+  /**
+   * A reply went out although `responses.index` could not be told of it, so that the caller can't
+   * refer to it. The event `port_failed` has the reason.
+   */
+  | { readonly type: 'index_lost'; readonly requestId: string }
+  /**
+   * Output items of a translated reply were not kept, so that the caller can't refer to them:
+   * because they are too large for `responses.items`, or because it failed, for which the event
+   * `port_failed` has the reason.
+   */
+  | {
+      readonly type: 'items_not_kept';
+      readonly requestId: string;
+      readonly reason: 'too_large' | 'failed';
+      readonly count: number;
+    }
   /** The file of a `jsonFileCatalog` has changed; `models` is the number of models now served. */
   | { readonly type: 'catalog_loaded'; readonly source: string; readonly models: number }
   /**

@@ -88,6 +88,7 @@ export type {
   FinishResult,
   IdempotencyStore,
 } from './ports/idempotency-store.ts';
+export type { ItemStore, StoredItem } from './ports/item-store.ts';
 export type {
   ApiKey,
   KeyLookupOptions,
@@ -118,6 +119,8 @@ export type {
   RateTake,
 } from './ports/rate-limiter.ts';
 export type { AmountPerPeriod, KeyRateLimits, RateLimits } from './ports/rates.ts';
+export type { IndexEntry, ResponseIndex } from './ports/response-index.ts';
+export type { ResponseOptions } from './ports/response-options.ts';
 export type { ResultStore, StoredResult } from './ports/result-store.ts';
 export type {
   ByteSink,
@@ -164,6 +167,7 @@ export {
   type MemoryIdempotencyStoreOptions,
   memoryIdempotencyStore,
 } from './stores/memory/idempotency-store.ts';
+export { type MemoryItemStoreOptions, memoryItemStore } from './stores/memory/item-store.ts';
 export {
   type MemoryKeyStore,
   type MemoryKeyStoreOptions,
@@ -179,6 +183,10 @@ export {
   type MemoryRateLimiterOptions,
   memoryRateLimiter,
 } from './stores/memory/rate-limiter.ts';
+export {
+  type MemoryResponseIndexOptions,
+  memoryResponseIndex,
+} from './stores/memory/response-index.ts';
 export {
   type MemoryResultStoreOptions,
   memoryResultStore,

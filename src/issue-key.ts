@@ -83,6 +83,7 @@ const optionsSchema = z.strictObject(
     period: period.optional(),
     quota: z.array(subject, 'must be a list of subjects').optional(),
     quotaPartition: aName.optional(),
+    responseOwner: aName.optional(),
     maxConcurrentCalls: positive.optional(),
     rates: keyRatesSchema.optional(),
     metadata: z
@@ -99,6 +100,7 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
   ['limitNanos', 'Leave it out if the store has a limit'],
   ['maxConcurrentCalls', 'Leave it out for no bound'],
   ['quotaPartition', 'Leave it out for the default'],
+  ['responseOwner', 'Leave it out for a key of its own'],
 ]);
 
 function checkSubjects(key: ApiKey): void {

@@ -84,7 +84,9 @@ export type Price = TokenPrice | ImagePrice | FreePrice;
 
 /**
  * Request members that make a call cost more than the model's price. On models with a price they
- * are refused unless {@link MemberPrices} lists them; free models accept them.
+ * are refused unless {@link MemberPrices} lists them; free models accept them. `file_search`,
+ * `code_interpreter`, `shell` and `mcp` must be allowed on every model (`Model.allow`), and may
+ * have a price.
  */
 export type CostMember = (typeof costMembers)[number];
 
@@ -99,10 +101,17 @@ export const costMembers = [
   'maps',
   'code_execution',
   'image_generation',
+  'file_search',
+  'code_interpreter',
+  'shell',
+  'mcp',
+  'tool_search',
+  'compaction',
   'num_images',
   'image_size',
   'output_modalities',
   'reasoning_budget',
+  'reasoning_mode',
 ] as const;
 
 /** The request members that callers of a priced model may use, with their prices. */

@@ -16,6 +16,12 @@ import type { QuotaStore } from './ports/quota-store.ts';
 import type { RateLimiter } from './ports/rate-limiter.ts';
 import type { KeyRateLimits } from './ports/rates.ts';
 import { keyRatesSchema } from './ports/rates-schema.ts';
+import {
+  defaultResponseOptions,
+  type ResponseOptions,
+  type ResponseSettings,
+} from './ports/response-options.ts';
+import { responseOptionsSchema } from './ports/response-options-schema.ts';
 import type { ResultStore } from './ports/result-store.ts';
 import {
   aClock,
@@ -34,6 +40,7 @@ import type { UsageSink } from './ports/usage-sink.ts';
 import { randomIds } from './random-ids.ts';
 import { memoryIdempotencyStore } from './stores/memory/idempotency-store.ts';
 import { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
+import { responseSettings } from './stores/memory/response-settings.ts';
 import { memoryResultStore } from './stores/memory/result-store.ts';
 
 /** The options of `createGateway`. */
@@ -65,6 +72,8 @@ export interface GatewayOptions {
   readonly idempotency?: IdempotencyStore;
   /** Keeps replies for repeated calls. */
   readonly results?: ResultStore;
+  /** What later calls of `POST /v1/responses` may refer to. */
+  readonly responses?: ResponseOptions;
   /**
    * Treats a call as a retry if OpenAI's SDK marks it as one: it then gets the outcome of the
    * latest call with the same key, route and body.
@@ -90,10 +99,7 @@ export interface GatewayOptions {
   readonly unserved?: 'refuse' | 'pass';
   /** Serves `GET /v1/key`, where the owner of a key sees its limit and usage. */
   readonly ownerRoutes?: boolean;
-  /**
-   * The id of the model for image requests without `model`, which OpenAI's API allows. Default:
-   * such requests get 400.
-   */
+  /** The model's id for image requests without `model`, which OpenAI allows. Default: 400. */
   readonly defaultImageModel?: string;
   /** The largest chat or native request body, in bytes. */
   readonly maxBodyBytes?: number;
@@ -151,6 +157,7 @@ export type Settings = Readonly<
       | 'usage'
       | 'upstream'
       | 'timeouts'
+      | 'responses'
       | 'onEvent'
       | 'defaultImageModel'
     >
@@ -163,12 +170,14 @@ export type Settings = Readonly<
   readonly usage: UsageSink | undefined;
   readonly defaultImageModel: string | undefined;
   readonly timeouts: Timeouts;
+  readonly responses: ResponseSettings;
   readonly onEvent: EventListener | undefined;
 };
 
 /** The default options. */
 export const defaultOptions: {
   readonly nativeKeyHeaders: readonly string[];
+  readonly responses: typeof defaultResponseOptions;
   readonly dedupeSdkRetries: boolean;
   readonly allowQueryKey: boolean;
   readonly unserved: 'refuse' | 'pass';
@@ -183,6 +192,7 @@ export const defaultOptions: {
   readonly storeTimeoutMs: number;
 } = {
   nativeKeyHeaders: ['x-vendor-api-key', 'x-goog-api-key'],
+  responses: defaultResponseOptions,
   dedupeSdkRetries: false,
   allowQueryKey: false,
   unserved: 'refuse',
@@ -232,6 +242,7 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
     ...withoutUndefined(options),
     random: safeRandom(options.random ?? Math.random),
     timeouts: { ...defaultOptions.timeouts, ...withoutUndefined(options.timeouts ?? {}) },
+    responses: responseSettings(options.responses ?? {}, clock, before?.responses),
   };
   checkBodyLimits(settings);
   return settings;
@@ -323,6 +334,7 @@ const optionsSchema = z.strictObject(
     usage: methods('record', 'close').optional(),
     idempotency: methods('claim', 'finish', 'abandon').optional(),
     results: methods('put', 'get').optional(),
+    responses: responseOptionsSchema.optional(),
     dedupeSdkRetries: flag.optional(),
     upstream: methods('send', 'close').optional(),
     nativeKeyHeaders: z.array(nativeKeyHeader, headerNames).min(1, headerNames).optional(),

@@ -46,7 +46,12 @@ export function catalogOf({
     groups: ['bench'],
     channels: channelsTo(baseUrl, dialect, channels),
   };
-  const text = { ...shared, protocols: ['chat', 'native'], maxOutputTokens: 4_096, price };
+  const text = {
+    ...shared,
+    protocols: ['chat', 'native', 'responses'],
+    maxOutputTokens: 4_096,
+    price,
+  };
   const images = { ...shared, id: imageModelId, protocols: ['images'], price: imagePrice };
   const ids = Array.from({ length: models }, (_, n) => `${modelId}-${sixDigits(n)}`);
   return staticCatalog([

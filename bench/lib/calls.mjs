@@ -49,6 +49,21 @@ export function chatCall({ stream = false, imageBytes = 0, model = modelId, key 
   };
 }
 
+/** The same call in the form of the Responses API. */
+export function responsesCall({ stream = false, model = modelId, key = secret } = {}) {
+  return {
+    path: '/v1/responses',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      model,
+      ...(stream && { stream: true }),
+      instructions: 'You are a helpful assistant.',
+      input: [{ role: 'user', content: prose(840) }],
+    }),
+    expect: stream ? 'response.completed' : '"usage"',
+  };
+}
+
 /** The same call in Gemini's format. */
 export function nativeCall({ stream = false, model = modelId, key = secret } = {}) {
   const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';

@@ -1,5 +1,5 @@
 /**
- * The events of a streamed reply in each dialect: the first, the repeated and the last ones. A
+ * The events of a streamed reply in each dialect, and of the Responses API: the first, the repeated and the last ones. A
  * stamped event contains the time at which it was sent.
  */
 const stampDigits = 16;
@@ -40,6 +40,26 @@ const message = {
 };
 const textBlock = { type: 'text', text: '' };
 
+const responsesEvent = (type, members) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 7, ...members })}\n\n`;
+const response = {
+  id: 'resp_0fef0f8a68937870006911e9ecf124819491634b434678464a',
+  object: 'response',
+  created_at: 1_763_683_200,
+  status: 'in_progress',
+  model: 'gpt-4o',
+  output: [],
+  tools: [],
+  usage: null,
+};
+const outputId = 'msg_0fef0f8a68937870006911e9ef0ecc81949d727f28043244eb';
+const outputText = (text) => ({ type: 'output_text', annotations: [], logprobs: [], text });
+const outputItem = (status, content) => ({
+  ...{ id: outputId, type: 'message', status, content, role: 'assistant' },
+});
+const outputPlace = { item_id: outputId, output_index: 0, content_index: 0 };
+const outputWhole = outputItem('completed', [outputText(' word'.repeat(160))]);
+
 /** A chat with `include_usage` ends with a separate event for it, without choices. */
 const openaiUsage = {
   choices: [],
@@ -56,6 +76,41 @@ export const streams = {
       openaiEvent({}, { chunk: openaiUsage }),
       'data: [DONE]\n\n',
     ].join(''),
+  },
+  responses: {
+    first:
+      responsesEvent('response.created', { response }) +
+      responsesEvent('response.in_progress', { response }) +
+      responsesEvent('response.output_item.added', {
+        output_index: 0,
+        item: outputItem('in_progress', []),
+      }) +
+      responsesEvent('response.content_part.added', { ...outputPlace, part: outputText('') }),
+    delta: responsesEvent('response.output_text.delta', {
+      ...outputPlace,
+      delta: ' word',
+      logprobs: [],
+      obfuscation: 'Tv7ebWtX2Ed',
+    }),
+    last:
+      responsesEvent('response.output_text.done', {
+        ...outputPlace,
+        text: outputWhole.content[0].text,
+        logprobs: [],
+      }) +
+      responsesEvent('response.content_part.done', {
+        ...outputPlace,
+        part: outputWhole.content[0],
+      }) +
+      responsesEvent('response.output_item.done', { output_index: 0, item: outputWhole }) +
+      responsesEvent('response.completed', {
+        response: {
+          ...response,
+          status: 'completed',
+          output: [outputWhole],
+          usage: { input_tokens: 180, output_tokens: 160, total_tokens: 340 },
+        },
+      }),
   },
   gemini: {
     first: '',

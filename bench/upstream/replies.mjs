@@ -21,6 +21,23 @@ const whole = {
     ],
     usage: { prompt_tokens: 180, completion_tokens: 160, total_tokens: 340 },
   }),
+  responses: json({
+    id: 'resp_bench',
+    object: 'response',
+    created_at: 1_763_683_200,
+    status: 'completed',
+    model: 'gpt-4o',
+    output: [
+      {
+        id: 'msg_bench',
+        type: 'message',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', text, annotations: [] }],
+      },
+    ],
+    usage: { input_tokens: 180, output_tokens: 160, total_tokens: 340 },
+  }),
   gemini: json({
     candidates: [{ content: { parts: [{ text }], role: 'model' }, finishReason: 'STOP', index: 0 }],
     usageMetadata: geminiUsage,
@@ -39,9 +56,10 @@ const whole = {
   }),
 };
 
-/** The dialect of a path. */
+/** The dialect of a path, or its API. */
 export function dialectOf(path) {
   if (path.includes('enerateContent')) return 'gemini';
+  if (path.endsWith('/responses')) return 'responses';
   return path.endsWith('/messages') ? 'anthropic' : 'openai';
 }
 

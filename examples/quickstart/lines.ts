@@ -14,6 +14,7 @@ export interface Demo {
 /** The text for the terminal. */
 export function linesToPaste({ base, secrets, models, place }: Demo): string {
   const chatBody = { model: models.chat, messages: [{ role: 'user', content: 'Say hello.' }] };
+  const responsesBody = { model: models.chat, input: 'Say hello.' };
   const picture = { model: models.image, prompt: 'A lighthouse', quality: 'low' };
   const native = { contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] };
   const nativePath = `/v1beta/models/${models.native}`;
@@ -22,7 +23,7 @@ export function linesToPaste({ base, secrets, models, place }: Demo): string {
   return `
 Tollgate is mounted in an Express app at ${base}
 
-  chat and images  served by ${models.openaiUpstream}
+  OpenAI's APIs    served by ${models.openaiUpstream}
   native           served by ${models.geminiUpstream}
   keys and usage   in ${place}
 
@@ -34,6 +35,9 @@ export IMAGE_KEY=${secrets.image}
 # Chat, and the same as a stream
 ${post('/v1/chat/completions', bearer('KEY'), chatBody)}
 ${post('/v1/chat/completions', bearer('KEY'), { ...chatBody, stream: true })}
+
+# The Responses API, which new clients of OpenAI call
+${post('/v1/responses', bearer('KEY'), responsesBody)}
 
 # An image, and saved as image.png
 ${post('/v1/images/generations', bearer('IMAGE_KEY'), picture)} | head -c 300
@@ -50,12 +54,13 @@ ${get('/v1/key', bearer('KEY'))}
 # The SDKs, unmodified: npm install openai @google/genai
 const chat = new OpenAI({ baseURL: '${base}/v1', apiKey: process.env.KEY });
 await chat.chat.completions.create(${JSON.stringify(chatBody)});
+await chat.responses.create(${JSON.stringify(responsesBody)});
 const images = new OpenAI({ baseURL: '${base}/v1', apiKey: process.env.IMAGE_KEY });
 await images.images.generate(${JSON.stringify(picture)});
 const google = new GoogleGenAI({ apiKey: process.env.KEY, httpOptions: { baseUrl: '${base}' } });
 await google.models.generateContent({ model: '${models.native}', contents: 'Say hello.' });
 
-# Each of these answers chat and native calls, whatever its upstream speaks
+# Each of these answers chat, Responses and native calls, whatever its upstream speaks
 ${models.either.join(', ')}
 
 ${faults}Ctrl-C ends it.

@@ -12,7 +12,7 @@ export interface DemoModels {
   /** The upstream of each protocol, for the terminal. */
   readonly openaiUpstream: string;
   readonly geminiUpstream: string;
-  /** Models that serve both chat and native calls, whatever the dialect of their upstream. */
+  /** Models that serve chat, Responses and native calls, whatever the dialect of their upstream. */
   readonly either: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export function demoModels(
   const chat = env.OPENAI_MODEL || 'gpt-4o-mini';
   const native = env.GEMINI_MODEL || 'gemini-2.5-flash';
   const image = env.OPENAI_IMAGE_MODEL || 'gpt-image-1';
-  const protocols: readonly ProtocolName[] = ['chat', 'native'];
+  const protocols: readonly ProtocolName[] = ['chat', 'responses', 'native'];
   const text = { protocols, groups: ['text'], price, maxOutputTokens: 16_384 };
   const embedded = [openai, gemini].filter(({ credential }) => credential === 'embedded');
   const offered = embedded.length === 0 ? [] : faults;

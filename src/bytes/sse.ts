@@ -129,6 +129,11 @@ export function eventStart(block: Uint8Array, at: number): number {
   return lastBoundary(block.subarray(0, at + 1), emptyBytes) ?? 0;
 }
 
+/** Parses the event that starts at this offset of a block returned by {@link eventCutter}. */
+export function parseEvent(block: Uint8Array, start: number): SseEvent {
+  return readEvent(block.subarray(start, eventEnd(block, start)));
+}
+
 /** Parses the events of a block returned by {@link eventCutter}. */
 export function parseEvents(block: Uint8Array): readonly SseEvent[] {
   const events: SseEvent[] = [];

@@ -30,6 +30,18 @@ export function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
+/**
+ * Escapes U+2028 and U+2029 in JSON text. Strings may contain them, but some parsers of event
+ * streams treat them as line ends.
+ */
+export function oneLine(json: string): string {
+  // Most texts have neither; a search for a character is much faster than an expression.
+  if (!json.includes('\u2028') && !json.includes('\u2029')) return json;
+  return json.replace(/[\u2028\u2029]/g, (separator) =>
+    separator === '\u2028' ? '\\u2028' : '\\u2029',
+  );
+}
+
 /** The JSON text of a node, without white space. */
 export function jsonText(node: JsonNode): string {
   if (node === undefined) return 'null';

@@ -37,6 +37,10 @@ export interface ContentRequest {
   /** The end user's id, which providers use to detect abuse. */
   readonly endUserId: string | undefined;
   readonly serviceTier: string | undefined;
+  /** How long the answer should be: `low`, `medium` or `high`. */
+  readonly verbosity?: string | undefined;
+  /** What calls with a common beginning share, so that they find the same cache. A mere hint. */
+  readonly promptCacheKey?: string | undefined;
   /** Whether the reply is to be streamed. */
   readonly streamed: boolean;
   /**
@@ -48,6 +52,11 @@ export interface ContentRequest {
   readonly names: Readonly<Record<RequestField, string>>;
   /** The caller's names of members that the reader had to drop. */
   readonly dropped: readonly string[];
+}
+
+/** Whether the caller wants another verbosity than the usual `medium`. */
+export function changesVerbosity({ verbosity }: Pick<ContentRequest, 'verbosity'>): boolean {
+  return verbosity !== undefined && verbosity !== 'medium';
 }
 
 /** The fields of a request that a dialect may not support. */
@@ -69,6 +78,7 @@ export type RequestField =
   | 'modalities'
   | 'endUserId'
   | 'serviceTier'
+  | 'verbosity'
   | 'tools'
   | 'system';
 
@@ -112,8 +122,15 @@ interface PartBase {
   readonly at: string;
   /** Data that its provider needs back together with this part. */
   readonly providerData?: ProviderData | undefined;
+  /**
+   * The caller's name for the provider data, if it is a member of its own: upstreams that it can't
+   * be sent to list it as dropped. Undefined if it came with the part.
+   */
+  readonly providerDataAt?: string | undefined;
   /** Anthropic's `cache_control`, which callers of every dialect may send. */
   readonly cacheControl?: JsonObject | undefined;
+  /** The caller's name for `cacheControl`, if it isn't `cache_control` of the part. */
+  readonly cacheControlAt?: string | undefined;
 }
 
 /** Visible text. */
@@ -126,6 +143,11 @@ export interface TextPart extends PartBase {
 export interface ReasoningPart extends PartBase {
   readonly kind: 'reasoning';
   readonly text: string;
+  /**
+   * The gateway showed it to the caller, but no provider asked for it back. Writers for upstreams
+   * that don't take it leave it out without listing it.
+   */
+  readonly displayOnly?: boolean | undefined;
 }
 
 /** An image, audio, a video or a document. */
@@ -194,11 +216,27 @@ export interface FunctionTool {
   readonly strictAt?: string | undefined;
   readonly at: string;
   readonly cacheControl?: JsonObject | undefined;
+  /**
+   * It takes a text in place of arguments (OpenAI's custom tools). Here, and for upstreams without
+   * such tools, it is a function whose only argument is that text: `{"input": "…"}`.
+   */
+  readonly custom?: CustomTool | undefined;
+}
+
+/** What a custom tool states of its text. */
+export interface CustomTool {
+  /**
+   * OpenAI's `format`: any text, or that of a grammar; undefined if none is stated. The grammar is
+   * read in the form of Responses (`{type, syntax, definition}`) and in that of chat.
+   */
+  readonly format: JsonObject | undefined;
+  /** The caller's name for it. */
+  readonly formatAt: string;
 }
 
 /**
  * A tool that the provider runs itself, such as a search or code execution, or an OpenAI custom
- * tool.
+ * tool of a chat request.
  */
 export interface BuiltInTool {
   readonly kind: 'built_in';
@@ -207,6 +245,8 @@ export interface BuiltInTool {
   readonly name: string;
   readonly value: JsonValue;
   readonly at: string;
+  /** The caller's name for the member that says what tool it is, if not the whole of it. */
+  readonly typeAt?: string | undefined;
 }
 
 /** Which tools the model may or must call. */

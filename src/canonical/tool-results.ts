@@ -15,16 +15,21 @@ export interface PairedTurns {
 }
 
 /**
- * After every assistant turn with tool calls comes one user turn with exactly the results of these
- * calls, in call order. If a call has several results, the last one counts; a call without a result
- * gets an error as its result; a result without a call becomes text. All other parts stay
- * unchanged.
- *
- * Consecutive turns of one role are merged, because Google's SDKs keep every event of a stream as a
- * separate turn, and parallel calls must not become sequential steps.
+ * Pairs results with their calls as {@link pairResults} does. Consecutive turns of one role are
+ * merged, because Google's SDKs keep every event of a stream as a separate turn, and parallel calls
+ * must not become sequential steps.
  */
 export function pairedTurns(sent: readonly Turn[]): PairedTurns {
-  const turns = joinedTurns(sent);
+  return pairResults(joinedTurns(sent));
+}
+
+/**
+ * After every assistant turn with tool calls comes one user turn with exactly the results of these
+ * calls, in call order. If a call has several results, the last one counts; a call without a result
+ * gets an error as its result; a result without a call becomes text. All other parts and turns stay
+ * unchanged.
+ */
+export function pairResults(turns: readonly Turn[]): PairedTurns {
   const matched = matchResults(turns);
   const used = new Set<Part>();
   const paired = turns.flatMap((turn, index): readonly Turn[] => {

@@ -14,7 +14,21 @@ export interface ContentServerCodec {
    * @param body the parsed request; the protocol has already checked its basic structure
    * @throws GatewayError `invalid_request` that names the invalid member
    */
-  readRequest(body: JsonObject, requested: RequestedReply): ContentRequest;
+  begin(body: JsonObject, requested: RequestedReply): CallerExchange;
+}
+
+/**
+ * A caller's request in the common form, and the writers of its reply, which may repeat members of
+ * the request. One exchange may write several replies: each attempt has a writer of its own.
+ */
+export interface CallerExchange {
+  readonly request: ContentRequest;
+  /**
+   * The caller's names of members that clients of this API send by themselves, so that nobody asked
+   * for their effect. What an upstream lacks of them is listed, but a strict model does not refuse
+   * it.
+   */
+  readonly unasked?: ReadonlySet<string> | undefined;
   /** Writes the whole reply as JSON text and lists what the reply cannot express. */
   writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply;
   writeStream(head: ReplyHead): ContentStreamWriter;
@@ -29,6 +43,22 @@ export interface RequestedReply {
 export interface WrittenReply {
   readonly text: string;
   readonly dropped: readonly string[];
+  /** Undefined if it is not kept, or the dialect's callers can't refer to earlier output. */
+  readonly output?: ReplyOutput | undefined;
+}
+
+/** The output that a later request may refer to by id, in place of sending it again. */
+export interface ReplyOutput {
+  /** The id of the whole reply. */
+  readonly replyId: string;
+  readonly items: readonly OutputItem[];
+}
+
+/** A complete piece of the output, as the caller got it. */
+export interface OutputItem {
+  readonly id: string;
+  /** JSON text. */
+  readonly json: string;
 }
 
 /** Metadata of a reply. */
@@ -36,6 +66,8 @@ export interface ReplyHead {
   /** Used if the upstream sent no id; has no dialect's prefix. */
   readonly fallbackId: string;
   readonly createdSeconds: number;
+  /** Makes ids for the parts of the reply: 22 letters, digits, `-` and `_`, unless the host's. */
+  readonly newId: () => string;
   /** The model name that the caller sent. */
   readonly modelId: string;
   /** Chat streams: the caller requested a usage chunk (`stream_options.include_usage`). */
@@ -46,6 +78,16 @@ export interface ReplyHead {
    * as text.
    */
   readonly hidesReasoning?: boolean;
+  /**
+   * Responses: the output will be kept if the caller permits it, so that later requests can refer
+   * to it.
+   */
+  readonly keepsOutput?: boolean;
+  /**
+   * The upstream expects its reasoning to be sent back, whether or not it is signed
+   * (`reasoningHistory`).
+   */
+  readonly needsReasoningBack?: boolean;
 }
 
 /** Writes one streamed reply, framing included. */
@@ -58,6 +100,11 @@ export interface ContentStreamWriter {
   end(): string;
   /** Ends the stream with an error instead; each piece is sent in a separate write. */
   breakOff(error: GatewayError): readonly string[];
+  /**
+   * The complete output so far, which is final once `end` was called; undefined if it is not kept.
+   * Absent if the dialect's callers can't refer to earlier output.
+   */
+  output?(): ReplyOutput | undefined;
 }
 
 /** Writes requests to upstreams of a dialect and reads their replies. */

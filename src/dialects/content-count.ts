@@ -2,12 +2,8 @@
  * Counts the content of a reply for which the upstream reports no usage: the bytes of what the
  * model generated, without the JSON and the framing around them.
  */
-import { exceedsLimits, parseBounded } from '../bounded-json.ts';
-import { asBuffer } from '../bytes/decode.ts';
-import { parseEvents } from '../bytes/sse.ts';
 import type { JsonValue } from '../json.ts';
 import { stringEnd, unescapedBytes } from '../json-strings.ts';
-import { closedJson } from './closed-json.ts';
 import { addReplyContent } from './reply-content.ts';
 
 /** Tokens per byte of content. Text written by people is hardly ever denser than that. */
@@ -145,36 +141,4 @@ export function singleContent(event: string, document: JsonValue): SingleContent
   const start = match.index + match[0].length;
   const isSame = unescapedBytes(event, start, stringEnd(event, start)) === only.bytes;
   return isSame ? { start, reasoning: only.reasoning } : undefined;
-}
-
-/**
- * Counts the content of a document of any dialect, complete or cut off, or of events that came in
- * place of one, in tokens.
- */
-export function documentTokens(bytes: Uint8Array): number {
-  const buffer = asBuffer(bytes);
-  // Neither an image reply of 48 MB nor a page of HTML has to be parsed.
-  if (!contentMarks.some((mark) => buffer.includes(mark))) return 0;
-  const document = parseCut(buffer.toString('utf8'));
-  const count = contentCount();
-  if (document !== undefined) count.add(document);
-  else for (const { data } of parseEvents(bytes)) count.add(parseCut(data ?? '') ?? null);
-  return count.tokens();
-}
-
-/** Parses a document that may be cut off; undefined if it is no JSON, or exceeds the limits. */
-function parseCut(text: string): JsonValue | undefined {
-  const whole = parseBounded(text);
-  // Completing a text above the limits would take as long as reading it.
-  if (whole !== undefined || exceedsLimits(text)) return whole;
-  return parseBounded(closedJson(text));
-}
-
-const contentMarks = ['"choices"', '"candidates"', '"content"'];
-
-/** Counts the content of a parsed reply in tokens. */
-export function replyTokens(reply: JsonValue): number {
-  const count = contentCount();
-  count.add(reply);
-  return count.tokens();
 }

@@ -9,7 +9,7 @@ import { decodeString } from '../bytes/decode.ts';
 import { kindAt } from '../bytes/json/read/members.ts';
 import { firstInside, nextInside } from '../bytes/json/read/skip.ts';
 import type { Member, Span } from '../bytes/json/scan/scan.ts';
-import { backslash, closeBracket, quote } from '../bytes/json/text.ts';
+import { backslash, closeBracket, openBrace, openBracket, quote } from '../bytes/json/text.ts';
 import type { MediaKind, MediaUse, PromptSize } from '../call.ts';
 import { mediaKindOf, mimeTypeOfName } from '../canonical/media.ts';
 
@@ -204,6 +204,36 @@ export function addSealed(tally: PromptTally, { start, end }: Span): void {
   if (body.text[start] !== quote) return;
   const text = originalBytes(body, start + 1, end - 1).toString('latin1');
   if (/^[A-Za-z0-9+/_=-]*$/.test(text)) tally.sealedBytes += text.length;
+}
+
+/** Counts the `file_id` of a part or media member at this path, unless the value is empty. */
+export function addFileId({ body, media }: PromptTally, { start, end }: Span, at: string): void {
+  const first = body.text[start];
+  const isEmpty =
+    first === quote || first === openBracket ? end - start === 2 : first !== openBrace;
+  if (!isEmpty) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
+}
+
+/** What is known about content to which a prompt only refers. */
+export interface KnownContent {
+  /** Bytes of encrypted reasoning that were counted as text, though its own provider reads them. */
+  readonly sealedBytes: number;
+  /** The tokens of what the reference at a path refers to. */
+  readonly tokens: ReadonlyMap<string, number>;
+}
+
+/** The size of a prompt with what is known about its references. */
+export function withKnownContent(prompt: PromptSize, known: KnownContent): PromptSize {
+  const sealedBytes = Math.min(known.sealedBytes, prompt.textBytes);
+  return {
+    ...prompt,
+    textBytes: prompt.textBytes - sealedBytes,
+    sealedBytes: prompt.sealedBytes + sealedBytes,
+    media: prompt.media.map((use) => {
+      const tokens = use.kind === 'reference' ? known.tokens.get(use.at) : undefined;
+      return tokens === undefined ? use : { ...use, tokens };
+    }),
+  };
 }
 
 /** Returns the text of a short string; undefined for anything else. */

@@ -123,8 +123,11 @@ function mediaTokens(mimeType: string, data: string): number {
   return mimeType.startsWith('audio/') ? Math.ceil(data.length / charsPerAudioToken) : imageTokens;
 }
 
-/** The name of a member decides whether its text counts as reasoning or as visible text. */
-function addMessage(message: JsonValue | undefined, sink: ContentSink): void {
+/**
+ * Adds a message, a part or an item. The name of a member decides whether its text counts as
+ * reasoning or as visible text.
+ */
+export function addMessage(message: JsonValue | undefined, sink: ContentSink): void {
   if (!isJsonObject(message)) {
     if (message !== undefined) addValue(message, '', sink);
     return;
@@ -149,7 +152,7 @@ interface Walk {
 }
 
 /** Walks with a list instead of recursion: an upstream may nest deeper than the stack is. */
-function addValue(start: JsonValue, reasoning: string, sink: ContentSink): void {
+export function addValue(start: JsonValue, reasoning: string, sink: ContentSink): void {
   const pending: JsonValue[] = [start];
   const walk: Walk = { reasoning, sink, add: (inner) => pending.push(inner) };
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {

@@ -57,6 +57,24 @@ export function billedReply(reason: string): FailureReport {
   return { ...brokenReply(reason), isBilled: true };
 }
 
+/** The parts of a reply to which later requests may refer by their ids. */
+export interface ReferableReply {
+  /** The id of the whole reply; undefined if it has none. */
+  readonly replyId: string | undefined;
+  /** The complete output items, in their order. */
+  readonly items: readonly ReferableItem[];
+}
+
+/** An output item of a reply. */
+export interface ReferableItem {
+  readonly id: string;
+  /**
+   * The item as JSON if the gateway wrote it, and must keep it to know it later; undefined if its
+   * provider may keep it.
+   */
+  readonly json?: string;
+}
+
 /**
  * Processes a streamed reply on its way to the caller. In a relayed reply it changes only in-band
  * errors, framing, and usage frames that the caller did not request. It receives the chunks of one
@@ -105,6 +123,12 @@ export interface StreamTap {
    * can only be signalled by cutting the connection.
    */
   breakOff(error: GatewayError): readonly Uint8Array[] | undefined;
+  /**
+   * What later requests may refer to of the reply so far. It is remembered before the last bytes
+   * of the reply, those that `end` and `breakOff` return, are sent: a caller may send its next
+   * request as soon as it has them. Absent in APIs whose requests refer to nothing.
+   */
+  referable?(): ReferableReply | undefined;
 }
 
 /** Maximum bytes of a reply that carry no content: comments, empty events, ignored lines. */

@@ -80,6 +80,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     countedTokens: () => countedTokens(count),
     progress: () => tap.contentChunks,
     breakOff: (error) => writer.breakOff(error).map((piece) => Buffer.from(piece)),
+    ...(writer.output === undefined ? {} : { referable: writer.output }),
   };
 }
 

@@ -17,8 +17,18 @@ export type Vendor =
   | 'zai'
   | 'cerebras';
 
-/** No server but OpenAI was seen to accept `tool_choice: {type: "allowed_tools"}`. */
-const compatible: Capabilities = { allowedTools: false, imageBase64: 'response_format' };
+/**
+ * No server but OpenAI was seen to accept `tool_choice: {type: "allowed_tools"}`, custom tools,
+ * `verbosity` or `prompt_cache_key`, and the paths at which some serve the Responses API differ.
+ */
+const compatible: Capabilities = {
+  allowedTools: false,
+  imageBase64: 'response_format',
+  customTools: false,
+  verbosity: false,
+  promptCacheKey: false,
+  responses: false,
+};
 
 /**
  * Presets as of November 2026. A comment names its source if the behaviour was read about and not

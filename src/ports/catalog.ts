@@ -1,14 +1,11 @@
-/**
- * The port that lists the models: which exist, who may use them, what they cost, and which channels
- * serve them.
- */
+/** The port that lists the models, who may use them, what they cost, and which channels serve. */
 import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
 import type { ApiKey } from './key-store.ts';
 import type { RateLimits } from './rates.ts';
 
 /** An API that callers use to call the gateway. */
-export type ProtocolName = 'chat' | 'images' | 'native';
+export type ProtocolName = 'chat' | 'images' | 'native' | 'responses';
 
 /** All wire formats. `dialects/table.ts` needs a row for each; the compiler checks it. */
 export const dialectNames = ['openai', 'gemini', 'anthropic'] as const;
@@ -126,6 +123,16 @@ export interface Capabilities {
    * `x-tollgate-dropped`, where the call would otherwise be refused.
    */
   readonly dropBuiltInTools?: boolean;
+  /** Accepts OpenAI's custom tools, which take a text in place of JSON arguments. */
+  readonly customTools?: boolean;
+  readonly verbosity?: boolean;
+  /** Accepts `prompt_cache_key`, by which calls with a common beginning find one cache. */
+  readonly promptCacheKey?: boolean;
+  /**
+   * Serves OpenAI's Responses API itself (`POST {baseUrl}/responses`); calls of other channels are
+   * translated.
+   */
+  readonly responses?: boolean;
 }
 
 /** All reasoning efforts, from the lowest to the highest. */
@@ -180,9 +187,7 @@ export type AllowedMembers = {
   readonly [Row in ReachMember]?: true | { readonly models: readonly string[] };
 };
 
-/**
- * The most input tokens that one part of a prompt may count, by its kind; the hold assumes them.
- */
+/** The most input tokens that one part of a prompt may count, by its kind, for the hold. */
 export interface MediaPartTokens {
   /** One image. Default: 4,096. */
   readonly image?: number;
@@ -244,8 +249,10 @@ export interface Channel {
     | string
     | ((request: CredentialRequest) => MaybePromise<string | AccountCredential | undefined>);
   /**
-   * The name under which the event `upstream_failed` shows the channel's own account. It identifies
-   * nothing: an account to which `credential` gives the same name is another one. Default: none.
+   * The name of the channel's own account, which the event `upstream_failed` shows. Channels with
+   * one name are of one organisation of a provider: they share stored responses and can read each
+   * other's encrypted reasoning. An account to which `credential` gives the same name is another
+   * one. Default: the channel has an account of its own, without a name.
    */
   readonly account?: string;
   /** The account's name for the model. Default: the model's id. */
@@ -333,7 +340,7 @@ export interface Model {
    * provider of the first channel, `OpenAI`, `Google` or `Anthropic`.
    */
   readonly vendor?: string;
-  /** Default: `images` for a price per image, else `chat` and `native`. */
+  /** Default: `images` for a price per image, else `chat`, `native` and `responses`. */
   readonly protocols?: readonly ProtocolName[];
   /** Groups whose keys may use the model; an empty list means that no key may. */
   readonly groups: readonly string[];

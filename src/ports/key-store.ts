@@ -49,6 +49,11 @@ export interface ApiKey {
    * next call on. Default: `defaultRates` of the gateway.
    */
   readonly rates?: readonly KeyRateLimits[];
+  /**
+   * Keys with the same value may refer to each other's responses and output items. Give a new key
+   * the id of the key that it replaces. Default: the key's id, so that each key has its own.
+   */
+  readonly responseOwner?: string;
   /** The host's own labels; they appear in usage records, beside those of a `Guard`. */
   readonly metadata?: Readonly<Record<string, string>>;
 }

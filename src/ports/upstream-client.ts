@@ -6,7 +6,7 @@ import type { HeaderMap } from '../http.ts';
 
 /** An HTTP request to an upstream. */
 export interface UpstreamRequest {
-  readonly method: 'POST' | 'GET';
+  readonly method: 'POST' | 'GET' | 'DELETE';
   /** `https://api.openai.com` */
   readonly origin: string;
   /** Path and query, encoded. */

@@ -47,7 +47,7 @@ export type CallOutcome =
 export interface UsageRecord {
   /**
    * The quota store has ended the hold, and booked the charge. `false` while the gateway keeps the
-   * charge for a store that is down, and while the outcome of an image is `unknown`.
+   * charge for a store that is down, and while the outcome of a call is `unknown`.
    */
   readonly booked: boolean;
   /**

@@ -18,6 +18,8 @@ export interface PricedRequest {
   readonly quality?: string | undefined;
   /** The members in the request that cost extra, each once; see `MemberPrice`. */
   readonly members?: readonly CostMember[] | undefined;
+  /** The most calls of all tools that run at the provider. */
+  readonly maxToolCalls?: number | undefined;
 }
 
 /** An upper bound of a call's usage, with the prompt split by the rates that may apply. */
@@ -67,9 +69,10 @@ export function costOf(usage: Usage, price: Price, request: PricedRequest = plai
 export function maxCostOf(bound: UsageBound, price: Price, request: PricedRequest): Nanos {
   let nanos = maxCostWithoutFees(bound, price, request);
   if (price.per === 'free' || request.members === undefined) return nanos;
-  for (const row of request.members) {
+  const { members, maxToolCalls = Number.POSITIVE_INFINITY } = request;
+  for (const row of members) {
     const { perCallNanos = 0n, holdCalls = defaultHoldCalls } = price.members?.[row] ?? {};
-    nanos += perCallNanos * BigInt(holdCalls);
+    nanos += perCallNanos * BigInt(Math.min(holdCalls, maxToolCalls));
   }
   return nanos > maxNanos ? maxNanos : nanos;
 }

@@ -27,6 +27,11 @@ interface GuardedNode {
 }
 
 const root: GuardedNode = buildTree();
+/** Tools, which are in `tools`, in namespaces among them, and in input items that declare more. */
+const toolNode: GuardedNode = childOf(root, 'tools');
+toolNode.members.set('tools', toolNode);
+const inputNode: GuardedNode = childOf(root, 'input');
+inputNode.members.set('tools', toolNode);
 const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = guardedRows.flatMap(
   (row) => (row.toolTypes ?? []).map((type) => [lettersOf(type), row] as const),
 );
@@ -98,8 +103,8 @@ function visitInside(search: Search, start: number, place: GuardedNode, at: stri
     );
   }
   const { end, isPlain } =
-    place === toolNode
-      ? scanTool(text, start, place)
+    place === toolNode || place === inputNode
+      ? scanObject(text, start, place)
       : { end: skipValue(text, start), isPlain: false };
   if (!isPlain) visitMembers(search, membersOf(text, { start, end }), place, `${at}.`);
   return end;
@@ -110,10 +115,22 @@ function visitToolType(search: Search, tool: readonly Member[], value: Span, at:
   const type = shortText(text, value);
   if (type === undefined || type === 'function') return;
   const row = rowOfType(type) ?? (isBuiltin(type) ? builtinRow(text, tool) : undefined);
-  if (row === undefined) return;
+  if (row === undefined || runsAtCaller(text, tool, row)) return;
   const model = tool.find(({ name }) => name === 'model');
   const named = model === undefined ? undefined : shortText(text, model.value);
   addUse(search, { row: row.row, at, models: named === undefined ? [] : [named] });
+}
+
+/** Whether a member of the tool says that it runs at the caller. */
+function runsAtCaller(text: Buffer, tool: readonly Member[], { unless }: GuardedRow): boolean {
+  if (unless === undefined) return false;
+  let inside = tool;
+  let value: Span | undefined;
+  for (const name of unless.path) {
+    value = inside.find((one) => one.name === name)?.value;
+    inside = value === undefined ? [] : membersOf(text, value);
+  }
+  return shortText(text, value) === unless.value;
 }
 
 function checkValue(search: Search, row: GuardedRow, span: Span, at: string): void {
@@ -131,15 +148,17 @@ function checkValue(search: Search, row: GuardedRow, span: Span, at: string): vo
 }
 
 /**
- * The end of a tool, and whether it contains nothing guarded: it is a function and has none of the
- * names. Most tools are, and need only this one pass.
+ * The end of a tool or an input item, and whether it contains nothing guarded: it has none of the
+ * names, and a tool is a function. Most are, and need only this one pass.
  */
-function scanTool(
+function scanObject(
   bytes: Buffer,
   start: number,
-  { members }: GuardedNode,
+  place: GuardedNode,
 ): { readonly end: number; readonly isPlain: boolean } {
   if (bytes[start] !== openBrace) return { end: skipValue(bytes, start), isPlain: true };
+  const { members } = place;
+  const isTool = place === toolNode;
   let isPlain = true;
   let at = firstInside(bytes, start);
   while (bytes[at] !== closeBrace) {
@@ -148,7 +167,7 @@ function scanTool(
     const value = afterName(bytes, nameEnd);
     const end = skipValue(bytes, value);
     if (members.has(name)) isPlain = false;
-    else if (name === 'type') isPlain &&= isString(bytes, value, end, 'function');
+    else if (isTool && name === 'type') isPlain &&= isString(bytes, value, end, 'function');
     at = nextInside(bytes, end);
   }
   return { end: at + 1, isPlain };
@@ -254,8 +273,6 @@ function buildTree(): GuardedNode {
   for (const name of ['extra_body', 'extraBody']) tree.members.set(name, tree);
   return tree;
 }
-
-const toolNode: GuardedNode | undefined = root.members.get('tools');
 
 function childOf({ members }: GuardedNode, name: string): GuardedNode {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

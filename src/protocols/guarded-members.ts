@@ -4,8 +4,9 @@
  * every element of the list; wherever a path has an object, one object, a list of them and lists
  * of lists are all visited. `toolTypes` match the beginning of a tool's `type`, whatever its case
  * and separators: `web_search` also matches `webSearch`, `web-search_20250305` and
- * `openrouter:web_search`. Every top-level path is also checked inside `extra_body`, which some
- * servers merge into the body.
+ * `openrouter:web_search`. Tools are also found in the namespaces and the input items that may hold
+ * them. Every top-level path is also checked inside `extra_body`, which some servers merge into the
+ * body.
  */
 import type { CostMember } from '../money.ts';
 import type { ReachMember } from '../ports/catalog.ts';
@@ -21,6 +22,8 @@ interface GuardedPlaces {
   readonly places?: readonly string[];
   /** Prefixes of a tool's `type`. */
   readonly toolTypes?: readonly string[];
+  /** A tool of these types runs at the caller, and costs nothing, if this member says so. */
+  readonly unless?: { readonly path: readonly string[]; readonly value: string };
   /** Values without effect, in addition to null, an empty list, object or string. */
   readonly neutral?: readonly (string | number | boolean)[];
   /** A list that has only neutral values is neutral too. */
@@ -123,7 +126,12 @@ export const guardedRows: readonly GuardedRow[] = [
     class: 'cost',
     raises: 'runs code at the provider',
     places: ['tools[].code_execution'],
-    toolTypes: ['code_execution', 'bash_code_execution', 'text_editor_code_execution'],
+    toolTypes: [
+      'code_execution',
+      'bash_code_execution',
+      'text_editor_code_execution',
+      'programmatic_tool_calling',
+    ],
     isSwitch: true,
   },
   {
@@ -132,6 +140,20 @@ export const guardedRows: readonly GuardedRow[] = [
     raises: 'generates images in addition to the reply',
     toolTypes: ['image_generation'],
     isSwitch: true,
+  },
+  {
+    row: 'tool_search',
+    class: 'cost',
+    raises: 'searches for tools at the provider, which runs the model again with what it found',
+    toolTypes: ['tool_search'],
+    // A provider searches unless the caller offers to.
+    unless: { path: ['execution'], value: 'client' },
+  },
+  {
+    row: 'compaction',
+    class: 'cost',
+    raises: 'generates a summary in addition to the reply',
+    places: ['context_management'],
   },
   {
     row: 'num_images',
@@ -178,6 +200,13 @@ export const guardedRows: readonly GuardedRow[] = [
     isTokens: true,
   },
   {
+    row: 'reasoning_mode',
+    class: 'cost',
+    raises: 'reasons more than once',
+    places: ['reasoning.mode'],
+    neutral: ['standard'],
+  },
+  {
     row: 'fallbacks',
     class: 'reach',
     raises: 'names other models',
@@ -206,7 +235,7 @@ export const guardedRows: readonly GuardedRow[] = [
     row: 'preset',
     class: 'reach',
     raises: 'names settings of the upstream account',
-    places: ['preset'],
+    places: ['preset', 'prompt.id'],
   },
   {
     row: 'advisor',
@@ -219,7 +248,7 @@ export const guardedRows: readonly GuardedRow[] = [
     row: 'file_id',
     class: 'reach',
     raises: 'names files of the upstream account',
-    places: ['file_id', 'file_ids', 'attachments'],
+    places: ['file_id', 'file_ids', 'attachments', 'tools[].input_image_mask.file_id'],
     toolTypes: ['container_upload'],
   },
   {
@@ -232,7 +261,13 @@ export const guardedRows: readonly GuardedRow[] = [
     row: 'thread',
     class: 'reach',
     raises: 'names property of the upstream account',
-    places: ['thread', 'thread_id', 'assistant_id'],
+    places: [
+      'thread',
+      'thread_id',
+      'assistant_id',
+      'conversation',
+      'prompt_cache_options.comparison_response_id',
+    ],
   },
   {
     row: 'mcp',
@@ -268,7 +303,9 @@ export const guardedRows: readonly GuardedRow[] = [
     row: 'shell',
     class: 'reach',
     raises: 'runs commands in containers of the upstream account',
-    toolTypes: ['shell', 'local_shell'],
+    // Callers run the commands of `local_shell` and `apply_patch` themselves.
+    toolTypes: ['shell'],
+    unless: { path: ['environment', 'type'], value: 'local' },
     isSwitch: true,
   },
   {

@@ -5,15 +5,16 @@
 
 import type { MemberEdit } from '../bytes/body/splice.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
-import type { Call, Framing, Operation } from '../call.ts';
+import type { Call, Framing, Operation, OperationName } from '../call.ts';
+import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ContentServerCodec } from '../dialects/codec.ts';
 import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
-import type { StreamTap } from '../dialects/tap.ts';
+import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
 import type { GatewayError } from '../errors.ts';
 import type { GatewayRequest, HeaderMap } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { Usage } from '../money.ts';
+import type { CostMember, Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
 import type { ClaimInput } from '../ports/idempotency-store.ts';
 
@@ -101,10 +102,17 @@ export interface Protocol {
   readonly caller: Caller;
   /** Calls to upstreams of this dialect are relayed; calls to all others are translated. */
   readonly dialect: string;
-  /** The operation of its calls, unless the path selects another one. */
+  /**
+   * A capability without which an upstream of that dialect does not serve this API itself, so that
+   * its calls are translated too; undefined if every upstream serves it.
+   */
+  readonly relayCapability: 'responses' | undefined;
+  /** The operation that an upstream must have to serve this API. */
   readonly operation: Operation;
-  /** The paths to which calls are POSTed. */
-  readonly paths: readonly string[];
+  /** The paths to which calls are POSTed, each with the operation that it requests. */
+  readonly paths: Readonly<Record<string, Operation>>;
+  /** Where callers read and delete replies that a provider has stored; absent if they can't. */
+  readonly storedReplies?: StoredReplies;
   /** The methods that may follow a model's name: `/v1beta/models/{model}:generateContent`. */
   readonly methods: Readonly<Record<string, PathMethod>>;
   /** The maximum size of a body. */
@@ -116,6 +124,11 @@ export interface Protocol {
   readonly repeatableAs: ClaimInput['operation'] | undefined;
   /** The member for the number of completions, and its maximum if the model states none. */
   readonly candidates: { readonly member: string; readonly maximum: number };
+  /**
+   * Tools that clients declare although nobody asked for them. Where the price of a model does not
+   * cover them, a call that can do without them is sent without them.
+   */
+  readonly optionalTools?: readonly CostMember[];
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
   read(scanned: ScannedBody, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
@@ -126,8 +139,8 @@ export interface Protocol {
     readonly content: ContentServerCodec | undefined;
     /** Reads an image request. */
     readonly images: ((body: JsonObject) => ImageRequest) | undefined;
-    /** Writes a token count. */
-    readonly countTokens: ((count: number) => string) | undefined;
+    /** Writes a token count, and names its member for the note that marks an estimate. */
+    readonly countTokens: TokenCountCodec | undefined;
   };
   /** Counts the images in a reply; undefined if the reply reports their number. */
   readonly imageCounter: ((framing: Framing) => ImageCounter) | undefined;
@@ -136,6 +149,45 @@ export interface Protocol {
    * none. `isFirst`: nothing of the reply has been sent yet.
    */
   keepAlive(framing: Framing, isFirst: boolean): string | undefined;
+}
+
+/** The reply to a request for a token count. */
+export interface TokenCountCodec {
+  /** The member that holds the count. */
+  readonly member: string;
+  /** The reply as JSON text. */
+  write(count: number): string;
+}
+
+/** The paths of replies that the provider of a relayed call has stored. */
+export interface StoredReplies {
+  /** The path above the ids: `/v1/responses`. */
+  readonly folder: string;
+  /** The same below the base URL of an upstream: `/responses`. */
+  readonly upstreamFolder: string;
+  /** What can be read below a reply: `input_items`. */
+  readonly parts: readonly string[];
+  /** The parameters of the query that are passed on. */
+  readonly parameters: readonly string[];
+  /** Whether the gateway made an id, for a translated reply. */
+  isOwn(id: string): boolean;
+  /** The document that says that a reply was deleted. */
+  deleted(id: string): JsonObject;
+}
+
+/** A stored reply, or a part of it, as a path names it. */
+export interface StoredReplyTarget {
+  /** Not checked yet. */
+  readonly id: string;
+  readonly part: string | undefined;
+}
+
+/** The route of a request for a stored reply. */
+export interface StoredReplyRoute extends StoredReplyTarget {
+  readonly kind: 'stored_reply';
+  readonly caller: Caller;
+  readonly protocol: Protocol;
+  readonly replies: StoredReplies;
 }
 
 /** A method in a path. */
@@ -154,12 +206,27 @@ export interface CallTarget {
 
 /** The edits and checks of relayed calls. */
 export interface RelayRules {
+  /**
+   * The paths of operations below the base URL, where they are not those of the dialect:
+   * `/responses`.
+   */
+  readonly paths?: Partial<Readonly<Record<OperationName, string>>>;
   /** The edits of the caller's body that this channel needs. */
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
   /** Creates a tap for a reply. */
   tap(call: Call, channel: Pick<Channel, 'capabilities'>): StreamTap;
+  /**
+   * Reads an error inside a 2xx document, where those of this API differ from the dialect's;
+   * undefined if there is none.
+   */
+  readonly inBandFailure?: Dialect['inBandFailure'];
   /** Why a document is not a valid reply to this call; undefined if it is. */
   invalidReplyReason(reply: JsonValue, call: Pick<Call, 'operation'>): string | undefined;
+  /**
+   * Whether a document that is no valid reply says that the call still runs. Absent in APIs whose
+   * upstreams have no calls in the background.
+   */
+  stillRuns?(reply: JsonValue): boolean;
   /**
    * The usage in a whole reply; undefined if it is missing or implausible. `counted` counts the
    * tokens of the content, for what the usage leaves open.
@@ -169,6 +236,16 @@ export interface RelayRules {
     channel: Pick<Channel, 'capabilities'>,
     counted: () => number,
   ): Usage | undefined;
+  /**
+   * Whether an upstream refused a call because it can't read encrypted content in it. Absent in
+   * APIs whose requests have none.
+   */
+  refusesSealed?(refusal: FailureReport): boolean;
+  /**
+   * What later requests may refer to in a whole reply. Absent in APIs whose requests refer to
+   * nothing.
+   */
+  referable?(reply: JsonValue): ReferableReply | undefined;
 }
 
 /** The route of a call: its protocol, and the properties from its path. */
@@ -181,6 +258,7 @@ export interface CallRoute extends CallTarget {
 /** What a request asks for, and the clients that read the reply. */
 export type Route =
   | CallRoute
+  | StoredReplyRoute
   | {
       readonly kind: 'models';
       readonly caller: Caller;
@@ -194,9 +272,18 @@ export type Route =
   | { readonly kind: 'options'; readonly caller: Caller; readonly allow: string }
   | { readonly kind: 'refused'; readonly caller: Caller; readonly error: GatewayError };
 
-/** Whether calls of a protocol are relayed to upstreams of a dialect. */
-export function isRelayed(protocol: Protocol, dialect: Dialect): boolean {
-  return protocol.dialect === dialect.name;
+/** Whether calls of a protocol are relayed to a channel. */
+export function isRelayed(
+  { dialect: ownDialect, relayCapability }: Protocol,
+  dialect: Dialect,
+  { capabilities: own }: Pick<Channel, 'capabilities'>,
+  upstreamModel: string,
+): boolean {
+  if (ownDialect !== dialect.name) return false;
+  return (
+    relayCapability === undefined ||
+    capabilitiesOf(dialect.capabilities, upstreamModel, own)[relayCapability]
+  );
 }
 
 /** Whether an upstream of this dialect can serve a protocol, relayed or translated. */

@@ -3,6 +3,7 @@
  * matched raw and exactly, so that all adapters agree; only `{model}` is decoded, once. A trailing
  * slash is ignored.
  */
+import type { Operation } from '../call.ts';
 import type { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
@@ -17,6 +18,7 @@ import type {
   PathSettings,
   Protocol,
   Route,
+  StoredReplyRoute,
 } from './protocol.ts';
 import {
   noSuffix,
@@ -62,6 +64,7 @@ type Resource =
   | { readonly at: 'call'; readonly route: CallRoute }
   | { readonly at: 'models'; readonly modelId: string | undefined }
   | { readonly at: 'method'; readonly modelId: string; readonly method: string }
+  | { readonly at: 'stored_reply'; readonly route: StoredReplyRoute }
   | { readonly at: 'unserved'; readonly listed: string }
   | { readonly at: 'key' | 'unreadable' };
 
@@ -82,7 +85,7 @@ export function routesOf(protocols: ProtocolTable): Routes {
   const rows = Object.values(protocols);
   const table: PathTable = {
     rows,
-    calls: new Map(rows.flatMap((row) => row.paths.map((path) => [path, callRoute(row)]))),
+    calls: new Map(rows.flatMap(pathsOf)),
     methods: new Map(rows.flatMap(methodsOf)),
   };
   const callers = new Set([...rows.map(({ caller }) => caller), ...sharedPathCallers]);
@@ -121,6 +124,12 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
       return refused(caller, unreadablePath());
     case 'call':
       return ifAllowed('POST', method, resource.route);
+    case 'stored_reply':
+      return ifAllowed(
+        resource.route.part === undefined ? 'GET, DELETE' : 'GET',
+        method,
+        resource.route,
+      );
     case 'key':
       return ifAllowed('GET, HEAD', method, { kind: 'key', caller });
     case 'models': {
@@ -150,7 +159,7 @@ function methodRoute(
   if (known === undefined) return refused(geminiCaller, unknownMethod(name, methodNames(rows)));
   const { operation, framing, protocol } = known;
   const target = { operation, framing: framing(search), modelId };
-  return ifAllowed('POST', method, { ...callRoute(protocol), ...target });
+  return ifAllowed('POST', method, { ...callRoute(protocol, operation), ...target });
 }
 
 /**
@@ -187,12 +196,26 @@ function resourceAt(
   if (route !== undefined) return { at: 'call', route };
   if (!path.startsWith('/v1')) return undefined;
   if (ownerRoutes && path === '/v1/key') return { at: 'key' };
-  return modelAt(path, table) ?? unservedAt(path);
+  return modelAt(path, table) ?? storedReplyAt(path, table) ?? unservedAt(path);
 }
 
 function modelAt(path: string, table: PathTable): Resource | undefined {
   if (path.startsWith('/v1beta/')) return modelResource(path.slice('/v1beta/'.length), true, table);
   if (path.startsWith('/v1/')) return modelResource(path.slice('/v1/'.length), false, table);
+  return undefined;
+}
+
+/** A reply below the folder of a protocol, or a part of it: `/v1/responses/{id}/input_items`. */
+function storedReplyAt(path: string, { rows }: PathTable): Resource | undefined {
+  for (const protocol of rows) {
+    const { caller, storedReplies: replies } = protocol;
+    if (replies === undefined || !path.startsWith(`${replies.folder}/`)) continue;
+    const [id = '', part, ...more] = path.slice(replies.folder.length + 1).split('/');
+    if (id === '' || more.length > 0) continue;
+    if (part !== undefined && !replies.parts.includes(part)) continue;
+    const route = { kind: 'stored_reply', caller, protocol, replies, id, part } as const;
+    return { at: 'stored_reply', route };
+  }
   return undefined;
 }
 
@@ -234,9 +257,14 @@ function isMethod(name: string | undefined, beta: boolean, { methods }: PathTabl
 }
 
 /** The route of a call whose model and framing are in the body. */
-function callRoute(protocol: Protocol): CallRoute {
-  const { caller, operation } = protocol;
+function callRoute(protocol: Protocol, operation: Operation): CallRoute {
+  const { caller } = protocol;
   return { kind: 'call', caller, protocol, operation, framing: 'json', modelId: undefined };
+}
+
+function pathsOf(protocol: Protocol): readonly (readonly [string, CallRoute])[] {
+  const paths = Object.entries(protocol.paths);
+  return paths.map(([path, operation]) => [path, callRoute(protocol, operation)]);
 }
 
 function methodsOf(protocol: Protocol): readonly (readonly [string, OwnedMethod])[] {
@@ -286,7 +314,7 @@ function callerOf(
   request: RoutedRequest,
   settings: KeySettings,
 ): Caller {
-  if (resource?.at === 'call') return resource.route.caller;
+  if (resource?.at === 'call' || resource?.at === 'stored_reply') return resource.route.caller;
   if (request.path.startsWith('/v1beta') || resource?.at === 'method') return geminiCaller;
   const isAnthropics = resource?.at === 'unserved' && isAnthropicPath(resource.listed);
   return isAnthropics ? anthropicCaller : callerByHeaders(request, settings);

@@ -11,8 +11,9 @@ export function callRequests(rows: readonly Protocol[]): string {
 
 /** All requests that these protocols and the model lists of their clients serve. */
 export function servedRequests(rows: readonly Protocol[]): string {
-  const calls = rows.flatMap(({ paths, methods }) => [
-    ...paths.map((path) => `POST ${path}`),
+  const calls = rows.flatMap(({ paths, methods, storedReplies }) => [
+    ...Object.keys(paths).map((path) => `POST ${path}`),
+    ...(storedReplies === undefined ? [] : [`GET ${storedReplies.folder}/{id}`]),
     ...Object.keys(methods).map((name, index) => (index === 0 ? methodRequest(name) : `:${name}`)),
   ]);
   const lists = new Set(rows.map(({ caller }) => caller.models.request));
@@ -28,7 +29,7 @@ export function methodNames(rows: readonly Protocol[]): string {
 }
 
 function callRequest({ paths, methods }: Protocol): string {
-  const [path] = paths;
+  const [path] = Object.keys(paths);
   if (path !== undefined) return `POST ${path}`;
   const [method] = Object.keys(methods);
   return method === undefined ? '' : methodRequest(method);

@@ -4,9 +4,15 @@ import { chat } from './chat/protocol.ts';
 import { images } from './images/protocol.ts';
 import { native } from './native/protocol.ts';
 import type { Protocol } from './protocol.ts';
+import { responses } from './responses/protocol.ts';
 
 /** Protocols by name. Tests may add others. */
 export type ProtocolTable = Readonly<Record<string, Protocol>>;
 
 /** The type requires a row for every name. */
-export const protocols: Readonly<Record<ProtocolName, Protocol>> = { chat, images, native };
+export const protocols: Readonly<Record<ProtocolName, Protocol>> = {
+  chat,
+  images,
+  responses,
+  native,
+};

@@ -1,13 +1,19 @@
-/** Finds the model that a call names, and checks that the key's group may use it. */
+/**
+ * Finds the model that a call names, and checks that the key's group may use it, and what the call
+ * refers to.
+ */
+import type { FairShares } from '../bytes/body/fair-shares.ts';
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
 import type { Caller, Protocol } from '../protocols/protocol.ts';
-import type { Read } from './call-record.ts';
+import type { Admitted, Read } from './call-record.ts';
 import { checkMembers } from './check-members.ts';
+import type { ModelPlans } from './model-plan.ts';
 import type { RecordChecks } from './record-checks.ts';
+import { resolveReferences } from './references.ts';
 
 /** What is needed to find a model, or to say why there is none. */
 export interface ModelLookup {
@@ -16,16 +22,27 @@ export interface ModelLookup {
   requestsFor(protocols: readonly string[]): string;
 }
 
+/** What admitting a call takes of a gateway. */
+export interface AdmitDeps extends ModelLookup {
+  readonly plans: ModelPlans;
+  /** Limits the memory that the request bodies of one key may take. */
+  readonly intake: { readonly bodies: FairShares };
+}
+
+/** What a key may call: a model, and what the call refers to. */
+export type AdmittedCall = Pick<Admitted, 'model' | 'plan' | 'call' | 'references'>;
+
 /**
- * Returns the model with this id or alias, compared byte for byte.
+ * Returns the model with this id or alias, compared byte for byte, and the call with what it refers
+ * to.
  *
- * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`, and
- *   `invalid_request` for members that the model does not allow
+ * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`,
+ *   `invalid_request` for members that the model does not allow, and as `resolveReferences`
  */
-export async function admit(
-  { call, key, route: { protocol }, received: { settings, ports } }: Read,
-  lookup: ModelLookup,
-): Promise<Model> {
+export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall> {
+  const { call, key, route, received } = read;
+  const { protocol } = route;
+  const { settings, ports } = received;
   const model = await ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
     settings.catalog.find(call.modelId),
   );
@@ -41,8 +58,11 @@ export async function admit(
     );
   }
   checkCandidates(call, protocol, model);
-  checkMembers(call, model);
-  return model;
+  checkMembers(call, model, protocol);
+  const plan = lookup.plans.of(model, settings);
+  if (call.references === undefined) return { model, plan, call };
+  const resolved = await resolveReferences(read, call.references, plan, lookup.intake.bodies);
+  return { model, plan, call: resolved.call, references: resolved.references };
 }
 
 /** @throws GatewayError `invalid_request` if the model makes fewer candidates than requested */

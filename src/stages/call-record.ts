@@ -14,6 +14,7 @@ import type { Hold } from './hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
 import type { ModelPlan } from './model-plan.ts';
 import type { PortCalls } from './port-calls.ts';
+import type { ResolvedReferences } from './resolved-references.ts';
 import type { ResponseContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { Settlement } from './settlement.ts';
@@ -50,6 +51,8 @@ export interface Read extends Begun {
 export interface Admitted extends Read {
   readonly model: Model;
   readonly plan: ModelPlan;
+  /** What the call refers to; undefined if it can't refer to anything. */
+  readonly references?: ResolvedReferences | undefined;
   readonly hold: Hold;
   /** The labels of its usage record. */
   readonly metadata: UsageRecord['metadata'];

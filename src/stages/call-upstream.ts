@@ -7,13 +7,14 @@ import type { Held } from './call-record.ts';
 import {
   type Considered,
   choose,
+  chooseByReferences,
   noneChosen,
   noSignal,
   resolveCredential,
   takeChannel,
 } from './choose-channel.ts';
 import { coverPrompt } from './cover-prompt.ts';
-import type { CallCredentials } from './credential.ts';
+import { type CallCredentials, servingAccount } from './credential.ts';
 import type { CallFailure, ErrorRedaction } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
@@ -55,23 +56,25 @@ async function tryChannels(
   startedMs: number,
 ): Promise<UpstreamOutcome> {
   const { admitted } = held;
-  const { call, plan, received } = admitted;
+  const { call, plan, received, references } = admitted;
   const { clock } = received.settings;
   const { prepare, readAhead } = preparer(admitted);
+  const chooseNext = references === undefined ? choose : chooseByReferences;
   const passed: string[] = [];
   const failures: CallFailure[] = [];
   let credentials: CallCredentials | undefined;
   let refusal: GatewayError | undefined;
   while (mayTry(failures, held)) {
     const tried = { passed, hasTried: failures.length > 0, credentials };
-    const choice = choose(admitted, tried, upstreams);
+    const choice = chooseNext(admitted, tried, upstreams);
     if (choice.kind === 'none') {
       if (failures.length > 0) break;
       return { failure: noneChosen(choice, refusal, tried, admitted, upstreams) };
     }
     const { channel } = choice;
     const channelPlan = plan.channel(channel);
-    const reading = channelPlan.dialect && readAhead?.(channelPlan.dialect);
+    const { dialect, upstreamModel } = channelPlan;
+    const reading = dialect && readAhead?.(channel, dialect, upstreamModel);
     if (reading !== undefined) {
       await reading;
       // Chosen again, because the health of channels may have changed meanwhile.
@@ -82,7 +85,9 @@ async function tryChannels(
       if (!(await resolveCredential(channelPlan, tried, credentials, held, upstreams))) continue;
     }
     passed.push(channel.id);
-    const prepared = tryPrepare(prepare, channelPlan);
+    const account =
+      references === undefined ? undefined : servingAccount(channel, credentials?.get(channel.id));
+    const prepared = tryPrepare(prepare, channelPlan, account);
     if (prepared === undefined) continue;
     if (isGatewayError(prepared)) {
       refusal ??= prepared;
@@ -111,7 +116,7 @@ async function tryChannels(
     // A trial is cut short only if another channel is left to try.
     const isTrial =
       trialMs < leftMs &&
-      choose(admitted, { passed, hasTried: true, credentials }, upstreams).kind === 'channel';
+      chooseNext(admitted, { passed, hasTried: true, credentials }, upstreams).kind === 'channel';
     const firstByteMs = isTrial ? trialMs : leftMs;
     const credential = credentials?.get(channel.id);
     const attempt = { held, channelPlan, prepared, credential, firstByteMs, lease, attemptNumber };
@@ -122,7 +127,12 @@ async function tryChannels(
       budget.answered();
       return withEarlierFailures(outcome, failures);
     }
-    failures.push(outcome.failure);
+    if (references?.mustResend === true) {
+      // Sent once more without what the account could not read, to any channel.
+      references.mustResend = false;
+      passed.pop();
+      failures.push({ ...outcome.failure, retry: 'elsewhere' });
+    } else failures.push(outcome.failure);
   }
   return { failure: overallFailure(failures, { passed, credentials }, held, upstreams) };
 }
@@ -168,10 +178,11 @@ function mayHaveRun(failures: readonly CallFailure[]): number {
 function tryPrepare(
   prepare: PrepareForChannel,
   { channel, dialect, upstreamModel }: ChannelPlan,
+  account: string | undefined,
 ): Prepared | GatewayError | undefined {
   if (dialect === undefined) return undefined;
   try {
-    return prepare(channel, dialect, upstreamModel);
+    return prepare(channel, dialect, upstreamModel, account);
   } catch (error) {
     if (isGatewayError(error)) return error;
     throw error;

@@ -2,7 +2,7 @@
 import type { Call } from '../call.ts';
 import type { ChargeRule } from '../charge-policy.ts';
 import { imageTokens } from '../dialects/reply-content.ts';
-import type { Nanos, Price, Usage } from '../money.ts';
+import type { Nanos, Price, ToolCalls, Usage } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ChargeBasis } from '../ports/quota-store.ts';
 import { costOf, maxCostWithoutFees } from '../prices/cost.ts';
@@ -36,6 +36,9 @@ export interface Charge {
 
 /** No model has a larger context. More input than this is an error of the upstream. */
 const maxContextTokens = 2_000_000;
+
+/** No reply calls a tool more often. A larger count is an error of the upstream. */
+const maxCallsOfTool = 1_000;
 
 /** The price of this usage for the caller. */
 export function costFor(usage: Usage, { admitted: { hold }, price }: ChargedCall): Nanos {
@@ -179,14 +182,24 @@ function cappedUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedC
       generationsPerAnswer *
       ((model.maxOutputTokens ?? context) + extraPerAnswer) +
     predictedTokens(call, model);
-  if (usage.inputTokens <= maxInput && usage.outputTokens <= maxOutput) return usage;
+  const toolCalls = cappedCalls(usage.toolCalls, call.demand.maxToolCalls ?? maxCallsOfTool);
+  const isPossible = usage.inputTokens <= maxInput && usage.outputTokens <= maxOutput;
+  if (isPossible && toolCalls === usage.toolCalls) return usage;
   const inputTokens = Math.min(usage.inputTokens, maxInput);
   return {
     ...usage,
     inputTokens,
     cachedInputTokens: Math.min(usage.cachedInputTokens, inputTokens),
     outputTokens: Math.min(usage.outputTokens, maxOutput),
+    toolCalls,
   };
+}
+
+/** Returns the same object if no tool was called more often than this. */
+function cappedCalls(calls: ToolCalls | undefined, most: number): ToolCalls | undefined {
+  if (calls === undefined || Object.values(calls).every((count) => count <= most)) return calls;
+  const capped = Object.entries(calls).map(([row, count]) => [row, Math.min(count, most)]);
+  return Object.fromEntries(capped);
 }
 
 /**

@@ -4,25 +4,52 @@
  */
 import type { Call, GuardedUse } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import type { FreePrice, Price } from '../money.ts';
+import { type CostMember, costMembers, type FreePrice, type Price } from '../money.ts';
 import type { Model, ReachMember } from '../ports/catalog.ts';
 import { type GuardedRow, guardedRows } from '../protocols/guarded-members.ts';
 import { outputBound } from './hold.ts';
 import { isBounded } from './member-costs.ts';
+import { canBeLeftOut, isOptional, type ToolRules } from './optional-tools.ts';
 
 const rows: ReadonlyMap<string, GuardedRow> = new Map(guardedRows.map((row) => [row.row, row]));
 
 /** @throws GatewayError `invalid_request` that names the member and says what to do */
-export function checkMembers(call: Call, model: Model): void {
+export function checkMembers(call: Call, model: Model, rules: ToolRules): void {
   for (const use of call.demand.guarded) {
     const row = rows.get(use.row);
-    if (row === undefined) continue;
-    if (row.class === 'reach') {
-      if (!isAllowed(use, model.allow?.[row.row])) throw refused(row, use, model);
-    } else if (!isCovered(use, call, model) && !isBounded(row.row, use, model)) {
-      throw refused(row, use, model);
-    }
+    if (row === undefined || isAccepted(row, use, call, model)) continue;
+    if (!canBeLeftOut(use, call, model, rules)) throw refused(row, use, model);
   }
+}
+
+/**
+ * The tools that a relayed call is sent without, because its client declared them unasked and the
+ * model's price does not cover them. Nearly every call has none, and gets undefined.
+ */
+export function leftOutTools(
+  call: Call,
+  model: Model,
+  rules: ToolRules,
+): readonly GuardedUse[] | undefined {
+  const leftOut = call.demand.guarded.filter((use) => {
+    const row = rows.get(use.row);
+    return row !== undefined && isOptional(use, rules) && !isAccepted(row, use, call, model);
+  });
+  return leftOut.length === 0 ? undefined : leftOut;
+}
+
+/** Whether a call may have the member: the model allows it, or its price covers it. */
+function isAccepted(row: GuardedRow, use: GuardedUse, call: Call, model: Model): boolean {
+  if (row.class === 'cost') return isCovered(use, call, model) || isBounded(row.row, use, model);
+  if (!isAllowed(use, model.allow?.[row.row])) return false;
+  const priced = pricedRow(row.row, model);
+  return priced === undefined || call.operation.isFree || isBounded(priced, use, model);
+}
+
+/** The row, if it is one that may have a price, and has one. */
+function pricedRow(row: ReachMember, { price }: Model): CostMember | undefined {
+  const members = price.per === 'free' ? undefined : price.members;
+  return costMembers.find((name) => name === row && members?.[name] !== undefined);
 }
 
 type Permission = NonNullable<Model['allow']>[ReachMember];

@@ -8,7 +8,7 @@ import type { ChannelLease } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { HealthSignal } from '../upstream/health-signal.ts';
 import type { Admitted, Held } from './call-record.ts';
-import { accountFor, askCredential, type CallCredentials } from './credential.ts';
+import { accountFor, askCredential, type CallCredentials, servingAccount } from './credential.ts';
 import { type CallFailure, refusedByGateway } from './failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
 import { noChannel } from './no-channel.ts';
@@ -27,11 +27,12 @@ export interface Considered {
   readonly credentials: CallCredentials | undefined;
 }
 
-/** Chooses the channel to try next. */
+/** Chooses the channel to try next; `isAllowed` restricts the choice. */
 export function choose(
   { call, key, model, plan, route, isLastModel, received: { settings } }: Admitted,
   { passed, hasTried, credentials }: Considered,
   { health, perKeyCredentials }: Upstreams,
+  isAllowed?: (channel: Channel) => boolean,
 ): Choice {
   const pool = plan.pool(route.protocol, key.group);
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
@@ -50,8 +51,47 @@ export function choose(
     return isSpared && found.kind === 'unavailable' ? { ...found, lastResort: false } : found;
   };
   const { promptCacheKey } = call;
-  const attempt = { keyId: key.id, promptCacheKey, excluded: passed, hasTried };
+  const excluded =
+    isAllowed === undefined ? passed : [...passed, ...idsWithout(pool.channels, isAllowed)];
+  const attempt = { keyId: key.id, promptCacheKey, excluded, hasTried };
   return chooseChannel(pool, attempt, { availability, inFlight: health.inFlight }, settings.random);
+}
+
+function idsWithout(
+  channels: readonly Channel[],
+  isAllowed: (channel: Channel) => boolean,
+): readonly string[] {
+  return channels.filter((channel) => !isAllowed(channel)).map(({ id }) => id);
+}
+
+/**
+ * Chooses the channel of a call that refers to something: one of the account that has it. An
+ * account that can read the call's encrypted content is preferred as long as it is available.
+ */
+export function chooseByReferences(
+  admitted: Admitted,
+  considered: Considered,
+  upstreams: Upstreams,
+): Choice {
+  const { requiredAccount, preferredAccount } = admitted.references ?? {};
+  const isOf = (account: string) => (channel: Channel) =>
+    isUnknown(channel, considered.credentials) ||
+    servingAccount(channel, considered.credentials?.get(channel.id)) === account;
+  if (requiredAccount !== undefined) {
+    const choice = choose(admitted, considered, upstreams, isOf(requiredAccount));
+    const isGone = choice.kind === 'none' && considered.passed.length === 0;
+    return isGone && choice.reason === 'protocol' ? { ...choice, reason: 'other_account' } : choice;
+  }
+  if (preferredAccount === undefined) return choose(admitted, considered, upstreams);
+  // A channel of last resort is not preferred.
+  const spared = { ...considered, hasTried: true };
+  const preferred = choose(admitted, spared, upstreams, isOf(preferredAccount));
+  return preferred.kind === 'channel' ? preferred : choose(admitted, considered, upstreams);
+}
+
+/** The account is not known before the channel's function is asked. */
+function isUnknown({ credential, id }: Channel, known: CallCredentials | undefined): boolean {
+  return typeof credential !== 'string' && known?.has(id) !== true;
 }
 
 /** The channel's function is not asked, because the call has asked as many as it may. */
@@ -107,6 +147,7 @@ export async function resolveCredential(
   if (answer.kind === 'none') passed.push(id);
   // A failed one is tried, so that its failure is recorded; nothing is sent.
   if (answer.kind !== 'secret') return answer.kind === 'failed';
+  if (admitted.references !== undefined && answer.kind === 'secret') return false;
   const kind = { isBoughtOnce: admitted.call.operation.isBoughtOnce, hasTried };
   return health.availability(channel, upstreamModel, kind, answer.account).kind === 'available';
 }

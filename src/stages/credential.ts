@@ -54,12 +54,21 @@ export function accountFor(
   return answer.kind === 'none' ? undefined : answer.account;
 }
 
+/**
+ * The name of the account that stores what a call through this channel leaves behind, and that can
+ * read what it encrypts. A name that a function chose is never that of a channel's own account.
+ */
+export function servingAccount(channel: Channel, answer: Credential | undefined): string {
+  const named = answer?.kind === 'secret' ? answer.account?.name : undefined;
+  return named === undefined ? (channel.account ?? channel.id) : `credential:${named}`;
+}
+
 /** Asks the function of a channel. Never rejects: the host's function may fail like any store. */
 export async function askCredential(
   channel: Channel,
   credential: CredentialFunction,
   timeoutMs: number,
-  admitted: Admitted,
+  admitted: Pick<Admitted, 'key' | 'model' | 'running' | 'received'>,
   perKey: PerKeyFunctions,
 ): Promise<Credential> {
   const { key, model, running, received } = admitted;

@@ -17,6 +17,7 @@ import {
   isGatewayCut,
   refusedByUpstream,
 } from './failure.ts';
+import { rememberReply } from './remember-reply.ts';
 import type { CallEnd } from './settlement.ts';
 import type { UpstreamReply, Upstreams } from './try-channel.ts';
 
@@ -26,6 +27,7 @@ export interface RelayedStream {
   readonly outcome: UpstreamReply;
   readonly held: Held;
   readonly freeDisconnects: Upstreams['freeDisconnects'];
+  readonly emit: Upstreams['emit'];
   /** Set once the caller has disconnected; the stream may then be read on for its usage. */
   disconnectReason: string | undefined;
 }
@@ -33,7 +35,7 @@ export interface RelayedStream {
 /** The signal of a reply that was complete. */
 export const served: HealthSignal = { kind: 'served' };
 /** The signal of a reply that tells nothing about its channel. */
-export const noSignal: HealthSignal = { kind: 'neutral' };
+const noSignal: HealthSignal = { kind: 'neutral' };
 
 /** The stream is over, by its own final event or because the connection ended. */
 export function endStream(stream: RelayedStream): Closing {
@@ -51,7 +53,17 @@ function completeStream(stream: RelayedStream, last: Uint8Array): Closing {
   stream.held.copy?.add(last);
   if (stream.disconnectReason === undefined) settle(stream, served, 'complete');
   else settleDisconnected(stream, served);
-  return { writes: last.length === 0 ? [] : [last], cut: false };
+  const writes = last.length === 0 ? [] : [last];
+  if (stream.tap.referable === undefined) return { writes, cut: false };
+  return { writes, cut: false, ready: rememberStream(stream) };
+}
+
+/** Remembers what has passed of a reply to which later requests may refer. */
+function rememberStream({ tap, outcome, held, emit }: RelayedStream): Promise<unknown> | undefined {
+  const referable = tap.referable?.();
+  const { account } = outcome;
+  if (referable === undefined || account === undefined) return undefined;
+  return rememberReply({ referable, usage: tap.usage(), account }, held, emit);
 }
 
 /**
@@ -69,7 +81,11 @@ export function failStream(
   } else settleDisconnected(stream, noSignal);
   const leading = last === undefined || last.length === 0 ? [] : [last];
   const errorEvent = tap.breakOff(asMidStreamError(error, held.admitted.model));
-  return { writes: [...leading, ...(errorEvent ?? [])], cut: errorEvent === undefined };
+  const writes = [...leading, ...(errorEvent ?? [])];
+  const cut = errorEvent === undefined;
+  return tap.referable === undefined
+    ? { writes, cut }
+    : { writes, cut, ready: rememberStream(stream) };
 }
 
 /** The error that the upstream sent within the stream, if it did. */
@@ -80,8 +96,14 @@ export function inBandFailure({ tap, outcome, held }: RelayedStream): CallFailur
   return refusedByUpstream(report, call, model, outcome.redaction);
 }
 
+/** Gives up a stream whose caller has disconnected. What has passed of it may have been stored. */
+export function abandonStream(stream: RelayedStream): void {
+  settleDisconnected(stream, noSignal);
+  if (stream.tap.referable !== undefined) void rememberStream(stream);
+}
+
 /** Settles a stream whose caller has disconnected. */
-export function settleDisconnected(stream: RelayedStream, healthSignal: HealthSignal): void {
+function settleDisconnected(stream: RelayedStream, healthSignal: HealthSignal): void {
   const { tap, held, freeDisconnects, disconnectReason } = stream;
   const { key, running } = held.admitted;
   const isFree = !tap.hasBegun() && freeDisconnects.isFree(key.id, running);

@@ -52,7 +52,7 @@ const maxWaitMs = 3_600_000;
  */
 export function refusedByUpstream(
   report: FailureReport,
-  call: Call,
+  call: Pick<Call, 'operation'>,
   model: Model,
   redaction: ErrorRedaction,
 ): CallFailure {
@@ -143,7 +143,11 @@ export function refusedByGateway(error: GatewayError, status?: number): CallFail
  * The failure of a call whose connection broke or was cut by the gateway, before or during the
  * reply.
  */
-export function failedTransport(error: UpstreamError, call: Call, model: Model): CallFailure {
+export function failedTransport(
+  error: UpstreamError,
+  call: Pick<Call, 'operation' | 'framing'>,
+  model: Model,
+): CallFailure {
   const { stage, reason } = error;
   const mayHaveRun = stage !== 'connect';
   const code = transportCode(error);
@@ -174,7 +178,10 @@ export function isGatewayCut(reason: string): boolean {
   return reason === 'total_timeout' || reason === 'hold_used_up' || reason === 'draining';
 }
 
-function retryAfterBreak({ stage, reason, timedOut }: UpstreamError, call: Call): Retry {
+function retryAfterBreak(
+  { stage, reason, timedOut }: UpstreamError,
+  call: Pick<Call, 'operation' | 'framing'>,
+): Retry {
   if (isGatewayCut(reason)) return 'never';
   if (stage === 'connect') return 'elsewhere';
   if (timedOut || call.operation.isBoughtOnce) return 'never';
@@ -208,9 +215,7 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
   const code = 'upstream_failed';
   return {
     error: new GatewayError(code, messageFor(code, true, call, model), { reason }),
-    // Part of a document has a price; a page of some other server has none.
-    ending:
-      usage !== undefined ? 'truncated' : countedTokens === 0 ? 'failed' : endingOfLostReply(call),
+    ending: endingOfBadReply(bad, call),
     countedTokens,
     usage,
     retry: endedBeforeContent && !call.operation.isBoughtOnce ? 'once' : 'never',
@@ -220,17 +225,32 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
   };
 }
 
+/** Part of a document has a price; a page of some other server has none. */
+function endingOfBadReply(
+  { countedTokens, usage, stillRuns }: BadReply,
+  call: Pick<Call, 'framing'>,
+): CallEnding {
+  if (stillRuns === true) return 'still_running';
+  if (usage !== undefined) return 'truncated';
+  return countedTokens === 0 ? 'failed' : endingOfLostReply(call);
+}
+
 /**
  * How a reply ended that did not reach the caller. A document was being made, and may have been
  * billed. A stream without content costs nothing: another gateway that charged the prompts of such
  * streams had to pay the money back.
  */
-function endingOfLostReply({ framing }: Call): CallEnding {
+function endingOfLostReply({ framing }: Pick<Call, 'framing'>): CallEnding {
   return framing === 'json' ? 'truncated' : 'failed';
 }
 
 /** The error text. An image that may have been made must not be bought again blindly. */
-function messageFor(code: ErrorCode, mayHaveRun: boolean, call: Call, model: Model): string {
+function messageFor(
+  code: ErrorCode,
+  mayHaveRun: boolean,
+  call: Pick<Call, 'operation'>,
+  model: Model,
+): string {
   return mayHaveRun && call.operation.isBoughtOnce
     ? 'The upstream failed, but the image may have been made. Check the usage log before retrying.'
     : errorText(code, model);

@@ -124,7 +124,7 @@ function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admi
   }
   try {
     checkCandidates(call, route.protocol, model);
-    checkMembers(call, model);
+    checkMembers(call, model, route.protocol);
     const hold = holdFor(call, model);
     const plan = plans.of(model, received.settings);
     return { ...admitted, model, hold, plan, isLastModel: true };

@@ -66,8 +66,8 @@ export function holdFor(call: Call, model: Model): Hold {
   const estimate = promptBound(call.demand.prompt, model);
   const prompt = promptBound(withFraming(call.demand.prompt), model);
   const members = memberBounds(call, model);
-  const { size, quality } = call.demand;
-  const request = { size, quality, members: members.members };
+  const { size, quality, maxToolCalls } = call.demand;
+  const request = { size, quality, members: members.members, maxToolCalls };
   const bound = usageBound(call, model, prompt, members);
   return {
     nanos: maxCostOf(bound, price, request),
@@ -167,7 +167,8 @@ function mediaTokens(use: MediaUse, model: Model): number {
 }
 
 /** The tokens of media without settings that raise them. */
-function usualTokens({ kind, bytes, at, raisedBy }: MediaUse, model: Model): number {
+function usualTokens({ kind, bytes, at, raisedBy, tokens }: MediaUse, model: Model): number {
+  if (tokens !== undefined) return tokens;
   const stated: MediaPartTokens = model.mediaPartTokens ?? {};
   switch (kind) {
     case 'image':
@@ -177,8 +178,8 @@ function usualTokens({ kind, bytes, at, raisedBy }: MediaUse, model: Model): num
       return Math.max(stated[kind] ?? defaultMediaTokens, Math.ceil(bytes * mediaTokensPerByte));
     case 'document':
     case 'reference': {
-      const tokens = stated[kind] ?? model.contextTokens;
-      if (tokens !== undefined) return tokens;
+      const most = stated[kind] ?? model.contextTokens;
+      if (most !== undefined) return most;
       if (model.price.per !== 'token') return 0;
       throw unboundedMedia(at, raisedBy === undefined ? nouns[kind] : 'media with a raised size');
     }

@@ -106,8 +106,13 @@ function isRetry(request: GatewayRequest): boolean {
 }
 
 /** JSON keeps the parts apart, whatever characters they contain. */
-function nameOf(kind: 'key' | 'retry', { id }: ApiKey, { protocol }: Call, value: string): string {
-  return digest(JSON.stringify([kind, id, protocol, value]));
+function nameOf(
+  kind: 'key' | 'retry',
+  { id }: ApiKey,
+  { protocol, operation }: Call,
+  value: string,
+): string {
+  return digest(JSON.stringify([kind, id, protocol, operation.name, value]));
 }
 
 /** Hashes all bytes, including those that the scanned text leaves out. */

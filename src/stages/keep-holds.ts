@@ -29,6 +29,8 @@ export interface HoldUse {
 export interface HoldKeeper {
   /** Renews the lease of this settlement's hold until it closes; the call may take `totalMs`. */
   keepAlive(settlement: Settlement, totalMs: number): void;
+  /** Limits the time of a call without a hold, whose attempts are watched all the same. */
+  limitTime(startedMs: number, totalMs: number): void;
   /** Replaces the total time of the call, as the channel allows it. It counts from its start. */
   setTotalTimeout(totalMs: number): void;
   /** Registers how the reply uses its hold, which may have to grow. */
@@ -53,6 +55,8 @@ export interface KeptCall {
 export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
   readonly call: KeptCall;
   settlement: Settlement | undefined;
+  /** It has no hold, and is only kept to its time. */
+  isWithoutHold: boolean;
   keptMs: number;
   deadlineMs: number;
   renewedMs: number;
@@ -101,6 +105,7 @@ function newEntry(call: KeptCall, deps: KeepersDeps): KeptEntry {
   const entry: KeptEntry = {
     call,
     settlement: undefined,
+    isWithoutHold: false,
     keptMs: 0,
     deadlineMs: Number.POSITIVE_INFINITY,
     renewedMs: 0,
@@ -115,6 +120,11 @@ function newEntry(call: KeptCall, deps: KeepersDeps): KeptEntry {
       entry.keptMs = startedMs;
       entry.deadlineMs = startedMs + totalMs;
       entry.renewedMs = startedMs;
+    },
+    limitTime: (startedMs, totalMs) => {
+      entry.isWithoutHold = true;
+      entry.keptMs = startedMs;
+      entry.deadlineMs = startedMs + totalMs;
     },
     setTotalTimeout: (totalMs) => {
       entry.deadlineMs = entry.keptMs + totalMs;
@@ -155,8 +165,10 @@ function dueForRenewal(
 ): readonly HoldingEntry[] {
   const nowMs = clock.monotonicMs();
   const due: HoldingEntry[] = [];
-  for (const entry of entries.filter(isHolding)) {
+  for (const entry of entries) {
+    if (!isTimed(entry)) continue;
     if (overdue(entry, nowMs) !== undefined) recheckLater(entry, clock);
+    if (!isHolding(entry)) continue;
     // A reply that is paused for its hold requests growth every second.
     if (entry.use?.isWaiting()) entry.use.retry();
     else if (!entry.lapsed && nowMs - entry.renewedMs >= leaseMs / 3) {
@@ -176,7 +188,7 @@ function recheckLater(entry: KeptEntry, clock: Clock): void {
   entry.isRecheckPending = true;
   setImmediate(() => {
     entry.isRecheckPending = false;
-    if (!entry.call.isRunning() || !isHolding(entry)) return;
+    if (!entry.call.isRunning() || !isTimed(entry)) return;
     swallowErrors(() => overdue(entry, clock.monotonicMs())?.());
   });
 }
@@ -213,13 +225,18 @@ function isHolding(entry: KeptEntry): entry is HoldingEntry {
   return entry.settlement?.isOpen() === true;
 }
 
+/** True while the time of a call is limited: as long as it has a hold or, without one, runs. */
+function isTimed(entry: KeptEntry): boolean {
+  return entry.isWithoutHold || isHolding(entry);
+}
+
 /** The action for a call whose time or hold is used up; undefined if neither is. */
-function overdue(entry: HoldingEntry, nowMs: number): (() => void) | undefined {
+function overdue(entry: KeptEntry, nowMs: number): (() => void) | undefined {
   const { caller } = entry.call;
   if (nowMs >= entry.deadlineMs) {
     return () => caller.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));
   }
-  if (entry.refused && entry.observed() >= entry.settlement.heldNanos()) {
+  if (entry.refused && isHolding(entry) && entry.observed() >= entry.settlement.heldNanos()) {
     return () => caller.abort(new UpstreamError('body', 'hold_used_up'));
   }
   return entry.call.overdueAction(nowMs);

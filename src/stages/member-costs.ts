@@ -28,7 +28,14 @@ const providerTools: ReadonlySet<CostMember> = new Set([
   'maps',
   'code_execution',
   'image_generation',
+  'file_search',
+  'code_interpreter',
+  'shell',
+  'mcp',
+  'tool_search',
 ]);
+/** The most output tokens of a summary that replaces a conversation. */
+const compactionTokens = 16_384;
 
 /** The bounds of a call without such members. */
 export const noMembers: MemberBounds = {
@@ -52,10 +59,12 @@ export function memberBounds({ demand, operation }: Call, model: Model): MemberB
     if (priced === undefined || uses.length === 0) continue;
     members.push(row);
     const amount = Math.max(1, ...uses.map((use) => use.amount ?? 1));
-    inputTokens += addedInput(row, priced, model) ?? 0;
-    if (row === 'reasoning_budget') outputTokens = amount;
+    inputTokens += addedInput(row, priced, model, demand.maxToolCalls) ?? 0;
+    if (row === 'reasoning_budget') outputTokens += amount;
+    if (row === 'compaction') outputTokens += compactionTokens;
     if (row === 'best_of' || row === 'num_images') generationsPerAnswer *= amount;
     if (providerTools.has(row)) passes += priced.holdCalls ?? defaultHoldCalls;
+    if (row === 'compaction') passes += 1;
   }
   return { members, inputTokens, outputTokens, generationsPerAnswer, passes };
 }
@@ -78,8 +87,10 @@ function addedInput(
   row: CostMember,
   { holdInputTokens, holdCalls = defaultHoldCalls }: MemberPrice,
   { price, contextTokens }: Model,
+  maxToolCalls = Number.POSITIVE_INFINITY,
 ): number | undefined {
-  if (holdInputTokens !== undefined) return holdInputTokens;
+  const calls = Math.min(holdCalls, maxToolCalls);
+  if (holdInputTokens !== undefined) return calls === 0 ? 0 : holdInputTokens;
   if (!providerTools.has(row) || price.per !== 'token') return 0;
-  return contextTokens === undefined ? undefined : contextTokens * holdCalls;
+  return contextTokens === undefined ? undefined : contextTokens * calls;
 }

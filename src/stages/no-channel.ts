@@ -19,7 +19,7 @@ const busyWaitMs = 1_000;
 
 /** Emits the event and returns the failure. */
 export function noChannel(
-  { model, received }: Admitted,
+  { model, received }: Pick<Admitted, 'model' | 'received'>,
   { reason, untilMs, isRateLimit }: Extract<Choice, { readonly kind: 'none' }>,
   emit: EventListener,
 ): CallFailure {

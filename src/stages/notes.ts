@@ -12,12 +12,17 @@ const maxNameLength = 128;
  * `x-tollgate-dropped`: the members that were left out, truncated or replaced, by the caller's
  * names.
  *
- * @throws GatewayError `not_portable` for the first of them if the model is strict
+ * @param unasked those that a strict model does not refuse
+ * @throws GatewayError `not_portable` for the first of the others if the model is strict
  */
-export function droppedNote(dropped: readonly string[], strict: boolean): HeaderMap {
-  const [first] = dropped;
-  if (first === undefined) return {};
-  if (strict) {
+export function droppedNote(
+  dropped: readonly string[],
+  strict: boolean,
+  unasked: ReadonlySet<string> | undefined = undefined,
+): HeaderMap {
+  if (dropped.length === 0) return {};
+  const first = strict ? dropped.find((name) => unasked?.has(name) !== true) : undefined;
+  if (first !== undefined) {
     throw new GatewayError(
       'not_portable',
       `The upstream of this model has no counterpart for \`${plainName(first)}\`, and the model ` +

@@ -112,6 +112,33 @@ export const isFoundResult: AnswerCheck = (answer) => {
   );
 };
 
+/** What an index knows of this many ids. */
+export function areEntries(count: number): AnswerCheck {
+  return (answer) =>
+    isListOf(answer, count) && answer.every((one) => isMissing(one) || isEntry(one));
+}
+
+function isEntry(entry: unknown): boolean {
+  const maxTokens = field(entry, 'maxTokens');
+  return (
+    ['id', 'owner', 'account', 'modelId'].every((name) => isText(field(entry, name))) &&
+    (isMissing(maxTokens) || isTime(maxTokens))
+  );
+}
+
+/** What an item store has of this many ids. */
+export function areItems(count: number): AnswerCheck {
+  return (answer) =>
+    isListOf(answer, count) && answer.every((one) => isMissing(one) || one instanceof Uint8Array);
+}
+
+/** The ids of items that a store did not keep. */
+export const areTexts: AnswerCheck = (answer) => Array.isArray(answer) && answer.every(isText);
+
+function isListOf(answer: unknown, count: number): answer is readonly unknown[] {
+  return Array.isArray(answer) && answer.length === count;
+}
+
 /** The answer to a sweep: how many leases it expired. */
 export const isSweepResult: AnswerCheck = (answer) => isTime(field(answer, 'expired'));
 

@@ -4,21 +4,25 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { parseBodyExactly } from '../bytes/json/scan/body.ts';
-import type { Call, OperationName } from '../call.ts';
+import type { Call, GuardedUse, OperationName } from '../call.ts';
 import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
-import type { ContentRequest } from '../canonical/request.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
-import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
+import type { CallerExchange, ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
 import { GatewayError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { isRelayed, type Protocol } from '../protocols/protocol.ts';
+import { isRelayed, type Protocol, type RelayRules } from '../protocols/protocol.ts';
 import type { Admitted } from './call-record.ts';
+import { leftOutTools } from './check-members.ts';
 import { withCountedImages } from './counted-images.ts';
+import { droppedNote } from './notes.ts';
+import { withoutTools } from './optional-tools.ts';
 import type { PreparedCall, WholeReply } from './prepared-call.ts';
-import { prepareRelayed } from './relayed.ts';
+import { relayEdits, withKeptItems } from './reference-edits.ts';
+import { type MoreEdits, prepareRelayed } from './relayed.ts';
+import type { ResolvedReferences } from './resolved-references.ts';
 import { estimatedCount, prepareUpstreamCount } from './token-count.ts';
 import { prepareTranslated, type Translation } from './translated.ts';
 import { prepareTranslatedImage } from './translated-image.ts';
@@ -37,6 +41,8 @@ export type PrepareForChannel = (
   channel: Channel,
   dialect: Dialect,
   upstreamModel: string,
+  /** The account, if the call refers to something that only one account may have. */
+  account?: string,
 ) => Prepared;
 
 /** A call that is to be translated for a channel of another dialect. */
@@ -54,11 +60,13 @@ interface TranslationInput {
 export interface Preparer {
   readonly prepare: PrepareForChannel;
   /**
-   * Only for a large body: parses and reads it in separate turns of the event loop, if this dialect
+   * Only for a large body: parses and reads it in separate turns of the event loop, if this channel
    * needs it translated, because each takes a tenth of a second at 10 MB. Undefined if there is
    * nothing to do. Faults of the body are left to `prepare`.
    */
-  readonly readAhead: ((dialect: Dialect) => Promise<void> | undefined) | undefined;
+  readonly readAhead:
+    | ((channel: Channel, dialect: Dialect, upstreamModel: string) => Promise<void> | undefined)
+    | undefined;
 }
 
 /** A body whose text is longer than this is parsed, read and written in separate turns. */
@@ -67,38 +75,48 @@ const maxBytesInOneTurn = 256 * 1024;
 /** The request in the common form, read at the first use. */
 interface RequestReaders {
   readonly parsed: () => JsonObject;
-  readonly content: () => ContentRequest;
+  readonly content: () => CallerExchange;
   readonly images: () => ImageRequest;
 }
 
 /** Makes the preparer of a call. */
 export function preparer(admitted: Admitted): Preparer {
-  const { call, model, route } = admitted;
+  const { call, model, route, references } = admitted;
   const { protocol } = route;
+  const leftOut =
+    protocol.optionalTools === undefined ? undefined : leftOutTools(call, model, protocol);
   // Made when needed: most calls are relayed.
   let readers: RequestReaders | undefined;
-  const prepare: PrepareForChannel = (channel, dialect, upstreamModel) => {
-    if (isRelayed(protocol, dialect)) {
-      return prepareRelayed(call, protocol.relay, dialect, channel, upstreamModel);
+  const prepare: PrepareForChannel = (channel, dialect, upstreamModel, account = channel.id) => {
+    if (isRelayed(protocol, dialect, channel, upstreamModel)) {
+      const { relay } = protocol;
+      if (references === undefined && leftOut === undefined) {
+        return prepareRelayed(call, relay, dialect, channel, upstreamModel);
+      }
+      const more = moreEdits(admitted, leftOut, account);
+      const prepared = prepareRelayed(call, relay, dialect, channel, upstreamModel, more);
+      return references === undefined ? prepared : noticingUnreadable(prepared, references, relay);
     }
-    readers ??= readersOf(call, protocol);
+    readers ??= readersOf(call, protocol, references);
     const input = translationInput(admitted, channel, dialect, upstreamModel, readers);
     return translators[call.operation.name](input);
   };
-
-  const readAhead = (dialect: Dialect): Promise<void> | undefined => {
-    if (readers !== undefined || isRelayed(protocol, dialect)) return undefined;
-    readers = readersOf(call, protocol);
+  const readAhead: Preparer['readAhead'] = (channel, dialect, upstreamModel) => {
+    if (readers !== undefined || isRelayed(protocol, dialect, channel, upstreamModel)) {
+      return undefined;
+    }
+    readers = readersOf(call, protocol, references);
     return readInTurns(readers, call.operation.name);
   };
   const { imageCounter } = protocol;
+  const textBytes = call.body.text.length + (references?.keptBytes ?? 0);
   const isPricedPerImage = !call.operation.isFree && model.price.per === 'image';
   return {
     prepare:
       imageCounter !== undefined && isPricedPerImage
         ? countingImages(prepare, imageCounter, call)
         : prepare,
-    readAhead: call.body.text.length > maxBytesInOneTurn ? readAhead : undefined,
+    readAhead: textBytes > maxBytesInOneTurn ? readAhead : undefined,
   };
 }
 
@@ -115,12 +133,65 @@ function countingImages(
   };
 }
 
-function readersOf(call: Call, { codecs }: Protocol): RequestReaders {
-  const parsed = memoized(() => parsedBody(call));
+/** The edits that the references of a call and the tools that it can do without make necessary. */
+function moreEdits(
+  { call, model, references }: Admitted,
+  leftOut: readonly GuardedUse[] | undefined,
+  account: string,
+): MoreEdits {
+  const changes = [
+    ...(references === undefined ? [] : [relayEdits(call, references, account)]),
+    ...(leftOut === undefined ? [] : [withoutTools(call, leftOut)]),
+  ];
+  const changed = changes.flatMap((one) => one.changed);
+  return {
+    extra: changes.flatMap(({ edits }) => edits),
+    countedBytes: references?.keptBytes ?? 0,
+    notes: droppedNote(changed, model.strict === true),
+  };
+}
+
+/** Notices if the upstream can't read encrypted content of unknown origin. */
+function noticingUnreadable(
+  prepared: PreparedCall,
+  references: ResolvedReferences,
+  { refusesSealed }: RelayRules,
+): PreparedCall {
+  if (refusesSealed === undefined || !hasRemovableUnknown(references)) return prepared;
+  return {
+    ...prepared,
+    replyToRefusal: (refusal) => {
+      if (refusesSealed(refusal)) {
+        references.leavesOutUnknown = true;
+        references.mustResend = true;
+      }
+      return prepared.replyToRefusal(refusal);
+    },
+  };
+}
+
+function hasRemovableUnknown({ sealed, leavesOutUnknown }: ResolvedReferences): boolean {
+  const unknown = sealed.filter(({ account }) => account === undefined);
+  return (
+    !leavesOutUnknown &&
+    unknown.length > 0 &&
+    unknown.every(({ reference }) => reference.isRemovable)
+  );
+}
+
+function readersOf(
+  call: Call,
+  { codecs }: Protocol,
+  references: ResolvedReferences | undefined,
+): RequestReaders {
+  const parsed = memoized(() => {
+    const body = parsedBody(call);
+    return references === undefined ? body : withKeptItems(body, references);
+  });
   return {
     parsed,
     content: memoized(() =>
-      codecOf(codecs.content).readRequest(parsed(), { streamed: call.framing !== 'json' }),
+      codecOf(codecs.content).begin(parsed(), { streamed: call.framing !== 'json' }),
     ),
     images: memoized(() => codecOf(codecs.images)(parsed())),
   };
@@ -131,6 +202,7 @@ const formOf: Readonly<Record<OperationName, 'content' | 'images'>> = {
   content: 'content',
   images: 'images',
   count_tokens: 'content',
+  compact: 'content',
 };
 
 async function readInTurns(readers: RequestReaders, operation: OperationName): Promise<void> {
@@ -159,9 +231,11 @@ function translationInput(
   const head: ReplyHead = {
     fallbackId: responseContext.requestId,
     createdSeconds: Math.floor(settings.clock.now() / 1_000),
+    newId: settings.ids,
     modelId: call.modelId,
     wantsUsage: call.wantsUsage,
     framing: call.framing,
+    keepsOutput: settings.responses.items !== undefined,
   };
   return { call, protocol, dialect, target, head, strict: model.strict === true, readers };
 }
@@ -181,24 +255,30 @@ const translators: Readonly<Record<OperationName, (input: TranslationInput) => P
   count_tokens: (input) => {
     const { tokenCounter } = input.dialect;
     const translation = translationOf(input);
-    const write = codecOf(input.protocol.codecs.countTokens);
+    const codec = codecOf(input.protocol.codecs.countTokens);
     return tokenCounter === undefined
-      ? estimatedCount(translation, write)
-      : prepareUpstreamCount(translation, tokenCounter, write);
+      ? estimatedCount(translation, codec)
+      : prepareUpstreamCount(translation, tokenCounter, codec);
+  },
+  compact: () => {
+    throw new GatewayError(
+      'not_portable',
+      'Only the provider whose model made a conversation can compact it, and this model has ' +
+        'another one.',
+    );
   },
 };
 
 function translationOf(input: TranslationInput): Translation {
-  const { call, protocol, dialect, target, head, strict } = input;
-  const request = input.readers.content();
-  const hidesReasoning = request.reasoning?.includeThoughts !== true;
+  const { call, dialect, target, head, strict } = input;
+  const caller = input.readers.content();
+  const hidesReasoning = caller.request.reasoning?.includeThoughts !== true;
   return {
     call,
-    request,
-    writer: codecOf(protocol.codecs.content),
+    caller,
     dialect,
     target,
-    head: { ...head, hidesReasoning },
+    head: { ...head, hidesReasoning, needsReasoningBack: target.capabilities.reasoningHistory },
     strict,
   };
 }

@@ -5,9 +5,9 @@
 import { parseBounded } from '../bounded-json.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import type { Framing, PromptSize } from '../call.ts';
-import { documentTokens } from '../dialects/content-count.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import type { FailureReport, StreamTap } from '../dialects/tap.ts';
+import { documentTokens } from '../dialects/document-tokens.ts';
+import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
 import type { HeaderMap } from '../http.ts';
 import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
@@ -63,6 +63,8 @@ export interface WholeReply {
   readonly ending?: 'not_run' | 'failed';
   /** Replaces the notes of the prepared call, if the reply adds more. */
   readonly notes?: HeaderMap;
+  /** What later requests may refer to; undefined in APIs whose requests refer to nothing. */
+  readonly referable?: ReferableReply | undefined;
 }
 
 /** An error response, or an error in the body of a 200 response. */
@@ -77,6 +79,8 @@ export interface BadReply {
   readonly reason: string;
   readonly countedTokens?: number | undefined;
   readonly usage?: Usage | undefined;
+  /** The reply says that the call still runs. */
+  readonly stillRuns?: true;
   /** The stream ended before it had any content. */
   readonly endedBeforeContent?: true;
 }

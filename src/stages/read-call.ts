@@ -3,9 +3,9 @@
  * members that the gateway needs.
  */
 import type { Body } from '../bytes/body/body.ts';
-import { bodyBudget, type FairShares } from '../bytes/body/fair-shares.ts';
+import { bodyBudget, type FairShares, smallBodyBytes } from '../bytes/body/fair-shares.ts';
 import { contentLengthOf } from '../bytes/body/headers.ts';
-import { readBody } from '../bytes/body/read.ts';
+import { bodiesOverloaded, readBody } from '../bytes/body/read.ts';
 import {
   largeTextBytes,
   scanBody,
@@ -15,7 +15,7 @@ import {
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
 import type { BodyDefaults, CallRoute } from '../protocols/protocol.ts';
-import type { Begun } from './call-record.ts';
+import type { Begun, Read } from './call-record.ts';
 
 /**
  * Receives the body. Its bytes count against the key's share until the call is done, because they
@@ -32,6 +32,22 @@ export async function receiveBody(
   const body = await readBody(request, { maxBytes, budget, clock: settings.clock });
   running.onDone(() => budget.give(body.byteLength));
   return body;
+}
+
+/**
+ * Counts bytes that the gateway adds to a body that was received, until the call is done.
+ *
+ * @throws GatewayError `overloaded` if the key's share does not allow them
+ */
+export function reserveAdded(
+  { key, running, call: { body } }: Read,
+  addedBytes: number,
+  shares: FairShares,
+): void {
+  const own = body.byteLength;
+  const isSmall = own + addedBytes <= smallBodyBytes;
+  if (!shares.take(key.id, addedBytes, { own, isSmall })) throw bodiesOverloaded();
+  running.onDone(() => shares.give(key.id, addedBytes));
 }
 
 /** @throws GatewayError `invalid_request`, with the fault and its position */

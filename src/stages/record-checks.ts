@@ -68,7 +68,7 @@ function wrongKeyMember(
   key: Readonly<Record<string, unknown>>,
   areKnownRates: AnswerCheck,
 ): string | undefined {
-  const { expiresAtMs, quotaPartition, maxConcurrentCalls, rates, quota } = key;
+  const { expiresAtMs, quotaPartition, maxConcurrentCalls, rates, quota, responseOwner } = key;
   if (!isText(key.id)) return 'id';
   if (!isText(key.group)) return 'group';
   if (typeof key.disabled !== 'boolean') return 'disabled';
@@ -77,6 +77,7 @@ function wrongKeyMember(
   if (maxConcurrentCalls !== undefined && !isNumber(maxConcurrentCalls)) {
     return 'maxConcurrentCalls';
   }
+  if (responseOwner !== undefined && !isText(responseOwner)) return 'responseOwner';
   if (rates !== undefined && !areKnownRates(rates)) return 'rates';
   return Array.isArray(quota) ? wrongSubjectMember(quota) : 'quota';
 }

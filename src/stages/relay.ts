@@ -1,20 +1,19 @@
 /** Passes an opened reply on to the caller through its tap, and settles the call at its end. */
 import { maxUnpacedBytes } from '../bytes/body/paced-reply.ts';
 import { pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
-import { documentTokens } from '../dialects/content-count.ts';
+import { documentTokens } from '../dialects/document-tokens.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { isUpstreamError, UpstreamError } from '../errors.ts';
 import type { GatewayResponse } from '../http.ts';
 import { onQuiet, onStall } from '../upstream/watch-attempt.ts';
 import type { Held } from './call-record.ts';
 import {
+  abandonStream,
   endStream,
   failStream,
   inBandFailure,
-  noSignal,
   type RelayedStream,
   served,
-  settleDisconnected,
   settleInBackground,
 } from './end-relay.ts';
 import { failedTransport } from './failure.ts';
@@ -33,7 +32,7 @@ import type { UpstreamReply, Upstreams } from './try-channel.ts';
 export function relay(
   outcome: UpstreamReply,
   held: Held,
-  freeDisconnects: Upstreams['freeDisconnects'],
+  { freeDisconnects, emit }: Pick<Upstreams, 'freeDisconnects' | 'emit'>,
 ): GatewayResponse {
   const { reply, notes } = outcome;
   const { settlement, copy } = held;
@@ -42,7 +41,7 @@ export function relay(
   if (reply.kind === 'whole') return relayWhole(reply, outcome, held);
   copy?.add(reply.firstOutput);
   const { tap } = reply;
-  const stream = { tap, outcome, held, freeDisconnects, disconnectReason: undefined };
+  const stream = { tap, outcome, held, freeDisconnects, emit, disconnectReason: undefined };
   return relayStream(reply, stream);
 }
 
@@ -140,7 +139,7 @@ function relayPipe(stream: RelayedStream): ReplyPipe {
       if (watch !== undefined) onStall(watch, giveUp);
     },
     disconnected: (reason) => disconnect(stream, reason),
-    abandoned: () => settleDisconnected(stream, noSignal),
+    abandoned: () => abandonStream(stream),
   };
 }
 
@@ -162,6 +161,6 @@ function disconnect(
   if (held.continuesAfterDisconnect) return 'drain';
   stream.disconnectReason = reason;
   if (held.admitted.call.framing !== 'json') return 'read_on';
-  settleDisconnected(stream, noSignal);
+  abandonStream(stream);
   return 'abort';
 }

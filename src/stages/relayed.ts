@@ -3,10 +3,11 @@
  * with a few members edited. The reply is passed on byte for byte, except for what the tap must
  * change: usage that the caller did not request, errors inside a stream, and framing.
  */
-import { spliceMembers } from '../bytes/body/splice.ts';
+import { type MemberEdit, spliceMembers } from '../bytes/body/splice.ts';
 import type { Call, PromptSize } from '../call.ts';
-import { replyTokens } from '../dialects/content-count.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
+import { replyTokens } from '../dialects/document-tokens.ts';
+import type { HeaderMap } from '../http.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { RelayRules } from '../protocols/protocol.ts';
 import { framingBytes } from './hold.ts';
@@ -15,7 +16,16 @@ import {
   type Judgement,
   maxBufferedRelayBytes,
   type PreparedCall,
+  type WholeReply,
 } from './prepared-call.ts';
+
+/** Edits beside those of the protocol, and the headers that tell the caller of them. */
+export interface MoreEdits {
+  readonly extra: readonly MemberEdit[];
+  /** The bytes that they add and that the demand of the call counts already. */
+  readonly countedBytes: number;
+  readonly notes: HeaderMap;
+}
 
 /** Prepares a call to be relayed. */
 export function prepareRelayed(
@@ -24,16 +34,19 @@ export function prepareRelayed(
   dialect: Dialect,
   channel: Channel,
   upstreamModel: string,
+  more?: MoreEdits,
 ): PreparedCall {
-  const body = spliceMembers(call.body, call.members, rules.edits(call, upstreamModel, channel));
+  const ownEdits = rules.edits(call, upstreamModel, channel);
+  const edits = more === undefined ? ownEdits : [...ownEdits, ...more.extra];
+  const body = spliceMembers(call.body, call.members, edits);
   return {
     dialect,
     streamContentType: dialect.streams.contentType,
-    path: upstreamPath(dialect, call, upstreamModel),
+    path: rules.paths?.[call.operation.name] ?? upstreamPath(dialect, call, upstreamModel),
     framing: call.framing,
     body,
-    prompt: grownPromptSize(call, body),
-    notes: {},
+    prompt: grownPromptSize(call, body, more === undefined ? 0 : more.countedBytes),
+    notes: more === undefined ? {} : more.notes,
     maxBufferedBytes: maxBufferedRelayBytes,
     canTapDocument: call.framing === 'json_array',
     tap: () => rules.tap(call, channel),
@@ -46,8 +59,9 @@ export function prepareRelayed(
 function grownPromptSize(
   { body, demand }: Call,
   pieces: readonly Uint8Array[],
+  countedBytes: number,
 ): PromptSize | undefined {
-  let growth = -body.byteLength;
+  let growth = -body.byteLength - countedBytes;
   for (const { length } of pieces) growth += length;
   const { prompt } = demand;
   return growth <= framingBytes ? undefined : { ...prompt, textBytes: prompt.textBytes + growth };
@@ -66,16 +80,23 @@ function judge(
   call: Call,
   { rules, dialect, channel }: RelayContext,
 ): Judgement {
-  const found = documentIn(bytes, dialect);
+  const inBandFailure = rules.inBandFailure ?? dialect.inBandFailure;
+  const found = documentIn(bytes, { inBandFailure });
   if (found.kind !== 'document') return found;
   if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
   // A document that is not the expected kind of reply is refused, because it could contain
   // anything.
   const reason = rules.invalidReplyReason(found.reply, call);
-  if (reason !== undefined) return { kind: 'bad', reason };
+  if (reason !== undefined) {
+    return rules.stillRuns?.(found.reply) === true
+      ? { kind: 'bad', reason: 'upstream_still_running', stillRuns: true }
+      : { kind: 'bad', reason };
+  }
   const counted = (): number => replyTokens(found.reply);
   const usage = rules.readUsage(found.reply, channel, counted);
-  return usage?.outputTokens
+  const whole: WholeReply = usage?.outputTokens
     ? { kind: 'whole', bytes, usage }
     : { kind: 'whole', bytes, usage, countedTokens: counted() };
+  if (rules.referable === undefined) return whole;
+  return { ...whole, referable: rules.referable(found.reply) };
 }

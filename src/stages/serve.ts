@@ -27,10 +27,12 @@ import type { ModelPlans } from './model-plan.ts';
 import { readCallInTurns, receiveBody } from './read-call.ts';
 import { shuttingDown } from './refuse.ts';
 import { relay } from './relay.ts';
+import { rememberWhole } from './remember-reply.ts';
 import type { Reserve } from './reserve.ts';
 import { jsonReply, optionsResponse, paced } from './respond.ts';
 import { type RunningCall, type RunningCalls, sendWhole } from './running.ts';
 import type { Settle } from './settle.ts';
+import { storedReply } from './stored-reply.ts';
 import type { Upstreams } from './try-channel.ts';
 
 /** The objects that all calls of a gateway share. */
@@ -79,6 +81,7 @@ export function serving(shared: Shared): Serve {
     if (isClosed()) throw shuttingDown();
     const authenticated = { received, key };
     if (route.kind === 'call') return await beginCall(authenticated, route, shared);
+    if (route.kind === 'stored_reply') return await storedReply(authenticated, route, shared);
     const document =
       route.kind === 'key'
         ? await describeKey(authenticated, route.caller)
@@ -110,14 +113,13 @@ async function beginCall(
 /** Takes a call from its bytes to its reply. */
 async function runCall(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
   const { received, key, route, running } = begun;
-  const { plans, idempotency, reserve, settle, upstreams } = shared;
+  const { idempotency, reserve, settle, upstreams } = shared;
   const startedAtMs = received.settings.clock.now();
-  const call = await readCallInTurns(body, route, received.settings);
-  const read = { received, key, route, running, startedAtMs, call };
-  const model = await admit(read, shared);
+  const sent = await readCallInTurns(body, route, received.settings);
+  const read = { received, key, route, running, startedAtMs, call: sent };
+  const { model, plan, call, references } = await admit(read, shared);
   const hold = holdFor(call, model);
   if (!hold.isBounded) shared.reportUnbounded(model.id);
-  const plan = plans.of(model, received.settings);
   const { guard } = received.settings;
   const metadata =
     guard === undefined ? key.metadata : await checkByGuard(guard, read, model, upstreams.emit);
@@ -130,6 +132,7 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
     call,
     model,
     plan,
+    references,
     hold,
     metadata,
   };
@@ -165,7 +168,11 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
     }
     if ('reply' in outcome) {
       running.caller.detach();
-      return relay(outcome, served, upstreams.freeDisconnects);
+      const { reply } = outcome;
+      if (reply.kind === 'whole' && reply.referable !== undefined) {
+        await rememberWhole(reply, outcome, served, upstreams.emit);
+      }
+      return relay(outcome, served, upstreams);
     }
     const { error, ending, reason, countedTokens, usage } = outcome.failure;
     // The usage record is written before the error is sent, because the error may point to it. Logs

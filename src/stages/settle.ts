@@ -245,6 +245,7 @@ function outcomeOf(ending: CallEnding, rule: ChargeRule): CallOutcome {
   if (rule === 'pend') return 'unknown';
   switch (ending) {
     case 'failed':
+    case 'still_running':
       return 'unknown';
     case 'left_early':
       return rule === 'prompt' ? 'caller_left' : 'unknown';

@@ -1,10 +1,11 @@
 /**
- * Counts the tokens of a native (Gemini) request for an upstream of another dialect: by the
- * upstream's own endpoint if it has one, else by an estimate that a header marks as such.
+ * Counts the tokens of a request for an upstream of another dialect: by the upstream's own endpoint
+ * if it has one, else by an estimate that a header marks as such.
  */
 import { estimateTokens } from '../canonical/estimate-tokens.ts';
 import type { TokenCounter } from '../dialects/codec.ts';
 import { upstreamPath } from '../dialects/dialect.ts';
+import type { TokenCountCodec } from '../protocols/protocol.ts';
 import { droppedNote, estimatedNote } from './notes.ts';
 import {
   documentIn,
@@ -15,9 +16,6 @@ import {
 } from './prepared-call.ts';
 import type { Translation } from './translated.ts';
 
-/** Writes the reply for the caller. */
-type WriteCount = (count: number) => string;
-
 /**
  * Prepares a count that the upstream makes.
  *
@@ -26,10 +24,10 @@ type WriteCount = (count: number) => string;
 export function prepareUpstreamCount(
   translation: Translation,
   counter: TokenCounter,
-  write: WriteCount,
+  codec: TokenCountCodec,
 ): PreparedCall {
-  const { call, request, dialect, target, strict } = translation;
-  const { text, dropped } = counter.body(request, target);
+  const { call, caller, dialect, target, strict } = translation;
+  const { text, dropped } = counter.body(caller.request, target);
   return {
     dialect,
     streamContentType: dialect.streams.contentType,
@@ -37,11 +35,11 @@ export function prepareUpstreamCount(
     framing: 'json',
     body: [Buffer.from(text)],
     prompt: undefined,
-    notes: droppedNote(dropped, strict),
+    notes: droppedNote(dropped, strict, caller.unasked),
     maxBufferedBytes: maxBufferedRelayBytes,
     canTapDocument: false,
     tap: undefined,
-    judge: (bytes) => judge(bytes, translation, counter, write),
+    judge: (bytes) => judge(bytes, translation, counter, codec),
     replyToRefusal: () => undefined,
   };
 }
@@ -50,21 +48,21 @@ function judge(
   bytes: Uint8Array,
   { dialect }: Translation,
   { read }: TokenCounter,
-  write: WriteCount,
+  codec: TokenCountCodec,
 ): Judgement {
   const found = documentIn(bytes, dialect);
   if (found.kind !== 'document') return found;
   const count = read(found.reply);
   if (count === undefined) return { kind: 'bad', reason: 'upstream_protocol_error' };
-  return { kind: 'whole', bytes: Buffer.from(write(count)), usage: undefined };
+  return { kind: 'whole', bytes: Buffer.from(codec.write(count)), usage: undefined };
 }
 
 /** The gateway's own estimate. */
-export function estimatedCount({ request }: Translation, write: WriteCount): WholeReply {
+export function estimatedCount({ caller }: Translation, codec: TokenCountCodec): WholeReply {
   return {
     kind: 'whole',
-    bytes: Buffer.from(write(estimateTokens(request))),
+    bytes: Buffer.from(codec.write(estimateTokens(caller.request))),
     usage: undefined,
-    notes: estimatedNote('totalTokens'),
+    notes: estimatedNote(codec.member),
   };
 }

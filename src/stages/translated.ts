@@ -7,15 +7,14 @@ import { wholeBody } from '../bytes/body/body.ts';
 import { membersOf } from '../bytes/json/read/members.ts';
 import type { Call, PromptSize } from '../call.ts';
 import { type ContentEvent, usageOfWholeReply } from '../canonical/reply.ts';
-import type { ContentRequest } from '../canonical/request.ts';
 import type {
+  CallerExchange,
   ContentExchange,
-  ContentServerCodec,
   ReplyHead,
   UpstreamTarget,
 } from '../dialects/codec.ts';
-import { replyTokens } from '../dialects/content-count.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
+import { replyTokens } from '../dialects/document-tokens.ts';
 import { countTokensIn } from '../dialects/event-count.ts';
 import { isFilterCode } from '../dialects/failure-meaning.ts';
 import { checkReplyLists } from '../dialects/reply-lists.ts';
@@ -34,9 +33,8 @@ import {
 /** A call to be translated between two dialects. */
 export interface Translation {
   readonly call: Call;
-  readonly request: ContentRequest;
-  /** Writes the reply for the caller. */
-  readonly writer: ContentServerCodec;
+  /** The caller's request, and the writers of its reply. */
+  readonly caller: CallerExchange;
   readonly dialect: Dialect;
   readonly target: UpstreamTarget;
   readonly head: ReplyHead;
@@ -50,9 +48,9 @@ export interface Translation {
  * @throws GatewayError `not_portable` that names what this upstream does not support
  */
 export function prepareTranslated(translation: Translation): PreparedCall {
-  const { call, request, writer, dialect, target, head, strict } = translation;
-  const exchange = dialect.content.begin(request, target);
-  const notes = droppedNote(exchange.dropped, strict);
+  const { call, caller, dialect, target, head, strict } = translation;
+  const exchange = dialect.content.begin(caller.request, target);
+  const notes = droppedNote(exchange.dropped, strict, caller.unasked);
   // Only Gemini's callers know a streamed JSON array. Every upstream streams events.
   const framing = call.framing === 'json' ? 'json' : 'sse';
   const body = Buffer.from(exchange.body);
@@ -69,7 +67,7 @@ export function prepareTranslated(translation: Translation): PreparedCall {
     tap: framing === 'json' ? undefined : () => tapOf(exchange, translation),
     judge: (bytes) => judge(bytes, exchange, translation),
     replyToRefusal: ({ code }) =>
-      isFilterCode(code) ? blockedPromptReply(writer, head) : undefined,
+      isFilterCode(code) ? blockedPromptReply(caller, head) : undefined,
   };
 }
 
@@ -83,11 +81,11 @@ function promptSizeOf(body: Buffer, { call, dialect }: Translation): PromptSize 
   return dialect.measure(wholeBody(body), membersOf(body, { start: 0, end: body.length }));
 }
 
-function tapOf(exchange: ContentExchange, { dialect, writer, head }: Translation): StreamTap {
+function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation): StreamTap {
   return translateTap({
     upstream: dialect,
     reader: exchange.readStream(),
-    writer: writer.writeStream(head),
+    writer: caller.writeStream(head),
     readReply: exchange.readReply,
   });
 }
@@ -95,7 +93,7 @@ function tapOf(exchange: ContentExchange, { dialect, writer, head }: Translation
 function judge(
   bytes: Uint8Array,
   exchange: ContentExchange,
-  { writer, dialect, head }: Translation,
+  { caller, dialect, head }: Translation,
 ): Judgement {
   const found = documentIn(bytes, dialect, parseBoundedExactly);
   if (found.kind !== 'document') return found;
@@ -106,7 +104,7 @@ function judge(
   const usage = usageIn(events, counted);
   const unusable = events.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
-  const { text, dropped } = writer.writeReply(events, head);
+  const { text, dropped, output } = caller.writeReply(events, head);
   // A strict model can't refuse what is dropped from a reply: it was made and billed.
   const notes = droppedNote(
     [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)],
@@ -119,6 +117,7 @@ function judge(
     // Counting walks the whole reply, so it is done only if the upstream states no output.
     countedTokens: usage?.outputTokens ? undefined : counted(),
     notes,
+    referable: output,
   };
 }
 
@@ -130,13 +129,13 @@ function usageIn(events: readonly ContentEvent[], counted: () => number): Usage 
 }
 
 /** A prompt that the provider's content filter blocked is a reply to callers, not an error. */
-function blockedPromptReply(codec: ContentServerCodec, head: ReplyHead): WholeReply {
+function blockedPromptReply(caller: CallerExchange, head: ReplyHead): WholeReply {
   const message = 'The prompt was blocked by the content filter of the model’s provider.';
   const events: readonly ContentEvent[] = [{ type: 'blocked', reason: 'SAFETY', message }];
-  const writer = codec.writeStream(head);
+  const writer = caller.writeStream(head);
   const text =
     head.framing === 'json'
-      ? codec.writeReply(events, head).text
+      ? caller.writeReply(events, head).text
       : writer.write(events) + writer.end();
   return { kind: 'whole', bytes: Buffer.from(text), usage: undefined, ending: 'not_run' };
 }

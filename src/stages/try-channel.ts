@@ -15,7 +15,7 @@ import { readHead } from '../upstream/body/head.ts';
 import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { Begun, Held } from './call-record.ts';
-import { type Credential, type PerKeyFunctions, secretIn } from './credential.ts';
+import { type Credential, type PerKeyFunctions, secretIn, servingAccount } from './credential.ts';
 import {
   badReply,
   type CallFailure,
@@ -44,6 +44,8 @@ export interface UpstreamReply {
   readonly lease: ChannelLease | undefined;
   /** The HTTP status of the upstream; undefined if no upstream was called. */
   readonly status: number | undefined;
+  /** The account that served it; only set if later requests may refer to the reply. */
+  readonly account?: string;
 }
 
 /** A reply, or the reason why there is none. */
@@ -191,13 +193,20 @@ function outcomeOf(
     }
     case 'bad':
       return { failure: badReply(opening, call, model, status) };
-    case 'whole':
-      return { reply: opening, redaction, notes: opening.notes ?? notes, lease, status };
+    case 'whole': {
+      const outcome = { reply: opening, redaction, notes: opening.notes ?? notes, lease, status };
+      return opening.referable === undefined ? outcome : withAccount(outcome, attempt);
+    }
     case 'streamed': {
       const reportingLease = leaseReportingFailures(attempt, upstreams);
-      return { reply: opening, redaction, notes, lease: reportingLease, status };
+      const outcome = { reply: opening, redaction, notes, lease: reportingLease, status };
+      return opening.tap.referable === undefined ? outcome : withAccount(outcome, attempt);
     }
   }
+}
+
+function withAccount(reply: UpstreamReply, { channelPlan, credential }: Attempt): UpstreamReply {
+  return { ...reply, account: servingAccount(channelPlan.channel, credential) };
 }
 
 /** Wraps the lease so that a stream that breaks off later is reported as a failed attempt too. */
@@ -284,7 +293,8 @@ async function openErrorResponse(
   return { kind: 'failure', report: { ...report, retryAfterMs: waitMs } };
 }
 
-async function readErrorBody(body: OpenedResponse['body']): Promise<Uint8Array> {
+/** The beginning of an error document; empty if it breaks off. */
+export async function readErrorBody(body: OpenedResponse['body']): Promise<Uint8Array> {
   let length = 0;
   try {
     const head = await readHead(body, (chunk) => {

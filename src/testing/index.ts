@@ -9,11 +9,13 @@ export {
   type IdempotencyStoreSetup,
   idempotencyStoreContract,
 } from './contracts/idempotency-store.ts';
+export { type ItemStoreSetup, itemStoreContract } from './contracts/item-store.ts';
 export { type KeyStoreSetup, keyStoreContract } from './contracts/key-store.ts';
 export type { QuotaStoreSetup } from './contracts/quota/case-context.ts';
 export { quotaStoreContract } from './contracts/quota-store.ts';
 export { rateLimiterContract } from './contracts/rate-limiter.ts';
 export type { RateLimiterSetup } from './contracts/rates/rate-case.ts';
+export { type ResponseIndexSetup, responseIndexContract } from './contracts/response-index.ts';
 export { type ResultStoreSetup, resultStoreContract } from './contracts/result-store.ts';
 export { type UpstreamClientSetup, upstreamClientContract } from './contracts/upstream-client.ts';
 export {

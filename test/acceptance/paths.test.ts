@@ -30,7 +30,8 @@ describe('a path that is not offered', () => {
       error: {
         message:
           'The path /v1/images/edits is not served here. This gateway serves ' +
-          'POST /v1/chat/completions, POST /v1/images/generations, ' +
+          'POST /v1/chat/completions, POST /v1/images/generations, POST /v1/responses, ' +
+          'POST /v1/responses/input_tokens, POST /v1/responses/compact, GET /v1/responses/{id}, ' +
           'POST /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, ' +
           'GET /v1/models and GET /v1beta/models.',
         type: 'invalid_request_error',
@@ -67,7 +68,7 @@ describe('a path that is not offered', () => {
     '/v1/%2e%2e/v1/chat/completions',
     '/v10/chat/completions',
     '/v1beta1/models/native-1:generateContent',
-    '/v1/responses',
+    '/v1/responses/x/y',
     '/v1/embeddings',
     '/*',
   ])('%s gets 404', async (path) => {

@@ -170,13 +170,6 @@ describe('an error has the SDK’s class, with status, code and request id', () 
     ['404', OpenAI.NotFoundError, 404, 'model_not_found', () => sendRequest('nope')],
     ['404 for edits', OpenAI.NotFoundError, 404, 'unknown_url', () => edited()],
     [
-      '404 for responses',
-      OpenAI.NotFoundError,
-      404,
-      'unknown_url',
-      () => chat.responses.create({ model: 'chat-1', input: 'hi' }),
-    ],
-    [
       '404 for embeddings',
       OpenAI.NotFoundError,
       404,

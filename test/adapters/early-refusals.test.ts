@@ -69,7 +69,7 @@ describe.each(direct)('$name', (mount: Mount) => {
       expect(answer).toMatch(/"error"/);
     }
     expect(host.reported).toEqual([]);
-  }, 30_000);
+  });
 });
 
 describe('over HTTP/1.1', () => {
@@ -193,7 +193,7 @@ describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof c
       expect(head[':status']).toBe(status);
       expect(JSON.parse(await text(stream))).toMatchObject({ error: {} });
     }
-  }, 30_000);
+  });
 });
 
 async function staged(): Promise<UnmountedGateway> {

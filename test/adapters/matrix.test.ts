@@ -3,7 +3,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
-import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import { chatBody, imageBody, nativeBody, responsesBody } from '../support/bodies.ts';
 import {
   bearer,
   type UnmountedGateway,
@@ -57,6 +57,16 @@ describe.each(mounts)('$name', (mount: Mount) => {
     third.open();
     expect(await next()).toContain('three');
     while ((await next()) !== undefined);
+  });
+
+  it('answers a Responses call, whole and streamed', async () => {
+    const whole = await respond(responsesBody);
+    const events = await respond({ ...responsesBody, stream: true });
+
+    expect(await whole.json()).toMatchObject({ object: 'response', status: 'completed' });
+    expect(await events.text()).toMatch(
+      /^event: response\.created\n[\s\S]*\nevent: response\.completed\ndata: \{[^\n]+\}\n\n$/,
+    );
   });
 
   it('answers an image that decodes', async () => {
@@ -211,6 +221,10 @@ describe.each(mounts)('$name', (mount: Mount) => {
 
   function chat(body: object): Promise<Response> {
     return post('/v1/chat/completions', body, bearer(harness.secrets.chat));
+  }
+
+  function respond(body: object): Promise<Response> {
+    return post('/v1/responses', body, bearer(harness.secrets.chat));
   }
 
   function image(body: object): Promise<Response> {

@@ -9,7 +9,6 @@ import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 /** Paths as the clients of the providers call them. */
 const unservedPaths: readonly string[] = [
-  '/v1/responses',
   '/v1/responses/resp_1/cancel',
   '/v1/embeddings',
   '/v1/moderations',

@@ -6,8 +6,17 @@
 import { expect, it } from 'vitest';
 import { parseEvents } from '../../src/bytes/sse.ts';
 import { contentCount } from '../../src/dialects/content-count.ts';
-import { isJsonObject, items, type JsonValue, parseJson } from '../../src/json.ts';
+import { replyTokens } from '../../src/dialects/document-tokens.ts';
+import {
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+} from '../../src/json.ts';
 import { type FixtureCategory, fixtures } from '../support/fixtures.ts';
+import { responsesFixtures } from '../support/responses-fixtures.ts';
 
 const planted = 'the quick brown fox jumps over the lazy dog, '.repeat(2_300);
 /** A fifth of the planted bytes, which is what sealed data counts. */
@@ -85,6 +94,48 @@ it.each(['openai-chat', 'openai-compat', 'gemini', 'anthropic'] as const)('%s', 
       const added = tokensOf(place.document) - tokensOf(document);
       if (added < leastTokens && !free.some(([pattern]) => pattern.test(place.path)))
         uncounted.add(place.path);
+    }
+  }
+
+  expect([...uncounted].toSorted()).toEqual([]);
+  expect(seen.size).toBeGreaterThan(50);
+});
+
+/** Places of items of the Responses API that are free, by type of item and end of their path. */
+const freeInItems: readonly (readonly [RegExp, string])[] = [
+  [/^(?:mcp_list_tools|\w+_output)\b/, 'results of tools'],
+  [
+    /\.(?:results|outputs|output|tools|error|environment|sources|pending_safety_checks)\b/,
+    'results',
+  ],
+  [/^web_search_call\.action\.query$/, 'the first of its `queries`, which count'],
+  [/\.(?:fingerprint|caller)\b/, 'data of the provider'],
+  [/^image_generation_call\.result$/, 'an image, which counts as one'],
+];
+
+/** Every item that was recorded, whole. */
+function recordedItems(): readonly JsonObject[] {
+  return responsesFixtures('openai', 'openai-replies', 'compat')
+    .filter(({ response }) => response !== undefined)
+    .flatMap(({ response = new Uint8Array(), streamed }): readonly (JsonValue | undefined)[] =>
+      streamed
+        ? [...parseEvents(response)].map(({ data }) => member(parseJson(data ?? ''), 'item'))
+        : items(member(parseJson(Buffer.from(response).toString()), 'output')),
+    )
+    .filter((item): item is JsonObject => isJsonObject(item ?? null));
+}
+
+it('items of the Responses API', () => {
+  const seen = new Set<string>();
+  const uncounted = new Set<string>();
+  const whole = (item: JsonValue): number => replyTokens({ object: 'response', output: [item] });
+  for (const item of recordedItems()) {
+    const type = String(member(item, 'type'));
+    for (const { path, document } of plantedIn(item, type)) {
+      if (seen.has(path)) continue;
+      seen.add(path);
+      const isFree = [...free, ...freeInItems].some(([pattern]) => pattern.test(path));
+      if (whole(document) - whole(item) < leastTokens && !isFree) uncounted.add(path);
     }
   }
 

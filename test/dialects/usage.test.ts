@@ -1,10 +1,7 @@
 /** Counts of usage are valid integers or missing; without usage, the relayed content is counted. */
 import { describe, expect, it } from 'vitest';
-import {
-  type ContentCount,
-  contentCount,
-  documentTokens,
-} from '../../src/dialects/content-count.ts';
+import { type ContentCount, contentCount } from '../../src/dialects/content-count.ts';
+import { documentTokens } from '../../src/dialects/document-tokens.ts';
 import { lastValueOf } from '../../src/dialects/last-value.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { protocols } from '../../src/protocols/table.ts';
@@ -228,6 +225,21 @@ describe('the content of a reply without usage is counted', () => {
     expect(documentTokens(cut)).toBe(20);
     expect(documentTokens(Buffer.from('<html>content":"</html>'.repeat(9)))).toBeLessThan(100);
     expect(documentTokens(Buffer.from('<html>busy</html>'))).toBe(0);
+  });
+});
+
+it('cache writes and tool calls of the Responses API are read from a whole reply', () => {
+  const usage = {
+    input_tokens: 8_576,
+    input_tokens_details: { cached_tokens: 100, cache_write_tokens: 4_418 },
+    output_tokens: 52,
+    output_tokens_details: { reasoning_tokens: 32 },
+  };
+  const reply = { output: [], usage, tool_usage: { web_search: { num_requests: 1 } } };
+
+  expect(protocols.responses.relay.readUsage(reply, {}, none)).toMatchObject({
+    ...{ inputTokens: 8_576, cachedInputTokens: 100, cacheWrite5mTokens: 4_418 },
+    ...{ outputTokens: 52, reasoningTokens: 32, toolCalls: { web_search: 1 } },
   });
 });
 

@@ -21,14 +21,14 @@ const children: ChildProcess[] = [];
 
 beforeAll(() => {
   execFileSync('npm', ['run', 'prestart'], { cwd: root });
-}, 120_000);
+});
 
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
 describe('npm start', () => {
-  it('prints commands that work for all three protocols, and ends cleanly on Ctrl-C', async () => {
+  it('prints commands that work for all protocols, and ends cleanly on Ctrl-C', async () => {
     const { child, output } = await started('0');
     const lines = commandsIn(output);
 
@@ -37,13 +37,14 @@ describe('npm start', () => {
     child.kill('SIGINT');
     const [code] = await once(child, 'exit');
 
-    expect(lines).toHaveLength(8);
+    expect(lines).toHaveLength(9);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(answers[0]?.text).toContain('"chat.completion"');
     expect(answers[1]?.text).toMatch(/data: \[DONE\]\n\n$/);
-    expect(pngOf(answers[2]?.text)).toBe('\x89PNG');
-    expect(answers[4]?.text).toContain('"candidates"');
-    expect(answers[6]?.text).toContain('"models/');
+    expect(answers[2]?.text).toContain('"output_text"');
+    expect(pngOf(answers[3]?.text)).toBe('\x89PNG');
+    expect(answers[5]?.text).toContain('"candidates"');
+    expect(answers[7]?.text).toContain('"models/');
     expect(JSON.parse(usage.text).data).toMatchObject({
       limit: 5,
       limit_reset: 'monthly',
@@ -52,7 +53,7 @@ describe('npm start', () => {
     expect(JSON.parse(usage.text).data.usage_monthly).toBeGreaterThan(0);
     for (const secret of secretsOf(output)) expect(output.split(String(secret))).toHaveLength(2);
     expect(code).toBe(0);
-  }, 30_000);
+  });
 
   it('finds its keys, their quota and their calls again after a restart', async () => {
     const folder = newFolder();
@@ -70,7 +71,7 @@ describe('npm start', () => {
     expect(answer.status).toBe(200);
     expect(await host.json()).toEqual({ hello: 'from the host app', calls: 2 });
     expect(readFileSync(join(folder, '.data/.gitignore'), 'utf8')).toBe('*\n');
-  }, 30_000);
+  });
 
   it('finds them again after it was killed', async () => {
     const folder = newFolder();
@@ -84,7 +85,7 @@ describe('npm start', () => {
 
     expect(secretsOf(second.output)).toEqual(secretsOf(first.output));
     expect(answer.status).toBe(200);
-  }, 30_000);
+  });
 
   it('runs in memory, and says why, where its file cannot be written', async () => {
     const folder = newFolder();
@@ -95,7 +96,7 @@ describe('npm start', () => {
 
     expect(output).toMatch(/in memory, and gone at the end: SQLite can't be used \(EEXIST/);
     expect(answer.status).toBe(200);
-  }, 30_000);
+  });
 
   it('says which variable to set when the port is taken', async () => {
     const other = createServer().listen(0);
@@ -110,7 +111,7 @@ describe('npm start', () => {
 
     expect(code).toBe(1);
     expect(await errors).toContain('set PORT');
-  }, 30_000);
+  });
 
   it.each(['abc', '65536', '-1'])('says what PORT must be if it is %s', async (port) => {
     const child = start({ PORT: port });
@@ -119,7 +120,7 @@ describe('npm start', () => {
 
     expect(code).toBe(1);
     expect(await errors).toBe('PORT must be a number from 0 to 65535.\n');
-  }, 30_000);
+  });
 
   it('calls the upstream of the environment, and never shows its key', async () => {
     const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
@@ -132,17 +133,17 @@ describe('npm start', () => {
     const lines = commandsIn(output);
 
     const chat = await send(lines[0] ?? '');
-    const native = await send(lines[4] ?? '');
+    const native = await send(lines[5] ?? '');
     const paths = upstream.calls.map(({ path }) => path);
     await upstream.close();
 
     expect([chat.status, native.status]).toEqual([200, 200]);
     expect(chat.text).toContain('"gpt-of-env"');
     expect(paths).toEqual(['/v1/chat/completions']);
-    expect(output).toContain('chat and images  served by OpenAI');
+    expect(output).toContain("OpenAI's APIs    served by OpenAI");
     expect(output).toContain('native           served by the embedded upstream');
     expect(output).not.toContain('the-account-key');
-  }, 30_000);
+  });
 });
 
 /** A temporary folder for the demo's data. */

@@ -46,7 +46,7 @@ let problems: ReadonlyMap<string, readonly string[]> = new Map();
 beforeAll(() => {
   const texts = pages.map((page): [string, string] => [page, readText(page)]);
   problems = problemsOf(new Map([...texts, [wrongPage, mistake]]));
-}, 120_000);
+});
 
 it.each(pages)('the code in %s compiles', (page) => {
   expect(problems.get(page)).toEqual([]);

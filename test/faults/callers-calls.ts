@@ -9,15 +9,16 @@ import { rawRequest } from '../support/raw-http.ts';
 import { canaries } from './canaries.ts';
 import {
   dialectOf,
-  events,
+  dividedEvents,
+  eventsFor,
   isNative,
-  isStream,
+  isResponses,
   priceOf,
   replies,
   requestOf,
   typeOf,
 } from './requests.ts';
-import type { Kind } from './row.ts';
+import { isStream, type Kind } from './row.ts';
 
 /** The one model, configured for a kind of call. */
 export function modelsFor(
@@ -27,7 +28,7 @@ export function modelsFor(
     {
       id: 'm',
       vendor: 'Acme',
-      protocols: ['chat', 'images', 'native'],
+      protocols: ['chat', 'images', 'native', 'responses'],
       groups: ['chat'],
       price: priceOf(kind),
       maxOutputTokens: 1_000,
@@ -35,6 +36,7 @@ export function modelsFor(
         {
           id: 'first',
           dialect: dialectOf(kind),
+          ...(isResponses(kind) ? { capabilities: { responses: true } } : {}),
           baseUrl: isNative(kind) ? geminiBaseUrl : openaiBaseUrl,
           credential,
           priority: 0,
@@ -70,7 +72,7 @@ function keyHeader(native: boolean, secret: string): Readonly<Record<string, str
 
 /** The whole reply, immediately. */
 export function answering(kind: Kind): Script {
-  return scriptWith(kind, isStream(kind) ? streamOf(kind) : [replies[kind]]);
+  return scriptWith(kind, isStream(kind) ? eventsFor(kind) : [replies[kind]]);
 }
 
 /** The whole reply, once the gate is open. */
@@ -80,19 +82,19 @@ export function waiting(kind: Kind, { opened }: Gate): Script {
 
 /** The first event of a stream; the rest of it once the gate is open. */
 export function halting(kind: Kind, { opened }: Gate): Script {
-  const [first = '', ...rest] = streamOf(kind);
+  const [first, rest] = dividedEvents(kind);
   return scriptWith(kind, [first, opened, ...rest]);
 }
 
 /** The first event of a stream, repeated that many times, and then silence. */
 export function neverEnding(kind: Kind, times: number): Script {
-  const [first = ''] = streamOf(kind);
+  const [first] = dividedEvents(kind);
   return { ...scriptWith(kind, Array<string>(times).fill(first)), ending: 'hang' };
 }
 
 /** An endless stream of events, as fast as they are read. */
 export function flooding(kind: Kind): Script {
-  const [first = ''] = streamOf(kind);
+  const [first] = dividedEvents(kind);
   return { ...scriptWith(kind, endless(first.repeat(1_000))), ending: 'hang' };
 }
 
@@ -104,10 +106,6 @@ export function bigImage(bytes: number): Script {
 
 function scriptWith(kind: Kind, chunks: Iterable<string | Promise<unknown>>): Script {
   return { status: 200, headers: { 'content-type': typeOf(kind) }, chunks };
-}
-
-function streamOf(kind: Kind): readonly string[] {
-  return kind === 'native_stream' ? events.native_stream : events.chat_stream;
 }
 
 function* endless(piece: string): Generator<string> {

@@ -4,8 +4,8 @@ import { unmountedGateway } from '../support/mounted-gateway.ts';
 import { answering, bytesOf, modelsFor } from './callers-calls.ts';
 import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
-import { isNative, isStream, relayedReply } from './requests.ts';
-import { allMounts, type Kind, kinds } from './row.ts';
+import { isNative, relayedReply } from './requests.ts';
+import { allMounts, isStream, type Kind, kinds } from './row.ts';
 import { mountNamed } from './run-caller-script.ts';
 
 countedRows('F85');

@@ -17,6 +17,7 @@ export interface MethodRow {
 const calls: readonly (readonly [path: string, isNative: boolean])[] = [
   ['/v1/chat/completions', false],
   ['/v1/images/generations', false],
+  ['/v1/responses', false],
   ['/v1beta/models/native-1:generateContent', true],
   ['/v1beta/models/native-1:streamGenerateContent?alt=sse', true],
 ];

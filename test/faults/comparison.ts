@@ -2,9 +2,10 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import type { ErrorCode } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
-import { errorFieldsIn, errorFieldsOf } from './error-fields.ts';
-import { isNative, isStream, relayedReply, usageNanos } from './requests.ts';
-import { type Expected, expectedOf, type Health, type Kind } from './row.ts';
+import { errorFieldsIn, errorFieldsOf, streamErrorFieldsOf } from './error-fields.ts';
+import { isNative, relayedReply, usageNanos } from './requests.ts';
+import { responsesErrorAtEnd } from './responses-kind.ts';
+import { type Expected, expectedOf, type Health, isStream, type Kind } from './row.ts';
 import { type Case, callsBeforeOf, type Outcome } from './run-case.ts';
 
 /** The results that the matrix compares. */
@@ -31,12 +32,13 @@ export interface Comparison {
 export function comparisonExpected(testCase: Case): Comparison {
   const { row, kind, channelSetup } = testCase;
   const expected = expectedOf(row, kind);
+  const { keptCode } = expected;
   const { connections, cooldownMs: restMs } = row.circumstances ?? {};
   const isServedBySecond = channelSetup !== 'single' && expected.withSecond === 'second';
   const callerGets = isServedBySecond ? 'reply' : expected.callerGets;
   const failed = expected.reason === undefined ? [] : [`faulty: ${expected.reason}`];
   return {
-    callerGets: replyText(callerGets, kind),
+    callerGets: withCode(replyText(callerGets, kind), isServedBySecond ? undefined : keptCode),
     headers: headersExpected(callerGets, kind, isServedBySecond ? undefined : expected),
     charge: isServedBySecond ? 'usage' : expected.charge,
     outcome: isServedBySecond ? 'complete' : expected.outcome,
@@ -161,12 +163,16 @@ function replyText(callerGets: Expected['callerGets'], kind: Kind): string {
     case 'cut':
       return callerGets;
     case 'broken':
-      return `broken: ${errorFieldsOf('upstream_failed', kind)}`;
+      return `broken: ${streamErrorFieldsOf('upstream_failed', kind)}`;
     default:
       return isBroken(callerGets)
-        ? `broken: ${errorFieldsOf(codeIn(callerGets), kind)}`
+        ? `broken: ${streamErrorFieldsOf(codeIn(callerGets), kind)}`
         : errorFieldsOf(callerGets, kind);
   }
+}
+
+function withCode(text: string, keptCode: string | undefined): string {
+  return keptCode === undefined ? text : text.replace(/\S+$/, keptCode);
 }
 
 function isBroken(
@@ -197,6 +203,7 @@ function replyTextIn({ row, kind }: Case, { answer }: Outcome): string {
 
 /** The error at the end of a stream, in the exact form that its protocol requires. */
 function errorAtEnd(text: string, kind: Kind): string | undefined {
+  if (kind === 'responses_stream') return responsesErrorAtEnd(text);
   if (!isNative(kind)) {
     const event = /^(?:[\s\S]*\n\n)?data: (\{"error":\{[^\n]*\}\})\n\n$/.exec(text)?.[1];
     const status = /"code":"upstream_timeout"/.test(event ?? '') ? 504 : 502;

@@ -42,6 +42,13 @@ export function errorFieldsOf(code: ErrorCode, kind: Kind): string {
     : `${row.status} ${row.type} ${String(row.code)}`;
 }
 
+/** The same at the end of a stream. Those of the Responses API have the codes of that API. */
+export function streamErrorFieldsOf(code: ErrorCode, kind: Kind): string {
+  if (kind !== 'responses_stream') return errorFieldsOf(code, kind);
+  const type = errorFields[code]?.type ?? code;
+  return `${type} ${type === 'server_error' ? type : String(errorFields[code]?.code ?? type)}`;
+}
+
 /** The fields of an error document like {@link errorFieldsOf}, or what is wrong with it. */
 export function errorFieldsIn(text: string, kind: Kind): string {
   const error = errorIn(text);

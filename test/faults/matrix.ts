@@ -48,8 +48,8 @@ function everyCombination(row: FaultRow): readonly Combination[] {
 /**
  * Each kind of a row at least once, and each channel setup once for every outcome that the row
  * expects: of kinds that expect the same, one runs with a single channel, the next with a second,
- * healthy one, and so on. The mounts rotate, because a fault of an upstream does not depend on the
- * adapter.
+ * healthy one, and so on. The two kinds of the Responses API take turns if they expect the same.
+ * The mounts rotate, because a fault of an upstream does not depend on the adapter.
  */
 function rotatedCombinations(row: FaultRow, index: number): readonly Combination[] {
   const kindsByOutcome = new Map<string, Kind[]>();
@@ -59,8 +59,16 @@ function rotatedCombinations(row: FaultRow, index: number): readonly Combination
   }
   const mounts = isThin ? oneMount : row.mounts;
   return [...kindsByOutcome.values()]
+    .map((sameOutcome) => withoutOther(sameOutcome, index))
     .flatMap((sameOutcome) => pairs(sameOutcome, row.channelSetups ?? allChannelSetups, row, index))
     .map(([kind, channelSetup], at) => [kind, itemInRotation(mounts, index + at), channelSetup]);
+}
+
+/** Without one of the two kinds of the Responses API, in turn, if both are there. */
+function withoutOther(alike: readonly Kind[], index: number): readonly Kind[] {
+  const both: readonly Kind[] = ['responses', 'responses_stream'];
+  if (!both.every((kind) => alike.includes(kind))) return alike;
+  return alike.filter((kind) => kind !== itemInRotation(both, index));
 }
 
 /** Every kind and every channel setup at least once, paired by rotation. */

@@ -9,7 +9,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { pass } from '../stages/failing.ts';
 import type { GatewaySetup, InProcessGateway } from '../support/gateway-in-process.ts';
 import { defaultModels } from '../support/models.ts';
-import { type Kind, kinds } from './row.ts';
+import { portKinds as kinds, type PortKind } from './ports-kinds.ts';
 
 /** A host, and the change that happens to it. */
 export interface ChangeSetup {
@@ -25,7 +25,7 @@ export interface ChangeRow {
   readonly id: string;
   /** One sentence. */
   readonly fault: string;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly PortKind[];
   readonly setUp: () => ChangeSetup;
   /** The running call always succeeds, at the price with which it began. */
   readonly expected: {

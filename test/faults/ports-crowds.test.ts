@@ -132,7 +132,7 @@ it('F81 2,000 streams at once are renewed in batches, and each is settled', asyn
   expect(batches).toEqual([2_000, 2_000]);
   expect(records).toHaveLength(2_000);
   expect(await state()).toEqual({ held: 0n, used: 40_000n, inFlight: 0 });
-}, 30_000);
+});
 
 /** The answer of a slow store. */
 function later<T>(

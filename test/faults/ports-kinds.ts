@@ -2,8 +2,20 @@
 import type { Kind as RequestKind } from '../support/models.ts';
 import type { Kind } from './row.ts';
 
+/** A fault of a port does not depend on the form of a reply, so these are not all kinds. */
+export type PortKind = Exclude<Kind, 'responses' | 'responses_stream'>;
+
+/** See {@link PortKind}. */
+export const portKinds: readonly PortKind[] = [
+  'chat',
+  'chat_stream',
+  'image',
+  'native',
+  'native_stream',
+];
+
 /** The same kind by its name there. */
-export const requestKinds: Readonly<Record<Kind, RequestKind>> = {
+export const requestKinds: Readonly<Record<PortKind, RequestKind>> = {
   chat: 'chat',
   chat_stream: 'chatStream',
   image: 'image',

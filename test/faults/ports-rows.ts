@@ -4,7 +4,7 @@
  */
 import type { GatewaySetup } from '../support/gateway-in-process.ts';
 import { defaultModels } from '../support/models.ts';
-import { type Kind, kinds } from './row.ts';
+import { portKinds as kinds, type PortKind } from './ports-kinds.ts';
 
 /** Runs the host's code, or fails instead while the port is down. */
 export type WhileDown = <T>(works: () => T) => T;
@@ -15,7 +15,7 @@ export interface PortRow {
   readonly id: string;
   /** The beginning of a sentence that the failure mode completes. */
   readonly fault: string;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly PortKind[];
   /** Only failures before the function returns are possible. */
   readonly isSynchronous?: true;
   readonly setup: (broken: WhileDown) => GatewaySetup;

@@ -42,7 +42,7 @@ it('F74 an event loop blocked longer than every timeout causes no false timeout'
 
   expect(caller.received()).toContain('[DONE]');
   expect(caller.received()).not.toContain('"error"');
-}, 20_000);
+});
 
 it('F75 many large bodies in a small heap: those above the budget get 503', async () => {
   const bodies = 24;
@@ -67,7 +67,7 @@ it('F75 many large bodies in a small heap: those above the budget get 503', asyn
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
   upstream.enqueue(answering('chat'));
   expect(await statusFor(await calling(host))).toBe(200);
-}, 30_000);
+});
 
 it('F75 calls above the share of a key get 503', async () => {
   const upstream = await startedUpstream();
@@ -198,7 +198,7 @@ it('F82 after hundreds of calls with each ending, all counters are as before', a
   expect(last.state).toMatchObject({ held: 0n, inFlight: 0 });
   // The memory sink keeps a record for each, about 2 KB; a leaked call would be far more.
   expect(last.now.heapBytes - first.now.heapBytes).toBeLessThan(8 * 1024 * 1024);
-}, 30_000);
+});
 
 it('F83 a host without free file descriptors answers 503, survives, and recovers', async () => {
   const upstream = await startedUpstream();
@@ -227,7 +227,7 @@ it('F83 a host without free file descriptors answers 503, survives, and recovers
   while (status !== 200) status = await statusFor(await calling(host));
 
   expect(host.errors()).toBe('');
-}, 30_000);
+});
 
 async function startedUpstream(): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream();

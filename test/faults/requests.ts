@@ -1,7 +1,8 @@
 /** The requests of the fault matrix, and the small replies of a healthy upstream. */
-import type { DialectName, Model } from '../../src/ports/catalog.ts';
+import type { DialectName, Model, ProtocolName } from '../../src/ports/catalog.ts';
 import { canaries } from './canaries.ts';
-import type { Kind } from './row.ts';
+import { responsesBody, responsesEvents, wholeResponse } from './responses-kind.ts';
+import { isStream, type Kind, type StreamKind } from './row.ts';
 
 /** One request of a caller. */
 export interface CallerRequest {
@@ -20,6 +21,9 @@ export function requestOf(kind: Kind, promptBytes = 0): CallerRequest {
       return { path: '/v1beta/models/m:generateContent', body };
     case 'native_stream':
       return { path: '/v1beta/models/m:streamGenerateContent?alt=sse', body };
+    case 'responses':
+    case 'responses_stream':
+      return { path: '/v1/responses', body };
     default:
       return { path: '/v1/chat/completions', body };
   }
@@ -40,6 +44,9 @@ function bodyOf(kind: Kind, prompt: string): object {
           },
         ],
       };
+    case 'responses':
+    case 'responses_stream':
+      return responsesBody(prompt, isStream(kind));
     default: {
       const image_url = { url: `data:image/png;base64,${base64}` };
       const content = [
@@ -55,14 +62,21 @@ function bodyOf(kind: Kind, prompt: string): object {
   }
 }
 
-/** Whether replies of a kind are streams. */
-export function isStream(kind: Kind): boolean {
-  return kind === 'chat_stream' || kind === 'native_stream';
-}
-
 /** Whether a kind uses Google's API. */
 export function isNative(kind: Kind): boolean {
   return kind === 'native' || kind === 'native_stream';
+}
+
+/** Whether a kind uses the Responses API. */
+export function isResponses(kind: Kind): boolean {
+  return kind === 'responses' || kind === 'responses_stream';
+}
+
+/** The API of a kind. */
+export function protocolOf(kind: Kind): ProtocolName {
+  if (kind === 'image') return 'images';
+  if (isResponses(kind)) return 'responses';
+  return isNative(kind) ? 'native' : 'chat';
 }
 
 /** The dialect to which a kind is relayed. */
@@ -89,6 +103,8 @@ export const usageNanos: Readonly<Record<Kind, bigint>> = {
   image: 500n,
   native: 20n,
   native_stream: 20n,
+  responses: 20n,
+  responses_stream: 20n,
 };
 
 const firstChunk = { choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] };
@@ -99,10 +115,24 @@ const usageChunk = {
 };
 
 /** The events of each kind of stream. */
-export const events: Readonly<Record<'chat_stream' | 'native_stream', readonly string[]>> = {
+export const events: Readonly<Record<StreamKind, readonly string[]>> = {
   chat_stream: [framed(firstChunk), framed(lastChunk), framed(usageChunk), 'data: [DONE]\n\n'],
   native_stream: [framed(candidate('Once')), framed(candidate('!', 'STOP'))],
+  responses_stream: responsesEvents,
 };
+
+/** The events of a kind that has a stream. */
+export function eventsFor(kind: Kind): readonly string[] {
+  if (isStream(kind)) return events[kind];
+  throw new Error(`${kind} has no stream.`);
+}
+
+/** The events up to the first content, and those after it. */
+export function dividedEvents(kind: Kind): readonly [beginning: string, rest: readonly string[]] {
+  const list = eventsFor(kind);
+  const at = list.findIndex((event) => event.includes('Once')) + 1;
+  return [list.slice(0, at).join(''), list.slice(at)];
+}
 
 /** Whole replies, as an upstream sends them. */
 export const replies: Readonly<Record<Kind, string>> = {
@@ -114,6 +144,8 @@ export const replies: Readonly<Record<Kind, string>> = {
   image: JSON.stringify({ created: 1, data: [{ b64_json: canaries.base64 }] }),
   native: JSON.stringify(candidate('Hi!', 'STOP')),
   native_stream: events.native_stream.join(''),
+  responses: JSON.stringify(wholeResponse),
+  responses_stream: responsesEvents.join(''),
 };
 
 /** The same as callers get them: without the usage that they did not request. */

@@ -7,16 +7,38 @@ import type { CallOutcome } from '../../src/ports/usage-sink.ts';
 import type { Script } from './raw-upstream.ts';
 
 /** A kind of call. The native stream is the one of server-sent events. */
-export type Kind = 'chat' | 'chat_stream' | 'image' | 'native' | 'native_stream';
+export type Kind =
+  | 'chat'
+  | 'chat_stream'
+  | 'image'
+  | 'native'
+  | 'native_stream'
+  | 'responses'
+  | 'responses_stream';
 
 /** Every kind of call. */
-export const kinds: readonly Kind[] = ['chat', 'chat_stream', 'image', 'native', 'native_stream'];
+export const kinds: readonly Kind[] = [
+  'chat',
+  'chat_stream',
+  'image',
+  'native',
+  'native_stream',
+  'responses',
+  'responses_stream',
+];
 
 /** The kinds with a whole reply. */
-export const wholeKinds: readonly Kind[] = ['chat', 'image', 'native'];
+export const wholeKinds: readonly Kind[] = ['chat', 'image', 'native', 'responses'];
+
+/** See {@link streamKinds}. */
+export type StreamKind = 'chat_stream' | 'native_stream' | 'responses_stream';
 
 /** The kinds with a stream of events. */
-export const streamKinds: readonly Kind[] = ['chat_stream', 'native_stream'];
+export const streamKinds: readonly StreamKind[] = [
+  'chat_stream',
+  'native_stream',
+  'responses_stream',
+];
 
 /** The mounts of the matrix, by their names in `test/adapters/mounts.ts`. */
 export type MountName =
@@ -71,6 +93,8 @@ export type Health = 'none' | 'counted' | 'timed_out' | 'cooling_down' | 'refuse
 export interface Expected {
   /** The caller's answer if this is the only channel. */
   readonly callerGets: CallerReply;
+  /** The code of the upstream's error, if the caller's error has it. */
+  readonly keptCode?: string | undefined;
   /** The expected `Retry-After` in seconds; there must be none if left out. */
   readonly retryAfter?: number | undefined;
   /** The call fails until the host changes something, so SDKs must not retry it. */
@@ -92,10 +116,11 @@ export interface Expected {
 /** The expected results of all kinds, and what differs for some. */
 export interface ExpectedOfKinds extends Expected {
   readonly image?: Partial<Expected>;
-  /** For both kinds of streams. */
+  /** For all kinds of streams. */
   readonly streams?: Partial<Expected>;
   readonly native?: Partial<Expected>;
   readonly nativeStream?: Partial<Expected>;
+  readonly responsesStream?: Partial<Expected>;
 }
 
 /** Origins that a channel may have, such as `http://127.0.0.1:49152`. */
@@ -161,14 +186,20 @@ export interface FaultRow {
   readonly circumstances?: Circumstances;
 }
 
+/** Whether replies of a kind are streams. */
+export function isStream(kind: Kind): kind is StreamKind {
+  return streamKinds.some((stream) => stream === kind);
+}
+
 /** The expected results for a kind; the more specific ones win. */
 export function expectedOf({ expected }: Pick<FaultRow, 'expected'>, kind: Kind): Expected {
-  const { image, streams, native, nativeStream, ...all } = expected;
+  const { image, streams, native, nativeStream, responsesStream, ...all } = expected;
   return {
     ...all,
     ...(kind === 'image' ? image : {}),
     ...(kind === 'native' || kind === 'native_stream' ? native : {}),
-    ...(streamKinds.includes(kind) ? streams : {}),
+    ...(isStream(kind) ? streams : {}),
     ...(kind === 'native_stream' ? nativeStream : {}),
+    ...(kind === 'responses_stream' ? responsesStream : {}),
   };
 }

@@ -3,9 +3,9 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { canaries } from './canaries.ts';
 import { brokenStream, everywhere, fine, halfDone } from './classes.ts';
 import { reads, sends, stalls } from './raw-upstream.ts';
-import { isStream, replies, typeOf } from './requests.ts';
+import { replies, typeOf } from './requests.ts';
 import { answer, head } from './responses.ts';
-import { type ExpectedOfKinds, type FaultRow, type Kind, wholeKinds } from './row.ts';
+import { type ExpectedOfKinds, type FaultRow, isStream, type Kind, wholeKinds } from './row.ts';
 
 /** An image that may have been made. */
 const unknownImage = (reason: string): ExpectedOfKinds => ({
@@ -189,7 +189,7 @@ export const rowsBodies: readonly FaultRow[] = [
     id: 'F39',
     fault: 'a compression bomb',
     ...everywhere,
-    kinds: ['chat', 'native'],
+    kinds: ['chat', 'native', 'responses'],
     upstream: packed('gzip', bomb),
     expected: { ...brokenStream, callerGets: 'cut', reason: 'compression_bomb' },
   },

@@ -5,13 +5,15 @@
 import { relayedNative } from '../relay/oracle.ts';
 import { brokenStream, fine, halfDone, noContent } from './classes.ts';
 import { ends, reads, resets, type Script, sends } from './raw-upstream.ts';
-import { events, isStream, replies, typeOf } from './requests.ts';
+import { events, eventsFor, isResponses, replies, typeOf } from './requests.ts';
 import { answer, head } from './responses.ts';
+import { openingEvents, relayedResponses } from './responses-kind.ts';
 import {
   allMounts,
   type ExpectedOfKinds,
   type FaultRow,
   isFull,
+  isStream,
   isThin,
   type Kind,
   kinds,
@@ -95,6 +97,9 @@ const cuts: readonly Cut[] = [
 /** On the other mounts every n-th offset is cut. */
 const otherMountsStep = 97;
 
+/** Replies of the Responses API are long, so they are cut at fewer bytes, and around each event. */
+const responsesStep = 29;
+
 /** The rows: one for each offset of each kind's reply. */
 export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
   kinds.flatMap((kind) => offsetsOf(kind, cut).map((offset) => rowAt(cut, kind, offset))),
@@ -102,9 +107,25 @@ export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
 
 function offsetsOf(kind: Kind, { step, turn }: Cut): readonly number[] {
   const { every, from } = turn === undefined || isFull ? { every: step, from: 0 } : turn;
-  return Array.from({ length: replies[kind].length }, (_, at) => at).filter((offset) =>
-    isThin ? offset % (10 * step) === 0 : offset % every === from || isSpreadAt(offset, step),
+  const rarer = isResponses(kind) && !isFull ? responsesStep : 1;
+  const ends = isResponses(kind) && turn !== undefined ? endsOf(kind) : [];
+  return Array.from({ length: replies[kind].length }, (_, at) => at).filter((offset) => {
+    if (isThin) return offset % (10 * step) === 0;
+    const isTurn = offset % (rarer * every) === from || ends.includes(offset);
+    return isTurn || isSpreadAt(offset, rarer === 1 ? step : 2 * step);
+  });
+}
+
+/** Before and after the blank line of each event of a stream. */
+function endsOf(kind: Kind): readonly number[] {
+  if (!isStream(kind)) return [];
+  const lengths = eventsFor(kind).map(
+    (_, at) =>
+      eventsFor(kind)
+        .slice(0, at + 1)
+        .join('').length,
   );
+  return lengths.flatMap((end) => [end - 2, end - 1, end]);
 }
 
 /** Offsets that are cut on every mount, with a single channel and with a healthy second one. */
@@ -140,15 +161,19 @@ function ofDocument({ reason }: Cut, sent: string): ExpectedOfKinds {
  * not matter.
  */
 function ofStream({ reason }: Cut, kind: Kind, sent: string): ExpectedOfKinds {
-  const { passed, isDone, hasFinished, hasFigures } = progressOf(kind, sent, reason !== undefined);
+  const { hasEvents, passed, isDone, hasFinished, hasFigures } = progressOf(
+    kind,
+    sent,
+    reason !== undefined,
+  );
   if (isDone || (hasFinished && (reason === undefined || hasFigures))) {
     return { ...fine, charge: hasFigures ? 'usage' : 'observed' };
   }
   if (passed === 0) {
     // Less than the name of a field is stray text.
-    const isLoose = /^(?:d|da|dat)$/.test(sent);
-    const read = isLoose ? 'upstream_bad_stream' : 'upstream_empty';
-    return { ...halfDone, reason: reason ?? read };
+    const isLoose = /(?:^|\n)(?:d|da|dat|e|ev|eve|even)$/.test(sent);
+    const unfinished = hasEvents ? 'upstream_stream_truncated' : 'upstream_empty';
+    return { ...halfDone, reason: reason ?? (isLoose ? 'upstream_bad_stream' : unfinished) };
   }
   return {
     ...brokenStream,
@@ -158,7 +183,9 @@ function ofStream({ reason }: Cut, kind: Kind, sent: string): ExpectedOfKinds {
 }
 
 interface Progress {
-  /** The events that the caller received. */
+  /** An event has arrived with its blank line, though it may have no content. */
+  readonly hasEvents: boolean;
+  /** The events with content that the caller received. */
   readonly passed: number;
   readonly isDone: boolean;
   readonly hasFinished: boolean;
@@ -170,17 +197,40 @@ interface Progress {
  * its blank line counts; an event of a chat is not forwarded if an error must follow it.
  */
 function progressOf(kind: Kind, sent: string, isBroken: boolean): Progress {
-  const list = events[kind === 'chat_stream' ? 'chat_stream' : 'native_stream'];
+  const list = eventsFor(kind);
   const ends = list.map((_, at) => list.slice(0, at + 1).join('').length);
   const framed = ends.filter((end) => sent.length >= end).length;
   const whole = ends.filter((end) => sent.length >= end - (isBroken ? 0 : 2)).length;
+  if (kind === 'responses_stream') {
+    const isDone = whole === list.length;
+    return {
+      hasEvents: framed > 0,
+      passed: Math.max(0, whole - openingEvents.length),
+      isDone,
+      hasFinished: isDone,
+      hasFigures: isDone,
+    };
+  }
   return kind === 'chat_stream'
-    ? { passed: framed, isDone: whole >= 4, hasFinished: whole >= 2, hasFigures: whole >= 3 }
-    : { passed: whole, isDone: false, hasFinished: whole >= 2, hasFigures: whole >= 2 };
+    ? {
+        hasEvents: framed > 0,
+        passed: framed,
+        isDone: whole >= 4,
+        hasFinished: whole >= 2,
+        hasFigures: whole >= 3,
+      }
+    : {
+        hasEvents: whole > 0,
+        passed: whole,
+        isDone: false,
+        hasFinished: whole >= 2,
+        hasFigures: whole >= 2,
+      };
 }
 
 /** The caller's text of a stream that counts as complete: without the usage event. */
 function readAt(kind: Kind, sent: string): string {
+  if (kind === 'responses_stream') return relayedResponses(sent);
   if (kind !== 'chat_stream') return relayedNative(sent).text;
   const [one = '', two = '', three = ''] = events.chat_stream;
   const before = sent.slice(0, one.length + two.length);

@@ -122,6 +122,13 @@ function inClothesOf200(
   ];
 }
 
+/** The kind with a whole reply of the same API. */
+const wholeOf: Partial<Readonly<Record<Kind, Kind>>> = {
+  chat_stream: 'chat',
+  native_stream: 'native',
+  responses_stream: 'responses',
+};
+
 /** 2xx without a body. */
 const empty: ExpectedOfKinds = { ...noContent, reason: 'upstream_empty' };
 /** A document is a reply, though not a stream: no other channel is tried. */
@@ -186,7 +193,7 @@ export const rowsStatus: readonly FaultRow[] = [
       { cooldownMs: 3_600_000 },
     ),
     // Google has no such error.
-    kinds: ['chat', 'chat_stream', 'image'],
+    kinds: ['chat', 'chat_stream', 'image', 'responses', 'responses_stream'],
   },
   row('F25', '500', refuses(500), failed),
   row('F25', '502', refuses(502), failed),
@@ -264,7 +271,7 @@ export const rowsStatus: readonly FaultRow[] = [
     ...row(
       'F32',
       'a document to a call that wants a stream',
-      saysIn('application/json', (kind) => replies[kind === 'chat_stream' ? 'chat' : 'native']),
+      saysIn('application/json', (kind) => replies[wholeOf[kind] ?? kind]),
       noReply,
     ),
     kinds: streamKinds,

@@ -13,23 +13,34 @@ import {
   stalls,
   waitsFor,
 } from './raw-upstream.ts';
-import { events, framed, replies, typeOf } from './requests.ts';
+import { dividedEvents, events, eventsFor, framed, replies, typeOf } from './requests.ts';
 import { answer, head } from './responses.ts';
-import { type ExpectedOfKinds, type FaultRow, type Kind, oneMount, streamKinds } from './row.ts';
+import { relayedResponses, responsesEvent } from './responses-kind.ts';
+import {
+  type ExpectedOfKinds,
+  type FaultRow,
+  isFull,
+  type Kind,
+  oneMount,
+  streamKinds,
+} from './row.ts';
 
 const streams: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: streamKinds };
+/** The kinds whose streams are so short that each is written in every way. */
+const shortStreams: readonly Kind[] = ['chat_stream', 'native_stream'];
 const chats: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: ['chat_stream'] };
 
 /** The head of a stream that lasts as long as its connection. */
 const open = head(200, { 'content-type': 'text/event-stream' });
 
-const eventsFor = (kind: Kind): readonly string[] =>
-  events[kind === 'chat_stream' ? 'chat_stream' : 'native_stream'];
-const firstOf = (kind: Kind): string => eventsFor(kind)[0] ?? '';
+/** The stream up to its first content. */
+const firstOf = (kind: Kind): string => dividedEvents(kind)[0];
 
 /** The caller's text, by an oracle that shares no code with the gateway. */
-const relayedAs = (kind: Kind, text: string): string =>
-  kind === 'chat_stream' ? relayedChat(text, false).text : relayedNative(text).text;
+const relayedAs = (kind: Kind, text: string): string => {
+  if (kind === 'responses_stream') return relayedResponses(text);
+  return kind === 'chat_stream' ? relayedChat(text, false).text : relayedNative(text).text;
+};
 
 /** A stream with this text in one write. */
 const whole =
@@ -49,7 +60,7 @@ const framings: readonly (readonly [string, (document: string) => string])[] = [
 ];
 
 const documentsOf = (kind: Kind): readonly string[] =>
-  eventsFor(kind).map((event) => event.slice('data: '.length).trim());
+  eventsFor(kind).map((event) => event.slice(event.indexOf('data: ') + 'data: '.length).trim());
 
 const ways: readonly (readonly [string, (text: string) => Step])[] = [
   ['at once', (text) => sends(text)],
@@ -61,13 +72,17 @@ const ways: readonly (readonly [string, (text: string) => Step])[] = [
   ),
 ];
 
+/** The ways in which long streams are written too. */
+const isForLong = (framing: string, way: string): boolean =>
+  way === 'at once' || way === (framing === 'LF' ? 'byte by byte' : 'in pieces 0');
+
 const rowsFraming: readonly FaultRow[] = framings.flatMap(([name, frame]) =>
   ways.map(([way, step]): FaultRow => {
     const textOf = (kind: Kind): string => documentsOf(kind).map(frame).join('');
     return {
       id: 'F42',
       fault: `framed by ${name}, ${way}`,
-      ...streams,
+      kinds: isFull || isForLong(name, way) ? streamKinds : shortStreams,
       mounts: way === 'at once' ? everywhere.mounts : oneMount,
       channelSetups: ['single'],
       upstream: (kind) => [reads, sends(open), step(textOf(kind)), ends],
@@ -83,10 +98,11 @@ const long = (kind: Kind, count: number): string => firstOf(kind).replace('Once'
 /** An error event of either dialect, with every secret. */
 const failure =
   (code: number, type: string, word = type): ((kind: Kind, leak: string) => string) =>
-  (kind, leak) =>
-    kind === 'chat_stream'
-      ? framed({ error: { message: leak, type, code: word, param: null } })
-      : framed({ error: { code, message: leak, status: 'SAID' } });
+  (kind, leak) => {
+    const error = { message: leak, type, code: word, param: null };
+    if (kind === 'native_stream') return framed({ error: { code, message: leak, status: 'SAID' } });
+    return kind === 'chat_stream' ? framed({ error }) : responsesEvent('error', 4, { error });
+  };
 
 /** An error after an event that the caller has received, and one in the same write as an event. */
 const failsWith = (
@@ -178,7 +194,7 @@ export const rowsStreams: readonly FaultRow[] = [
     ...streams,
     mounts: oneMount,
     channelSetups: ['single'],
-    upstream: (kind) => [reads, sends(open, long(kind, 16), ...eventsFor(kind).slice(1)), ends],
+    upstream: (kind) => [reads, sends(open, long(kind, 16), ...dividedEvents(kind)[1]), ends],
     circumstances: {
       expectedBody: (kind) => relayedAs(kind, replies[kind]).replace(firstOf(kind), long(kind, 16)),
     },
@@ -263,7 +279,12 @@ export const rowsStreams: readonly FaultRow[] = [
     fault: 'an event that is not JSON',
     ...streams,
     upstream: whole((kind) => `${firstOf(kind)}data: {"oops\n\n${replies[kind]}`),
-    expected: { ...brokenStream, reason: 'upstream_bad_stream' },
+    // The usage of a response is read even after the error.
+    expected: {
+      ...brokenStream,
+      reason: 'upstream_bad_stream',
+      responsesStream: { charge: 'usage' },
+    },
   },
   {
     id: 'F49',

@@ -21,7 +21,16 @@ import { type Canaries, canaries, found, leakOf } from './canaries.ts';
 import { type ChannelHealth, healthOf } from './health.ts';
 import { caseHeader, type Hosts } from './hosts.ts';
 import { type RawUpstream, rawUpstream, reads, type Script, sends } from './raw-upstream.ts';
-import { dialectOf, isNative, priceOf, replies, requestOf, typeOf } from './requests.ts';
+import {
+  dialectOf,
+  isNative,
+  isResponses,
+  priceOf,
+  protocolOf,
+  replies,
+  requestOf,
+  typeOf,
+} from './requests.ts';
 import type { ChannelSetup, FaultRow, Kind, MountName } from './row.ts';
 
 /** The certificate authority that the gateway trusts. */
@@ -240,6 +249,7 @@ function channelOf(kind: Kind, id: string, origin: string, priority: number): Ch
   return {
     id,
     dialect: dialectOf(kind),
+    ...(isResponses(kind) ? { capabilities: { responses: true } } : {}),
     baseUrl: `${origin}/v1`,
     credential: canaries.upstreamKey,
     priority,
@@ -251,7 +261,7 @@ function modelOf(kind: Kind, channels: readonly Channel[]): Model {
   return {
     id: 'm',
     vendor: 'Acme',
-    protocols: [kind === 'image' ? 'images' : isNative(kind) ? 'native' : 'chat'],
+    protocols: [protocolOf(kind)],
     groups: ['g'],
     price: priceOf(kind),
     maxOutputTokens: 100,

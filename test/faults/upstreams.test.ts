@@ -3,6 +3,7 @@ import { runMatrix } from './matrix.ts';
 import { rowsBefore } from './rows-before.ts';
 import { rowsBodies } from './rows-bodies.ts';
 import { rowsCuts } from './rows-cuts.ts';
+import { rowsResponses } from './rows-responses.ts';
 import { rowsRetryAfter } from './rows-retry-after.ts';
 import { rowsStatus } from './rows-status.ts';
 import { rowsStreams } from './rows-streams.ts';
@@ -14,4 +15,5 @@ runMatrix('F01–F50', [
   ...rowsBodies,
   ...rowsCuts,
   ...rowsStreams,
+  ...rowsResponses,
 ]);

@@ -82,6 +82,8 @@ export async function play(origin: string, script: Script): Promise<string> {
 const message = '"messages":[{"role":"user","content":"hi"}]';
 const chat = `{"model":"m",${message}}`;
 const streamed = `{"model":"m","stream":true,${message}}`;
+const response = '{"model":"m","input":"hi"}';
+const streamedResponse = '{"model":"m","stream":true,"input":"hi"}';
 const native = '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}';
 
 function requestOf(chance: Chance, secret: string): string {
@@ -99,6 +101,7 @@ function requestOf(chance: Chance, secret: string): string {
     () => sent(post, chat),
     () => sent(post, streamed),
     () => sent(post, among(chance, [chat, streamed])),
+    () => sent('POST /v1/responses', among(chance, [response, streamedResponse])),
     () => sent('POST /v1/images/generations', '{"model":"m","prompt":"p"}'),
     () => {
       headers['x-vendor-api-key'] = secret;

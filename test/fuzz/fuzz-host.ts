@@ -46,7 +46,7 @@ const gateway = createGateway({
     {
       id: 'm',
       vendor: 'Acme',
-      protocols: ['chat', 'native', 'images'],
+      protocols: ['chat', 'native', 'images', 'responses'],
       groups: ['staff'],
       price: { per: 'token', rates: { input: 1_000n, output: 1_000n } },
       maxOutputTokens: 100,
@@ -138,30 +138,63 @@ function upstream(...[req, res]: Parameters<RequestListener>): void {
     body += text;
   });
   req.on('end', () => {
-    setTimeout(() => reply(res, turn % 11, body.includes('"stream":true')), turn % 30);
+    const isStream = body.includes('"stream":true');
+    const answer = req.url === '/v1/responses' ? responsesReply : chatReply;
+    setTimeout(() => reply(res, turn % 11, answer(isStream)), turn % 30);
   });
 }
 
-function reply(res: ServerResponse, kind: number, isStream: boolean): void {
+/** A whole reply, or the events of a stream. */
+type Answer = string | readonly string[];
+
+const text = 'x'.repeat(2_000);
+
+function chatReply(isStream: boolean): Answer {
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const message = { role: 'assistant', content: 'x' };
+  if (!isStream) return JSON.stringify({ choices: [{ index: 0, message }], usage });
+  const chunks = [0, 1, 2, 3, 4].map((nth) => {
+    const finish = nth === 4 ? { finish_reason: 'stop' } : {};
+    const choices = [{ index: 0, delta: { content: text }, ...finish }];
+    return `data: ${JSON.stringify({ choices, ...(nth === 4 ? { usage } : {}) })}\n\n`;
+  });
+  return [...chunks, 'data: [DONE]\n\n'];
+}
+
+function responsesReply(isStream: boolean): Answer {
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  const item = { id: 'msg_1', type: 'message', role: 'assistant', content: [] };
+  const response = { object: 'response', id: 'resp_1', status: 'completed', output: [item], usage };
+  if (!isStream) return JSON.stringify(response);
+  const delta = { output_index: 0, item_id: 'msg_1', delta: text };
+  return [
+    event('response.created', { response: { ...response, status: 'in_progress' } }),
+    ...[1, 2, 3].map((number) =>
+      event('response.output_text.delta', { ...delta, sequence_number: number }),
+    ),
+    event('response.completed', { response }),
+  ];
+}
+
+function event(type: string, members: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+}
+
+function reply(res: ServerResponse, kind: number, answer: Answer): void {
   if (kind === 9) return void res.destroy();
   if (kind === 10) return void res.writeHead(500).end('{}');
-  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-  if (!isStream) {
-    const choices = [{ index: 0, message: { role: 'assistant', content: 'x' } }];
+  if (typeof answer === 'string') {
     res.setHeader('content-type', 'application/json');
-    return void res.end(JSON.stringify({ choices, usage }));
+    return void res.end(answer);
   }
   res.setHeader('content-type', 'text/event-stream');
-  let remaining = 5;
+  let sent = 0;
   const timer = setInterval(() => {
-    remaining -= 1;
-    const delta = { content: 'x'.repeat(2_000) };
-    const finish = remaining === 0 ? { finish_reason: 'stop' } : {};
-    const choices = [{ index: 0, delta, ...finish }];
-    res.write(`data: ${JSON.stringify({ choices, ...(remaining === 0 ? { usage } : {}) })}\n\n`);
-    if (remaining > 0) return;
+    res.write(answer[sent] ?? '');
+    sent += 1;
+    if (sent < answer.length) return;
     clearInterval(timer);
-    res.end('data: [DONE]\n\n');
+    res.end();
   }, 4);
   res.on('close', () => clearInterval(timer));
 }

@@ -93,19 +93,32 @@ interface Media {
   readonly bytes: number;
 }
 
-/** Finds media where a provider reads it, in each of the three dialects. */
+/** Finds media where a provider reads it, in each of the three dialects and in Responses. */
 function* mediaIn(body: JsonObject): Generator<Media> {
   for (const message of items(member(body, 'messages'))) yield* partsIn(member(message, 'content'));
-  for (const content of items(member(body, 'contents'))) {
-    const parts = member(content, 'parts');
-    for (const part of Array.isArray(parts) ? items(parts) : [parts ?? null]) {
-      for (const name of ['inlineData', 'inline_data']) {
-        const blob = member(part, name);
-        yield* payload(member(blob, 'data'), member(blob, 'mimeType') ?? member(blob, 'mime_type'));
-      }
-      const file = member(part, 'fileData') ?? member(part, 'file_data');
-      if (isJsonObject(file)) yield { kind: addressed(member(file, 'mimeType')), bytes: 0 };
+  for (const item of items(member(body, 'input'))) {
+    yield* partsIn(member(item, 'content'));
+    const output = member(item, 'output');
+    yield* partsIn(Array.isArray(output) ? output : [output ?? null]);
+    if (member(item, 'type') === 'image_generation_call') {
+      yield* payload(member(item, 'result'), 'image/png');
     }
+  }
+  for (const content of items(member(body, 'contents'))) {
+    yield* nativePartsIn(member(content, 'parts'));
+  }
+}
+
+function* nativePartsIn(parts: JsonValue | undefined): Generator<Media> {
+  for (const part of Array.isArray(parts) ? items(parts) : [parts ?? null]) {
+    for (const name of ['inlineData', 'inline_data']) {
+      const blob = member(part, name);
+      yield* payload(member(blob, 'data'), member(blob, 'mimeType') ?? member(blob, 'mime_type'));
+    }
+    const file = member(part, 'fileData') ?? member(part, 'file_data');
+    if (isJsonObject(file)) yield { kind: addressed(member(file, 'mimeType')), bytes: 0 };
+    const result = member(part, 'functionResponse');
+    if (result !== undefined) yield* nativePartsIn(member(result, 'parts'));
   }
 }
 
@@ -118,6 +131,17 @@ function* partsIn(content: JsonValue | undefined): Generator<Media> {
         else yield* dataUrl(url);
         break;
       }
+      case 'input_image':
+      case 'computer_screenshot': {
+        const url = member(part, 'image_url');
+        if (typeof url === 'string' && url.startsWith('http')) yield { kind: 'image', bytes: 0 };
+        else yield* dataUrl(url);
+        break;
+      }
+      case 'input_file':
+        yield* dataUrl(member(part, 'file_data'));
+        if (typeof member(part, 'file_url') === 'string') yield { kind: 'reference', bytes: 0 };
+        break;
       case 'input_audio':
         yield* payload(member(member(part, 'input_audio'), 'data'), 'audio/wav');
         break;
@@ -178,11 +202,13 @@ function replyTo(
   const isStreamed = path.includes(':stream') || member(body, 'stream') === true;
   const documents = path.endsWith('/images/generations')
     ? [images(usage)]
-    : path.includes('/messages')
-      ? anthropicReply(usage, isStreamed)
-      : path.includes('/chat/completions')
-        ? openaiReply(usage, isStreamed)
-        : [geminiReply(usage)];
+    : path.endsWith('/responses')
+      ? responsesReply(usage, isStreamed)
+      : path.includes('/messages')
+        ? anthropicReply(usage, isStreamed)
+        : path.includes('/chat/completions')
+          ? openaiReply(usage, isStreamed)
+          : [geminiReply(usage)];
   if (!isStreamed) return { type: 'application/json', text: JSON.stringify(documents[0]) };
   const done = path.includes('/chat/completions') ? 'data: [DONE]\n\n' : '';
   return { type: 'text/event-stream', text: documents.map(event).join('') + done };
@@ -212,6 +238,28 @@ function openaiReply(reported: Usage, isStreamed: boolean): readonly object[] {
   return isStreamed
     ? [{ choices: [choice] }, { choices: [], usage }]
     : [{ choices: [choice], usage }];
+}
+
+function responsesReply(reported: Usage, isStreamed: boolean): readonly object[] {
+  const { input, output, media, isMostExpensive } = reported;
+  const kinds = {
+    input_tokens_details: { cache_write_tokens: input - media, audio_tokens: media },
+    output_tokens_details: { image_tokens: output },
+  };
+  const usage = {
+    ...{ input_tokens: input, output_tokens: output },
+    ...(isMostExpensive ? kinds : {}),
+  };
+  const content = [{ type: 'output_text', text: 'Hi!', annotations: [] }];
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', content };
+  const response = { id: 'resp_1', object: 'response', model: 'm', status: 'completed' };
+  const whole = { ...response, output: [message], usage };
+  if (!isStreamed) return [whole];
+  return [
+    { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.done', output_index: 0, item: message },
+    { type: 'response.completed', response: whole },
+  ];
 }
 
 function geminiReply(reported: Usage): object {

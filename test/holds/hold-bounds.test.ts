@@ -4,10 +4,10 @@
  * every kind at every place; otherwise the kinds take turns, and fewer places are planted for
  * streams and at one token per byte.
  */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import type { TokenPrice } from '../../src/money.ts';
-import type { DialectName, Model } from '../../src/ports/catalog.ts';
+import type { Capabilities, DialectName, Model } from '../../src/ports/catalog.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
 import { gatewayInProcess, requestOf } from '../support/gateway-in-process.ts';
@@ -18,7 +18,6 @@ import { type ProtocolRow, protocolRows } from './seeds.ts';
 
 const isFull = process.env.HOLDS === 'full';
 /** Thousands of calls of 100 KB, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 120_000 });
 
 const figures = {
   image: 1_000,
@@ -63,7 +62,7 @@ const everyRate = tokenPrice({
 interface Setup extends Counting {
   readonly protocol: ProtocolRow['name'];
   readonly dialect: DialectName;
-  readonly maxTokensField?: 'max_tokens';
+  readonly capabilities?: Capabilities | undefined;
 }
 
 /** Sends a body. Returns the record of the call, or undefined if it was refused. */
@@ -72,15 +71,14 @@ type Send = (
   body: JsonObject,
 ) => Promise<UsageRecord | undefined>;
 
-function sender({ protocol, dialect, maxTokensField, ...counts }: Setup): Send {
-  const capabilities = maxTokensField === undefined ? {} : { capabilities: { maxTokensField } };
+function sender({ protocol, dialect, capabilities, ...counts }: Setup): Send {
   const model: Model = {
     id: 'm',
     vendor: 'Acme',
     protocols: [protocol],
     groups: ['staff'],
     price: counts.isMostExpensive ? everyRate : plainPrice,
-    channels: [channel({ dialect, ...capabilities })],
+    channels: [channel({ dialect, ...(capabilities === undefined ? {} : { capabilities }) })],
     maxOutputTokens: counts.maxOutputTokens,
     tokensPerByte: counts.tokensPerByte,
     mediaPartTokens: figures,
@@ -146,9 +144,11 @@ async function plantEverywhere(
   return { accepted, violations };
 }
 
-describe.each(protocolRows)('$name: no place costs more than was held', (row) => {
+describe.each(protocolRows)('$name ($served): no place costs more than was held', (row) => {
+  const { capabilities } = row;
+
   it.each(row.dialects)('over %s, at the default rate', async (dialect) => {
-    const send = sender({ ...counting, protocol: row.name, dialect });
+    const send = sender({ ...counting, protocol: row.name, dialect, capabilities });
 
     const { accepted, violations } = await plantEverywhere(row, send, 1);
 
@@ -157,7 +157,13 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
   });
 
   it.each(row.dialects)('over %s, at one token a byte', async (dialect) => {
-    const send = sender({ ...counting, tokensPerByte: 1, protocol: row.name, dialect });
+    const send = sender({
+      ...counting,
+      tokensPerByte: 1,
+      protocol: row.name,
+      dialect,
+      capabilities,
+    });
 
     const { accepted, violations } = await plantEverywhere(row, send, 6);
 
@@ -166,7 +172,13 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
   });
 
   it.each(row.dialects)('over %s, whatever kinds the tokens are', async (dialect) => {
-    const setup = { ...counting, isMostExpensive: true, protocol: row.name, dialect } as const;
+    const setup = {
+      ...counting,
+      isMostExpensive: true,
+      protocol: row.name,
+      dialect,
+      capabilities,
+    } as const;
 
     const { accepted, violations } = await plantEverywhere(row, sender(setup), 3);
 
@@ -177,7 +189,7 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
   it.each(
     row.dialects,
   )('over %s, with members that are repeated or have another type', async (dialect) => {
-    const send = sender({ ...counting, protocol: row.name, dialect });
+    const send = sender({ ...counting, protocol: row.name, dialect, capabilities });
     const violations: string[] = [];
 
     for (const body of row.aliases) {
@@ -196,7 +208,8 @@ it('chat: an upstream that only supports `max_tokens` gets the bound under that 
   const [request] = row?.requests ?? [];
   if (row === undefined || request === undefined) throw new Error('There is no chat.');
   const setup = { ...counting, boundNames: ['max_tokens'], protocol: row.name } as const;
-  const send = sender({ ...setup, dialect: 'openai', maxTokensField: 'max_tokens' });
+  const capabilities = { maxTokensField: 'max_tokens' } as const;
+  const send = sender({ ...setup, dialect: 'openai', capabilities });
 
   const messages = [{ role: 'user', content: 'hi' }];
   const record = await send(request, { messages, max_completion_tokens: 1 });

@@ -33,6 +33,8 @@ const chat = (members: JsonObject): number =>
   tokensOf('/v1/chat/completions', { model: 'm', messages: [{ role: 'user' }], ...members });
 const output = (...parts: readonly JsonValue[]): number =>
   chat({ messages: [{ role: 'user', content: [...parts, question] }] });
+const responses = (...input: readonly JsonValue[]): number =>
+  tokensOf('/v1/responses', { model: 'm', input: [...input, { role: 'user', content: 'Hi' }] });
 const native = (members: JsonObject): number =>
   tokensOf('/v1beta/models/m:generateContent', {
     contents: [{ parts: [{ text: 'Sum it up.' }] }],
@@ -48,6 +50,20 @@ describe.each(namedThings)('%s counts as a reference', (_what, text) => {
     expect(chat({ messages: [{ role: 'user', content: part }] })).toBeGreaterThan(referenceTokens);
     const nested = { type: 'tool_result', tool_use_id: 'a', content: [part] };
     expect(output(nested)).toBeGreaterThan(referenceTokens);
+  });
+
+  it.each(partShapes(text))('in a Responses part: %j', (part) => {
+    expect(responses({ role: 'user', content: [part] })).toBeGreaterThan(referenceTokens);
+    expect(responses({ role: 'user', content: part })).toBeGreaterThan(referenceTokens);
+    expect(responses({ role: 'user', content: [[part]] })).toBeGreaterThan(referenceTokens);
+    for (const type of ['function_call_output', 'custom_tool_call_output']) {
+      expect(responses({ type, call_id: 'a', output: [part] })).toBeGreaterThan(referenceTokens);
+    }
+    const screenshot = { type: 'computer_call_output', call_id: 'a', output: part };
+    expect(responses(screenshot)).toBeGreaterThan(referenceTokens);
+    expect(responses({ type: 'new_item', content: [part] })).toBeGreaterThan(referenceTokens);
+    const hologram = { ...part, type: 'hologram' };
+    expect(responses(hologram)).toBeGreaterThan(referenceTokens);
   });
 
   it.each([

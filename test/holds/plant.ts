@@ -27,6 +27,8 @@ const numbers = Array.from({ length: size / 10 }, (_, index) => 1_000_000_000 + 
 const base64 = 'iVBORw0KGgo'.padEnd(size, 'A');
 const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${base64}` } };
 const blob = { inlineData: { mimeType: 'image/png', data: base64 } };
+const inputImage = { type: 'input_image', image_url: `data:image/png;base64,${base64}` };
+const sealedItem = { type: 'reasoning', summary: [], encrypted_content: base64 };
 const encrypted = { type: 'reasoning.encrypted', data: base64, signature: base64 };
 
 /** All planted values. */
@@ -43,6 +45,9 @@ export const plants: readonly Plant[] = [
   { what: 'image parts', value: [[image]], members: { planted: [image] } },
   { what: 'inline data', value: blob, members: { planted: blob } },
   { what: 'lists of inline data', value: [[blob]], members: { planted: [blob] } },
+  { what: 'an input image', value: inputImage, members: { planted: inputImage } },
+  { what: 'input images', value: [[inputImage]], members: { planted: [inputImage] } },
+  { what: 'an encrypted item', value: sealedItem, members: { ...sealedItem, planted: sealedItem } },
   { what: 'encrypted reasoning', value: encrypted, members: { planted: [encrypted] } },
 ];
 

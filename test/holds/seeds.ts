@@ -1,9 +1,14 @@
 /** Valid bodies of each protocol, with every kind of content that a prompt may have. */
 import type { JsonObject } from '../../src/json.ts';
+import type { Capabilities } from '../../src/ports/catalog.ts';
 
 /** The test data of one protocol. */
 export interface ProtocolRow {
-  readonly name: 'chat' | 'native' | 'images';
+  readonly name: 'chat' | 'native' | 'images' | 'responses';
+  /** How its calls are served, if not in the only way. */
+  readonly served?: string;
+  /** Of the channels. */
+  readonly capabilities?: Capabilities;
   /** How to request a whole reply and, if the protocol has it, a streamed one. */
   readonly requests: readonly {
     readonly path: string;
@@ -132,6 +137,113 @@ const nativeSeeds: readonly JsonObject[] = [
   },
 ];
 
+const sunny = { type: 'input_text', text: 'sunny' };
+const image = { type: 'input_image', image_url: png, detail: 'low' };
+const weather = { type: 'function', name: 'weather', description: 'Asks', parameters: schema };
+const patch = { type: 'custom', name: 'patch', format: { type: 'text' } };
+
+const responsesSeeds: readonly JsonObject[] = [
+  { input: 'What is the weather?', instructions: 'Be brief.', max_output_tokens: 7 },
+  {
+    input: [
+      question,
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }], content: null },
+      { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{"a":1}' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'sunny' },
+      { type: 'custom_tool_call', call_id: 'call_2', name: 'patch', input: 'add' },
+      { type: 'custom_tool_call_output', call_id: 'call_2', output: [sunny] },
+    ],
+    tools: [weather, patch, { type: 'namespace', name: 'n', description: 'd', tools: [weather] }],
+    tool_choice: 'auto',
+    client_metadata: { a: 'b' },
+  },
+  {
+    input: [
+      { role: 'user', content: [{ type: 'input_text', text: 'See' }, image] },
+      {
+        type: 'message',
+        role: 'assistant',
+        content: [
+          { type: 'output_text', text: 'A cat.', annotations: [], logprobs: [] },
+          { type: 'refusal', refusal: 'No.' },
+        ],
+      },
+      { type: 'function_call', call_id: 'call_1', name: 'see', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'call_1', output: [sunny, image] },
+    ],
+    text: { format: { type: 'json_schema', name: 'place', schema }, verbosity: 'low' },
+    metadata: { team: 'red' },
+  },
+  {
+    input: [
+      { type: 'additional_tools', role: 'developer', tools: [weather] },
+      {
+        role: 'user',
+        content: [{ type: 'input_audio', input_audio: { data: base64, format: 'wav' } }],
+      },
+      { type: 'configuration_update', reasoning: { effort: 'low' } },
+    ],
+  },
+  {
+    input: [
+      {
+        role: 'user',
+        content: [{ type: 'input_file', file_data: pdf, filename: 'a.pdf' }],
+      },
+      { role: 'user', content: [{ type: 'input_file', file_url: 'https://x.example/a.pdf' }] },
+      {
+        type: 'reasoning',
+        id: 'rs_1',
+        summary: [],
+        encrypted_content: 'gAAAAA'.padEnd(4_000, 'B'),
+      },
+      { role: 'assistant', content: 'Hi.' },
+      question,
+    ],
+  },
+  {
+    input: [
+      { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: base64 },
+      { type: 'tool_search_call', execution: 'client', call_id: 'call_3', arguments: {} },
+      { type: 'tool_search_output', execution: 'client', call_id: 'call_3', tools: [weather] },
+      question,
+    ],
+  },
+  {
+    input: [
+      question,
+      { type: 'computer_call', call_id: 'call_4', action: { type: 'screenshot' } },
+      {
+        type: 'computer_call_output',
+        call_id: 'call_4',
+        output: { type: 'computer_screenshot', image_url: png },
+      },
+    ],
+    tools: [{ type: 'computer' }],
+  },
+];
+
+const responsesAliases: readonly JsonObject[] = ['max_tokens', 'max_completion_tokens'].flatMap(
+  (other) =>
+    [1, 3_000, '3000', null].flatMap((first) =>
+      [1, 3_000, '3000', null].flatMap((second) => [
+        { input: 'hi', max_output_tokens: first, [other]: second },
+        { input: 'hi', max_output_tokens: first, extra_body: { [other]: second } },
+        { input: 'hi', extraBody: { [other]: second } },
+      ]),
+    ),
+);
+
+const responsesRow = {
+  name: 'responses',
+  requests: [
+    { path: '/v1/responses', members: { model: 'm' } },
+    { path: '/v1/responses', members: { model: 'm', stream: true } },
+  ],
+  seeds: responsesSeeds,
+  aliases: responsesAliases,
+} as const;
+
 const bounds = ['max_tokens', 'max_completion_tokens', 'max_new_tokens', 'n_predict'] as const;
 const configs = ['generationConfig', 'generation_config'] as const;
 const bound = ['maxOutputTokens', 'max_output_tokens'] as const;
@@ -202,6 +314,17 @@ export const protocolRows: readonly ProtocolRow[] = [
         [name]: { candidateCount: 1, candidate_count: 3 },
       })),
     ],
+  },
+  {
+    ...responsesRow,
+    served: 'relayed, or translated for other providers',
+    dialects: ['openai', 'gemini', 'anthropic'],
+  },
+  {
+    ...responsesRow,
+    served: 'translated for chat completions',
+    capabilities: { responses: false },
+    dialects: ['openai'],
   },
   {
     name: 'images',

@@ -176,8 +176,8 @@ const parsesCallersText: ReadonlySet<string> = new Set([
   // The text of tool results, limited by `checkNestedJson`.
   'src/dialects/gemini/client/write-results.ts',
   'src/dialects/openai/client/write-results.ts',
-  // Hidden reasoning that the caller sent back, limited by the size of the body.
-  'src/canonical/provider-data.ts',
+  // Reasoning that the caller sent back, limited to 1 MiB.
+  'src/canonical/envelope.ts',
   // A detail of reasoning that the caller sent back, limited by the size of the body.
   'src/dialects/openai/client/write-details.ts',
 ]);

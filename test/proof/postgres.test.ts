@@ -26,7 +26,7 @@ describe.skipIf(!hasPostgres())('over PostgreSQL', () => {
     held = await controlClock(await migrated(server.pool(), schema), schema);
     for (let index = 0; index < 3; index += 1) pools.push(server.pool());
     line = await brokenLine();
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const close of closers.toReversed()) await close();
     await server.stop();

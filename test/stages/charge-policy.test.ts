@@ -12,6 +12,7 @@ it('the default table', () => {
     not_run: { whole: 'release', streamed: 'release', image: 'release' },
     complete: { whole: 'usage', streamed: 'usage', image: 'usage' },
     truncated: { whole: 'observed', streamed: 'observed', image: 'pend' },
+    still_running: { whole: 'pend', streamed: 'pend', image: 'pend' },
     failed: { whole: 'nothing', streamed: 'nothing', image: 'pend' },
     broken: { whole: 'observed', streamed: 'observed', image: 'pend' },
     left_early: { whole: 'prompt', streamed: 'prompt', image: 'pend' },

@@ -358,7 +358,7 @@ it('a process whose gateway has closed exits by itself: nothing is left open', a
     code: 0,
     output: 'complete 200, cut 200 with an error, closed\n',
   });
-}, 30_000);
+});
 
 /** A second channel whose secret comes from this function. */
 function twoChannels(credential: () => Promise<string>): readonly Model[] {

@@ -22,7 +22,7 @@ beforeEach(async () => {
   // Callers keep their connections open, as SDKs do.
   agent = new Agent({ keepAlive: true, timeout: 0 });
   child = fork(script, [upstream.openaiBaseUrl]);
-}, 60_000);
+});
 
 afterEach(async () => {
   child.kill('SIGKILL');
@@ -80,7 +80,7 @@ it('SIGTERM during a hundred streams, a caller that does not read and idle socke
     resources: [],
   });
   expect(await exited).toEqual([0, null]);
-}, 60_000);
+});
 
 /** Streams that begin, and continue when they are told to. */
 function scripts(opened: Promise<void>): readonly Script[] {

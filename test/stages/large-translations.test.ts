@@ -42,9 +42,9 @@ function traced(): Traced {
             ...protocols.chat.codecs,
             content: {
               ...content,
-              readRequest: (...args) => {
+              begin: (...args) => {
                 steps.push({ step: 'read', turn });
-                return content.readRequest(...args);
+                return content.begin(...args);
               },
             },
           },

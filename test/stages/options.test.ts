@@ -59,6 +59,27 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   ['usage', [null, { record: find }], /with record\(\), close\(\)\. Leave it out/],
   ['idempotency', [null, {}, { claim: find }], /with claim\(\), finish\(\), abandon\(\)\./],
   ['results', [null, {}, { put: find }], /with put\(\), get\(\)\. Leave it out/],
+  ['responses', [null, 5, 'x'], /must be an object\. Leave it out/],
+  [
+    'responses.index',
+    [null, {}, { find }].map((index) => ({ index })),
+    /with remember\(\), find\(\), forget\(\)\./,
+  ],
+  [
+    'responses.items',
+    [null, true, {}, { get: find }].map((items) => ({ items })),
+    /must be false or an object with put\(\)/,
+  ],
+  [
+    'responses.unknownReferences',
+    ['pass', true].map((unknownReferences) => ({ unknownReferences })),
+    /must be 'refuse' or 'relay'\./,
+  ],
+  [
+    'responses.maxReferences',
+    [...noCount, 1_025].map((maxReferences) => ({ maxReferences })),
+    /must be a positive integer of at most 1024/,
+  ],
   ['dedupeSdkRetries', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['upstream', [null, { send: find }], /with send\(\), close\(\)\. Leave it out/],
   ['clock', [null, Date, { now: find }], /with now\(\), monotonicMs\(\), every\(\)\. Leave it out/],
@@ -158,5 +179,6 @@ it('undefined is the same as leaving an option out', () => {
 
   const settings = settingsOf(written({ ...ports, ...absent, timeouts: { idleMs: undefined } }));
 
-  expect(settings).toMatchObject(defaultOptions);
+  const { index: _index, items: _items, ...responses } = defaultOptions.responses;
+  expect(settings).toMatchObject({ ...defaultOptions, responses });
 });

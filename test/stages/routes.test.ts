@@ -28,6 +28,8 @@ function describeRoute(route: Route): string {
         .join(' ');
     case 'models':
       return ['models', route.caller.name, route.modelId].filter(Boolean).join(' ');
+    case 'stored_reply':
+      return ['stored', route.caller.name, route.id, route.part].filter(Boolean).join(' ');
     case 'key':
       return `key ${route.caller.name}`;
     case 'options':
@@ -176,7 +178,26 @@ const rows: readonly (readonly [method: string, path: string, route: string])[] 
   ['GET', '!/v1beta', lost('gemini')],
   ['GET', '!/v1beta/', lost('gemini')],
   ['POST', '/v1/completions', lost('openai')],
-  ['POST', '/v1/responses', lost('openai')],
+  ['POST', '/v1/responses', 'responses/content openai json'],
+  ['POST', '/v1/responses/', 'responses/content openai json'],
+  ['GET', '/v1/responses', notPost('openai')],
+  ['OPTIONS', '/v1/responses', 'options openai POST'],
+  ['POST', '/v1/responses/input_tokens', 'responses/count_tokens openai json'],
+  ['POST', '/v1/responses/compact', 'responses/compact openai json'],
+  ['POST', '/v1/responses//', lost('openai')],
+  ['GET', '/v1/responses/resp_1', 'stored openai resp_1'],
+  ['GET', '/v1/responses/resp_1/', 'stored openai resp_1'],
+  ['DELETE', '/v1/responses/resp_1', 'stored openai resp_1'],
+  ['POST', '/v1/responses/resp_1', 'method_not_allowed openai GET, DELETE'],
+  ['OPTIONS', '/v1/responses/resp_1', 'options openai GET, DELETE'],
+  ['GET', '/v1/responses/%72', 'stored openai %72'],
+  ['GET', '/v1/responses/resp_1/input_items', 'stored openai resp_1 input_items'],
+  ['DELETE', '/v1/responses/resp_1/input_items', 'method_not_allowed openai GET'],
+  ['GET', '/v1/responses/resp_1/input_items/x', lost('openai')],
+  ['GET', '/v1/responses/resp_1/other', lost('openai')],
+  ['POST', '/v1/responses/resp_1/cancel', lost('openai')],
+  ['GET', '/v1/responses//input_items', lost('openai')],
+  ['GET', '/v1/responses/compact', notPost('openai')],
   ['POST', '/v1/embeddings', lost('openai')],
   ['POST', '!/v1/chat', lost('openai')],
   ['POST', '/v1/chat/completions/', chat],

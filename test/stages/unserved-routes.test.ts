@@ -27,18 +27,12 @@ const subsets = Array.from({ length: 2 ** marks.length }, (_, bits) => {
 });
 
 /** Paths that several providers have, or that none has: the headers decide. */
-const sharedPaths = [
-  '/v1/models',
-  '/v1/models/g',
-  '/v1/files',
-  '/v1/skills',
-  '/v1/responses',
-  '/x',
-];
+const sharedPaths = ['/v1/models', '/v1/models/g', '/v1/files', '/v1/skills', '/x'];
 /** Paths of one provider: the headers do not matter. */
 const ownPaths = [
   ['/v1/chat/completions', 'openai'],
   ['/v1/images/generations', 'openai'],
+  ['/v1/responses', 'openai'],
   ['/v1beta/models', 'gemini'],
   ['/v1beta/files', 'gemini'],
   ['/v1beta/openai/chat/completions', 'gemini'],
@@ -78,7 +72,9 @@ describe('a path that is not served', () => {
 
     expect(route.kind === 'refused' ? route.error.message : '').toBe(
       'The path /v1/audio is not served here. This gateway serves POST /v1/chat/completions, ' +
-        'POST /v1/images/generations, POST /v1beta/models/{model}:generateContent, ' +
+        'POST /v1/images/generations, POST /v1/responses, POST /v1/responses/input_tokens, ' +
+        'POST /v1/responses/compact, GET /v1/responses/{id}, ' +
+        'POST /v1beta/models/{model}:generateContent, ' +
         ':streamGenerateContent, :countTokens, GET /v1/models and GET /v1beta/models.',
     );
   });
@@ -115,11 +111,15 @@ describe('a path that is not served', () => {
     const served = [
       '/v1/chat/completions',
       '/v1/images/generations/',
+      '/v1/responses',
+      '/v1/responses/input_tokens',
+      '/v1/responses/compact',
+      '/v1/responses/resp_1',
       '/v1/models',
       '/v1/models/a',
       '/v1beta/models/a:generateContent',
     ];
-    const unserved = ['/v1/files', '/v1/messages', '/v1beta/files', '/v1/responses/r_1'];
+    const unserved = ['/v1/files', '/v1/messages', '/v1beta/files', '/v1/responses/r_1/cancel'];
 
     expect(served.filter((path) => !owns(path, passing))).toEqual([]);
     expect(unserved.filter((path) => owns(path, passing))).toEqual([]);
@@ -188,6 +188,7 @@ describe('GET /v1/key', () => {
 
 it.each([
   [['chat'], 'POST /v1/chat/completions'],
+  [['responses'], 'POST /v1/responses'],
   [['native'], 'POST /v1beta/models/{model}:generateContent'],
   [['chat', 'native'], 'POST /v1/chat/completions or POST /v1beta/models/{model}:generateContent'],
   [['telegraph'], ''],

@@ -27,6 +27,7 @@ describe('a key’s record', () => {
     [{ ...key, expiresAtMs: new Date(0) }, 'expiresAtMs'],
     [{ ...key, quotaPartition: 1 }, 'quotaPartition'],
     [{ ...key, maxConcurrentCalls: '5' }, 'maxConcurrentCalls'],
+    [{ ...key, responseOwner: '' }, 'responseOwner'],
     [{ ...key, rates: 5 }, 'rates'],
     [{ ...key, quota: undefined }, 'quota'],
     [{ ...key, quota: [null] }, 'quota[0]'],

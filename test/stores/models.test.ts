@@ -38,9 +38,13 @@ const token = { per: 'token', rates: { input: 1n, output: 1n } };
 
 const members: readonly Row[] = [
   ['vendor', notTextIfGiven, 'must be text of one character at least'],
-  ['protocols', [null, 'chat', {}], "must be a list of 'chat', 'images' and 'native'."],
-  ['protocols', [[]], "must name 'chat', 'images' or 'native', one at least."],
-  ['protocols[0]', [['chats'], [null]], "must be 'chat', 'images' or 'native'."],
+  [
+    'protocols',
+    [null, 'chat', {}],
+    "must be a list of 'chat', 'images', 'native' and 'responses'.",
+  ],
+  ['protocols', [[]], "must name 'chat', 'images', 'native' or 'responses', one at least."],
+  ['protocols[0]', [['chats'], [null]], "must be 'chat', 'images', 'native' or 'responses'."],
   ['groups', [undefined, null, 'chat'], 'must be a list of groups; an empty one is for nobody.'],
   ['groups[0]', notText.map((group) => [group]), 'must be text of one character at least'],
   [

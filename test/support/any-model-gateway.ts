@@ -92,7 +92,7 @@ function headersOf(body: Uint8Array): Readonly<Record<string, string>> {
 
 const anyModel = {
   vendor: 'Acme',
-  protocols: ['chat', 'images', 'native'],
+  protocols: ['chat', 'images', 'native', 'responses'],
   groups: ['staff'],
   price: { per: 'token', rates: { input: 1_000_000n, output: 1_000_000n } },
   maxOutputTokens: 1_000,
@@ -134,6 +134,16 @@ export function native(
     body,
   };
 }
+
+/** A Responses request; by default the body requests a stream. */
+export function responses(body: Uint8Array | string = streamedResponse): CallerRequest {
+  return { path: '/v1/responses', body };
+}
+
+const streamedResponse = '{"model":"m","input":"hi","stream":true}';
+
+/** The same request without streaming. */
+export const wholeResponse: string = streamedResponse.replace('true', 'false');
 
 const streamedChat = '{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}';
 const nativeHello = '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}';

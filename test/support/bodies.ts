@@ -6,6 +6,9 @@ export const chatBody = {
   messages: [{ role: 'user', content: 'Hello!' }],
 } as const;
 
+/** The same as a Responses request. */
+export const responsesBody = { model: 'chat-1', input: 'Hello!' } as const;
+
 /** An image of the smallest size that has a price in `mounted-models.ts`. */
 export const imageBody = {
   model: 'image-1',

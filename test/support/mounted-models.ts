@@ -66,7 +66,12 @@ export function mountedModels(
   } as const;
 
   return [
-    { ...chat, id: 'chat-1', channels: [{ ...openai, upstreamModel: 'gpt-4o-mini' }] },
+    {
+      ...chat,
+      id: 'chat-1',
+      protocols: ['chat', 'responses'],
+      channels: [{ ...openai, upstreamModel: 'gpt-4o-mini' }],
+    },
     { ...both, id: 'both-1', aliases: ['both-latest'] },
     { ...both, id: 'vendor/name:free', channels: [gemini] },
     { ...native, id: 'native-1', contextTokens: 1_048_576, displayName: 'Native One' },

@@ -20,6 +20,7 @@ const chatNames: Readonly<Record<RequestField, string>> = {
   modalities: 'modalities',
   endUserId: 'user',
   serviceTier: 'service_tier',
+  verbosity: 'verbosity',
   tools: 'tools',
   system: 'messages',
 };
@@ -43,6 +44,7 @@ export const nativeNames: Readonly<Record<RequestField, string>> = {
   modalities: 'generationConfig.responseModalities',
   endUserId: 'labels.user',
   serviceTier: 'serviceTier',
+  verbosity: 'verbosity',
   tools: 'tools',
   system: 'systemInstruction',
 };

@@ -129,6 +129,30 @@ describe('as OpenAI', () => {
     expect(reply.choices[0]?.message.content).toContain('57°F');
   });
 
+  it('takes a message with the image of a result as a part of the result', async () => {
+    const tools = [weatherTool];
+    const url = 'data:image/png;base64,iVBORw0KGgo=';
+    const image = { type: 'image_url' as const, image_url: { url } };
+    const called = await openai.chat.completions.create({ model: 'm', messages: hello, tools });
+    const message = called.choices[0]?.message;
+    const send = async (content: OpenAI.ChatCompletionContentPart[]) => {
+      const reply = await openai.chat.completions.create({
+        model: 'm',
+        tools,
+        messages: [
+          ...hello,
+          message ?? { role: 'assistant' },
+          { role: 'tool', tool_call_id: message?.tool_calls?.[0]?.id ?? '', content: 'Attached.' },
+          { role: 'user', content },
+        ],
+      });
+      return reply.choices[0]?.finish_reason;
+    };
+
+    expect(await send([image])).toBe('stop');
+    expect(await send([image, { type: 'text', text: 'And now?' }])).toBe('tool_calls');
+  });
+
   it('makes parallel calls in as many rounds as an agent’s name says', async () => {
     const messages = [...hello];
     const rounds: number[] = [];

@@ -17,8 +17,8 @@ import {
 const whole = '{"p":"\\n","n":[-1.5,true]}';
 
 /**
- * Every beginning of the arguments. The empty one is a call without arguments, unless a limit or a
- * filter ended the reply.
+ * Every beginning of the arguments. The empty one is a call without arguments, unless it is the
+ * last and a limit or a filter ended the reply.
  */
 const beginnings = Array.from({ length: whole.length - 1 }, (_, end) => whole.slice(0, end + 1));
 
@@ -48,33 +48,48 @@ const finishes: Readonly<Record<'openai' | 'anthropic', readonly [string | null,
 
 const usage = { prompt_tokens: 9, completion_tokens: 9, total_tokens: 18 };
 
-function openaiCalls(args: string): readonly object[] {
-  return [
-    { index: 0, id: 'c1', type: 'function', function: { name: 'look', arguments: '{"a":1}' } },
-    { index: 1, id: 'c2', type: 'function', function: { name: 'paint', arguments: args } },
-  ];
+/**
+ * Where the call stands whose arguments may be cut: behind another call, or before it; `mixed` if
+ * its arguments go on after the other call.
+ */
+type Place = 'last' | 'first' | 'mixed';
+
+function openaiCall(index: number, name: string, args: string): object {
+  return { index, id: `c${index}`, type: 'function', function: { name, arguments: args } };
 }
 
-function openaiReply(args: string, finish_reason: string | null): ScriptedReply {
-  const message = { role: 'assistant', content: null, tool_calls: openaiCalls(args) };
+/** The pieces of both calls. */
+function openaiCalls(args: string, place: Place): readonly object[] {
+  if (place === 'last') return [openaiCall(0, 'look', '{"a":1}'), openaiCall(1, 'paint', args)];
+  const [begun, more] = place === 'mixed' ? [args.slice(0, 1), args.slice(1)] : [args, ''];
+  const rest = { index: 0, function: { arguments: more } };
+  const both = [openaiCall(0, 'paint', begun), openaiCall(1, 'look', '{"a":1}')];
+  return place === 'mixed' ? [...both, rest] : both;
+}
+
+function openaiReply(args: string, finish_reason: string | null, place: Place): ScriptedReply {
+  const message = { role: 'assistant', content: null, tool_calls: openaiCalls(args, place) };
   return document(JSON.stringify({ choices: [{ index: 0, message, finish_reason }], usage }));
 }
 
-function openaiStream(args: string, finish_reason: string | null): ScriptedReply {
+function openaiStream(args: string, finish_reason: string | null, place: Place): ScriptedReply {
   const choice = (delta: object, reason: string | null = null): object => ({
     choices: [{ index: 0, delta, finish_reason: reason }],
   });
-  const pieces = openaiCalls(args).map((call) => choice({ tool_calls: [call] }));
+  const pieces = openaiCalls(args, place).map((call) => choice({ tool_calls: [call] }));
   const end = finish_reason === null ? [] : [choice({}, finish_reason)];
   return eventStream(...framed(...pieces, ...end, { choices: [], usage }), 'data: [DONE]\n\n');
 }
 
-function anthropicStream(args: string, stop_reason: string | null): ScriptedReply {
+function anthropicStream(args: string, stop_reason: string | null, place: Place): ScriptedReply {
+  const [look, paint] = place === 'last' ? [0, 1] : [1, 0];
+  const looking = anthropicCall(look, 'look', '{"a":1}');
+  const painting = anthropicCall(paint, 'paint', args);
+
   return eventStream(
     ...framed(
       { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 9 } } },
-      ...anthropicCall(0, 'look', '{"a":1}'),
-      ...anthropicCall(1, 'paint', args),
+      ...(place === 'last' ? [...looking, ...painting] : [...painting, ...looking]),
       { type: 'message_delta', delta: { stop_reason }, usage: { output_tokens: 9 } },
       { type: 'message_stop' },
     ),
@@ -103,6 +118,7 @@ interface Row {
   readonly layout: Layout;
   readonly finish: string | null;
   readonly meaning: Meaning;
+  readonly place: Place;
   readonly scriptedFor: (args: string) => ScriptedReply;
 }
 
@@ -117,14 +133,18 @@ const rows: readonly Row[] = [
 function rowsOf(
   dialect: 'openai' | 'anthropic',
   form: 'json' | 'stream',
-  scripted: (args: string, finish: string | null) => ScriptedReply,
+  scripted: (args: string, finish: string | null, place: Place) => ScriptedReply,
 ): readonly Row[] {
+  const places: readonly Place[] =
+    scripted === openaiStream ? ['last', 'first', 'mixed'] : ['last', 'first'];
   return protocolsOf(dialect).flatMap((protocol) =>
     (form === 'json' ? (['json'] as const) : streamLayouts[protocol]).flatMap((layout) =>
-      finishes[dialect].map(([finish, meaning]) => ({
-        ...{ dialect, protocol, layout, finish, meaning },
-        scriptedFor: (args: string) => scripted(args, finish),
-      })),
+      finishes[dialect].flatMap(([finish, meaning]) =>
+        places.map((place) => ({
+          ...{ dialect, protocol, layout, finish, meaning, place },
+          scriptedFor: (args: string) => scripted(args, finish, place),
+        })),
+      ),
     ),
   );
 }
@@ -132,11 +152,21 @@ function rowsOf(
 const output = {
   native: { limit: '"finishReason":"MAX_TOKENS"', filter: '"finishReason":"SAFETY"' },
   chat: { limit: '"finish_reason":"length"', filter: '"finish_reason":"content_filter"' },
+  responses: {
+    limit: '"incomplete_details":{"reason":"max_output_tokens"}',
+    filter: '"incomplete_details":{"reason":"content_filter"}',
+  },
 } as const;
 
 function expectCut({ protocol, meaning }: Row, { answer: reply, gateway }: Outcome): void {
   expect(reply.text).not.toMatch(/_raw|"finish_reason":"(tool_calls|stop)"|"STOP"|"OTHER"/);
   if (protocol === 'native') expect(reply.text).not.toContain('paint');
+  // A stream has announced the call, but never says that it is whole.
+  if (protocol === 'responses') {
+    expect(reply.text).not.toMatch(
+      /^(?!data: \{"type":"response\.output_item\.added").*"name":"paint"/m,
+    );
+  }
   expect(reply.text).not.toMatch(/"arguments":"\{\}"/);
   if (meaning === 'error') {
     expect(reply.text).toContain('"error":{');
@@ -146,12 +176,13 @@ function expectCut({ protocol, meaning }: Row, { answer: reply, gateway }: Outco
   }
   expect(reply.status).toBe(200);
   expect(reply.text).toContain(output[protocol][meaning]);
-  expect(reply.text).not.toContain('"error"');
+  expect(reply.text).not.toContain('"error":{');
 }
 
-describe.each(rows)('$protocol over $dialect, $layout, finish $finish', (row) => {
+describe.each(rows)('$protocol over $dialect, $layout, finish $finish, $place', (row) => {
   it('a call that was cut is left out, stays incomplete or is an error', async () => {
-    for (const args of row.meaning === 'error' ? beginnings : ['', ...beginnings]) {
+    const isUnsure = row.meaning !== 'error' && row.place === 'last';
+    for (const args of isUnsure ? ['', ...beginnings] : beginnings) {
       const { dialect, protocol, layout } = row;
       const outcome = await exchanged(dialect, asking(protocol, layout), row.scriptedFor(args));
 
@@ -162,7 +193,7 @@ describe.each(rows)('$protocol over $dialect, $layout, finish $finish', (row) =>
 
 const endedRows = rows.filter(({ finish }) => finish === 'tool_calls' || finish === 'tool_use');
 
-describe.each(endedRows)('$protocol over $dialect, $layout', (row) => {
+describe.each(endedRows)('$protocol over $dialect, $layout, $place', (row) => {
   it.each([
     whole,
     '',
@@ -176,7 +207,7 @@ describe.each(endedRows)('$protocol over $dialect, $layout', (row) => {
     const { answer: reply, gateway } = await exchanged(dialect, asking(protocol, layout), scripted);
 
     expect(reply.text).toContain('paint');
-    expect(reply.text).not.toContain('"error"');
+    expect(reply.text).not.toContain('"error":{');
     expect(gateway.records[0]?.outcome).toBe('complete');
   });
 });
@@ -204,6 +235,7 @@ describe.each(protocolsOf('anthropic'))('%s over anthropic, a whole reply', (pro
 
       expect(reply.text).toContain('look');
       if (protocol === 'native') expect(reply.text).not.toContain('paint');
+      else if (protocol === 'responses') expect(reply.text).not.toContain('paint');
       else expect(reply.text).toContain(`"arguments":${cut}`);
     }
   });

@@ -1,8 +1,9 @@
 /** How the fields of native requests are read into the common form, and which are refused. */
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest } from '../../src/canonical/request.ts';
-import { geminiServer, geminiTokenCountText } from '../../src/dialects/gemini/server/codec.ts';
+import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
+import { native } from '../../src/protocols/native/protocol.ts';
 
 const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
 
@@ -215,9 +216,9 @@ describe('an invalid request', () => {
 });
 
 it('a count of tokens is Google’s', () => {
-  expect(JSON.parse(geminiTokenCountText(7))).toEqual({ totalTokens: 7 });
+  expect(JSON.parse(native.codecs.countTokens?.write(7) ?? '')).toEqual({ totalTokens: 7 });
 });
 
 function read(body: JsonObject): ContentRequest {
-  return geminiServer.readRequest(body, { streamed: false });
+  return geminiServer.begin(body, { streamed: false }).request;
 }

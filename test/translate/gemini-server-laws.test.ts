@@ -1,15 +1,18 @@
 /** Properties of every reply to a native caller, whole or streamed, for any events. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unseal } from '../../src/canonical/provider-data.ts';
+import { unseal } from '../../src/canonical/envelope.ts';
 import type { ContentEvent, ReplyUsage } from '../../src/canonical/reply.ts';
 import type { ReplyHead } from '../../src/dialects/codec.ts';
-import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
+import { writeReply } from '../../src/dialects/gemini/server/write-reply.ts';
+import { writeStream } from '../../src/dialects/gemini/server/write-stream.ts';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
 
 const head: ReplyHead = {
   fallbackId: 'fallback-1',
   createdSeconds: 0,
+  newId: () => 'id',
   modelId: 'asked-1',
   wantsUsage: true,
   framing: 'sse',
@@ -28,7 +31,7 @@ describe('the property', () => {
   it('a joined stream equals the whole reply of the same events', () => {
     fc.assert(
       fc.property(streams(), (rows) => {
-        const whole = parseJson(geminiServer.writeReply(rows.flat(), head).text) ?? null;
+        const whole = parseJson(writeReply(rows.flat(), head).text) ?? null;
 
         expect(assembled(documentsOf(rows))).toEqual(comparable(whole));
       }),
@@ -52,7 +55,7 @@ describe('the property', () => {
 });
 
 function documentsOf(rows: readonly (readonly ContentEvent[])[]): readonly JsonValue[] {
-  const writer = geminiServer.writeStream(head);
+  const writer = writeStream(head);
   const body = [...rows.map((row) => writer.write(row)), writer.end()].join('');
   return body.split('\r\n\r\n').flatMap((event) => {
     if (event === '') return [];

@@ -171,7 +171,7 @@ function message(name: string, n: number, id?: string): JsonObject {
 }
 
 function read(contents: readonly JsonObject[]): ContentRequest {
-  return geminiServer.readRequest({ contents }, { streamed: false });
+  return geminiServer.begin({ contents }, { streamed: false }).request;
 }
 
 function partsOf({ turns }: ContentRequest): readonly Part[] {

@@ -1,15 +1,19 @@
 /** Whole replies of any upstream in the native format. */
+
 import { describe, expect, it } from 'vitest';
-import { type ProviderData, seal } from '../../src/canonical/provider-data.ts';
+import { seal } from '../../src/canonical/envelope.ts';
+import type { ProviderData } from '../../src/canonical/provider-data.ts';
 import type { ContentEvent, FinishReason, ReplyUsage } from '../../src/canonical/reply.ts';
 import type { ReplyHead } from '../../src/dialects/codec.ts';
 import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
+import { writeReply } from '../../src/dialects/gemini/server/write-reply.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { fixture } from '../support/fixtures.ts';
 
 const head: ReplyHead = {
   fallbackId: 'fallback-1',
   createdSeconds: 0,
+  newId: () => 'id',
   modelId: 'asked-1',
   wantsUsage: true,
   framing: 'json',
@@ -91,7 +95,7 @@ describe('the parts', () => {
     ]);
     const content = member(items(member(reply, 'candidates'))[0], 'content') ?? null;
 
-    const { turns } = geminiServer.readRequest({ contents: [content] }, { streamed: false });
+    const { turns } = geminiServer.begin({ contents: [content] }, { streamed: false }).request;
 
     expect(turns).toMatchObject([
       {
@@ -113,7 +117,7 @@ describe('the parts', () => {
       stop,
     ];
 
-    const { text, dropped } = geminiServer.writeReply(events, head);
+    const { text, dropped } = writeReply(events, head);
 
     expect(text).toContain('"args":{"n": 12345678901234567890}');
     expect(partsOf(events)).toMatchObject([
@@ -252,7 +256,7 @@ describe('the other members', () => {
   it('have the sources of the text, and drop other providers’ data', () => {
     const citation = { url: 'https://a', title: 'A', start: 0, end: 2 };
 
-    const { text, dropped } = geminiServer.writeReply(
+    const { text, dropped } = writeReply(
       [
         { type: 'citations', choice: 0, citations: [citation] },
         { type: 'citations', choice: 0, citations: [{ ...citation, url: 'https://b' }] },
@@ -271,7 +275,7 @@ describe('the other members', () => {
 });
 
 function write(events: readonly ContentEvent[]): JsonValue {
-  const parsed = parseJson(geminiServer.writeReply(events, head).text);
+  const parsed = parseJson(writeReply(events, head).text);
   if (!isJsonObject(parsed)) throw new Error('The reply is no JSON object.');
   return parsed;
 }

@@ -1,6 +1,6 @@
 /** How native conversations are read into the common form, in every spelling and part by part. */
 import { describe, expect, it } from 'vitest';
-import { seal } from '../../src/canonical/provider-data.ts';
+import { seal } from '../../src/canonical/envelope.ts';
 import type { ContentRequest } from '../../src/canonical/request.ts';
 import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../src/json.ts';
@@ -340,7 +340,7 @@ describe('the result of a function', () => {
 });
 
 function read(body: JsonObject): ContentRequest {
-  return geminiServer.readRequest(body, { streamed: false });
+  return geminiServer.begin(body, { streamed: false }).request;
 }
 
 function readRecorded(name: string): ContentRequest {

@@ -1,11 +1,12 @@
 /** Streamed replies of any upstream in the native format, also read by Google’s SDK. */
+
 import { createServer } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { ApiError, type GenerateContentResponse, GoogleGenAI } from '@google/genai';
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent, ReplyUsage } from '../../src/canonical/reply.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../src/dialects/codec.ts';
-import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
+import { writeStream } from '../../src/dialects/gemini/server/write-stream.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { closed, listening } from '../support/servers.ts';
@@ -14,6 +15,7 @@ import { collect } from '../testing/helpers.ts';
 const head: ReplyHead = {
   fallbackId: 'fallback-1',
   createdSeconds: 0,
+  newId: () => 'id',
   modelId: 'asked-1',
   wantsUsage: true,
   framing: 'sse',
@@ -44,7 +46,7 @@ const batches: readonly (readonly ContentEvent[])[] = [
 
 describe('a stream of events', () => {
   it('has the exact framing that Google’s strictest parsers need', () => {
-    const writer = geminiServer.writeStream(head);
+    const writer = writeStream(head);
 
     const written = [...batches.map((batch) => writer.write(batch)), writer.end()];
 
@@ -130,7 +132,7 @@ describe('an array', () => {
   const array = { ...head, framing: 'json_array' } as const;
 
   it('is one JSON document, written piece by piece', () => {
-    const writer = geminiServer.writeStream(array);
+    const writer = writeStream(array);
 
     const pieces = [writer.write([text('a')]), writer.write([text('b')]), writer.write([stop])];
     const end = writer.end();
@@ -141,21 +143,21 @@ describe('an array', () => {
   });
 
   it('is empty without events', () => {
-    expect(geminiServer.writeStream(array).end()).toBe('[]');
+    expect(writeStream(array).end()).toBe('[]');
   });
 
   it('ends with the error if the stream fails', () => {
-    const begun = geminiServer.writeStream(array);
+    const begun = writeStream(array);
     const first = begun.write([text('a')]);
 
     const [last = ''] = begun.breakOff(failure);
 
     expect(items(parseJson(`${first}${last}`))[1]).toEqual(JSON.parse(errorText));
-    expect(geminiServer.writeStream(array).breakOff(failure)).toEqual([`[${errorText}]`]);
+    expect(writeStream(array).breakOff(failure)).toEqual([`[${errorText}]`]);
   });
 
   it('has nothing after its end', () => {
-    const writer = geminiServer.writeStream(array);
+    const writer = writeStream(array);
     writer.end();
 
     expect(writer.breakOff(failure)).toEqual([]);
@@ -163,10 +165,7 @@ describe('an array', () => {
 });
 
 it('an error in mid-stream is an event, and then the bare document in a separate write', () => {
-  expect(geminiServer.writeStream(head).breakOff(failure)).toEqual([
-    `data: ${errorText}\r\n\r\n`,
-    errorText,
-  ]);
+  expect(writeStream(head).breakOff(failure)).toEqual([`data: ${errorText}\r\n\r\n`, errorText]);
 });
 
 describe('Google’s SDK', () => {
@@ -212,7 +211,7 @@ function begin(call: number, name: string): readonly ContentEvent[] {
 }
 
 function documentsOf(rows: readonly (readonly ContentEvent[])[]): readonly JsonValue[] {
-  const writer = geminiServer.writeStream(head);
+  const writer = writeStream(head);
   const body = [...rows.map((row) => writer.write(row)), writer.end()].join('');
   return body.split('\r\n\r\n').flatMap((event) => {
     if (event === '') return [];
@@ -229,7 +228,7 @@ async function sdkReads(
 ): Promise<readonly GenerateContentResponse[]> {
   const server = createServer(async (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const piece of play(geminiServer.writeStream(head))) {
+    for (const piece of play(writeStream(head))) {
       response.write(piece);
       await setImmediate();
     }

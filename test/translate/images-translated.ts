@@ -30,6 +30,7 @@ export function freshTap(): StreamTap {
   return exchange.tap({
     fallbackId: 'id',
     createdSeconds: 1_700_000_000,
+    newId: () => 'id',
     modelId: 'pictures',
     wantsUsage: true,
     framing: 'json',

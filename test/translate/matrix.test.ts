@@ -3,10 +3,11 @@
  * table in docs/translation.md is the expectation.
  */
 import { describe, expect, it } from 'vitest';
-import { columns } from './matrix/columns.ts';
+import { columns, responsesColumns } from './matrix/columns.ts';
 import { messageFeatures } from './matrix/messages.ts';
 import { replyCell, requestCell } from './matrix/outcome.ts';
 import { replyFeatures } from './matrix/replies.ts';
+import { responsesFeatures } from './matrix/responses-requests.ts';
 import { settingFeatures } from './matrix/settings.ts';
 import { signatureCell, signatureFeature } from './matrix/signatures.ts';
 import { published, type Row, table } from './matrix/table.ts';
@@ -19,6 +20,12 @@ const requestRows: readonly Row[] = await Promise.all(
   requestFeatures.map(async (feature) => ({
     title: feature.title,
     cells: await Promise.all(columns.map((column) => requestCell(feature, column))),
+  })),
+);
+const responsesRows: readonly Row[] = await Promise.all(
+  responsesFeatures.map(async (feature) => ({
+    title: feature.title,
+    cells: await Promise.all(responsesColumns.map((column) => requestCell(feature, column))),
   })),
 );
 const signatureRow = {
@@ -37,7 +44,7 @@ const replyRows: readonly Row[] = [
 
 describe('the matrix', () => {
   it('has no cell in which something is lost in silence, or listed that was not asked for', () => {
-    const cells = [...requestRows, ...replyRows].flatMap((row) => row.cells);
+    const cells = [...requestRows, ...replyRows, ...responsesRows].flatMap((row) => row.cells);
 
     expect(cells.filter((cell) => /LOST|CHANGED|FAILED|LISTED/.test(cell))).toEqual([]);
   });
@@ -47,5 +54,14 @@ describe('the matrix', () => {
     const whole = tables.join('\n\n');
 
     expect(published('docs/translation.md'), `Paste this:\n${whole}\n`).toBe(whole);
+  });
+
+  it('of Responses requests is the one in docs/translation.md', () => {
+    const titlesOf = responsesColumns.map(({ title }) => title);
+    const whole = table('request', titlesOf, responsesRows);
+
+    expect(published('docs/translation.md', 'responses matrix'), `Paste this:\n${whole}\n`).toBe(
+      whole,
+    );
   });
 });

@@ -1,6 +1,6 @@
 /** Conversations as they are sent to an OpenAI-compatible upstream. */
 import { describe, expect, it } from 'vitest';
-import { seal, unseal } from '../../src/canonical/provider-data.ts';
+import { seal, unseal } from '../../src/canonical/envelope.ts';
 import type {
   MediaPart,
   Part,

@@ -175,6 +175,16 @@ describe('the events of a reply', () => {
     ]);
   });
 
+  it('have a length as the reason of a refusal that the limit cut', () => {
+    const whole = fixture('openai-chat/refusal-json-schema.1');
+    const text = Buffer.from(whole.response).toString();
+    const response = Buffer.from(text.replace(/("finish_reason": ?)"stop"/, '$1"length"'));
+    const events = eventsOf({ ...whole, response });
+
+    expect(events.some(({ type }) => type === 'refusal')).toBe(true);
+    expect(finishesOf(events)).toMatchObject([{ reason: 'length', message: undefined }]);
+  });
+
   it('do not treat a choice emptied by the content filter as an error', () => {
     const events = eventsOf(fixture('openai-chat/azure-content-filter-output.1'));
 

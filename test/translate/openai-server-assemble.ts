@@ -9,6 +9,7 @@ import { isJsonObject, items, type JsonObject, type JsonValue, member } from '..
 export const head: ReplyHead = {
   fallbackId: 'fallback',
   createdSeconds: 1_795_177_645,
+  newId: () => 'id',
   modelId: 'some/model:1',
   wantsUsage: true,
   framing: 'sse',

@@ -1,10 +1,13 @@
 /** For any events in any order, every document that a caller gets is valid JSON. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent, FinishReason } from '../../src/canonical/reply.ts';
 import type { ReplyHead } from '../../src/dialects/codec.ts';
-import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
-import { openaiServer } from '../../src/dialects/openai/server/codec.ts';
+import { writeReply as writeNativeReply } from '../../src/dialects/gemini/server/write-reply.ts';
+import { writeStream as writeNativeStream } from '../../src/dialects/gemini/server/write-stream.ts';
+import { writeReply as writeChatReply } from '../../src/dialects/openai/server/write-reply.ts';
+import { writeStream as writeChatStream } from '../../src/dialects/openai/server/write-stream.ts';
 import { GatewayError } from '../../src/errors.ts';
 
 const hostile = fc.oneof(
@@ -115,6 +118,7 @@ const batches = fc.array(fc.array(event, { maxLength: 3 }), { maxLength: 8 });
 const head = (framing: ReplyHead['framing']): ReplyHead => ({
   fallbackId: 'id"\u2028',
   createdSeconds: 1,
+  newId: () => 'id',
   modelId: 'some/"model\u2029',
   wantsUsage: true,
   framing,
@@ -136,7 +140,7 @@ describe('a chat caller', () => {
   it('gets JSON in every chunk, and one terminator', () => {
     fc.assert(
       fc.property(batches, (given) => {
-        const writer = openaiServer.writeStream(head('sse'));
+        const writer = writeChatStream(head('sse'));
         const body = given.map((events) => writer.write(events)).join('');
 
         const frames = expectEvents(body + writer.end(), '\n\n');
@@ -150,7 +154,7 @@ describe('a chat caller', () => {
   it('gets JSON in a stream that breaks off', () => {
     fc.assert(
       fc.property(batches, (given) => {
-        const writer = openaiServer.writeStream(head('sse'));
+        const writer = writeChatStream(head('sse'));
         const body = given.map((events) => writer.write(events)).join('');
 
         const frames = expectEvents(body + writer.breakOff(error).join(''), '\n\n');
@@ -163,7 +167,7 @@ describe('a chat caller', () => {
   it('gets JSON as a whole reply', () => {
     fc.assert(
       fc.property(batches, (given) => {
-        const { text: body } = openaiServer.writeReply(given.flat(), head('json'));
+        const { text: body } = writeChatReply(given.flat(), head('json'));
 
         expect(JSON.parse(body)).toMatchObject({ object: 'chat.completion' });
       }),
@@ -175,7 +179,7 @@ describe('a native caller', () => {
   it('gets JSON in every event, without what Google’s parsers take for a line end', () => {
     fc.assert(
       fc.property(batches, (given) => {
-        const writer = geminiServer.writeStream(head('sse'));
+        const writer = writeNativeStream(head('sse'));
         const body = given.map((events) => writer.write(events)).join('') + writer.end();
 
         expectEvents(body, '\r\n\r\n');
@@ -189,7 +193,7 @@ describe('a native caller', () => {
   it('gets JSON in a stream that breaks off, and the bare error after it', () => {
     fc.assert(
       fc.property(batches, (given) => {
-        const writer = geminiServer.writeStream(head('sse'));
+        const writer = writeNativeStream(head('sse'));
         const body = given.map((events) => writer.write(events)).join('');
 
         const [framed = '', bare = ''] = writer.breakOff(error);
@@ -204,7 +208,7 @@ describe('a native caller', () => {
   it('gets one JSON array, complete or broken off', () => {
     fc.assert(
       fc.property(batches, fc.boolean(), (given, isBroken) => {
-        const writer = geminiServer.writeStream(head('json_array'));
+        const writer = writeNativeStream(head('json_array'));
         const body = given.map((events) => writer.write(events)).join('');
 
         const end = isBroken ? writer.breakOff(error).join('') : writer.end();
@@ -217,7 +221,7 @@ describe('a native caller', () => {
   it('gets JSON as a whole reply', () => {
     fc.assert(
       fc.property(batches, (given) => {
-        const { text: body } = geminiServer.writeReply(given.flat(), head('json'));
+        const { text: body } = writeNativeReply(given.flat(), head('json'));
 
         expect(JSON.parse(body)).toHaveProperty('responseId');
       }),

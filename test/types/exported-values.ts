@@ -19,6 +19,7 @@ import type {
   ImagePriceRow,
   IssuedKey,
   IssueKeyOptions,
+  ItemStore,
   JsonFileCatalog,
   JsonFileCatalogOptions,
   JsonlUsageSinkOptions,
@@ -26,11 +27,13 @@ import type {
   MaybePromise,
   MembersInput,
   MemoryIdempotencyStoreOptions,
+  MemoryItemStoreOptions,
   MemoryKeyStore,
   MemoryKeyStoreOptions,
   MemoryQuotaStoreOptions,
   MemoryRateLimiter,
   MemoryRateLimiterOptions,
+  MemoryResponseIndexOptions,
   MemoryResultStoreOptions,
   MemoryUsageSink,
   MemoryUsageSinkOptions,
@@ -45,6 +48,7 @@ import type {
   RateLimiter,
   ReconcileSources,
   Reconciliation,
+  ResponseIndex,
   ResultStore,
   StaticCatalog,
   TokenPrice,
@@ -113,6 +117,8 @@ interface RootValues {
   memoryKeyStore: (options?: MemoryKeyStoreOptions) => MemoryKeyStore;
   memoryQuotaStore: (options?: MemoryQuotaStoreOptions) => QuotaStore;
   memoryRateLimiter: (options?: MemoryRateLimiterOptions) => MemoryRateLimiter;
+  memoryItemStore: (options?: MemoryItemStoreOptions) => ItemStore;
+  memoryResponseIndex: (options?: MemoryResponseIndexOptions) => ResponseIndex;
   memoryResultStore: (options?: MemoryResultStoreOptions) => ResultStore;
   memoryUsageSink: (options?: MemoryUsageSinkOptions) => MemoryUsageSink;
   money: (units: string) => Nanos;
@@ -163,6 +169,8 @@ interface RedisValues {
   redisIdempotencyStore: (options: redis.RedisIdempotencyStoreOptions) => IdempotencyStore;
   redisQuotaStore: (options: redis.RedisQuotaStoreOptions) => QuotaStore;
   redisRateLimiter: (options: redis.RedisRateLimiterOptions) => RateLimiter;
+  redisItemStore: (options: redis.RedisItemStoreOptions) => ItemStore;
+  redisResponseIndex: (options: redis.RedisResponseIndexOptions) => ResponseIndex;
   redisResultStore: (options: redis.RedisResultStoreOptions) => ResultStore;
 }
 
@@ -207,6 +215,8 @@ interface TestingValues {
   keyStoreContract: Contract<testing.KeyStoreSetup>;
   quotaStoreContract: Contract<testing.QuotaStoreSetup>;
   rateLimiterContract: Contract<testing.RateLimiterSetup>;
+  itemStoreContract: Contract<testing.ItemStoreSetup>;
+  responseIndexContract: Contract<testing.ResponseIndexSetup>;
   resultStoreContract: Contract<testing.ResultStoreSetup>;
   script: {
     readonly json: (

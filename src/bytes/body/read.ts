@@ -85,7 +85,7 @@ function hasArrived(stream: Readable, announced: number): boolean {
  */
 function takeArrived(stream: Readable, { budget }: ReadBodyLimits): Body {
   const length = stream.readableLength;
-  if (!budget.take(length)) throw overloaded();
+  if (!budget.take(length)) throw bodiesOverloaded();
   let body: Uint8Array;
   try {
     body = stream.read();
@@ -103,7 +103,7 @@ function takeArrived(stream: Readable, { budget }: ReadBodyLimits): Body {
 function takeWhole(body: Uint8Array, { maxBytes, budget }: ReadBodyLimits): Body {
   const { byteLength } = body;
   if (byteLength > maxBytes) throw tooLarge(maxBytes);
-  if (!budget.take(byteLength)) throw overloaded();
+  if (!budget.take(byteLength)) throw bodiesOverloaded();
   return bodyFromChunks([body], byteLength);
 }
 
@@ -125,7 +125,7 @@ function collect(
       } else if (budget.take(piece.byteLength)) {
         collected.add(piece);
       } else {
-        fail(overloaded());
+        fail(bodiesOverloaded());
       }
     };
     const onEnd = () => {
@@ -183,7 +183,8 @@ function tooLarge(maxBytes: number): GatewayError {
   );
 }
 
-function overloaded(): GatewayError {
+/** The error for a body that the bytes of all calls, or those of its key, leave no room for. */
+export function bodiesOverloaded(): GatewayError {
   return new GatewayError(
     'overloaded',
     'Too many large requests are in progress. Retry in a second.',

@@ -54,6 +54,8 @@ export interface Closing {
    * Destroys the connection, which is the only way to tell the caller that the reply is incomplete.
    */
   readonly cut: boolean;
+  /** Resolves when the bytes may be sent; it never rejects. Undefined if they may be at once. */
+  readonly ready?: Promise<unknown> | undefined;
 }
 
 /** A streamed reply. `begun` is its beginning, which is passed through the pipe first. */
@@ -101,11 +103,13 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
   let isDisconnected = false;
   let hasEnded = false;
 
-  const close = ({ writes, cut }: Closing): void => {
+  const close = ({ writes, cut, ready }: Closing): void => {
     isOver = true;
     gathered = undefined;
     usageWait?.end();
-    if (!isDisconnected) writeInTurns(out, writes, cut);
+    if (isDisconnected) return;
+    if (ready === undefined) writeInTurns(out, writes, cut);
+    else void ready.then(() => writeInTurns(out, writes, cut));
   };
 
   const send = (bytes: Uint8Array): void => {

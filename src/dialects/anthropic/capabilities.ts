@@ -42,6 +42,10 @@ export const anthropicCapabilities: CapabilityTable = {
     assistantParts: true,
     builtInWithFunctions: false,
     dropBuiltInTools: false,
+    customTools: false,
+    verbosity: false,
+    promptCacheKey: false,
+    responses: false,
   },
   known: /claude-(?:[a-z]+-[4-9]|fable|mythos)/,
   // An alias behind a proxy may refer to an older model. Only the newest models support `xhigh` and

@@ -19,6 +19,7 @@ export const anthropic: Dialect = {
     content: () => '/messages',
     images: undefined,
     count_tokens: () => '/messages/count_tokens',
+    compact: undefined,
   },
   credential: (secret) => ({ 'x-api-key': secret, 'anthropic-version': version }),
   sign: undefined,

@@ -55,6 +55,10 @@ export const geminiCapabilities: CapabilityTable = {
     assistantParts: true,
     builtInWithFunctions: true,
     dropBuiltInTools: false,
+    customTools: false,
+    verbosity: false,
+    promptCacheKey: false,
+    responses: false,
   },
   known: /gemini-3/,
   // An alias such as `gemini-flash-latest` may refer to a model without `minimal` or `medium`.

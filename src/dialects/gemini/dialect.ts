@@ -3,7 +3,7 @@ import type { Framing } from '../../call.ts';
 import type { Dialect } from '../dialect.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { geminiCapabilities } from './capabilities.ts';
-import { geminiClient } from './client/codec.ts';
+import { geminiClient, geminiTokenCounter } from './client/codec.ts';
 import { geminiFailure, geminiInBandFailure } from './errors.ts';
 import { geminiImages } from './image/codec.ts';
 import { measureGemini } from './prompt-size.ts';
@@ -17,6 +17,7 @@ export const gemini: Dialect = {
     content: (upstreamModel, framing) => `/${resourceOf(upstreamModel)}:${generateMethod(framing)}`,
     images: (upstreamModel) => `/${resourceOf(upstreamModel)}:generateContent`,
     count_tokens: (upstreamModel) => `/${resourceOf(upstreamModel)}:countTokens`,
+    compact: undefined,
   },
   credential: (secret) => ({ 'x-goog-api-key': secret }),
   sign: undefined,
@@ -25,9 +26,8 @@ export const gemini: Dialect = {
   inBandFailure: geminiInBandFailure,
   content: geminiClient,
   images: geminiImages,
-  // Only callers of this dialect send `countTokens`, and their requests are relayed.
   measure: measureGemini,
-  tokenCounter: undefined,
+  tokenCounter: geminiTokenCounter,
 };
 
 function generateMethod(framing: Framing): string {

@@ -41,6 +41,10 @@ export const openaiCapabilities: CapabilityTable = {
     assistantParts: false,
     builtInWithFunctions: false,
     dropBuiltInTools: false,
+    customTools: true,
+    verbosity: true,
+    promptCacheKey: true,
+    responses: true,
   },
   older: [
     {
@@ -84,11 +88,13 @@ export const openaiCapabilities: CapabilityTable = {
         logprobs: false,
         efforts: ['low', 'medium', 'high'],
         stopLimit: 0,
+        customTools: false,
+        verbosity: false,
       },
     },
     {
       models: /^(?:gpt-4|gpt-3|chatgpt|gpt-5-chat)/,
-      flags: { reasoning: 'none', efforts: [] },
+      flags: { reasoning: 'none', efforts: [], customTools: false, verbosity: false },
     },
   ],
 };

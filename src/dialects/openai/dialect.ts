@@ -14,6 +14,7 @@ export const openai: Dialect = {
     content: () => '/chat/completions',
     images: () => '/images/generations',
     count_tokens: undefined,
+    compact: undefined,
   },
   credential: (secret) => ({ authorization: `Bearer ${secret}` }),
   sign: undefined,

@@ -23,6 +23,12 @@ const wireErrors: Readonly<
   model_not_allowed: { type: 'invalid_request_error', code: 'model_not_allowed' },
   route_not_found: { type: 'invalid_request_error', code: 'unknown_url' },
   model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
+  item_not_found: { type: 'invalid_request_error', code: null },
+  response_not_found: { type: 'invalid_request_error', code: null },
+  previous_response_not_found: {
+    type: 'invalid_request_error',
+    code: 'previous_response_not_found',
+  },
   method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
   body_too_large: { type: 'invalid_request_error', code: 'body_too_large' },
   unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
@@ -42,13 +48,24 @@ const wireErrors: Readonly<
   upstream_timeout: { type: 'server_error', code: 'upstream_timeout' },
 };
 
-/** Writes OpenAI's error object as JSON text. */
+/** OpenAI's error object. */
+export interface OpenaiErrorObject {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+/** Writes OpenAI's error document as JSON text. */
 export function openaiErrorText(error: GatewayError): string {
+  return jsonText({ error: { ...openaiErrorObject(error) } });
+}
+
+/** The error object of an error of the gateway. */
+export function openaiErrorObject(error: GatewayError): OpenaiErrorObject {
   const { type, code } = wireErrors[error.code];
-  const { clientCode } = error;
-  return jsonText({
-    error: { message: error.message, type, param: error.param ?? null, code: clientCode ?? code },
-  });
+  const { clientCode, message, param = null } = error;
+  return { message, type, param, code: clientCode ?? code };
 }
 
 /** Codes that concern the account and not the request: its billing, its state, its country. */
@@ -91,6 +108,11 @@ export function openaiEventFailure(
   if (name === 'error') return failureIn(document, undefined);
   const unframed = unframedText === '' ? undefined : parseBounded(unframedText);
   return openaiInBandFailure(document ?? null) ?? openaiInBandFailure(unframed ?? null);
+}
+
+/** Reads a document or an event that is known to be an error. */
+export function openaiErrorIn(document: JsonValue): FailureReport {
+  return failureIn(document, undefined);
 }
 
 /** `status` is the status of the response, undefined if the error came inside a successful one. */

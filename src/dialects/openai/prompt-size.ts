@@ -16,6 +16,7 @@ import type { PromptSize } from '../../call.ts';
 import { mimeTypeOfName } from '../../canonical/media.ts';
 import { raiseAll, raisePart } from '../media-settings.ts';
 import {
+  addFileId,
   addMediaString,
   addSealed,
   asTextToo,
@@ -272,11 +273,4 @@ function statedTypes(text: Buffer, members: readonly Member[], name: string): re
     ...(name === 'video_url' ? ['video/mp4'] : []),
     ...named.filter((type) => type !== ''),
   ];
-}
-
-function addFileId({ body, media }: PromptTally, { start, end }: Span, at: string): void {
-  const first = body.text[start];
-  const isEmpty =
-    first === quote || first === openBracket ? end - start === 2 : first !== openBrace;
-  if (!isEmpty) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
 }

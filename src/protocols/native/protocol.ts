@@ -1,7 +1,7 @@
 /** `POST /v1beta/models/{model}:generateContent` and its siblings: the native (Gemini) protocol. */
 import { operations } from '../../call.ts';
 import { geminiImageCounter } from '../../dialects/gemini/count-images.ts';
-import { geminiServer, geminiTokenCountText } from '../../dialects/gemini/server/codec.ts';
+import { geminiServer } from '../../dialects/gemini/server/codec.ts';
 import { geminiCaller } from '../callers/gemini.ts';
 import type { Protocol } from '../protocol.ts';
 import { readNative } from './read.ts';
@@ -12,8 +12,9 @@ export const native: Protocol = {
   name: 'native',
   caller: geminiCaller,
   dialect: 'gemini',
+  relayCapability: undefined,
   operation: operations.content,
-  paths: [],
+  paths: {},
   methods: {
     generateContent: { operation: operations.content, framing: () => 'json' },
     streamGenerateContent: {
@@ -32,7 +33,11 @@ export const native: Protocol = {
   },
   read: readNative,
   relay: nativeRelay,
-  codecs: { content: geminiServer, images: undefined, countTokens: geminiTokenCountText },
+  codecs: {
+    content: geminiServer,
+    images: undefined,
+    countTokens: { member: 'totalTokens', write: (count) => `{"totalTokens":${count}}` },
+  },
   imageCounter: geminiImageCounter,
   // A comment would end the stream for Google's older clients; all of them skip leading line ends.
   keepAlive: (framing, isFirst) => (isFirst && framing !== 'json' ? '\r\n' : undefined),

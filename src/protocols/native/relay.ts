@@ -3,7 +3,7 @@ import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
 import { type Call, operations } from '../../call.ts';
-import { envelopePrefix } from '../../canonical/provider-data.ts';
+import { envelopePrefixes } from '../../canonical/envelope.ts';
 import { quoted } from '../../canonical/raw-json.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
@@ -57,13 +57,17 @@ function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
  */
 function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[] {
   const contents = findMember(members, 'contents');
-  if (contents === undefined || !body.text.includes(`"${envelopePrefix}`)) return [];
+  if (contents === undefined || !mayHoldEnvelope(body.text)) return [];
   const text = originalBytes(body, contents.value.start, contents.value.end).toString('utf8');
   const value = text.replace(envelope, (_, name) => `${name}"${placeholderSignature}"`);
   return [{ name: 'contents', value }];
 }
 
+function mayHoldEnvelope(text: Buffer): boolean {
+  return envelopePrefixes.some((prefix) => text.includes(`"${prefix}`));
+}
+
 const envelope = new RegExp(
-  `("thought(?:Signature|_signature)"\\s*:\\s*)"${envelopePrefix}[^"]*"`,
+  `("thought(?:Signature|_signature)"\\s*:\\s*)"(?:${envelopePrefixes.join('|')})[^"]*"`,
   'g',
 );

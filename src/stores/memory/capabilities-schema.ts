@@ -50,6 +50,10 @@ const flags = {
   assistantParts: flag.optional(),
   builtInWithFunctions: flag.optional(),
   dropBuiltInTools: flag.optional(),
+  customTools: flag.optional(),
+  verbosity: flag.optional(),
+  promptCacheKey: flag.optional(),
+  responses: flag.optional(),
 } satisfies Readonly<Record<keyof Capabilities, z.ZodType>>;
 
 /** Strict, so that a misspelt flag is reported. */

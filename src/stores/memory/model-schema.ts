@@ -155,7 +155,10 @@ const allow = z
 /** Each one may be tried on three channels while the caller waits. */
 const maxFallbacks = 5;
 
-const protocol = z.enum(['chat', 'images', 'native'], "must be 'chat', 'images' or 'native'");
+const protocol = z.enum(
+  ['chat', 'images', 'native', 'responses'],
+  "must be 'chat', 'images', 'native' or 'responses'",
+);
 
 /** One model, checked without the others. Strict, so that a misspelt member is reported. */
 export const modelSchema: z.ZodType = z.strictObject(
@@ -163,8 +166,8 @@ export const modelSchema: z.ZodType = z.strictObject(
     id: name,
     vendor: name.optional(),
     protocols: z
-      .array(protocol, "must be a list of 'chat', 'images' and 'native'")
-      .min(1, "must name 'chat', 'images' or 'native', one at least")
+      .array(protocol, "must be a list of 'chat', 'images', 'native' and 'responses'")
+      .min(1, "must name 'chat', 'images', 'native' or 'responses', one at least")
       .optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody'),
     price: priceSchema,
@@ -207,7 +210,7 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
   ['priority', 'Leave it out for 0'],
   ['weight', 'Leave it out for 1'],
   ['vendor', "Leave it out for the name of the first channel's provider"],
-  ['protocols', 'Leave it out for images where the price is per image, else for chat and native'],
+  ['protocols', 'Leave it out: a model with a price per image makes images, others write text'],
   ['maxCandidates', 'Leave it out for no bound'],
   ['maxOutputTokens', 'Leave it out if it is not known'],
   ['maxPriceNanos', 'Leave it out for no bound'],

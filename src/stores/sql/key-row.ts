@@ -52,9 +52,11 @@ export function keyFrom(row: unknown): ApiKey {
   const expiresAtMs = countFrom(record, 'expiresAtMs');
   const maxConcurrentCalls = countFrom(record, 'maxConcurrentCalls');
   const quotaPartition = member(record, 'quotaPartition');
+  const responseOwner = member(record, 'responseOwner');
   const rates = member(record, 'rates');
   const metadata = member(record, 'metadata');
   if (quotaPartition !== undefined && typeof quotaPartition !== 'string') corrupt('record');
+  if (responseOwner !== undefined && typeof responseOwner !== 'string') corrupt('record');
   const labels = metadata === undefined ? undefined : (labelsFrom(metadata) ?? corrupt('record'));
   return {
     id: textAt(row, 'id'),
@@ -63,6 +65,7 @@ export function keyFrom(row: unknown): ApiKey {
     quota: subjectsFrom(member(record, 'quota')),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...(quotaPartition === undefined ? {} : { quotaPartition }),
+    ...(responseOwner === undefined ? {} : { responseOwner }),
     ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
     ...(rates === undefined ? {} : { rates: ratesFrom(rates) }),
     ...(labels === undefined ? {} : { metadata: labels }),

@@ -137,6 +137,7 @@ const alice: ApiKey = {
     { id: 'group-chat', period: 'total' },
   ],
   quotaPartition: 'eu',
+  responseOwner: 'key_that_it_replaced',
   maxConcurrentCalls: 5,
   rates: [
     { calls: { perMinute: 60 }, tokens: { perHour: 200_000, perDay: 10_000_000_000 } },

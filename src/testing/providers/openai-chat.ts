@@ -3,7 +3,7 @@ import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { agentOf } from './agent.ts';
 import { type FaultReplies, withFault } from './faults.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
-import { refusedConversation, roundsMade } from './openai-rules.ts';
+import { endsWithResult, refusedConversation, roundsMade } from './openai-rules.ts';
 import { counted, type ReplyContext } from './provider.ts';
 import {
   chatAfterToolPieces,
@@ -80,9 +80,7 @@ function turnFor(body: JsonValue | undefined, context: ReplyContext): Turn {
 
 function plainTurn(body: JsonValue | undefined, context: ReplyContext): Turn {
   const agent = agentOf(String(member(body, 'model')));
-  const role = member(items(member(body, 'messages')).at(-1), 'role');
-  const hasResult = role === 'tool' || role === 'function';
-  if (hasResult && roundsMade(body) >= agent.rounds) {
+  if (endsWithResult(items(member(body, 'messages'))) && roundsMade(body) >= agent.rounds) {
     return textTurn(chatAfterToolPieces, chatTokens.afterTool);
   }
   const tools = chosenTools(body).slice(0, agent.callsAtOnce ?? 1);

@@ -28,9 +28,27 @@ export function roundsMade(body: JsonValue | undefined): number {
   return currentTurn(items(member(body, 'messages'))).filter(hasCalls).length;
 }
 
+/** Whether the conversation ends with the result of a call. */
+export function endsWithResult(messages: readonly JsonValue[]): boolean {
+  const role = member(messages.at(-1), 'role');
+  return role === 'tool' || role === 'function' || isMediaOfResult(messages, messages.length - 1);
+}
+
 function currentTurn(messages: readonly JsonValue[]): readonly JsonValue[] {
-  const lastUserMessage = messages.findLastIndex((message) => member(message, 'role') === 'user');
+  const lastUserMessage = messages.findLastIndex(
+    (message, index) => member(message, 'role') === 'user' && !isMediaOfResult(messages, index),
+  );
   return messages.slice(lastUserMessage + 1);
+}
+
+/** A result can only have text, so its media stand in a message of the user behind it. */
+function isMediaOfResult(messages: readonly JsonValue[], index: number): boolean {
+  const parts = items(member(messages[index], 'content'));
+  return (
+    member(messages[index - 1], 'role') === 'tool' &&
+    parts.length > 0 &&
+    parts.every((part) => member(part, 'type') !== 'text')
+  );
 }
 
 const roles: readonly JsonValue[] = [

@@ -1,14 +1,17 @@
 /** OpenAI: its paths, its authentication, and its refusals. */
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
 import { faultNames } from './faults.ts';
 import { chatScript } from './openai-chat.ts';
 import { openaiError } from './openai-errors.ts';
 import { imageFileScript, imagePath, imagesScript } from './openai-images.ts';
 import { counted, type Provider, type ProviderRequest, type ReplyContext } from './provider.ts';
 import { openaiHeaders, openaiModels } from './recordings.ts';
+import { compactScript, inputTokensScript, responsesScript } from './responses.ts';
 import { json, type Script } from './scripts.ts';
+import { storedScript } from './stored-responses.ts';
 
 const modelsPath = '/v1/models';
+const responsesPath = '/v1/responses';
 
 /** Owns every path: OpenAI refuses those that no other provider owns. */
 export const openai: Provider = {
@@ -35,12 +38,28 @@ function route({ method, path, body, origin }: ProviderRequest, context: ReplyCo
   if (method === 'POST' && path === '/v1/chat/completions') return chatScript(body, context);
   if (method === 'POST' && path === '/v1/images/generations')
     return imagesScript(body, context, origin);
+  if (path === responsesPath || path.startsWith(`${responsesPath}/`)) {
+    const served = responsesRoute(method, path.slice(responsesPath.length + 1), body, context);
+    if (served !== undefined) return served;
+  }
   if (method === 'GET' && path === modelsPath) return json(200, modelList(context));
   if (method === 'GET' && path.startsWith(`${modelsPath}/`)) {
     return oneModel(path.slice(modelsPath.length + 1), context);
   }
   if (method === 'GET' && path.startsWith(imagePath)) return imageFileScript();
   return openaiError(404, `Invalid URL (${method} ${path})`);
+}
+
+function responsesRoute(
+  method: string,
+  below: string,
+  body: JsonValue | undefined,
+  context: ReplyContext,
+): Script | undefined {
+  if (method === 'POST' && below === '') return responsesScript(body, context);
+  if (method === 'POST' && below === 'input_tokens') return inputTokensScript(body);
+  if (method === 'POST' && below === 'compact') return compactScript(body, context);
+  return below === '' ? undefined : storedScript(method, below, context.stored);
 }
 
 function modelList(context: ReplyContext): JsonObject {

@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonValue } from '../../json.ts';
 import type { Script } from './scripts.ts';
+import type { StoredResponses } from './stored-responses.ts';
 
 /** A parsed call. */
 export interface ProviderRequest {
@@ -28,6 +29,8 @@ export interface ReplyContext {
   readonly createdAtSeconds: number;
   /** How long `demo-slow` waits. */
   readonly slowMs: number;
+  /** The earlier Responses. A call may refer to them by id. */
+  readonly stored: StoredResponses;
 }
 
 /** One provider's HTTP interface. */

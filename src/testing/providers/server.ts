@@ -12,6 +12,7 @@ import { openai } from './openai.ts';
 import { play } from './play.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import type { Script } from './scripts.ts';
+import { storedResponses } from './stored-responses.ts';
 
 /** Options of the fake upstream, all optional. */
 export interface FakeUpstreamOptions {
@@ -47,7 +48,8 @@ export interface FakeUpstream {
    */
   enqueue(...scripts: readonly Script[]): void;
   /**
-   * Removes calls and queued scripts, restarts the ids from 1, and breaks off running replies.
+   * Removes calls, queued scripts and stored Responses, restarts the ids from 1, and breaks off
+   * running replies.
    */
   reset(): void;
   /** How many sockets are open. */
@@ -66,7 +68,8 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
   const scripts: Script[] = [];
   const exchanges = new Set<Exchange>();
   let serial = 0;
-  const context: ReplyContext = { serial: () => ++serial, createdAtSeconds, slowMs };
+  const stored = storedResponses();
+  const context: ReplyContext = { serial: () => ++serial, createdAtSeconds, slowMs, stored };
 
   const server = createServer((request, response) => {
     void receive(request, response);
@@ -100,6 +103,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
       log.clear();
       scripts.length = 0;
       serial = 0;
+      stored.clear();
       for (const exchange of exchanges) exchange.breakOff('close');
     },
     openConnections: () => connections.size,

@@ -38,8 +38,9 @@ export const toyProtocol: Protocol = {
   name: toyName,
   caller: toyCaller,
   dialect: 'toy',
+  relayCapability: undefined,
   operation: operations.content,
-  paths: ['/toy/ask'],
+  paths: { '/toy/ask': operations.content },
   methods: {},
   maxBodyBytes: () => 1_024,
   repeatableAs: undefined,
@@ -81,13 +82,14 @@ export const toyProtocol: Protocol = {
   },
   codecs: {
     content: {
-      readRequest: (body, request) =>
-        openaiServer.readRequest(
-          { messages: items(body.ask ?? null).map((content) => ({ role: 'user', content })) },
-          request,
-        ),
-      writeReply: (events) => ({ text: JSON.stringify(written(events)), dropped: [] }),
-      writeStream: () => ({ write: () => '', end: () => '', breakOff: () => [] }),
+      begin: (body, requested) => {
+        const messages = items(body.ask ?? null).map((content) => ({ role: 'user', content }));
+        return {
+          request: openaiServer.begin({ messages }, requested).request,
+          writeReply: (events) => ({ text: JSON.stringify(written(events)), dropped: [] }),
+          writeStream: () => ({ write: () => '', end: () => '', breakOff: () => [] }),
+        };
+      },
     },
     images: undefined,
     countTokens: undefined,

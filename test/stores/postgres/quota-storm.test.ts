@@ -48,7 +48,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
     const sums = await sumsOf(server);
     expect(sums).toEqual({ used: String(used), held: '0', inFlight: '0', leases: '0' });
     expect(failures).toEqual([]);
-  }, 60_000);
+  });
 
   it('three pools that race for ten units hold exactly ten', async () => {
     const stores = [store(8), store(8), store(8)];
@@ -128,7 +128,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
         WHERE state = 'held' AND subjects = '{killed}') AS complete`,
     );
     expect(rows).toEqual([{ complete: true }]);
-  }, 60_000);
+  });
 });
 
 /** One client: holds on two or three of six subjects, with every possible ending. */

@@ -17,7 +17,7 @@ let script: string;
 
 beforeAll(async () => {
   script = await childScript(join(import.meta.dirname, 'worker.ts'), 'libsql');
-}, 60_000);
+});
 
 it('three processes that reserve concurrently hold exactly what fits', async () => {
   const { db, path } = opened();
@@ -31,7 +31,7 @@ it('three processes that reserve concurrently hold exactly what fits', async () 
   expect(statuses.filter((status) => status === 'held')).toHaveLength(300);
   expect(statuses.filter((status) => status === 'insufficient')).toHaveLength(300);
   expect(stateOf(db)).toMatchObject({ used: 0n, held: 3_000n, inFlight: 300 });
-}, 60_000);
+});
 
 it('a call that three processes settle is charged once', async () => {
   const { db, path } = opened();
@@ -46,7 +46,7 @@ it('a call that three processes settle is charged once', async () => {
   expect(statuses.filter((status) => status === 'settled')).toHaveLength(100);
   expect(statuses.filter((status) => status === 'already')).toHaveLength(200);
   expect(stateOf(db)).toMatchObject({ used: 1_000n, held: 0n, inFlight: 0 });
-}, 60_000);
+});
 
 it('writers killed under load leave an exact ledger with everything they reported', async () => {
   const { db, path } = opened();
@@ -83,7 +83,7 @@ it('writers killed under load leave an exact ledger with everything they reporte
   await sqliteQuotaStore({ client: db, clock: later }).sweep({ max: 1_000 });
   expectConserved(db);
   expect(stateOf(db)).toMatchObject({ held: 0n, inFlight: 0 });
-}, 60_000);
+});
 
 it('processes that find no tables create them once', async () => {
   const { path } = opened();
@@ -94,7 +94,7 @@ it('processes that find no tables create them once', async () => {
   );
 
   expect(outputs.flat()).toEqual(Array.from({ length: 4 }, () => 'migrated'));
-}, 60_000);
+});
 
 interface Task {
   readonly path: string;

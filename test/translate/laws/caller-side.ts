@@ -1,10 +1,10 @@
 /** Reads the replies that callers get with simple code: whole, as events, or as an array. */
-import { eventsOf, type Figures, type OutputPart } from './oracle.ts';
+import { dataOf, eventsOf, type Figures, type OutputPart } from './oracle.ts';
 import { argumentsOf, joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, text, without } from './tree.ts';
 
 /** The caller's protocol. */
-export type Protocol = 'chat' | 'native';
+export type Protocol = 'chat' | 'native' | 'responses';
 
 /** One choice as the caller got it. */
 export interface GotChoice {
@@ -26,19 +26,19 @@ export function answered(body: string, isStream: boolean): readonly Json[] {
   if (!isStream) return [record(JSON.parse(body))];
   if (body.startsWith('[')) return list(JSON.parse(body)).map(record);
   return eventsOf(body)
-    .map((event) => event.replace(/^data: /, '').trim())
+    .map((event) => dataOf(event).trim())
     .filter((data) => data !== '[DONE]')
     .map((data) => record(JSON.parse(data)));
 }
 
 /** The whole reply assembled from the documents of a response. */
 export function assembled(protocol: Protocol, documents: readonly Json[]): Json {
-  return protocol === 'chat' ? chatWhole(documents) : nativeWhole(documents);
+  return wholes[protocol](documents);
 }
 
 /** The content of an assembled reply. */
 export function gotten(protocol: Protocol, whole: Json): Got {
-  return protocol === 'chat' ? chatGot(whole) : nativeGot(whole);
+  return gots[protocol](whole);
 }
 
 function chatWhole(chunks: readonly Json[]): Json {
@@ -192,3 +192,54 @@ function partOutput(part: Json): OutputPart {
   if (isRecord(part.inlineData)) return { kind: 'media', data: text(part.inlineData.data) };
   return { kind: part.thought === true ? 'thought' : 'text', text: text(part.text) };
 }
+
+/** The items as they are announced to be whole, with the members of the last response object. */
+function responsesWhole(documents: readonly Json[]): Json {
+  const [first] = documents;
+  if (first?.object === 'response') return first;
+  const done = documents.filter(({ type }) => type === 'response.output_item.done');
+  return { ...record(documents.at(-1)?.response), output: done.map(({ item }) => item) };
+}
+
+function responsesGot(whole: Json): Got {
+  const reported = list(whole.output).map(record);
+  const { input_tokens, output_tokens, input_tokens_details } = record(whole.usage);
+  const figures = {
+    input: count(input_tokens),
+    cached: count(record(input_tokens_details).cached_tokens),
+    output: count(output_tokens),
+  };
+  const choice: GotChoice = {
+    index: 0,
+    output: joined(reported.flatMap(itemOutput)),
+    finish: text(record(whole.incomplete_details).reason) || text(whole.status),
+    callIds: reported.flatMap(({ call_id }) => (call_id === undefined ? [] : [text(call_id)])),
+  };
+  return { choices: [choice], figures: isRecord(whole.usage) ? figures : undefined };
+}
+
+/** Refusals are no output to the oracle. */
+function itemOutput(item: Json): readonly OutputPart[] {
+  switch (item.type) {
+    case 'message':
+      return list(item.content).map((part) => ({ kind: 'text', text: text(record(part).text) }));
+    case 'reasoning':
+      return list(item.summary).map((part) => ({ kind: 'thought', text: text(record(part).text) }));
+    case 'function_call':
+      return [callOf(item)];
+    default:
+      return [{ kind: 'media', data: text(item.result) }];
+  }
+}
+
+const wholes: Readonly<Record<Protocol, (documents: readonly Json[]) => Json>> = {
+  chat: chatWhole,
+  native: nativeWhole,
+  responses: responsesWhole,
+};
+
+const gots: Readonly<Record<Protocol, (whole: Json) => Got>> = {
+  chat: chatGot,
+  native: nativeGot,
+  responses: responsesGot,
+};

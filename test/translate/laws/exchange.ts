@@ -12,6 +12,7 @@ import {
   chat,
   chatWithUsage,
   native,
+  responses,
   wholeChat,
 } from '../../support/any-model-gateway.ts';
 import { type Fixture, fixtures } from '../../support/fixtures.ts';
@@ -34,6 +35,9 @@ export const pairs: readonly Pair[] = [
   { protocol: 'chat', dialect: 'anthropic' },
   { protocol: 'native', dialect: 'openai' },
   { protocol: 'native', dialect: 'anthropic' },
+  { protocol: 'responses', dialect: 'openai' },
+  { protocol: 'responses', dialect: 'gemini' },
+  { protocol: 'responses', dialect: 'anthropic' },
 ];
 
 /** The protocols that are translated for upstreams of this dialect. */
@@ -108,6 +112,7 @@ export type Layout = 'json' | 'sse' | 'json_array';
 export const streamLayouts: Readonly<Record<Protocol, readonly Layout[]>> = {
   chat: ['sse'],
   native: ['sse', 'json_array'],
+  responses: ['sse'],
 };
 
 const nativeWithThoughts = JSON.stringify({
@@ -118,6 +123,10 @@ const nativeWithThoughts = JSON.stringify({
 /** A plain request; a streamed chat also asks for usage. */
 export function asking(protocol: Protocol, layout: Layout): CallerRequest {
   if (protocol === 'native') return native(layout, nativeWithThoughts);
+  if (protocol === 'responses') {
+    const wants = { reasoning: { summary: 'auto' }, stream: layout !== 'json' };
+    return responses(JSON.stringify({ model: 'm', input: 'hi', ...wants }));
+  }
   return chat(layout === 'json' ? wholeChat : chatWithUsage);
 }
 
@@ -136,8 +145,9 @@ export async function exchanged(
   scripted: ScriptedReply,
 ): Promise<Outcome> {
   const upstream = scriptedUpstream(scripted);
-  // Two of the recorded vendors count so; of the others a total is the sum.
-  const capabilities = { reasoningOutsideCompletion: true };
+  // Two of the recorded vendors count so; of the others a total is the sum. Without the capability
+  // `responses`, the calls of that API are translated to chats.
+  const capabilities = { reasoningOutsideCompletion: true, responses: false };
   const channel = { dialect, upstreamModel: models[dialect], capabilities };
   const gateway = anyModelGateway({ upstream, channel });
   const reply = await gateway.call(request);
@@ -200,6 +210,14 @@ function plainly(whole: Json): Json {
 /** The text without ids that the gateway may have generated. */
 export function maskedIds(text: string): string {
   return text
+    .replace(/"(Z3cyO[\w-]+)"/g, (_, sealed: string) => quotedContents(sealed))
+    .replace(/"((?:resp|msg|rs|fc|ctc|ig)_tg_)[\w-]+"/g, '"$1"')
     .replace(/"call_[0-9A-Za-z]{24}"/g, '"call_"')
     .replace(/"((?:audio-)?(?:chatcmpl-)?)req_[0-9A-Za-z_-]+"/g, '"$1req"');
+}
+
+/** The contents of an envelope, in which the id of a call may be generated. */
+function quotedContents(envelope: string): string {
+  const inside = Buffer.from(envelope, 'base64').toString();
+  return JSON.stringify(inside.replace(/call_[0-9A-Za-z]{24}/g, 'call_'));
 }

@@ -2,7 +2,7 @@
  * Builds a caller's next turn after tool calls like SDKs do, and reads the request sent upstream.
  */
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import { type CallerRequest, chat, native } from '../../support/any-model-gateway.ts';
+import { type CallerRequest, chat, native, responses } from '../../support/any-model-gateway.ts';
 import type { Protocol } from './caller-side.ts';
 import { isRecord, type Json, list, parsed, record, strings, text } from './tree.ts';
 
@@ -21,7 +21,7 @@ export function resultOf(position: number): Json {
 
 /** The request that follows a reply with tool calls: the reply, and the results. */
 export function echoed(protocol: Protocol, answer: string, echo: Echo): CallerRequest {
-  return protocol === 'chat' ? chatEcho(answer, echo) : nativeEcho(answer, echo);
+  return echoes[protocol](answer, echo);
 }
 
 function chatEcho(answer: string, { order }: Echo): CallerRequest {
@@ -64,6 +64,30 @@ function nativeEcho(answer: string, { order, hasIds }: Echo): CallerRequest {
     }),
   );
 }
+
+/** Every item of the output is returned as it is. */
+function responsesEcho(answer: string, { order }: Echo): CallerRequest {
+  const output = list(record(JSON.parse(answer)).output).map(record);
+  const calls = output.filter(({ type }) => type === 'function_call');
+  const results = order.map((position) => ({
+    type: 'function_call_output',
+    call_id: calls[position]?.call_id,
+    output: JSON.stringify(resultOf(position)),
+  }));
+  const tools = namesOf(calls).map((name) => ({
+    type: 'function',
+    name,
+    parameters: { type: 'object', properties: {} },
+  }));
+  const input = [{ role: 'user', content: 'How is it?' }, ...output, ...results];
+  return responses(JSON.stringify({ model: 'm', input, tools }));
+}
+
+const echoes: Readonly<Record<Protocol, (answer: string, echo: Echo) => CallerRequest>> = {
+  chat: chatEcho,
+  native: nativeEcho,
+  responses: responsesEcho,
+};
 
 function withoutId(part: Json): Json {
   if (!isRecord(part.functionCall)) return part;

@@ -1,6 +1,8 @@
 /** For any upstream reply, a caller gets a reply or a well-formed error. */
 import { describe, expect, it } from 'vitest';
 import { chat } from '../../support/any-model-gateway.ts';
+import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
+import { shapeFaults } from '../../support/responses-shape.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
   asking,
@@ -101,6 +103,9 @@ function expectSane(protocol: Protocol, layout: Layout, outcome: Outcome, input:
     return;
   }
   const isStream = layout !== 'json';
+  if (protocol === 'responses' && isStream) {
+    expect(brokenLaws(responsesEvents(reply.text)), about).toEqual([]);
+  }
   const body = layout === 'sse' ? withoutBareError(protocol, reply.text) : reply.text;
   for (const one of answered(body, isStream)) {
     if (isRecord(one.error)) expectError(protocol, one, about);
@@ -127,6 +132,11 @@ function expectError(protocol: Protocol, one: Json, about: string): void {
 
 /** The properties on which every client relies. */
 function expectReply(protocol: Protocol, one: Json, isStream: boolean, about: string): void {
+  // The order of events is checked for the whole stream.
+  if (protocol === 'responses') {
+    if (!isStream) expect(shapeFaults(one), about).toEqual([]);
+    return;
+  }
   if (protocol === 'native') {
     expect(typeof one.responseId, about).toBe('string');
     expect(typeof one.modelVersion, about).toBe('string');

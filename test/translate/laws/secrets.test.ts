@@ -111,6 +111,7 @@ describe('a signature', () => {
 const tagged: Readonly<Record<Protocol, RegExp>> = {
   chat: /\.extra_content\.google\.thought_signature$|\.reasoning_details\[\]\.(?:signature|data)$/,
   native: /\.thoughtSignature$/,
+  responses: /\.encrypted_content$/,
 };
 
 function expectTagged(
@@ -126,7 +127,9 @@ function expectTagged(
       if (shown.length > 0) expect(path).toMatch(tagged[protocol]);
       // Data of other providers is sealed in an envelope that names the provider.
       if (protocol === 'native' && tagged.native.test(path) && !isGoogles(value, made)) {
-        expect(Buffer.from(value, 'base64').toString()).toMatch(/^gw1:(?:anthropic|openai):/);
+        expect(Buffer.from(value, 'base64').toString()).toMatch(
+          /^gw2:\{"p":"(?:anthropic|openai)"/,
+        );
       }
     }
   }

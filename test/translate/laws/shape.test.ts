@@ -1,6 +1,8 @@
 /** Every character arrives in order, with one finish after it. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';
+import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
+import { shapeFaults } from '../../support/responses-shape.ts';
 import { answered, gotten, type Protocol } from './caller-side.ts';
 import {
   document,
@@ -70,7 +72,7 @@ describe.each(pairs)('awkward text from $dialect to $protocol', (pair) => {
 
 /** The members of a whole message have no order, but the deltas of a stream do. */
 function inOrder({ protocol }: Pair, reported: readonly OutputPart[]): readonly OutputPart[] {
-  if (protocol === 'native') return reported;
+  if (protocol !== 'chat') return reported;
   const order = ['thought', 'text', 'media', 'call'];
   return joined(order.flatMap((kind) => reported.filter((one) => one.kind === kind)));
 }
@@ -102,6 +104,10 @@ function deltaOutput(body: string): readonly OutputPart[] {
 function expectShape(protocol: Protocol, body: string): void {
   const documents = answered(body, true);
   if (protocol === 'native') return expectNative(documents);
+  if (protocol === 'responses') {
+    expect(brokenLaws(responsesEvents(body))).toEqual([]);
+    return expect(shapeFaults(documents.at(-1)?.response)).toEqual([]);
+  }
   expect(body.match(/data: \[DONE\]\n\n/g)).toHaveLength(1);
   expect(body.endsWith('data: [DONE]\n\n')).toBe(true);
   expectChat(documents);

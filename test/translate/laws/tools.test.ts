@@ -45,8 +45,8 @@ describe('a call with its result', () => {
   it.each(journeys)('of %s is sent by %s to %s', async (_name, protocol, next, one) => {
     const answer = await answerOf(one, protocol);
     const backwards = one.calls.map((_, position) => position).reverse();
-    const isById = protocol === 'chat' || distinctNames(one);
-    for (const hasIds of protocol === 'chat' ? [true] : [true, false]) {
+    const isById = protocol !== 'native' || distinctNames(one);
+    for (const hasIds of protocol === 'native' ? [true, false] : [true]) {
       // Without ids, calls of one name can only be distinguished by their order.
       const order = hasIds || isById ? backwards : [...backwards].reverse();
       const body = await sentBody(protocol, next, echoed(protocol, answer, { order, hasIds }));
@@ -67,8 +67,9 @@ describe('a call with its result', () => {
     const sent = sentIn[next](record(JSON.parse(body)));
     const made = signaturesIn(one.whole);
     // A provider may pass on data signed by Anthropic, marked as such, which is valid for
-    // Anthropic.
-    const isForeign = next !== one.dialect && !isAnthropics(one.whole);
+    // Anthropic; and Google's compatible endpoint sends Google's.
+    const isPassedOn = isAnthropics(one.whole) || (next === 'gemini' && isGoogles(one.name));
+    const isForeign = next !== one.dialect && !isPassedOn;
 
     if (isForeign) {
       const given = strings(JSON.parse(answer)).filter(([path]) => /ignature$/.test(path));
@@ -179,6 +180,10 @@ function partsOf(whole: Json): readonly Json[] {
   const [candidate] = Array.isArray(whole.candidates) ? whole.candidates : [];
   const { parts } = record(record(candidate).content);
   return Array.isArray(parts) ? parts.map(record) : [];
+}
+
+function isGoogles(name: string): boolean {
+  return name.startsWith('openai-compat/google-');
 }
 
 function isAnthropics(whole: Json): boolean {

@@ -1,6 +1,7 @@
 /** A stream without its end never looks complete. */
 import { describe, expect, it } from 'vitest';
 import { brokenStream } from '../../relay/streams.ts';
+import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
   asking,
@@ -17,7 +18,7 @@ import {
 import { dataOf, eventsOf, framed, oracles } from './oracle.ts';
 import { drawn, type Json, parsed, record } from './tree.ts';
 
-/** The error for an interrupted upstream reply in both protocols. */
+/** The error for an interrupted upstream reply in each protocol. */
 const errors = {
   chat: {
     message: 'The upstream failed to answer this request. Retry later.',
@@ -29,6 +30,12 @@ const errors = {
     code: 502,
     message: 'The upstream failed to answer this request. Retry later.',
     status: 'UNAVAILABLE',
+  },
+  responses: {
+    message: 'The upstream failed to answer this request. Retry later.',
+    type: 'server_error',
+    param: null,
+    code: 'upstream_failed',
   },
 } as const;
 
@@ -129,6 +136,14 @@ function expectBroken(
   if (reply.status !== 200) {
     expect(reply.status).toBe(502);
     expect(JSON.parse(reply.text)).toEqual({ error: errors[protocol] });
+    return;
+  }
+  if (protocol === 'responses') {
+    expect(brokenLaws(responsesEvents(reply.text))).toEqual([]);
+    expect(answered(reply.text, true).at(-1)).toMatchObject({
+      type: 'response.failed',
+      response: { error: { code: 'server_error', message: errors.responses.message } },
+    });
     return;
   }
   if (layout === 'json_array') {

@@ -16,7 +16,7 @@ import {
 } from './exchange.ts';
 import { type Choice, documentsOf, type OutputPart, oracles, type Reply } from './oracle.ts';
 import { joined } from './pieces.ts';
-import { drawn, type Json, record } from './tree.ts';
+import { drawn, type Json, record, strings } from './tree.ts';
 
 /**
  * One recording has no finish. It is accepted as a whole reply, but as a stream it counts as
@@ -94,7 +94,9 @@ function expectTrue({ protocol }: Pair, { answer, whole, usage }: Translated, re
   }
   expect(answer.status).toBe(200);
   const got = gotten(protocol, whole);
-  expect(flatGot(got)).toEqual(expected(protocol, reply));
+  expect(flatGot(got)).toEqual(
+    protocol === 'responses' ? expectedResponse(reply, whole) : expected(protocol, reply),
+  );
   for (const { callIds } of got.choices) expectIds(callIds);
   expectFigures(protocol, whole);
   if (reply.figures === undefined) return;
@@ -119,6 +121,10 @@ function expectFigures(protocol: Protocol, whole: Json): void {
     const { prompt_tokens, completion_tokens, total_tokens } = record(whole.usage);
     expect(Number(prompt_tokens) + Number(completion_tokens)).toBe(total_tokens);
   }
+  if (protocol === 'responses' && whole.usage !== null) {
+    const { input_tokens, output_tokens, total_tokens } = record(whole.usage);
+    expect(Number(input_tokens) + Number(output_tokens)).toBe(total_tokens);
+  }
   if (protocol === 'native' && whole.usageMetadata !== undefined) {
     const usage = record(whole.usageMetadata);
     const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount = 0 } = usage;
@@ -142,6 +148,13 @@ const words: Readonly<Record<Protocol, Readonly<Record<Choice['finish'], string>
     content_filter: 'SAFETY',
     other: 'OTHER',
   },
+  responses: {
+    stop: 'completed',
+    tool_calls: 'completed',
+    length: 'max_output_tokens',
+    content_filter: 'content_filter',
+    other: 'completed',
+  },
 };
 
 /** A blocked prompt is one choice without content for chat, and none for native. */
@@ -153,6 +166,24 @@ function expected(protocol: Protocol, { choices }: Reply): unknown {
     ...(protocol === 'chat' ? bySort(output) : { output }),
     finish: words[protocol][finish],
   }));
+}
+
+/** The only choice. A filtered reply that has a refusal, or else nothing, is complete. */
+function expectedResponse({ choices }: Reply, whole: Json): unknown {
+  const { output = [], finish = 'stop' } = choices.find(({ index }) => index === 0) ?? {};
+  const refusals = strings(whole).flatMap(([path, said]) =>
+    path.endsWith('.refusal') ? [said] : [],
+  );
+  if (finish === 'content_filter' && output.length === 0) expect(refusals).toHaveLength(1);
+  const isComplete = finish === 'content_filter' && refusals.length > 0;
+  return [
+    {
+      index: 0,
+      // To the oracle, a refusal by the model is text.
+      output: output.filter((part) => part.kind !== 'text' || !refusals.includes(part.text)),
+      finish: isComplete ? 'completed' : words.responses[finish],
+    },
+  ];
 }
 
 function flatGot({ choices }: Got): unknown {

@@ -27,7 +27,9 @@ const recorded = fixtures().flatMap((one) => {
 });
 
 const models = ['gemini-3-pro-preview', 'claude-sonnet-4-5', 'gpt-4.1'];
-const used = routes.filter(({ model }) => models.includes(model));
+const used = routes.filter(
+  ({ model, protocol }) => models.includes(model) && protocol !== 'responses',
+);
 
 /** Leaves that make no difference at another provider, and why. */
 const unneeded: readonly { readonly place: RegExp; readonly why: string }[] = [

@@ -9,7 +9,7 @@ import { geminiReply } from './gemini-replies.ts';
 import { openaiReply } from './openai-replies.ts';
 import { type Loss, searched } from './search.ts';
 import { answerFor, type Outcome, type Route, routes, streamFor } from './translate.ts';
-import { built, drawing } from './tree.ts';
+import { built, drawing, type Tree, withLists } from './tree.ts';
 
 /** A longer search by hand: `LOSS_RUNS=5000 npx vitest run test/translate/loss`. */
 const runs = Number(process.env.LOSS_RUNS ?? 30);
@@ -20,34 +20,53 @@ const planted = 12;
 const makers = { openai: openaiReply, gemini: geminiReply, anthropic: anthropicReply } as const;
 
 /** Leaves that callers don't get, and why. */
-const unneeded: readonly { readonly place: RegExp; readonly over: string; readonly why: string }[] =
-  [
-    {
-      place: /^(?:model|modelVersion)$/,
-      over: 'gemini anthropic',
-      why: 'a chat caller gets the name that he asked for',
-    },
-    {
-      place: /^(?:created|createTime|system_fingerprint)$/,
-      over: 'openai gemini',
-      why: 'the caller’s form has none, or the time of the gateway',
-    },
-    {
-      place: /^(?:service_tier|usage\.service_tier|usageMetadata\.trafficType)$/,
-      over: 'openai gemini anthropic',
-      why: 'how the account of the host is served is the host’s',
-    },
-    {
-      place: /^candidates\.(?:avgLogprobs|tokenCount)$/,
-      over: 'gemini',
-      why: 'a mean and a count of values that are passed on themselves',
-    },
-    {
-      place: /^candidates\.safetyRatings\.category$/,
-      over: 'gemini',
-      why: 'ratings are passed on where they blocked something',
-    },
-  ];
+const unneeded: readonly {
+  readonly place: RegExp;
+  readonly over: string;
+  /** The only protocol that it applies to. */
+  readonly to?: Route['protocol'];
+  readonly why: string;
+}[] = [
+  {
+    place: /^(?:model|modelVersion)$/,
+    over: 'gemini anthropic',
+    why: 'a chat caller gets the name that he asked for',
+  },
+  {
+    place: /^(?:created|createTime|system_fingerprint)$/,
+    over: 'openai gemini',
+    why: 'the caller’s form has none, or the time of the gateway',
+  },
+  {
+    place: /^(?:service_tier|usage\.service_tier|usageMetadata\.trafficType)$/,
+    over: 'openai gemini anthropic',
+    why: 'how the account of the host is served is the host’s',
+  },
+  {
+    place: /^candidates\.(?:avgLogprobs|tokenCount)$/,
+    over: 'gemini',
+    why: 'a mean and a count of values that are passed on themselves',
+  },
+  {
+    place: /^candidates\.safetyRatings\.category$/,
+    over: 'gemini',
+    why: 'ratings are passed on where they blocked something',
+  },
+  {
+    place: /^(?:id|responseId|model)$/,
+    over: 'openai gemini anthropic',
+    to: 'responses',
+    why: 'the caller gets the name that he asked for, and an id of the gateway to refer to',
+  },
+];
+
+/** Callers of Responses get one choice, the only one that the gateway requests for them. */
+function madeFor(protocol: Route['protocol'], reply: Tree): Tree {
+  if (protocol !== 'responses') return reply;
+  return withLists(reply, (name, value) =>
+    name === 'choices' || name === 'candidates' ? value.slice(0, 1) : value,
+  );
+}
 
 /** One route per pair is enough, because replies are read the same for all models. */
 const pairs = routes.filter(
@@ -62,14 +81,14 @@ const rows = pairs.map((route) => [route.protocol, route.dialect, route] as cons
 describe('no leaf of a whole reply is lost silently', () => {
   it.each(rows)(
     '%s over %s',
-    (_protocol, dialect, route) => {
+    (protocol, dialect, route) => {
       const lost = new Map<string, Loss>();
       let leaves = 0;
       for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
-        const reply = makers[dialect](drawing(drawn(seed), planted));
+        const reply = madeFor(protocol, makers[dialect](drawing(drawn(seed), planted)));
         const found = searched(reply, (document) => answeredFor(route, document));
         leaves += found.leaves;
-        for (const loss of found.lost.filter((one) => !isUnneeded(one, dialect))) {
+        for (const loss of found.lost.filter((one) => !isUnneeded(one, route))) {
           lost.set(loss.place, lost.get(loss.place) ?? loss);
         }
       }
@@ -119,14 +138,22 @@ describe('an OpenAI reply that ends in `error`', () => {
   });
 });
 
-function isUnneeded({ place }: Loss, dialect: DialectName): boolean {
-  return unneeded.some((one) => one.place.test(place) && one.over.split(' ').includes(dialect));
+function isUnneeded({ place }: Loss, { protocol, dialect }: Route): boolean {
+  return unneeded.some(
+    (one) =>
+      one.place.test(place) &&
+      one.over.split(' ').includes(dialect) &&
+      (one.to ?? protocol) === protocol,
+  );
 }
 
 /** The list of what was dropped by the paths of the reply. */
 function answeredFor(route: Route, document: unknown): Outcome {
   const outcome = answerFor(route, document);
-  const named = outcome.dropped.flatMap((name) => pathsOf(name, route.dialect, record(document)));
+  const named = outcome.dropped.flatMap((name) => [
+    ...pathsOf(name, route.dialect, record(document)),
+    ...(route.protocol === 'responses' ? responsesPathsOf(name, record(document)) : []),
+  ]);
   return { ...outcome, dropped: named };
 }
 
@@ -138,6 +165,34 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
     'choices.message.annotations.url_citation.end_index',
   ],
 };
+
+/** What the items of a response can't express. */
+const responsesMeanings: Readonly<Record<string, readonly string[]>> = {
+  annotations: ['choices.message.annotations', 'candidates.groundingMetadata'],
+  audio: ['choices.message.audio', 'candidates.content.parts.inlineData'],
+  citation_metadata: ['candidates.citationMetadata'],
+  grounding_metadata: ['candidates.groundingMetadata'],
+  images: [
+    'choices.message.images',
+    'choices.message.content.image_url',
+    'candidates.content.parts.inlineData',
+  ],
+  'image_generation_call.signature': ['candidates.content.parts.thoughtSignature'],
+  logprobs: ['choices.logprobs', 'candidates.logprobsResult'],
+  safety_ratings: ['candidates.safetyRatings'],
+  url_context_metadata: ['candidates.urlContextMetadata'],
+};
+
+function responsesPathsOf(name: string, { candidates }: Json): readonly string[] {
+  if (name !== 'parts') return responsesMeanings[name] ?? [];
+  return list(record(record(list(candidates)[0]).content).parts).flatMap((part, index) =>
+    Object.keys(record(part)).some((member) =>
+      /^(?:fileData|toolCall|toolResponse|kind_|planted_)/.test(member),
+    )
+      ? [`candidates[0].content.parts[${index}]`]
+      : [],
+  );
+}
 
 function pathsOf(name: string, dialect: DialectName, reply: Json): readonly string[] {
   if (name.startsWith('reply.')) return [name.slice('reply.'.length)];

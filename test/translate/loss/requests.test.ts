@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { drawn } from '../laws/tree.ts';
 import { chatRequest } from './chat-requests.ts';
 import { nativeRequest } from './native-requests.ts';
+import { responsesRequest } from './responses-requests.ts';
 import { type Loss, searched } from './search.ts';
 import { type Route, routes, sentFor } from './translate.ts';
 import { drawing } from './tree.ts';
@@ -21,14 +22,19 @@ const unneeded: readonly { readonly place: string; readonly over: string; readon
       over: 'gemini anthropic',
       why: 'both hold every answer to its schema; where one does not, the format is listed',
     },
-    {
-      place: 'tools.function.strict',
+    ...['tools.function', 'tools', 'tools.tools', 'input.tools'].map((tool) => ({
+      place: `${tool}.strict`,
       over: 'gemini',
       why: 'one strict function holds all of them to their schemas, as a required call does',
+    })),
+    {
+      place: 'text.format.strict',
+      over: 'gemini anthropic',
+      why: 'both hold every answer to its schema; where one does not, the format is listed',
     },
   ];
 
-const makers = { chat: chatRequest, native: nativeRequest } as const;
+const makers = { chat: chatRequest, native: nativeRequest, responses: responsesRequest } as const;
 
 describe('no leaf of a request is lost silently', () => {
   it.each(routes.map((route) => [route.protocol, route.dialect, route.model, route] as const))(

@@ -95,10 +95,11 @@ function isRoot(place: string, name: string): boolean {
   return !conversations.has(name) && place.startsWith(`${name}.`);
 }
 
-const conversations: ReadonlySet<string> = new Set(['messages', 'contents', 'tools']);
+const conversations: ReadonlySet<string> = new Set(['messages', 'contents', 'input', 'tools']);
 
 /** The paths that `tools.schema` covers. */
-const schemas = /^tools\.(?:function|functionDeclarations)\.parameters(?:JsonSchema)?\b/;
+const schemas =
+  /^(?:input\.)?(?:tools\.){1,2}(?:function(?:Declarations)?\.)?parameters(?:JsonSchema)?\b/;
 
 function unplaced(path: string): string {
   return path.replace(/\[\d+\]/g, '');

@@ -1,13 +1,19 @@
 /** Translates documents directly with the codecs, thousands per second. */
 import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
-import type { ContentExchange, ReplyHead, UpstreamTarget } from '../../../src/dialects/codec.ts';
+import type {
+  CallerExchange,
+  ContentExchange,
+  ReplyHead,
+  UpstreamTarget,
+} from '../../../src/dialects/codec.ts';
 import { geminiServer } from '../../../src/dialects/gemini/server/codec.ts';
 import { openaiServer } from '../../../src/dialects/openai/server/codec.ts';
+import { openaiResponsesServer } from '../../../src/dialects/openai-responses/server/codec.ts';
 import { dialects } from '../../../src/dialects/table.ts';
 import { translateTap } from '../../../src/dialects/translate-tap.ts';
 import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { GatewayError } from '../../../src/errors.ts';
-import { isJsonObject, parseJson } from '../../../src/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../../src/json.ts';
 import type { Capabilities, DialectName } from '../../../src/ports/catalog.ts';
 import type { Protocol } from '../laws/caller-side.ts';
 import { strings } from '../laws/tree.ts';
@@ -34,6 +40,14 @@ export const routes: readonly Route[] = [
   { protocol: 'native', dialect: 'openai', model: 'deepseek', own: vendorCapabilities.deepseek },
   { protocol: 'native', dialect: 'anthropic', model: 'claude-opus-4-8' },
   { protocol: 'native', dialect: 'anthropic', model: 'claude-sonnet-4-5' },
+  // The caller's own dialect, where the upstream has chat only.
+  { protocol: 'responses', dialect: 'openai', model: 'gpt-5.4' },
+  { protocol: 'responses', dialect: 'openai', model: 'gpt-4.1' },
+  { protocol: 'responses', dialect: 'openai', model: 'deepseek', own: vendorCapabilities.deepseek },
+  { protocol: 'responses', dialect: 'gemini', model: 'gemini-3-pro-preview' },
+  { protocol: 'responses', dialect: 'gemini', model: 'gemini-1.5-pro' },
+  { protocol: 'responses', dialect: 'anthropic', model: 'claude-opus-4-8' },
+  { protocol: 'responses', dialect: 'anthropic', model: 'claude-sonnet-4-5' },
 ];
 
 /** The result of a translation. */
@@ -50,7 +64,7 @@ export interface Outcome {
 /** Translates a caller's request for an upstream. */
 export function sentFor(route: Route, body: unknown): Outcome {
   try {
-    const { body: json, dropped } = exchangeFor(route, body);
+    const { body: json, dropped } = exchangesFor(route, body).upstream;
     return { json, texts: textsIn(json), dropped, refused: undefined };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -58,15 +72,25 @@ export function sentFor(route: Route, body: unknown): Outcome {
   }
 }
 
-/** The exchange of a caller's request. */
-function exchangeFor(route: Route, body: unknown, streamed = false): ContentExchange {
-  const request = parseJson(JSON.stringify(body));
-  if (!isJsonObject(request)) throw new Error('A request is an object.');
-  const sent = codecs[route.protocol].readRequest(request, { streamed });
-  return dialects[route.dialect].content.begin(sent, targetOf(route));
+/** The exchanges of a request with its caller and with its upstream. */
+interface Exchanges {
+  readonly caller: CallerExchange;
+  readonly upstream: ContentExchange;
 }
 
-const codecs = { chat: openaiServer, native: geminiServer };
+function exchangesFor(route: Route, body: unknown, streamed = false): Exchanges {
+  const caller = codecs[route.protocol].begin(requestOf(body), { streamed });
+  const upstream = dialects[route.dialect].content.begin(caller.request, targetOf(route));
+  return { caller, upstream };
+}
+
+function requestOf(body: unknown): JsonObject {
+  const request = parseJson(JSON.stringify(body));
+  if (!isJsonObject(request)) throw new Error('A request is an object.');
+  return request;
+}
+
+const codecs = { chat: openaiServer, native: geminiServer, responses: openaiResponsesServer };
 
 function targetOf({ dialect, model, own }: Route): UpstreamTarget {
   let made = 0;
@@ -85,27 +109,23 @@ function targetOf({ dialect, model, own }: Route): UpstreamTarget {
  * Translates an upstream's whole reply for the caller. A failed call is refused with its reason.
  */
 export function answerFor(route: Route, reply: unknown): Outcome {
-  const content = codecs[route.protocol];
-  const exchange = exchangeFor(route, plainRequests[route.protocol]);
+  const { caller, upstream: exchange } = exchangesFor(route, plainRequests[route.protocol]);
   const document = parseJson(JSON.stringify(reply)) ?? null;
   const read = exchange.readReply(document);
   const unusable = read.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { json: '', texts: '', dropped: [], refused: unusable.reason };
-  const { text, dropped: unwritten } = content.writeReply(read, replyHead);
+  const { text, dropped: unwritten } = caller.writeReply(read, replyHead);
   const dropped = [...unwritten, ...exchange.unread(document)];
   return { json: text, texts: textsIn(text), dropped, refused: undefined };
 }
 
 /** Translates the same reply as a stream of these bytes. */
 export function streamFor(route: Route, chunks: readonly Uint8Array[]): string {
-  const exchange = exchangeFor(route, plainRequests[route.protocol], true);
+  const { caller, upstream: exchange } = exchangesFor(route, plainRequests[route.protocol], true);
   const tap = translateTap({
     upstream: dialects[route.dialect],
     reader: exchange.readStream(),
-    writer: codecs[route.protocol].writeStream({
-      ...replyHead,
-      framing: 'sse',
-    }),
+    writer: caller.writeStream({ ...replyHead, framing: 'sse' }),
     readReply: exchange.readReply,
   });
   const pieces = [...chunks.map((chunk) => tap.write(chunk)), tap.end()];
@@ -121,11 +141,18 @@ const plainRequests = {
     contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
     generationConfig: { thinkingConfig: { includeThoughts: true } },
   },
+  responses: {
+    model: 'm',
+    input: 'hi',
+    reasoning: { summary: 'auto' },
+    include: ['message.output_text.logprobs'],
+  },
 } as const;
 
 const replyHead: ReplyHead = {
   fallbackId: 'made-up',
   createdSeconds: 1_700_000_000,
+  newId: () => 'id',
   modelId: 'm',
   wantsUsage: true,
   framing: 'json',

@@ -46,6 +46,19 @@ export function built(tree: Tree, changed?: Leaf): unknown {
   );
 }
 
+/** The tree with each list that is a member of it replaced. */
+export function withLists(
+  tree: Tree,
+  replace: (name: string, list: readonly Tree[]) => readonly Tree[],
+): Tree {
+  if (tree instanceof Leaf || isTrees(tree) || typeof tree !== 'object' || tree === null) {
+    return tree;
+  }
+  return Object.fromEntries(
+    Object.entries(tree).map(([name, one]) => [name, isTrees(one) ? replace(name, one) : one]),
+  );
+}
+
 /** Every leaf of the tree. */
 export function leavesOf(tree: Tree, path = ''): readonly Placed[] {
   if (tree instanceof Leaf) return [{ leaf: tree, path }];

@@ -5,10 +5,11 @@ import {
   anyModelGateway,
   chat,
   native,
+  responses,
 } from '../../support/any-model-gateway.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';
 import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
-import { type Column, isRelay, models } from './columns.ts';
+import { isRelay, models, type RequestColumn } from './columns.ts';
 
 /** A request and what became of it. */
 export interface Called {
@@ -25,7 +26,7 @@ export interface Called {
 
 /** Calls as a caller of the column does; `body` needs no more than what it is about. */
 export async function called(
-  column: Column,
+  column: RequestColumn,
   streamed: boolean,
   body: JsonObject,
   reply: ScriptedReply,
@@ -34,13 +35,18 @@ export async function called(
   const { dialect, protocol } = column;
   const upstream = scriptedUpstream(reply);
   const upstreamModel = isRelay(column) ? 'm' : models[dialect];
-  const channel = { dialect, upstreamModel, ...setup.channel };
+  const capabilities = protocol === 'responses' ? { responses: false } : {};
+  const channel = { dialect, upstreamModel, capabilities, ...setup.channel };
   // Free, and allowed what only the model's record can allow: the table is about translation.
   const model = { price: { per: 'free' }, allow: { file_id: true }, ...setup.model } as const;
   const gateway = anyModelGateway({ upstream, channel, model });
-  const sent = JSON.stringify(protocol === 'chat' ? chatBody(body, streamed) : nativeBody(body));
-  const values = protocol === 'chat' ? chat(sent) : native(streamed ? 'sse' : 'json', sent);
-  const answer = await gateway.call(values);
+  const sent = JSON.stringify(bodies[protocol](body, streamed));
+  const requests = {
+    chat: () => chat(sent),
+    native: () => native(streamed ? 'sse' : 'json', sent),
+    responses: () => responses(sent),
+  } as const;
+  const answer = await gateway.call(requests[protocol]());
   const [request] = upstream.requests;
   const bytes =
     request === undefined ? '' : Buffer.concat(request.body.map(Buffer.from)).toString();
@@ -63,6 +69,12 @@ function chatBody(body: JsonObject, stream: boolean): JsonObject {
 function nativeBody(body: JsonObject): JsonObject {
   return { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], ...body };
 }
+
+const bodies = {
+  chat: chatBody,
+  native: nativeBody,
+  responses: (body: JsonObject, stream: boolean) => ({ model: 'm', input: 'hi', ...body, stream }),
+} as const;
 
 /** The error of an answer in either dialect. */
 export function errorOf(reply: CallerReply): JsonObject | undefined {

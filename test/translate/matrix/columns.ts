@@ -4,11 +4,16 @@ import type { DialectName } from '../../../src/ports/catalog.ts';
 /** What callers speak in a content call. */
 export type Protocol = 'chat' | 'native';
 
-/** One column. */
-export interface Column {
+/** A column of requests. */
+export interface RequestColumn {
   readonly title: string;
-  readonly protocol: Protocol;
+  readonly protocol: Protocol | 'responses';
   readonly dialect: DialectName;
+}
+
+/** A column of requests and replies. */
+export interface Column extends RequestColumn {
+  readonly protocol: Protocol;
 }
 
 /** The translating ones, then the relays. */
@@ -21,6 +26,13 @@ export const columns: readonly Column[] = [
   { title: 'native over gemini', protocol: 'native', dialect: 'gemini' },
 ];
 
+/** Responses over every dialect; a channel of OpenAI's has chat completions only. */
+export const responsesColumns: readonly RequestColumn[] = [
+  { title: 'responses over openai (chat)', protocol: 'responses', dialect: 'openai' },
+  { title: 'responses over gemini', protocol: 'responses', dialect: 'gemini' },
+  { title: 'responses over anthropic', protocol: 'responses', dialect: 'anthropic' },
+];
+
 /** The model that a channel of a dialect serves. */
 export const models: Readonly<Record<DialectName, string>> = {
   openai: 'gpt-5.6',
@@ -29,6 +41,7 @@ export const models: Readonly<Record<DialectName, string>> = {
 };
 
 /** Whether the caller speaks the upstream's dialect. */
-export function isRelay({ protocol, dialect }: Column): boolean {
+export function isRelay({ protocol, dialect }: RequestColumn): boolean {
+  if (protocol === 'responses') return false;
   return dialect === (protocol === 'chat' ? 'openai' : 'gemini');
 }

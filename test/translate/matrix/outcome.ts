@@ -1,7 +1,7 @@
 /** Decides what became of a feature, by nothing but what went upstream and what came back. */
 import type { JsonObject } from '../../../src/json.ts';
 import { type Called, called, errorOf } from './call.ts';
-import { type Column, isRelay } from './columns.ts';
+import { type Column, isRelay, type RequestColumn } from './columns.ts';
 import { holds, textAt } from './json.ts';
 import { received } from './received.ts';
 import type { ReplyFeature } from './replies.ts';
@@ -12,7 +12,7 @@ import { plainReplies, scripted } from './upstream-replies.ts';
 export const none = '—';
 
 /** The cell of a request's feature. */
-export async function requestCell(feature: RequestFeature, column: Column): Promise<string> {
+export async function requestCell(feature: RequestFeature, column: RequestColumn): Promise<string> {
   const requested = feature[column.protocol];
   if (requested === undefined) return none;
   const outcomes = [false, true].map(async (streamed) => {
@@ -23,7 +23,7 @@ export async function requestCell(feature: RequestFeature, column: Column): Prom
   return cell(await Promise.all(outcomes));
 }
 
-function requestOutcome(feature: RequestFeature, column: Column, result: Called): string {
+function requestOutcome(feature: RequestFeature, column: RequestColumn, result: Called): string {
   const names = feature[column.protocol]?.names ?? [];
   const isNamed = (name: string): boolean => names.some((one) => name.startsWith(one));
   if (result.answer.status !== 200) return refusal(result, names);

@@ -16,6 +16,7 @@ export interface RequestFeature {
   /** Left out where a protocol has no words for it. */
   readonly chat?: AskedFor;
   readonly native?: AskedFor;
+  readonly responses?: AskedFor;
   /** The part of the upstream's body that carries the meaning; a list has several spellings. */
   readonly carried: Readonly<Partial<Record<DialectName, JsonObject | readonly JsonObject[]>>>;
 }

@@ -1,8 +1,6 @@
 /** Writes the matrix as a Markdown table, and finds it where it is published. */
 import { readFileSync } from 'node:fs';
 
-const marks = { begin: '<!-- matrix -->', end: '<!-- /matrix -->' } as const;
-
 /** A row: what it is about, and its cells. */
 export interface Row {
   readonly title: string;
@@ -19,8 +17,9 @@ export function table(corner: string, titles: readonly string[], rows: readonly 
   ].join('\n');
 }
 
-/** What stands between the marks of a document of the repository. */
-export function published(path: string): string {
+/** What stands between the marks of that name in a document of the repository. */
+export function published(path: string, name = 'matrix'): string {
+  const marks = { begin: `<!-- ${name} -->`, end: `<!-- /${name} -->` } as const;
   const text = readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
   const begin = text.indexOf(marks.begin);
   const end = text.indexOf(marks.end);

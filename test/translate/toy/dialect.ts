@@ -17,7 +17,7 @@ import { items, type JsonValue, member } from '../../../src/json.ts';
 export const toy: Dialect = {
   name: 'toy',
   capabilities: openaiCapabilities,
-  paths: { content: () => '/say', images: undefined, count_tokens: undefined },
+  paths: { content: () => '/say', images: undefined, count_tokens: undefined, compact: undefined },
   credential: (secret) => ({ 'x-toy-key': secret }),
   sign: undefined,
   streams: serverSentEvents,

@@ -1,17 +1,19 @@
 /** The codec for Anthropic's Messages API as an upstream: requests, replies, and token counts. */
+import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
+import type { ContentRequest } from '../../../canonical/request.ts';
 import type { JsonValue } from '../../../json.ts';
-import type { ContentClientCodec, TokenCounter } from '../../codec.ts';
+import type { ContentClientCodec, TokenCounter, UpstreamTarget } from '../../codec.ts';
 import { countIn } from '../../usage-counts.ts';
 import { readReply } from './read-reply.ts';
 import { readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';
-import { writeRequest } from './write-request.ts';
+import { type WrittenRequest, writeRequest } from './write-request.ts';
 
 /** Writes Messages requests and reads their replies. */
 export const anthropicClient: ContentClientCodec = {
   begin: (request, target) => {
-    const { members, dropped, names, replyTool } = writeRequest(request, target);
+    const { members, dropped, names, replyTool } = written(request, target);
     const context = { names, replyTool, ids: target.ids };
     return {
       body: jsonText(members),
@@ -29,13 +31,17 @@ export const anthropicClient: ContentClientCodec = {
  */
 export const anthropicTokenCounter: TokenCounter = {
   body: (request, target) => {
-    const { members, dropped } = writeRequest(request, target);
+    const { members, dropped } = written(request, target);
     const { model, messages, system, tools, tool_choice, thinking } = members;
     const counted = { model, messages, system, tools, tool_choice, thinking };
     return { text: jsonText(counted), dropped };
   },
   read: readCount,
 };
+
+function written(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
+  return writeRequest(withoutCustomTools(request), target);
+}
 
 function readCount(reply: JsonValue): number | undefined {
   return countIn(reply, 'input_tokens');

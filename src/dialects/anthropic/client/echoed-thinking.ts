@@ -41,15 +41,19 @@ function joinThinking(parts: readonly Part[]): readonly Part[] {
 }
 
 function isUnsigned(part: Part): part is ReasoningPart {
-  return part.kind === 'reasoning' && part.providerData === undefined;
+  return part.kind === 'reasoning' && part.providerData === undefined && !part.displayOnly;
 }
 
-/** Whether the part is only a signature. Redacted thinking has no text either, but is complete. */
+/**
+ * Whether the part is only a signature. Redacted thinking has no text either, but is complete, and
+ * so is thinking that came in one member with its signature.
+ */
 function isLoneSignature(part: Part): boolean {
-  const { providerData } = part;
+  const { providerData, providerDataAt } = part;
   return (
     part.kind === 'reasoning' &&
     part.text === '' &&
+    providerDataAt === undefined &&
     providerData?.provider === 'anthropic' &&
     providerData.kind === 'signature'
   );

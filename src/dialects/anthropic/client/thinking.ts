@@ -51,8 +51,16 @@ export function writeThinking(
     case 'budget':
       return isOff ? disabled : budgeted(reasoning, limits);
     default:
-      return isOff ? unset : droppedSetting;
+      return isOff || isOnlyShown(reasoning) ? unset : droppedSetting;
   }
+}
+
+/**
+ * Whether the caller only wants to see what reasoning there is. A reply without any then loses
+ * nothing.
+ */
+function isOnlyShown({ effort, budgetTokens }: Reasoning): boolean {
+  return effort === undefined && budgetTokens === undefined;
 }
 
 /**
@@ -78,6 +86,7 @@ function adaptive(reasoning: Reasoning, limits: ThinkingLimits): WrittenThinking
 
 function budgeted(reasoning: Reasoning, limits: ThinkingLimits): WrittenThinking {
   const requested = reasoning.budgetTokens ?? budgetOf(reasoning.effort);
+  if (isOnlyShown(reasoning)) return unset;
   // Older models don't support a dynamic budget.
   if (requested === undefined || requested < 0)
     return reasoning.includeThoughts ? droppedSetting : unset;

@@ -30,13 +30,16 @@ export function writeUserParts(parts: readonly Part[], target: PartTarget): Writ
 }
 
 /**
- * Writes the blocks of an assistant turn.
+ * Writes the blocks of an assistant turn. Thinking and calls keep their order, which Anthropic
+ * checks.
  *
  * @throws GatewayError `not_portable` for media, which Anthropic doesn't accept from the assistant
  */
 export function writeAssistantParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
   return joined(
-    parts.map((part) => {
+    withTextBeforeCalls(parts).map((part) => {
+      // Anthropic's own replies have blank text in front of thinking, and no way to send it back.
+      if (part.kind === 'text' && part.text.trim() === '') return nothing;
       if (part.kind !== 'media') return writePart(part, target);
       const sentence =
         "This model doesn't accept media in an assistant message; send it in a user message.";
@@ -44,6 +47,26 @@ export function writeAssistantParts(parts: readonly Part[], target: PartTarget):
     }),
   );
 }
+
+/**
+ * Moves text behind the last calls of the turn in front of them. Anthropic's models call last, but
+ * Codex puts a message between its calls and their results (BerriAI/litellm#32536).
+ */
+function withTextBeforeCalls(parts: readonly Part[]): readonly Part[] {
+  const lastCall = parts.findLastIndex(({ kind }) => kind === 'tool_call');
+  const behind = parts.slice(lastCall + 1);
+  if (lastCall === -1 || !behind.some(({ kind }) => kind === 'text')) return parts;
+  const head = parts.slice(0, lastCall + 1);
+  const firstCall = head.findLastIndex(({ kind }) => kind !== 'tool_call') + 1;
+  return [
+    ...head.slice(0, firstCall),
+    ...behind.filter(({ kind }) => kind === 'text'),
+    ...head.slice(firstCall),
+    ...behind.filter(({ kind }) => kind !== 'text'),
+  ];
+}
+
+const nothing: WrittenBlocks = { blocks: [], dropped: [] };
 
 /** Writes the text of a system message, which may have no other parts. */
 export function writeSystemParts(parts: readonly Part[]): WrittenBlocks {
@@ -82,8 +105,8 @@ function writeText({ text, cacheControl, at }: TextPart): WrittenBlocks {
 }
 
 /** Anthropic accepts only reasoning that it signed itself, including signatures without text. */
-function writeReasoning({ text, providerData, at }: ReasoningPart): WrittenBlocks {
-  if (!isAnthropic(providerData)) return { blocks: [], dropped: [at] };
+function writeReasoning({ text, providerData, at, displayOnly }: ReasoningPart): WrittenBlocks {
+  if (!isAnthropic(providerData)) return { blocks: [], dropped: displayOnly ? [] : [at] };
   if (providerData.kind === 'encrypted') {
     return { blocks: [{ type: 'redacted_thinking', data: providerData.data }], dropped: [] };
   }

@@ -2,6 +2,8 @@
  * Arranges the turns as Anthropic requires: alternating roles, results directly after their calls,
  * and instructions only where they are allowed.
  */
+import { unsentProviderData } from '../../../canonical/every-part.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentRequest, Part, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
 import { GatewayError } from '../../../errors.ts';
@@ -46,7 +48,13 @@ export function writeConversation(
       ? writePrefill(messages, assistantParts, target)
       : { messages, dropped: [] };
   if (prepared.messages.length === 0) throw nothingToSend(request);
+  for (const at of unsentProviderData(request, isOwnThinking)) dropped.push(at);
   return { system, messages: prepared.messages, dropped: [...dropped, ...prepared.dropped] };
+}
+
+/** Anthropic signs nothing but thinking. */
+function isOwnThinking({ provider }: ProviderData, { kind }: Part): boolean {
+  return provider === 'anthropic' && kind === 'reasoning';
 }
 
 const writers = {

@@ -1,5 +1,9 @@
 /** Writes sampling parameters, stop sequences, user id and service tier. */
-import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
+import {
+  type ContentRequest,
+  changesVerbosity,
+  type RequestField,
+} from '../../../canonical/request.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block } from './written.ts';
 
@@ -34,6 +38,7 @@ export function writeSettings(request: ContentRequest, limits: SettingsLimits): 
     logprobs: request.logprobs !== undefined,
     presencePenalty: (request.presencePenalty ?? 0) !== 0,
     frequencyPenalty: (request.frequencyPenalty ?? 0) !== 0,
+    verbosity: changesVerbosity(request),
   };
   return {
     members: {
@@ -65,6 +70,7 @@ const fields: readonly RequestField[] = [
   'logprobs',
   'presencePenalty',
   'frequencyPenalty',
+  'verbosity',
 ];
 
 /** Anthropic's maximum is 1, which is also the only value allowed with thinking. */

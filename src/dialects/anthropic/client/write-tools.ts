@@ -126,10 +126,10 @@ function writeFunction(
   };
 }
 
-function writeBuiltIn({ provider, value, at }: BuiltInTool): Block {
+function writeBuiltIn({ provider, value, at, typeAt = at }: BuiltInTool): Block {
   if (provider === 'anthropic' && isJsonObject(value)) return value;
   const sentence = "This model doesn't have another provider's built-in tools; leave the tool out.";
-  throw new GatewayError('not_portable', sentence, { param: at });
+  throw new GatewayError('not_portable', sentence, { param: typeAt });
 }
 
 /** The names of schemas and strict flags that the upstream doesn't fully enforce. */

@@ -1,7 +1,11 @@
 /** The codec for Gemini as an upstream of callers with other dialects. */
+import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
+import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
-import type { ContentClientCodec } from '../../codec.ts';
+import type { ContentClientCodec, TokenCounter, UpstreamTarget } from '../../codec.ts';
+import { countIn } from '../../usage-counts.ts';
+import { resourceName } from '../resource.ts';
 import { readReply } from './read-reply.ts';
 import { type ReadContext, readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';
@@ -9,23 +13,48 @@ import { writeRequest } from './write-request.ts';
 
 /** Writes `generateContent` requests and reads their replies. */
 export const geminiClient: ContentClientCodec = {
-  begin: (request, { capabilities, ids }) => {
-    const names = namesOf(request);
-    const dropped = new Set(request.dropped);
-    const drop = (name: string): void => {
-      dropped.add(name);
-    };
-    const body = writeRequest({ request, capabilities, names, drop });
-    const context: ReadContext = { ids, callerName: names.caller };
+  begin: (request, target) => {
+    const { members, dropped, names } = written(request, target);
+    const context: ReadContext = { ids: target.ids, callerName: names.caller };
     return {
-      body,
-      dropped: [...dropped],
+      body: jsonText(members),
+      dropped,
       unread: unreadMembers,
       readReply: (reply) => readReply(reply, context),
       readStream: () => readStream(context),
     };
   },
 };
+
+/** The codec for `countTokens`: it gets the members of a request that are part of its prompt. */
+export const geminiTokenCounter: TokenCounter = {
+  body: (request, target) => {
+    const { members, dropped } = written(request, target);
+    const { contents, systemInstruction, tools, toolConfig, cachedContent } = members;
+    const model = resourceName(target.upstreamModel);
+    const prompt = { model, contents, systemInstruction, tools, toolConfig, cachedContent };
+    return { text: jsonText({ generateContentRequest: prompt }), dropped };
+  },
+  read: (reply) => countIn(reply, 'totalTokens'),
+};
+
+/** A request as it is sent, and what was changed in it. */
+interface Written {
+  readonly members: Readonly<Record<string, JsonNode>>;
+  readonly dropped: readonly string[];
+  readonly names: FunctionNames;
+}
+
+function written(sent: ContentRequest, { capabilities }: UpstreamTarget): Written {
+  const request = withoutCustomTools(sent);
+  const names = namesOf(request);
+  const dropped = new Set(request.dropped);
+  const drop = (name: string): void => {
+    dropped.add(name);
+  };
+  const members = writeRequest({ request, capabilities, names, drop });
+  return { members, dropped: [...dropped], names };
+}
 
 const rule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, maxLength: 128 } as const;
 

@@ -28,7 +28,8 @@ function requestedConfig({ request, capabilities, drop }: WriteContext): Members
   if (reasoning === undefined) return {};
   const isOff = reasoning.effort === 'none' || reasoning.budgetTokens === 0;
   if (capabilities.reasoning === 'none') {
-    if (!isOff) drop(request.names.reasoning);
+    // A caller who only wants to see the reasoning loses nothing if there is none.
+    if (!isOff && isSet(reasoning)) drop(request.names.reasoning);
     return {};
   }
   const setting =
@@ -36,12 +37,17 @@ function requestedConfig({ request, capabilities, drop }: WriteContext): Members
       ? budgetFor(reasoning, capabilities.thinkingBudget)
       : levelFor(reasoning, capabilities.efforts);
   if (setting.isReplaced) drop(request.names.reasoning);
-  const isRequested = reasoning.effort !== undefined || reasoning.budgetTokens !== undefined;
-  const includeThoughts = isOff ? false : (reasoning.includeThoughts ?? (isRequested || undefined));
+  const includeThoughts = isOff
+    ? false
+    : (reasoning.includeThoughts ?? (isSet(reasoning) || undefined));
   return {
     ...setting.members,
     ...(includeThoughts === undefined ? {} : { includeThoughts }),
   };
+}
+
+function isSet({ effort, budgetTokens }: Reasoning): boolean {
+  return effort !== undefined || budgetTokens !== undefined;
 }
 
 interface ThinkingSetting {

@@ -116,7 +116,7 @@ function writePart(
         return [{ text: part.text, thought: true, thoughtSignature }];
       }
       // Gemini would treat another model's reasoning as its own.
-      context.drop(part.at);
+      if (!part.displayOnly) context.drop(part.at);
       return [];
     case 'media':
       return [{ ...writeMedia(context, part), thoughtSignature }];

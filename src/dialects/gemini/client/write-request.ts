@@ -1,29 +1,35 @@
 /** Writes the body of `generateContent`. The model and streaming are part of the path. */
-import { cacheMarksIn } from '../../../canonical/every-part.ts';
-import { jsonText } from '../../../canonical/raw-json.ts';
+import { cacheMarksIn, unsentProviderData } from '../../../canonical/every-part.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
+import type { JsonNode } from '../../../canonical/raw-json.ts';
+import { changesVerbosity } from '../../../canonical/request.ts';
 import { placeProviderMembers } from './provider-members.ts';
 import { writeConfig } from './write-config.ts';
 import { writeConversation } from './write-contents.ts';
 import type { WriteContext } from './write-context.ts';
 import { writeFormat } from './write-format.ts';
+import { signatureOf } from './write-results.ts';
 import { writeTools } from './write-tools.ts';
 
 /**
- * The body as JSON text.
+ * The members of the body.
  *
  * @throws GatewayError `not_portable` that names a member that the model doesn't support
  */
-export function writeRequest(context: WriteContext): string {
+export function writeRequest(context: WriteContext): Readonly<Record<string, JsonNode>> {
   const { request, drop } = context;
   if (request.endUserId !== undefined) drop(request.names.endUserId);
   if (request.serviceTier !== undefined) drop(request.names.serviceTier);
+  if (changesVerbosity(request)) drop(request.names.verbosity);
   for (const mark of cacheMarksIn(request)) drop(mark);
+  const isSent = (data: ProviderData): boolean => signatureOf(data) !== undefined;
+  for (const name of unsentProviderData(request, isSent)) drop(name);
   const format = writeFormat(context);
   const providerMembers = placeProviderMembers(context);
-  return jsonText({
+  return {
     ...writeConversation(context, format.instructions),
     ...writeTools(context),
     generationConfig: writeConfig(context, format.config, providerMembers.generationConfig),
     ...providerMembers.root,
-  });
+  };
 }

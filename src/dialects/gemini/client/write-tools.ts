@@ -43,11 +43,11 @@ export function writeTools(context: WriteContext): WrittenTools {
 
 function builtInTools({ request, capabilities, drop }: WriteContext): readonly BuiltInTool[] {
   const tools = request.tools.filter((tool): tool is BuiltInTool => tool.kind === 'built_in');
-  for (const { provider, at } of tools) {
+  for (const { provider, at, typeAt = at } of tools) {
     if (provider === 'gemini') continue;
     if (!capabilities.dropBuiltInTools) {
       throw notPortable(
-        at,
+        typeAt,
         'This model has no such built-in tool. Leave it out, or send a function.',
       );
     }

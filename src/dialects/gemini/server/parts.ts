@@ -1,12 +1,8 @@
 /** Writes the parts of a candidate as JSON text, in the order of their events. */
 
+import { seal, sealReasoning } from '../../../canonical/envelope.ts';
 import { mimeTypeOfName } from '../../../canonical/media.ts';
-import {
-  type HiddenReasoning,
-  type ProviderData,
-  seal,
-  sealReasoning,
-} from '../../../canonical/provider-data.ts';
+import type { HiddenReasoning, ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 

@@ -2,12 +2,8 @@
  * Reads one part of a content. Its kind depends on its members, never on the role of the content.
  */
 
-import {
-  type HiddenReasoning,
-  type ProviderData,
-  unseal,
-  unsealReasoning,
-} from '../../../canonical/provider-data.ts';
+import { isEnvelope, unseal, unsealReasoning } from '../../../canonical/envelope.ts';
+import type { HiddenReasoning, ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
 import {
@@ -93,12 +89,13 @@ function isKind(name: string): boolean {
 
 /**
  * The data of a signature. Google's clients echo signatures without reading them, so that it may be
- * an envelope with another provider's data.
+ * an envelope with another provider's data. A damaged envelope is of no use to any provider.
  */
 function providerDataIn(part: JsonValue, at: string): ProviderData | undefined {
   const data = textField(part, 'thoughtSignature', at);
   if (data === undefined || data === '') return undefined;
-  return unseal(data) ?? { provider: 'gemini', kind: 'signature', data };
+  if (isEnvelope(data)) return unseal(data);
+  return { provider: 'gemini', kind: 'signature', data };
 }
 
 /** Reasoning that was hidden in an earlier reply. */

@@ -45,6 +45,7 @@ const names: Readonly<Record<RequestField, string>> = {
   modalities: 'generationConfig.responseModalities',
   endUserId: 'labels',
   serviceTier: 'serviceTier',
+  verbosity: 'verbosity',
   tools: 'tools',
   system: 'systemInstruction',
 };

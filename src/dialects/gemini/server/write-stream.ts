@@ -2,6 +2,7 @@
  * Writes a streamed reply. Every event is a complete `GenerateContentResponse`, in the strict
  * framing that Google's parsers need.
  */
+import { oneLine } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { geminiErrorText } from '../errors.ts';
@@ -91,13 +92,4 @@ function arrayFraming(): Framing {
     end: () => (isOpen ? '\r\n]' : '[]'),
     error: (text) => [isOpen ? `,${text}\r\n]` : `[${text}]`],
   };
-}
-
-/**
- * Escapes U+2028 and U+2029. JSON allows them in strings, but some parsers treat them as line ends.
- */
-function oneLine(text: string): string {
-  return text.replace(/[\u2028\u2029]/g, (separator) =>
-    separator === '\u2028' ? '\\u2028' : '\\u2029',
-  );
 }

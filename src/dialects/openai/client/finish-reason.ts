@@ -1,5 +1,5 @@
 /** Maps the finish reasons of OpenAI and of compatible vendors. */
-import type { FinishReason } from '../../../canonical/reply.ts';
+import { type FinishReason, mayCutCall } from '../../../canonical/reply.ts';
 
 /** The state of a choice at its end. */
 export interface ChoiceEnd {
@@ -52,6 +52,11 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
   ['sensitive', 'content_filter'],
 ]);
 
+/** Whether the last call may not be whole, as the upstream's finish reason or its lack tells. */
+export function mayBeCut(finishReason: string): boolean {
+  return finishReason === '' || mayCutCall(reasons.get(finishReason.toLowerCase()));
+}
+
 /** Determines the finish of a choice. Precedence: content_filter, length, tool_calls, stop. */
 export function endingOf(end: ChoiceEnd): Ending {
   const { finishReason, hasCalls, hasOutput, refusal } = end;
@@ -59,7 +64,9 @@ export function endingOf(end: ChoiceEnd): Ending {
   // OpenRouter and similar vendors send this after an error of the provider behind them; the reply
   // is incomplete.
   if (finishReason.toLowerCase() === 'error') return unusable('upstream_unusable_output');
-  if (refusal !== '') return ending('content_filter', finishReason || undefined, refusal);
+  // A refusal that the limit cut is not whole: the reply is incomplete.
+  const isRefused = refusal !== '' && reason !== 'length';
+  if (isRefused) return ending('content_filter', finishReason || undefined, refusal);
   if (reason === 'content_filter' || reason === 'length') return ending(reason);
   if (end.hasCutCall) return unusable('upstream_unusable_output', true);
   if (hasCalls) return ending('tool_calls');

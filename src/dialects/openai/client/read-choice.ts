@@ -2,12 +2,13 @@
 
 import { parseBounded } from '../../../bounded-json.ts';
 import { newCallId } from '../../../canonical/call-ids.ts';
+import { customArguments } from '../../../canonical/custom-tools.ts';
 import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
-import { type Ending, endingOf } from './finish-reason.ts';
+import { type Ending, endingOf, mayBeCut } from './finish-reason.ts';
 import { citationEvents, logprobEvents } from './read-extras.ts';
 import { type MessageReader, messageReader } from './read-message.ts';
 import { signatureOf } from './signature.ts';
@@ -70,7 +71,7 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
     whole: (node) => readWhole(state, node),
     heldChars: slots.heldChars,
     finished: () => state.finishReason !== '',
-    hasOpenCall: () => state.finishReason === '' && slots.calls().some(isOpen),
+    hasOpenCall: () => state.finishReason === '' && heldCalls(state).some(isOpen),
     end: () => endChoice(state),
   };
 }
@@ -108,8 +109,8 @@ function read(state: ChoiceState, node: JsonValue, message: JsonValue): readonly
 }
 
 function endChoice(state: ChoiceState): ReturnType<ChoiceReader['end']> {
-  const { choice, context, messages, slots, finishReason, signature } = state;
-  const calls = withSignature(slots.calls(), signature);
+  const { choice, context, messages, finishReason, signature } = state;
+  const calls = withSignature(heldCalls(state), signature);
   const hasCalls = calls.length > 0;
   const ending = endingOf({
     finishReason,
@@ -122,6 +123,20 @@ function endChoice(state: ChoiceState): ReturnType<ChoiceReader['end']> {
   if (signature === undefined || calls[0]?.providerData === signature) return { events, ending };
   const signatureEvent = { type: 'text', choice, text: '', providerData: signature } as const;
   return { events: [signatureEvent, ...events], ending };
+}
+
+/**
+ * The calls with JSON arguments. Nothing but the finish tells whether the text of a custom call was
+ * cut; then its arguments must not look complete.
+ */
+function heldCalls({ slots, finishReason }: ChoiceState): readonly HeldCall[] {
+  const calls = slots.calls();
+  return calls.map((call, index) => {
+    if (!call.isCustom) return call;
+    const args = customArguments(call.arguments);
+    const isCut = index === calls.length - 1 && mayBeCut(finishReason);
+    return { ...call, arguments: isCut ? args.slice(0, -1) : args };
+  });
 }
 
 function isCut(call: HeldCall): boolean {

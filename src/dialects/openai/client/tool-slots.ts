@@ -3,7 +3,7 @@
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { UpstreamError } from '../../../errors.ts';
-import { type JsonValue, member } from '../../../json.ts';
+import { isJsonObject, type JsonValue, member } from '../../../json.ts';
 import { checkToolCalls } from '../../reply-lists.ts';
 import { maxEventBytes } from '../../tap.ts';
 import { type JsonEnd, jsonEnd } from './json-end.ts';
@@ -15,7 +15,9 @@ export interface HeldCall {
   /** Empty if the upstream sent none. */
   readonly id: string;
   readonly name: string;
+  /** JSON text, or the text that a custom tool is called with. */
   readonly arguments: string;
+  readonly isCustom: boolean;
   readonly providerData: ProviderData | undefined;
 }
 
@@ -38,6 +40,7 @@ interface Slot {
   id: string;
   name: string;
   arguments: string;
+  isCustom: boolean;
   /** Tells whether the arguments are complete without parsing them again for every piece. */
   readonly end: JsonEnd;
   providerData: ProviderData | undefined;
@@ -47,6 +50,7 @@ interface Piece {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+  readonly isCustom: boolean;
   readonly providerData: ProviderData | undefined;
 }
 
@@ -94,7 +98,8 @@ export function toolSlots(): ToolSlots {
 function open({ slots, byKey }: SlotTable, key: number | undefined): Slot {
   // An entry that is no object also opens a slot.
   checkToolCalls(slots.length);
-  const slot: Slot = { id: '', name: '', arguments: '', end: jsonEnd(), providerData: undefined };
+  const begun = { id: '', name: '', arguments: '', isCustom: false };
+  const slot: Slot = { ...begun, end: jsonEnd(), providerData: undefined };
   slots.push(slot);
   if (key !== undefined) byKey.set(key, slot);
   return slot;
@@ -159,6 +164,7 @@ function appendPiece(slot: Slot, piece: Piece): void {
   if (slot.id === '') slot.id = piece.id;
   if (piece.name !== slot.name) slot.name += piece.name;
   slot.arguments += piece.arguments;
+  slot.isCustom ||= piece.isCustom;
   slot.end.add(piece.arguments);
   slot.providerData ??= piece.providerData;
 }
@@ -166,11 +172,13 @@ function appendPiece(slot: Slot, piece: Piece): void {
 function pieceOf(entry: JsonValue): Piece {
   const called = member(entry, 'function');
   const custom = member(entry, 'custom');
-  const isCustom =
-    stringOrEmpty(member(called, 'name')) === '' && stringOrEmpty(member(custom, 'name')) !== '';
+  // Only the first piece of a streamed call has a name.
+  const isFunction = argumentsText(member(called, 'name') ?? member(called, 'arguments')) !== '';
+  const isCustom = !isFunction && isJsonObject(custom);
   const piece = functionPiece(isCustom ? custom : called);
   return {
     ...piece,
+    isCustom,
     arguments: isCustom ? stringOrEmpty(member(custom, 'input')) : piece.arguments,
     id: stringOrEmpty(member(entry, 'id')),
     providerData: signatureOf(entry) ?? signatureOf(called),
@@ -182,6 +190,7 @@ function functionPiece(called: JsonValue | undefined): Piece {
     id: '',
     name: stringOrEmpty(member(called, 'name')),
     arguments: argumentsText(member(called, 'arguments')),
+    isCustom: false,
     providerData: undefined,
   };
 }

@@ -2,6 +2,7 @@
  * Writes an assistant turn of the history: text, tool calls, and reasoning if the upstream needs
  * it.
  */
+import { customInput } from '../../../canonical/custom-tools.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart, Part, ToolCallPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
@@ -23,6 +24,7 @@ export function assistantMessages({ parts }: Turn, context: ToolContext): Messag
     .join('');
   const details = reasoningDetails(parts, flags);
   const images = imageNodes(parts, flags);
+  const signed = parts.findLast(({ kind, providerData }) => kind === 'text' && providerData);
   const sendsReasoning = flags.reasoningHistory && reasoning !== '';
   const members: Members = {
     role: 'assistant',
@@ -30,6 +32,7 @@ export function assistantMessages({ parts }: Turn, context: ToolContext): Messag
     reasoning_content: sendsReasoning ? reasoning : undefined,
     reasoning_details: details.length === 0 ? undefined : details,
     images: images.length === 0 ? undefined : images,
+    extra_content: signatureMember(signed?.providerData, flags),
     tool_calls: calls.length === 0 ? undefined : calls.map((call) => callNode(call, context)),
   };
   const isEmpty = [texts, calls, details, images].every(({ length }) => length === 0);
@@ -46,13 +49,16 @@ function contentOf(texts: readonly string[], { assistantParts }: ResolvedCapabil
 
 function callNode(
   { id, name, arguments: text, providerData }: ToolCallPart,
-  context: ToolContext,
+  { names, flags, customNames }: ToolContext,
 ): JsonNode {
+  const upstreamName = names.upstream(name);
+  const called = customNames.has(name)
+    ? { type: 'custom', custom: { name: upstreamName, input: customInput(text) } }
+    : { type: 'function', function: { name: upstreamName, arguments: text } };
   return {
     id: upstreamCallId(id),
-    type: 'function',
-    function: { name: context.names.upstream(name), arguments: text },
-    extra_content: signatureMember(providerData, context.flags),
+    ...called,
+    extra_content: signatureMember(providerData, flags),
   };
 }
 
@@ -78,5 +84,7 @@ function refusal(at: string, what: string): GatewayError {
 }
 
 function reasoningPaths(parts: readonly Part[]): readonly string[] {
-  return parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? [part.at] : []));
+  return parts.flatMap((part) =>
+    part.kind === 'reasoning' && part.text !== '' && !part.displayOnly ? [part.at] : [],
+  );
 }

@@ -19,7 +19,7 @@ export function reasoningDetails(
   const details: JsonNode[] = [];
   let reasoning = '';
   for (const part of parts) {
-    if (part.kind === 'reasoning') reasoning += part.text;
+    if (part.kind === 'reasoning' && !part.displayOnly) reasoning += part.text;
     const detail = part.providerData && detailOf(part.providerData, reasoning, flags);
     if (detail === undefined) continue;
     details.push(detail);
@@ -28,13 +28,25 @@ export function reasoningDetails(
   return details;
 }
 
-/** Writes the signature of a call in the form that Google's compatible endpoint expects. */
+/**
+ * Writes the signature of a call, or that of the text of a message, in the form that Google's
+ * compatible endpoint expects.
+ */
 export function signatureMember(
   providerData: ProviderData | undefined,
   flags: ResolvedCapabilities,
 ): JsonNode | undefined {
   if (!flags.signatures || providerData?.provider !== 'gemini') return undefined;
   return { google: { thought_signature: providerData.data } };
+}
+
+/** Whether the data of this part is in what these functions write. */
+export function sendsProviderData(
+  { provider }: ProviderData,
+  { kind }: Part,
+  { signatures }: ResolvedCapabilities,
+): boolean {
+  return signatures && (kind === 'reasoning' ? provider !== 'gemini' : provider === 'gemini');
 }
 
 function detailOf(

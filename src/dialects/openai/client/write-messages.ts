@@ -1,11 +1,12 @@
 /** Writes the conversation as OpenAI's messages, in the caller's order. */
-import { cacheMarksIn, everyPart } from '../../../canonical/every-part.ts';
+import { cacheMarksIn, everyPart, unsentProviderData } from '../../../canonical/every-part.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest, Part, TextPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import { contentOf, type Messages, textNode } from './message.ts';
 import type { Members } from './piece.ts';
 import { assistantMessages } from './write-assistant.ts';
+import { sendsProviderData } from './write-details.ts';
 import { droppedMediaMembers, mediaNode } from './write-media.ts';
 import { toolMessages } from './write-results.ts';
 import type { ToolContext } from './write-tools.ts';
@@ -33,6 +34,7 @@ export function messagesOf(
     dropped: [
       ...written.flatMap(({ dropped }) => dropped),
       ...cacheMarksIn(request),
+      ...unsentProviderData(request, (data, part) => sendsProviderData(data, part, flags)),
       ...everyPart(request).flatMap(droppedOf),
     ],
   };

@@ -13,6 +13,8 @@ export function reasoningPiece(request: ContentRequest, flags: ResolvedCapabilit
   const hasFunctions = request.tools.some(({ kind }) => kind === 'function');
   if (flags.toolEffortNone && hasFunctions) return effortPiece(request, requested, 'none');
   if (requested === undefined) return emptyPiece;
+  // A model that doesn't reason needs no setting to leave it.
+  if (requested === 'none' && flags.reasoning === 'none') return emptyPiece;
   const supported =
     flags.reasoning === 'none' ? undefined : nearestEffort(requested, flags.efforts);
   return supported === undefined

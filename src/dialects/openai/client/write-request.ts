@@ -1,7 +1,8 @@
 /** Writes a request of the common form as the body of a chat completion. */
+import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
-import type { ContentRequest, ProviderMember } from '../../../canonical/request.ts';
+import type { ContentRequest, ProviderMember, Tool } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { droppedPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
@@ -24,10 +25,11 @@ export interface WrittenRequest {
  * @throws GatewayError `not_portable` if the upstream does not support a member that cannot be
  *   dropped
  */
-export function writeRequest(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
+export function writeRequest(sent: ContentRequest, target: UpstreamTarget): WrittenRequest {
   const flags = target.capabilities;
+  const request = flags.customTools ? sent : withoutCustomTools(sent);
   const names = functionNames(namesIn(request), nameRule);
-  const context = { flags, names };
+  const context = { flags, names, customNames: customNamesIn(request) };
   const format = formatPiece(request, flags);
   const { messages, dropped } = messagesOf(request, format.hints, context);
   const whole = mergePieces([
@@ -50,6 +52,11 @@ function namesIn({ tools, turns }: ContentRequest): readonly string[] {
     parts.flatMap((part) => (part.kind === 'tool_call' ? [part.name] : [])),
   );
   return [...new Set([...declared, ...called])];
+}
+
+function customNamesIn({ tools }: ContentRequest): ReadonlySet<string> {
+  const isCustom = (tool: Tool): boolean => tool.kind === 'function' && tool.custom !== undefined;
+  return new Set(tools.filter(isCustom).map(({ name }) => name));
 }
 
 function ownPiece({ provider, name, value, at, vital }: ProviderMember): Piece {

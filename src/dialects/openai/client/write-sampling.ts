@@ -1,5 +1,9 @@
 /** Writes limits, sampling parameters, the number of choices and other simple members. */
-import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
+import {
+  type ContentRequest,
+  changesVerbosity,
+  type RequestField,
+} from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
@@ -22,6 +26,8 @@ export function samplingPiece(request: ContentRequest, flags: ResolvedCapabiliti
     modalities(request, flags),
     copyMember(request, 'user', 'endUserId'),
     serviceTier(request),
+    verbosity(request, flags),
+    promptCacheKey(request, flags),
   ]);
 }
 
@@ -150,4 +156,20 @@ function serviceTier(request: ContentRequest): Piece {
   return tier === undefined
     ? droppedPiece(request.names.serviceTier)
     : membersPiece({ service_tier: tier });
+}
+
+function promptCacheKey(
+  { promptCacheKey: key }: ContentRequest,
+  flags: ResolvedCapabilities,
+): Piece {
+  return flags.promptCacheKey && key !== undefined
+    ? membersPiece({ prompt_cache_key: key })
+    : emptyPiece;
+}
+
+function verbosity(request: ContentRequest, flags: ResolvedCapabilities): Piece {
+  if (flags.verbosity && request.verbosity !== undefined) {
+    return membersPiece({ verbosity: request.verbosity });
+  }
+  return changesVerbosity(request) ? droppedPiece(request.names.verbosity) : emptyPiece;
 }

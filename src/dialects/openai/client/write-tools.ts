@@ -1,4 +1,5 @@
-/** Writes the caller's functions, and which of them the model may or must call. */
+/** Writes the caller's functions and custom tools, and which of them the model may or must call. */
+import { grammarOf } from '../../../canonical/custom-tools.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type {
@@ -19,6 +20,8 @@ import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from 
 export interface ToolContext {
   readonly flags: ResolvedCapabilities;
   readonly names: FunctionNames;
+  /** The names of the custom tools, for upstreams that accept them. */
+  readonly customNames: ReadonlySet<string>;
 }
 
 /** Writes all members that concern tools, except the calls in the history. */
@@ -58,7 +61,9 @@ function toolList(
   const kept: NamedTool[] = [];
   const dropped: string[] = [];
   for (const tool of tools) {
-    if (tool.kind === 'function') {
+    if (tool.kind === 'function' && tool.custom !== undefined) {
+      kept.push({ name: tool.name, node: customNode(tool, context) });
+    } else if (tool.kind === 'function') {
       const parameters = objectSchema(tool.parameters, budget);
       const strict = isStrict(tool, parameters, context);
       if (isLoosened(tool.parameters)) dropped.push('tools.schema');
@@ -76,10 +81,10 @@ function toolList(
 }
 
 /** A model that is silently denied a search invents the results. */
-function refuseUnlessDropped({ at }: BuiltInTool, { flags }: ToolContext): void {
+function refuseUnlessDropped({ at, typeAt = at }: BuiltInTool, { flags }: ToolContext): void {
   if (flags.dropBuiltInTools) return;
   const message = 'This model has no such built-in tool. Leave it out, or declare a function.';
-  throw new GatewayError('not_portable', message, { param: at });
+  throw new GatewayError('not_portable', message, { param: typeAt });
 }
 
 function isStrict(
@@ -113,6 +118,15 @@ function functionNode(
   };
 }
 
+/** Chat completions nest what Responses has in the tool and in its format. */
+function customNode({ name, description, custom }: FunctionTool, { names }: ToolContext): JsonNode {
+  const grammar = grammarOf(custom?.format);
+  const { syntax, definition } = grammar ?? {};
+  const format =
+    grammar === undefined ? custom?.format : { type: 'grammar', grammar: { syntax, definition } };
+  return { type: 'custom', custom: { name: names.upstream(name), description, format } };
+}
+
 /**
  * If the upstream cannot restrict the choice to several functions, the other functions are left
  * out.
@@ -142,20 +156,24 @@ function requiresOneFunction({ mode, names }: ToolChoice): boolean {
   return mode === 'required' && names.length === 1;
 }
 
-function choicePiece(request: ContentRequest, { flags, names }: ToolContext): Piece {
+function choicePiece(request: ContentRequest, context: ToolContext): Piece {
+  const { flags } = context;
   const choice = request.toolChoice;
   if (choice === undefined) return emptyPiece;
   if (!namesFunctions(choice)) return membersPiece({ tool_choice: choice.mode });
   refuseUnknownNames(request, choice);
-  const chosen = choice.names.map((name) => functionChoice(names.upstream(name)));
+  const chosen = choice.names.map((name) => namedChoice(name, context));
   if (requiresOneFunction(choice)) return membersPiece({ tool_choice: chosen[0] });
   if (!flags.allowedTools) return membersPiece({ tool_choice: choice.mode });
   const allowedTools = { mode: choice.mode, tools: chosen };
   return membersPiece({ tool_choice: { type: 'allowed_tools', allowed_tools: allowedTools } });
 }
 
-function functionChoice(name: string): JsonNode {
-  return { type: 'function', function: { name } };
+function namedChoice(name: string, { names, customNames }: ToolContext): JsonNode {
+  const named = { name: names.upstream(name) };
+  return customNames.has(name)
+    ? { type: 'custom', custom: named }
+    : { type: 'function', function: named };
 }
 
 function refuseUnknownNames({ tools, names }: ContentRequest, choice: ToolChoice): void {

@@ -5,4 +5,6 @@ import { writeReply } from './write-reply.ts';
 import { writeStream } from './write-stream.ts';
 
 /** The server codec for chat callers. */
-export const openaiServer: ContentServerCodec = { readRequest, writeReply, writeStream };
+export const openaiServer: ContentServerCodec = {
+  begin: (body, requested) => ({ request: readRequest(body, requested), writeReply, writeStream }),
+};

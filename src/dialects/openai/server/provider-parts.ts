@@ -4,7 +4,7 @@
  */
 import type { ProviderPart } from '../../../canonical/request.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import type { ObjectAtPath } from './read-members.ts';
+import type { ObjectAtPath } from '../../read-members.ts';
 
 interface PartLocation {
   readonly provider: string;

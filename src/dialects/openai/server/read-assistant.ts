@@ -8,7 +8,6 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { readProviderParts } from './provider-parts.ts';
 import {
   type ObjectAtPath,
   objectIn,
@@ -17,7 +16,8 @@ import {
   requiredObject,
   requiredText,
   textIn,
-} from './read-members.ts';
+} from '../../read-members.ts';
+import { readProviderParts } from './provider-parts.ts';
 import { type ContentPart, readContent, readImage } from './read-parts.ts';
 import { providerOfFormat } from './reply-pieces.ts';
 

@@ -1,7 +1,8 @@
 /** Reads the requested output format, `response_format`. */
 import type { OutputFormat } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
-import { flagIn, objectIn, refuse, requiredObject, textIn } from './read-members.ts';
+import { readSchemaFormat } from '../../read-format.ts';
+import { objectIn, refuse, requiredObject } from '../../read-members.ts';
 
 /** Reads the requested format; undefined for plain text. */
 export function readFormat(body: JsonObject): OutputFormat | undefined {
@@ -13,7 +14,10 @@ export function readFormat(body: JsonObject): OutputFormat | undefined {
     case 'json_object':
       return jsonFormat(format);
     case 'json_schema':
-      return schemaFormat(requiredObject(format, 'json_schema', 'response_format'));
+      return readSchemaFormat(
+        requiredObject(format, 'json_schema', 'response_format'),
+        'response_format.json_schema',
+      );
     default:
       return refuse('response_format.type', 'must be "text", "json_object" or "json_schema".');
   }
@@ -29,19 +33,5 @@ function jsonFormat(format: JsonObject): OutputFormat {
     description: undefined,
     schema,
     strict: undefined,
-  };
-}
-
-function schemaFormat(requested: JsonObject): OutputFormat {
-  const at = 'response_format.json_schema';
-  const schema = objectIn(requested, 'schema', at);
-  // OpenAI accepts a format without a schema, which then allows any JSON.
-  if (schema === undefined) return { type: 'json' };
-  return {
-    type: 'json_schema',
-    name: textIn(requested, 'name', at),
-    description: textIn(requested, 'description', at),
-    schema,
-    strict: flagIn(requested, 'strict', at),
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { ProviderMember } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { objectIn, presentMember } from './read-members.ts';
+import { objectIn, presentMember } from '../../read-members.ts';
 
 /** Returns the members under Google's own names. */
 export function readGoogleMembers(body: JsonObject): readonly ProviderMember[] {

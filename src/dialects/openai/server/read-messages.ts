@@ -5,8 +5,8 @@
 import { checkMessageCount, checkNestedJson } from '../../../canonical/complexity.ts';
 import type { TextPart, ToolCallPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
 import { items, type JsonObject, member } from '../../../json.ts';
+import { type ObjectAtPath, objectsIn, refuse, requiredText, textIn } from '../../read-members.ts';
 import { type AssistantMessage, bareCallId, readAssistant } from './read-assistant.ts';
-import { type ObjectAtPath, objectsIn, refuse, requiredText, textIn } from './read-members.ts';
 import { cacheControlOf, readContent, readTexts } from './read-parts.ts';
 
 /** The conversation so far. */

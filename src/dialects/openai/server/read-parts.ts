@@ -1,7 +1,8 @@
 /** Reads the content of a chat message: a string, or parts with text, images, audio and files. */
-import { mimeTypeOfName, parseDataUrl } from '../../../canonical/media.ts';
+import { mimeTypeOfName } from '../../../canonical/media.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
+import { audioType, mediaAtUrl, mediaInBase64 } from '../../read-media.ts';
 import {
   isList,
   type ObjectAtPath,
@@ -11,7 +12,7 @@ import {
   requiredObject,
   requiredText,
   textIn,
-} from './read-members.ts';
+} from '../../read-members.ts';
 
 /** A part of a message's content. */
 export type ContentPart = TextPart | MediaPart;
@@ -50,7 +51,7 @@ export function readImage({ value: part, at }: ObjectAtPath, name: string): Medi
     kind: 'media',
     at,
     detailAt: `${at}.${name}.detail`,
-    ...readUrl(
+    ...mediaAtUrl(
       requiredText(source, 'url', `${at}.${name}`),
       `${at}.${name}.url`,
       declaredType(source),
@@ -89,12 +90,8 @@ function readAudio({ value: part, at }: ObjectAtPath): MediaPart {
   const audio = requiredObject(part, 'input_audio', at);
   const data = requiredText(audio, 'data', `${at}.input_audio`);
   const format = textIn(audio, 'format', `${at}.input_audio`);
-  const media = readBase64(data, format === undefined ? undefined : audioType(format));
+  const media = mediaInBase64(data, format === undefined ? undefined : audioType(format));
   return { kind: 'media', at, ...media, cacheControl: cacheControlOf(part) };
-}
-
-function audioType(format: string): string {
-  return format.includes('/') ? format.toLowerCase() : `audio/${format.toLowerCase()}`;
 }
 
 function readFile({ value: part, at }: ObjectAtPath): MediaPart {
@@ -109,8 +106,8 @@ function readFile({ value: part, at }: ObjectAtPath): MediaPart {
   if (data !== undefined && data !== '') {
     const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(data);
     const media = isUrl
-      ? readUrl(data, `${path}.file_data`, statedType)
-      : readBase64(data, statedType);
+      ? mediaAtUrl(data, `${path}.file_data`, statedType)
+      : mediaInBase64(data, statedType);
     return { ...base, ...media };
   }
   const id = textIn(file, 'file_id', path);
@@ -126,34 +123,4 @@ function declaredType(source: JsonObject): string | undefined {
   return typeof statedType === 'string' && statedType.includes('/')
     ? statedType.toLowerCase()
     : undefined;
-}
-
-type Media = Pick<MediaPart, 'mimeType' | 'source'>;
-
-/**
- * Reads a URL. Data URLs are decoded; other URLs are passed on, because the gateway fetches nothing
- * itself.
- */
-function readUrl(url: string, path: string, statedType: string | undefined): Media {
-  if (/^data:/i.test(url)) {
-    const data = parseDataUrl(url) ?? refuse(path, 'is not a valid data URL.');
-    return { mimeType: data.mimeType ?? statedType, source: { type: 'base64', data: data.data } };
-  }
-  const mimeType = statedType ?? mimeTypeOfName(url);
-  if (isGoogleFile(url)) return { mimeType, source: { type: 'file', id: url } };
-  if (!/^https?:\/\//i.test(url)) {
-    return refuse(path, 'must be a data URL or an http(s) URL.');
-  }
-  return { mimeType, source: { type: 'url', url } };
-}
-
-/** Returns whether only Google can read the URL, with the account's credentials. */
-function isGoogleFile(url: string): boolean {
-  return /^gs:\/\/|^https:\/\/generativelanguage\.googleapis\.com\/(?:[^/]+\/)?files\//i.test(url);
-}
-
-function readBase64(text: string, statedType: string | undefined): Media {
-  const parsed = parseDataUrl(/^data:/i.test(text) ? text : `data:;base64,${text}`);
-  const data = parsed?.data ?? text;
-  return { mimeType: statedType ?? parsed?.mimeType, source: { type: 'base64', data } };
 }

@@ -11,8 +11,6 @@ import type {
 import type { JsonObject } from '../../../json.ts';
 import { reasoningEfforts } from '../../../ports/catalog.ts';
 import type { RequestedReply } from '../../codec.ts';
-import { readFormat } from './read-format.ts';
-import { readGoogleMembers } from './read-google-members.ts';
 import {
   flagIn,
   integerIn,
@@ -21,7 +19,9 @@ import {
   presentMember,
   refuse,
   textIn,
-} from './read-members.ts';
+} from '../../read-members.ts';
+import { readFormat } from './read-format.ts';
+import { readGoogleMembers } from './read-google-members.ts';
 import { readMessages } from './read-messages.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
@@ -53,6 +53,7 @@ export function readRequest(body: JsonObject, requested: RequestedReply): Conten
     modalities: readModalities(body),
     endUserId: textIn(body, 'user', '') ?? textIn(body, 'safety_identifier', ''),
     serviceTier: textIn(body, 'service_tier', ''),
+    verbosity: textIn(body, 'verbosity', ''),
     streamed: requested.streamed,
     providerMembers: readGoogleMembers(body),
     names: namesIn(body),
@@ -127,5 +128,6 @@ const fixedNames = {
   reasoning: 'reasoning_effort',
   modalities: 'modalities',
   serviceTier: 'service_tier',
+  verbosity: 'verbosity',
   system: 'messages',
 } as const;

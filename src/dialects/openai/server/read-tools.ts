@@ -14,7 +14,7 @@ import {
   requiredObject,
   requiredText,
   textIn,
-} from './read-members.ts';
+} from '../../read-members.ts';
 import { cacheControlOf } from './read-parts.ts';
 
 /** Reads the tools of `tools` and of the older `functions`. */

@@ -133,6 +133,7 @@ const request: Shape = {
   user: read,
   safety_identifier: read,
   service_tier: read,
+  verbosity: read,
   safety_settings: read,
   extra_body: {
     google: { safety_settings: read, cached_content: read, thinking_config: read },

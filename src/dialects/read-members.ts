@@ -2,8 +2,8 @@
  * Reads members of a caller's body. null counts as absent, and a wrong type is refused with the
  * member's path.
  */
-import { GatewayError } from '../../../errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../../../json.ts';
+import { GatewayError } from '../errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../json.ts';
 
 /**
  * Refuses a member of the body.

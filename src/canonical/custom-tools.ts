@@ -1,0 +1,82 @@
+/**
+ * OpenAI's custom tools take a text in place of JSON arguments. For models without them, and in the
+ * common form, each is a function whose only argument is that text.
+ */
+import { parseBounded } from '../bounded-json.ts';
+import { type JsonObject, type JsonValue, member } from '../json.ts';
+import { jsonText } from './raw-json.ts';
+import type { ContentRequest, FunctionTool } from './request.ts';
+
+/** The parameters of such a function. */
+export const customParameters: JsonObject = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+
+/** The arguments of a call with that text. */
+export function customArguments(text: string): string {
+  return jsonText({ input: text });
+}
+
+/** The text of such arguments. Arguments of another form are the text themselves. */
+export function customInput(args: string): string {
+  const text = member(parseBounded(args), 'input');
+  return typeof text === 'string' ? text : args;
+}
+
+/**
+ * Replaces custom tools by functions, for upstreams without custom tools. A grammar becomes a part
+ * of the description, which the upstream doesn't enforce, so that it is listed as replaced.
+ */
+export function withoutCustomTools(request: ContentRequest): ContentRequest {
+  const custom = request.tools.filter(
+    (tool): tool is FunctionTool => tool.kind === 'function' && tool.custom !== undefined,
+  );
+  if (custom.length === 0) return request;
+  const replaced = new Map(custom.map((tool) => [tool, asFunction(tool)]));
+  const constrained = custom.filter(({ custom }) => grammarOf(custom?.format) !== undefined);
+  return {
+    ...request,
+    tools: request.tools.map(
+      (tool) => (tool.kind === 'function' ? replaced.get(tool) : undefined) ?? tool,
+    ),
+    dropped: [...request.dropped, ...constrained.map(({ at, custom }) => custom?.formatAt ?? at)],
+  };
+}
+
+/** A longer grammar would cost more than it helps a model that isn't held to it. */
+const maxGrammarBytes = 8 * 1024;
+
+function asFunction({ custom, ...tool }: FunctionTool): FunctionTool {
+  const { syntax, definition } = grammarOf(custom?.format) ?? { syntax: '', definition: '' };
+  const isShown = definition !== '' && Buffer.byteLength(definition) <= maxGrammarBytes;
+  const rule = `The input must follow this ${syntax} grammar:\n${definition}`;
+  const description = [...(tool.description ? [tool.description] : []), ...(isShown ? [rule] : [])];
+  return {
+    ...tool,
+    description: description.length === 0 ? undefined : description.join('\n\n'),
+    parameters: customParameters,
+  };
+}
+
+/** A grammar, in the form of either of OpenAI's APIs. */
+interface Grammar {
+  readonly syntax: string;
+  readonly definition: string;
+}
+
+/** The grammar of a custom tool's format; undefined if it takes any text. */
+export function grammarOf(format: JsonObject | undefined): Grammar | undefined {
+  if (member(format, 'type') !== 'grammar') return undefined;
+  const grammar = member(format, 'grammar') ?? format;
+  return {
+    syntax: textOr(member(grammar, 'syntax')),
+    definition: textOr(member(grammar, 'definition')),
+  };
+}
+
+function textOr(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}

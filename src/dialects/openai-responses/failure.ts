@@ -1,0 +1,75 @@
+/** Recognises failures in the replies and events of a Responses upstream. */
+import { parseBounded } from '../../bounded-json.ts';
+import { isJsonObject, type JsonValue, member } from '../../json.ts';
+import { openaiErrorIn, openaiInBandFailure } from '../openai/errors.ts';
+import { brokenReply, type FailureReport } from '../tap.ts';
+
+/**
+ * Codes of OpenAI's `response.error` by which the request is at fault, beside those that all of its
+ * APIs have: images that it can't read or fetch, and references that it doesn't know.
+ */
+const requestCodes =
+  /^(?:invalid_|empty_image|failed_to_download_image|image_|unsupported_image|previous_response)/;
+
+/** The failure that a whole reply or a response object states; undefined if it states none. */
+export function responseFailure(response: JsonValue): FailureReport | undefined {
+  const error = member(response, 'error');
+  if (isJsonObject(error)) return withRequestCodes(openaiErrorIn({ error }));
+  const failure = bareFailure(response);
+  if (failure !== undefined) return failure;
+  return member(response, 'status') === 'failed' ? brokenReply('upstream_error') : undefined;
+}
+
+/**
+ * The failure that an event states: OpenAI sends `error` events with a nested object, its
+ * documentation has flat ones, and some vendors send a bare error object as chat does.
+ */
+export function eventFailure(
+  type: string | undefined,
+  document: JsonValue,
+): FailureReport | undefined {
+  if (type === 'error') {
+    const nested = member(document, 'error');
+    if (isJsonObject(nested)) return withRequestCodes(openaiErrorIn(document));
+    const [code, message, param] = ['code', 'message', 'param'].map((name) =>
+      member(document, name),
+    );
+    return withRequestCodes(
+      openaiErrorIn({
+        code: code ?? null,
+        message: message ?? nested ?? null,
+        param: param ?? null,
+      }),
+    );
+  }
+  if (type === undefined) {
+    // A status message of a vendor, which may have a text too.
+    const isOther = typeof member(document, 'object') === 'string' && !member(document, 'error');
+    return isOther ? undefined : bareFailure(document);
+  }
+  const response = member(document, 'response') ?? null;
+  if (type !== 'response.failed' && member(response, 'status') !== 'failed') return undefined;
+  // A proxy has put the error beside a response whose own error was null (openai/codex#24973).
+  const holder = member(response, 'error') ? response : document;
+  return responseFailure(holder) ?? brokenReply('upstream_error');
+}
+
+/**
+ * The failure in text that was sent without a frame, or glued to an event; undefined if it is none.
+ */
+export function unframedFailure(text: string): FailureReport | undefined {
+  const document = text === '' ? undefined : parseBounded(text);
+  return document === undefined ? undefined : bareFailure(document);
+}
+
+/** The failure in a document of no kind that the API has. */
+function bareFailure(document: JsonValue): FailureReport | undefined {
+  const report = openaiInBandFailure(document);
+  return report === undefined ? undefined : withRequestCodes(report);
+}
+
+function withRequestCodes(report: FailureReport): FailureReport {
+  const { fault, status, code } = report;
+  if (fault !== undefined || status < 500 || !requestCodes.test(code ?? '')) return report;
+  return { ...report, status: 400, fault: 'request' };
+}

@@ -1,0 +1,55 @@
+/** How an event of a Responses stream is passed on, and whether it ends the stream. */
+import type { SseEvent } from '../../bytes/sse.ts';
+import { type JsonObject, member } from '../../json.ts';
+
+/** Events that begin a stream and repeat the request. */
+const firstTypes: ReadonlySet<string> = new Set([
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+]);
+
+/** Whether an event tells nothing but that the call runs. */
+export function isFirst(type: string): boolean {
+  return firstTypes.has(type);
+}
+
+/**
+ * Whether an event is the last of its stream. Only the first events and the last one hold the
+ * response. Vendors have words of their own for a status, and so perhaps for this event.
+ */
+export function isTerminal(type: string, document: JsonObject): boolean {
+  if (lastTypes.has(type)) return true;
+  if (isFirst(type)) return false;
+  const status = member(member(document, 'response'), 'status');
+  return typeof status === 'string' && !runningStatuses.has(status);
+}
+
+const lastTypes: ReadonlySet<string> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+]);
+const runningStatuses: ReadonlySet<string> = new Set(['in_progress', 'queued']);
+
+/** The most that the lines around one line of data may take: both names and their line ends. */
+const maxFramingBytes = 'event: data: '.length + 6;
+/** The first byte of a byte order mark. */
+const byteOrderMark = 0xef;
+
+/**
+ * An event as it is passed on: unchanged if it consists of its name and one line of data, else with
+ * nothing but these.
+ */
+export function framedEvent(event: SseEvent, type: string): Uint8Array {
+  const { raw, name, data = '', isDataOnly } = event;
+  if (isDataOnly) return raw;
+  if (name === type) {
+    const framing = raw.length - Buffer.byteLength(data) - Buffer.byteLength(name);
+    const isOneLine = framing <= maxFramingBytes && !data.includes('\n');
+    if (isOneLine && raw.length > 0 && raw[0] !== byteOrderMark) return raw;
+  }
+  const lines = data.split('\n').map((line) => `data: ${line}\n`);
+  const named = name === undefined ? '' : `event: ${type}\n`;
+  return Buffer.from(`${named}${lines.join('')}\n`);
+}

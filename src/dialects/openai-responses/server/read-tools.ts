@@ -1,0 +1,232 @@
+/**
+ * Reads the tools of a Responses request, which may be in `tools`, in `additional_tools` items and
+ * in the output of a tool search. Tools in namespaces become functions of their own.
+ */
+import { customParameters } from '../../../canonical/custom-tools.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
+import type { BuiltInTool, FunctionTool, Tool } from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
+import { items, type JsonObject, member } from '../../../json.ts';
+import {
+  flagIn,
+  type ObjectAtPath,
+  objectIn,
+  objectsIn,
+  presentMember,
+  requiredText,
+  textIn,
+} from '../../read-members.ts';
+import type { CallerTool } from './exchange.ts';
+import { keyOf } from './tool-names.ts';
+
+/** A function or custom tool, with the name that the caller knows. */
+export interface DeclaredTool {
+  readonly caller: CallerTool;
+  /** Its name is that without the namespace. */
+  readonly tool: FunctionTool;
+}
+
+/** All tools of a request. */
+export interface DeclaredTools {
+  readonly functions: readonly DeclaredTool[];
+  /** Tools that only OpenAI runs. Writers refuse them, or leave them out. */
+  readonly builtIn: readonly BuiltInTool[];
+  /** The `type` of every tool that was declared. */
+  readonly types: ReadonlySet<string>;
+  /** The paths of searches for tools that the client runs. */
+  readonly clientSearches: readonly string[];
+}
+
+interface ReadState {
+  readonly functions: Map<string, DeclaredTool>;
+  readonly builtIn: BuiltInTool[];
+  readonly searches: BuiltInTool[];
+  readonly webSearches: BuiltInTool[];
+  readonly types: Set<string>;
+  isAnyDeferred: boolean;
+  readonly drop: (at: string) => void;
+}
+
+/**
+ * Reads the tools of the body and of the items.
+ *
+ * @throws GatewayError `invalid_request` for a malformed tool, `not_portable` for one that only
+ *   code at the provider may call
+ */
+export function readTools(
+  body: JsonObject,
+  input: readonly ObjectAtPath[],
+  drop: (at: string) => void,
+): DeclaredTools {
+  const state: ReadState = {
+    functions: new Map(),
+    builtIn: [],
+    searches: [],
+    webSearches: [],
+    types: new Set(),
+    isAnyDeferred: false,
+    drop,
+  };
+  for (const tool of objectsIn(body, 'tools', '')) readTool(tool, state, { isLoaded: false });
+  for (const { value: item, at } of input) {
+    const type = member(item, 'type');
+    if (type !== 'additional_tools' && type !== 'tool_search_output') continue;
+    const isLoaded = type === 'tool_search_output';
+    for (const tool of objectsIn(item, 'tools', at)) readTool(tool, state, { isLoaded });
+  }
+  const functions = [...state.functions.values()];
+  const builtIn = [...state.builtIn, ...requiredSearches(state)];
+  const clientSearches = state.searches.filter(isRunByClient).map(({ at }) => at);
+  return { functions, builtIn, types: state.types, clientSearches };
+}
+
+/** The tools in the common form. */
+export function namedTools(
+  { functions, builtIn }: DeclaredTools,
+  flatName: (tool: CallerTool) => string,
+): readonly Tool[] {
+  const named = functions.map(({ caller, tool }) => ({ ...tool, name: flatName(caller) }));
+  return [...named, ...builtIn];
+}
+
+/** Where a tool is declared. */
+interface Place {
+  /** A tool search found the tool, so that it is no longer deferred. */
+  readonly isLoaded: boolean;
+  readonly namespace?: string;
+  /** Text in front of the tool's description. */
+  readonly heading?: string;
+}
+
+function readTool(located: ObjectAtPath, state: ReadState, place: Place): void {
+  const { value: tool, at } = located;
+  const type = requiredText(tool, 'type', at);
+  state.types.add(type);
+  if (type === 'function' || type === 'custom') {
+    addFunction(located, state, { ...place, kind: type });
+    return;
+  }
+  if (type === 'namespace' && place.namespace === undefined) {
+    readNamespace(located, state, place);
+    return;
+  }
+  const builtIn: BuiltInTool = {
+    kind: 'built_in',
+    // No upstream of a translated call has it, OpenAI's chat completions included.
+    provider: 'openai-responses',
+    name: type,
+    value: tool,
+    at,
+    typeAt: `${at}.type`,
+  };
+  if (type.startsWith('web_search')) state.webSearches.push(builtIn);
+  else if (type === 'tool_search') state.searches.push(builtIn);
+  else state.builtIn.push(builtIn);
+}
+
+/** The model reads a namespace's description with the first of its tools. */
+function readNamespace({ value, at }: ObjectAtPath, state: ReadState, { isLoaded }: Place): void {
+  const namespace = requiredText(value, 'name', at);
+  const heading = textIn(value, 'description', at) ?? '';
+  for (const [index, tool] of objectsIn(value, 'tools', at).entries()) {
+    const place = { isLoaded, namespace };
+    readTool(tool, state, index === 0 && heading !== '' ? { ...place, heading } : place);
+  }
+}
+
+/** Declared again, a tool has the newer definition, as after a second tool search. */
+function addFunction(
+  located: ObjectAtPath,
+  state: ReadState,
+  place: Place & { readonly kind: CallerTool['kind'] },
+): void {
+  const { value: tool, at } = located;
+  const name = requiredText(tool, 'name', at);
+  const caller: CallerTool = { namespace: place.namespace, name, kind: place.kind };
+  checkCallers(located, state);
+  if (flagIn(tool, 'defer_loading', at) === true && !place.isLoaded) {
+    state.isAnyDeferred = true;
+    state.drop(`${at}.defer_loading`);
+  }
+  if (flagIn(tool, 'async', at) === true) state.drop(`${at}.async`);
+  const description = withHeading(textIn(tool, 'description', at), place.heading);
+  const read = place.kind === 'custom' ? readCustom(located) : readFunction(located);
+  const key = keyOf(caller);
+  const earlier = state.functions.get(key);
+  const declared: DeclaredTool = { caller, tool: { ...read, name, description } };
+  if (earlier !== undefined && definitionOf(earlier) !== definitionOf(declared)) {
+    state.drop(earlier.tool.at);
+  }
+  state.functions.set(key, declared);
+}
+
+function withHeading(
+  description: string | undefined,
+  heading: string | undefined,
+): string | undefined {
+  if (heading === undefined) return description;
+  return description === undefined || description === '' ? heading : `${heading}\n\n${description}`;
+}
+
+function readFunction({ value: tool, at }: ObjectAtPath): Omit<FunctionTool, 'name'> {
+  return {
+    kind: 'function',
+    description: undefined,
+    parameters: objectIn(tool, 'parameters', at),
+    strict: flagIn(tool, 'strict', at),
+    strictAt: `${at}.strict`,
+    at,
+  };
+}
+
+function readCustom({ value: tool, at }: ObjectAtPath): Omit<FunctionTool, 'name'> {
+  return {
+    kind: 'function',
+    description: undefined,
+    parameters: customParameters,
+    strict: undefined,
+    at,
+    custom: { format: objectIn(tool, 'format', at), formatAt: `${at}.format` },
+  };
+}
+
+/** Code at OpenAI may call tools too (programmatic tool calling); elsewhere only the model can. */
+function checkCallers({ value: tool, at }: ObjectAtPath, { drop }: ReadState): void {
+  const callers = items(presentMember(tool, 'allowed_callers'));
+  if (callers.every((caller) => caller === 'direct')) return;
+  if (callers.includes('direct')) {
+    drop(`${at}.allowed_callers`);
+    return;
+  }
+  throw new GatewayError(
+    'not_portable',
+    'Only code that OpenAI runs may call this tool, and this model has no such code. Allow ' +
+      'direct calls.',
+    { param: `${at}.allowed_callers` },
+  );
+}
+
+function definitionOf({ caller, tool }: DeclaredTool): string {
+  const { description, parameters, strict, custom } = tool;
+  return jsonText([caller.kind, description, parameters, strict, custom?.format]);
+}
+
+/**
+ * Codex declares a web search in every request, so that it is left out unless nothing else could
+ * be meant; a search for tools is needed only if OpenAI would run it over tools that the model
+ * doesn't see.
+ */
+function requiredSearches(state: ReadState): readonly BuiltInTool[] {
+  const hasOthers = state.functions.size > 0 || state.builtIn.length > 0;
+  const webSearches = hasOthers ? [] : state.webSearches;
+  const searches = state.searches.filter((tool) => state.isAnyDeferred && !isRunByClient(tool));
+  const required = new Set([...webSearches, ...searches]);
+  for (const tool of [...state.webSearches, ...state.searches]) {
+    if (!required.has(tool)) state.drop(tool.at);
+  }
+  return [...required];
+}
+
+function isRunByClient({ value }: BuiltInTool): boolean {
+  return member(value, 'execution') === 'client';
+}

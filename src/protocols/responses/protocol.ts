@@ -1,0 +1,50 @@
+/** `POST /v1/responses` and its siblings: OpenAI's Responses API. */
+import { operations } from '../../call.ts';
+import { openaiResponsesServer } from '../../dialects/openai-responses/server/codec.ts';
+import { openaiCaller } from '../callers/openai.ts';
+import type { Protocol } from '../protocol.ts';
+import { isOwnId } from './find-references.ts';
+import { readResponses } from './read.ts';
+import { responsesRelay } from './relay.ts';
+
+/** The row of `table.ts`. */
+export const responses: Protocol = {
+  name: 'responses',
+  caller: openaiCaller,
+  dialect: 'openai',
+  relayCapability: 'responses',
+  operation: operations.content,
+  paths: {
+    '/v1/responses': operations.content,
+    '/v1/responses/input_tokens': operations.count_tokens,
+    '/v1/responses/compact': operations.compact,
+  },
+  methods: {},
+  storedReplies: {
+    folder: '/v1/responses',
+    upstreamFolder: '/responses',
+    parts: ['input_items'],
+    parameters: ['include', 'limit', 'order', 'after'],
+    isOwn: isOwnId,
+    deleted: (id) => ({ id, object: 'response', deleted: true }),
+  },
+  maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
+  repeatableAs: 'responses',
+  // The API has no member for several answers.
+  candidates: { member: 'n', maximum: 1 },
+  // Codex declares a search in every request.
+  optionalTools: ['web_search'],
+  read: readResponses,
+  relay: responsesRelay,
+  codecs: {
+    content: openaiResponsesServer,
+    images: undefined,
+    countTokens: {
+      member: 'input_tokens',
+      write: (count) => `{"object":"response.input_tokens","input_tokens":${count}}`,
+    },
+  },
+  imageCounter: undefined,
+  // All clients of the API ignore SSE comments.
+  keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),
+};

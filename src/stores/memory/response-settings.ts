@@ -1,0 +1,24 @@
+/** Fills in the option `responses` with its defaults and with stores in memory. */
+import type { Clock } from '../../clock.ts';
+import {
+  defaultResponseOptions,
+  type ResponseOptions,
+  type ResponseSettings,
+} from '../../ports/response-options.ts';
+import { memoryItemStore } from './item-store.ts';
+import { memoryResponseIndex } from './response-index.ts';
+
+/** The settings. `before`: those of the same gateway, whose stores keep what they know. */
+export function responseSettings(
+  { index, items, ...options }: ResponseOptions,
+  clock: Clock,
+  before: ResponseSettings | undefined,
+): ResponseSettings {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return {
+    ...defaultResponseOptions,
+    ...Object.fromEntries(given),
+    index: index ?? before?.index ?? memoryResponseIndex({ clock }),
+    items: items === false ? undefined : (items ?? before?.items ?? memoryItemStore({ clock })),
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * The operations of the Redis item store, one script each.
+ *
+ * ```
+ * <base>i:<name>       string  an item; a name is <owner>:<id>
+ * <base>ends           zset    name → when it expires
+ * <base>used           zset    name → when it was last used
+ * <base>used:<owner>   zset    the same for the items of one owner
+ * <base>sizes          hash    name → its size
+ * <base>bytes          hash    the sum of the sizes: of each owner, and of all under the name `all`
+ * ```
+ */
+import { type Script, scriptOf } from './script.ts';
+
+const prelude = `
+local base, owner = KEYS[1], ARGV[1]
+local ends, used, sizes, bytes = base .. 'ends', base .. 'used', base .. 'sizes', base .. 'bytes'
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function int(x)
+  return string.format('%.0f', x)
+end
+
+local function usedOf(name)
+  return used .. ':' .. string.match(name, '^[^:]*')
+end
+
+local function forget(name)
+  local size = redis.call('HGET', sizes, name)
+  redis.call('DEL', base .. 'i:' .. name)
+  redis.call('ZREM', ends, name)
+  redis.call('ZREM', used, name)
+  redis.call('ZREM', usedOf(name), name)
+  redis.call('HDEL', sizes, name)
+  if not size then return end
+  redis.call('HINCRBY', bytes, 'all', -size)
+  local holder = string.match(name, '^[^:]*')
+  if redis.call('HINCRBY', bytes, holder, -size) <= 0 then redis.call('HDEL', bytes, holder) end
+end
+
+local function sum(of)
+  return tonumber(redis.call('HGET', bytes, of) or '0')
+end
+
+-- Forgets those that were not used for the longest time until there is room.
+local function makeRoom(list, of, most)
+  while sum(of) > most do
+    local oldest = redis.call('ZRANGE', list, 0, 0)[1]
+    if not oldest then return redis.call('HDEL', bytes, of) end
+    forget(oldest)
+  end
+end
+`;
+
+/** ARGV: owner, ttlMs, maxBytes, maxOwnerBytes, a count, then id, size and JSON of each item. */
+export const putItemsScript: Script = scriptOf(`${prelude}
+local ttlMs, most, ownMost = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+for _, old in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', int(now), 'LIMIT', 0, 100)) do
+  forget(old)
+end
+for at = 1, tonumber(ARGV[5]) do
+  local name, size = owner .. ':' .. ARGV[3 * at + 3], ARGV[3 * at + 4]
+  forget(name)
+  redis.call('SET', base .. 'i:' .. name, ARGV[3 * at + 5], 'PX', int(ttlMs))
+  redis.call('ZADD', ends, int(now + ttlMs), name)
+  redis.call('ZADD', used, int(now), name)
+  redis.call('ZADD', used .. ':' .. owner, int(now), name)
+  redis.call('HSET', sizes, name, size)
+  redis.call('HINCRBY', bytes, 'all', size)
+  redis.call('HINCRBY', bytes, owner, size)
+end
+makeRoom(used .. ':' .. owner, owner, ownMost)
+makeRoom(used, 'all', most)
+-- The counts live as long as the items that they count.
+for _, key in ipairs({ ends, used, used .. ':' .. owner, sizes, bytes }) do
+  if redis.call('PTTL', key) < ttlMs then redis.call('PEXPIRE', key, int(ttlMs)) end
+end
+return { '1' }
+`);
+
+/** ARGV: owner, a count, then ids. The reply has an empty list for what is not kept. */
+export const getItemsScript: Script = scriptOf(`${prelude}
+local found = {}
+for at = 1, tonumber(ARGV[2]) do
+  local name = owner .. ':' .. ARGV[at + 2]
+  local endsAt = redis.call('ZSCORE', ends, name)
+  local item = endsAt and tonumber(endsAt) > now and redis.call('GET', base .. 'i:' .. name)
+  if item then
+    redis.call('ZADD', used, 'XX', int(now), name)
+    redis.call('ZADD', used .. ':' .. owner, 'XX', int(now), name)
+    found[at] = { item }
+  else
+    found[at] = {}
+  end
+end
+return found
+`);
+
+/** ARGV: owner, a count, then ids. */
+export const forgetItemsScript: Script = scriptOf(`${prelude}
+for at = 1, tonumber(ARGV[2]) do
+  forget(owner .. ':' .. ARGV[at + 2])
+end
+return { '1' }
+`);

@@ -1,0 +1,184 @@
+/** The contract of `ResponseIndex`: an owner finds its own entries, and nothing of another's. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
+import type { ContractCase } from './contract-case.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+
+/** An index to test, with its clock, and with room for 2,000 entries. */
+export interface ResponseIndexSetup extends Cleanable {
+  readonly index: ResponseIndex;
+  /** The index's clock; entries must expire by this clock only. */
+  readonly clock: {
+    /** Unix ms. */
+    now(): number;
+    advance(ms: number): MaybePromise<void>;
+  };
+}
+
+/**
+ * The cases of the index contract. `make` is called once per case; indexes may share a database,
+ * since each case uses new owners.
+ */
+export function responseIndexContract(
+  make: () => MaybePromise<ResponseIndexSetup>,
+): readonly ContractCase[] {
+  return overSetups(cases, make, (setup) => setup);
+}
+
+const hourMs = 3_600_000;
+
+function newOwner(): string {
+  return `key_${randomUUID()}`;
+}
+
+function entry({ clock }: ResponseIndexSetup, change: Partial<IndexEntry> = {}): IndexEntry {
+  return {
+    id: 'resp_0a',
+    owner: newOwner(),
+    account: 'openai-eu',
+    modelId: 'gpt-5.5',
+    kind: 'response',
+    expiresAtMs: clock.now() + hourMs,
+    ...change,
+  };
+}
+
+/** What is found. An index may return `null` for nothing. */
+async function found(
+  { index }: ResponseIndexSetup,
+  owner: string,
+  ids: readonly string[],
+): Promise<readonly (IndexEntry | undefined)[]> {
+  const entries = await index.find(owner, ids);
+  return entries.map((one) => (one === undefined || one === null ? undefined : { ...one }));
+}
+
+const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
+  {
+    name: 'RI-01 entries are returned as they were, in the order of the ids',
+    run: async (setup) => {
+      const owner = newOwner();
+      const account = 'a "quoted"\naccount: ü|{}';
+      const response = entry(setup, { owner, account, maxTokens: 123_456 });
+      const item = entry(setup, { owner, id: 'rs_-_Z9', kind: 'item', modelId: 'vendor/m:1' });
+      await setup.index.remember([response, item]);
+
+      const entries = await found(setup, owner, ['rs_-_Z9', 'msg_unknown', 'resp_0a']);
+
+      assert.deepEqual(entries, [item, undefined, response]);
+    },
+  },
+  {
+    name: 'RI-02 another owner finds nothing, whatever the names',
+    run: async (setup) => {
+      const base = newOwner();
+      const owners = [base, `${base}_resp`, `${base}|`, `${base}:resp`, `${base}\n`, `${base}}`];
+      const [owner = base, ...others] = owners;
+      await setup.index.remember([entry(setup, { owner, id: 'resp_a' })]);
+
+      for (const other of others) {
+        assert.deepEqual(await found(setup, other, ['resp_a', '_resp_a', 'a']), [
+          undefined,
+          undefined,
+          undefined,
+        ]);
+      }
+    },
+  },
+  {
+    name: 'RI-03 entries of two owners with one id are independent',
+    run: async (setup) => {
+      const [first, second] = [entry(setup), entry(setup, { account: 'openai-us' })];
+      await setup.index.remember([first]);
+      await setup.index.remember([second]);
+      await setup.index.forget(second.owner, [second.id]);
+
+      assert.deepEqual(await found(setup, first.owner, [first.id]), [first]);
+      assert.deepEqual(await found(setup, second.owner, [first.id]), [undefined]);
+    },
+  },
+  {
+    name: 'RI-04 a later entry wins, also with fewer members',
+    run: async (setup) => {
+      const before = entry(setup, { maxTokens: 5 });
+      const { owner } = before;
+      const after = entry(setup, { owner, account: 'openai-us', kind: 'item' });
+      await setup.index.remember([before]);
+      await setup.index.remember([entry(setup, { owner, maxTokens: 7 }), after]);
+
+      assert.deepEqual(await found(setup, owner, [after.id]), [after]);
+    },
+  },
+  {
+    name: 'RI-05 an entry is unknown once it has expired',
+    run: async (setup) => {
+      const short = entry(setup, { expiresAtMs: setup.clock.now() + 1_000 });
+      const long = entry(setup, { owner: short.owner, id: 'resp_long' });
+      await setup.index.remember([short, long]);
+
+      await setup.clock.advance(999);
+      assert.deepEqual(await found(setup, short.owner, [short.id]), [short]);
+      await setup.clock.advance(1);
+
+      assert.deepEqual(await found(setup, short.owner, [short.id, long.id]), [undefined, long]);
+    },
+  },
+  {
+    name: 'RI-06 a forgotten entry is unknown, and unknown ids are ignored',
+    run: async (setup) => {
+      const [gone, kept] = [entry(setup), entry(setup, { id: 'rs_kept', kind: 'item' })];
+      const { owner } = gone;
+      await setup.index.remember([gone, { ...kept, owner }]);
+
+      await setup.index.forget(owner, [gone.id, 'resp_unknown']);
+      await setup.index.forget(newOwner(), ['rs_kept']);
+
+      const entries = await found(setup, owner, [gone.id, 'rs_kept']);
+      assert.deepEqual(entries, [undefined, { ...kept, owner }]);
+    },
+  },
+  {
+    name: 'RI-07 1,024 entries are remembered and found at once, an id twice',
+    run: async (setup) => {
+      const owner = newOwner();
+      const ids = Array.from({ length: 1_024 }, (_, number) => `${'x'.repeat(100)}_${number}`);
+      await setup.index.remember(ids.map((id) => entry(setup, { owner, id, kind: 'item' })));
+
+      const entries = await found(setup, owner, [...ids.slice(1), 'rs_none'].slice(0, 1_023));
+      assert.deepEqual(
+        entries.map((one) => one?.id),
+        ids.slice(1),
+      );
+      const twice = await found(setup, owner, [ids[0] ?? '', ids[0] ?? '']);
+      assert.deepEqual(
+        twice.map((one) => one?.id),
+        [ids[0], ids[0]],
+      );
+    },
+  },
+  {
+    name: 'RI-08 no entries and no ids are allowed',
+    run: async (setup) => {
+      await setup.index.remember([]);
+      await setup.index.forget(newOwner(), []);
+
+      assert.deepEqual(await found(setup, newOwner(), []), []);
+    },
+  },
+  {
+    name: 'RI-09 fifty replies at once are all remembered',
+    run: async (setup) => {
+      const owner = newOwner();
+      const ids = Array.from({ length: 50 }, (_, number) => `resp_${number}`);
+      await Promise.all(ids.map(async (id) => setup.index.remember([entry(setup, { owner, id })])));
+
+      const entries = await found(setup, owner, ids);
+      assert.deepEqual(
+        entries.map((one) => one?.id),
+        ids,
+      );
+    },
+  },
+];

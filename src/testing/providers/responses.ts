@@ -1,0 +1,190 @@
+/** `POST /v1/responses` as OpenAI replies to it: one turn, whole or as a stream. */
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { type Agent, agentOf } from './agent.ts';
+import { type FaultReplies, withFault } from './faults.ts';
+import { openaiError, openaiFailure, refuseBody } from './openai-errors.ts';
+import { counted, type ReplyContext } from './provider.ts';
+import { chatAfterToolPieces, chatPieces, chatTokens, reasoningPieces } from './recordings.ts';
+import {
+  type Content,
+  failedStream,
+  type ResponseHead,
+  streamed,
+  whole,
+} from './responses-events.ts';
+import { conversationOf, endsWithOutput, roundsMade, seal } from './responses-rules.ts';
+import { sampleOf } from './schema-sample.ts';
+import { json, type Script } from './scripts.ts';
+
+/** The reply to a request, with the fault that its model's name stands for. */
+export function responsesScript(body: JsonValue | undefined, context: ReplyContext): Script {
+  const refusal = refuseBody(body) ?? refuseInput(body);
+  if (refusal !== undefined) return refusal;
+  const conversation = conversationOf(body, context.stored);
+  if ('refusal' in conversation) return conversation.refusal;
+
+  const head = headOf(body, context);
+  const say = (content: Content): Script => {
+    const response = whole(content, head);
+    if (head.store) {
+      context.stored.add(head.id, { response, input: conversation.items });
+    }
+    return member(body, 'stream') === true ? streamed(content, head) : json(200, response);
+  };
+
+  const faultReplies: FaultReplies = {
+    error: openaiFailure,
+    streamError: failedStream(head),
+    blocked: () => say(refusedContent(context)),
+    empty: () => say({ items: [], tokens: [12, 0] }),
+    slowMs: context.slowMs,
+  };
+  return withFault(head.model, say(contentFor(body, conversation.items, context)), faultReplies);
+}
+
+function refuseInput(body: JsonValue | undefined): Script | undefined {
+  const isSomething = ['input', 'instructions', 'previous_response_id', 'prompt'].some(
+    (name) => (member(body, name) ?? null) !== null,
+  );
+  if (isSomething) return undefined;
+  return openaiError(
+    400,
+    "Missing required parameter: 'input'. Provide at least one of 'input', " +
+      "'previous_response_id', 'prompt', or 'conversation'.",
+    { param: 'input', code: 'missing_required_parameter' },
+  );
+}
+
+function headOf(body: JsonValue | undefined, context: ReplyContext): ResponseHead {
+  return {
+    id: counted('resp_', context),
+    createdAtSeconds: context.createdAtSeconds,
+    model: String(member(body, 'model')),
+    store: member(body, 'store') !== false,
+    request: isJsonObject(body) ? body : {},
+  };
+}
+
+function contentFor(
+  body: JsonValue | undefined,
+  conversation: readonly JsonObject[],
+  context: ReplyContext,
+): Content {
+  const model = String(member(body, 'model'));
+  const agent = agentOf(model);
+  const reasoning = isReasoning(model) ? [reasoningItem(body, context)] : [];
+  const isDone = endsWithOutput(conversation) && roundsMade(conversation) >= agent.rounds;
+  const calls = isDone ? [] : callItems(chosenTools(body, agent), context);
+  if (calls.length > 0) return { items: [...reasoning, ...calls], tokens: chatTokens.toolCall };
+
+  const message = (pieces: readonly string[], tokens: Content['tokens']): Content => ({
+    items: [...reasoning, { kind: 'text', id: counted('msg_', context), pieces }],
+    tokens,
+  });
+  if (isDone) return message(chatAfterToolPieces, chatTokens.afterTool);
+  const format = member(member(body, 'text'), 'format');
+  if (member(format, 'type') === 'json_schema') {
+    const written = JSON.stringify(sampleOf(member(format, 'schema')));
+    return message(fragments(written), chatTokens.structured);
+  }
+  if (member(format, 'type') === 'json_object') {
+    return message(fragments('{"greeting":"Hi there!"}'), chatTokens.structured);
+  }
+  return message(chatPieces, chatTokens.text);
+}
+
+/** Models that reason: OpenAI's from GPT-5 and the o-series, and agents. */
+function isReasoning(model: string): boolean {
+  return /^(?:gpt-[5-9]|o\d)|-agent-/.test(model);
+}
+
+/** Reasoning is sealed where `include` asks for it, and summarised where `reasoning` does. */
+function reasoningItem(
+  body: JsonValue | undefined,
+  context: ReplyContext,
+): Content['items'][number] {
+  const id = counted('rs_', context);
+  const isSealed = items(member(body, 'include')).includes('reasoning.encrypted_content');
+  const wantsSummary = (member(member(body, 'reasoning'), 'summary') ?? null) !== null;
+  return {
+    kind: 'reasoning',
+    id,
+    summary: wantsSummary ? reasoningPieces : [],
+    sealed: isSealed ? seal(id) : undefined,
+  };
+}
+
+/** The tool that the request forces, or as many of its tools as the model calls at once. */
+function chosenTools(body: JsonValue | undefined, agent: Agent): readonly JsonValue[] {
+  const choice = member(body, 'tool_choice');
+  if (choice === 'none') return [];
+  const tools = items(member(body, 'tools')).filter((tool) =>
+    ['function', 'custom'].includes(String(member(tool, 'type'))),
+  );
+  const forced = member(choice, 'name');
+  const chosen = tools.filter((tool) => member(tool, 'name') === forced);
+  if (chosen.length > 0) return chosen;
+  const isOneByOne = member(body, 'parallel_tool_calls') === false;
+  return tools.slice(0, isOneByOne ? 1 : (agent.callsAtOnce ?? 1));
+}
+
+function callItems(tools: readonly JsonValue[], context: ReplyContext): Content['items'] {
+  return tools.map((tool) => {
+    const isCustom = member(tool, 'type') === 'custom';
+    const input = isCustom
+      ? 'sample input'
+      : JSON.stringify(sampleOf(member(tool, 'parameters') ?? { type: 'object' }));
+    return {
+      kind: isCustom ? 'custom' : 'function',
+      id: counted(isCustom ? 'ctc_' : 'fc_', context),
+      callId: counted('call_', context),
+      name: String(member(tool, 'name')),
+      pieces: fragments(input),
+    };
+  });
+}
+
+function refusedContent(context: ReplyContext): Content {
+  const id = counted('msg_', context);
+  return {
+    items: [{ kind: 'refusal', id, pieces: ["I'm sorry, ", "but I can't help with that."] }],
+    tokens: chatTokens.text,
+  };
+}
+
+/** Pieces of a few characters, as models stream JSON. */
+function fragments(text: string): readonly string[] {
+  return text.match(/.{1,6}/gsu) ?? [];
+}
+
+/** `POST /v1/responses/input_tokens`: the same for every prompt. */
+export function inputTokensScript(body: JsonValue | undefined): Script {
+  return (
+    refuseBody(body) ??
+    json(200, { object: 'response.input_tokens', input_tokens: chatTokens.text[0] })
+  );
+}
+
+/** `POST /v1/responses/compact`: the user's messages, and one item that stands for the rest. */
+export function compactScript(body: JsonValue | undefined, context: ReplyContext): Script {
+  const refusal = refuseBody(body);
+  if (refusal !== undefined) return refusal;
+  const conversation = conversationOf(body, context.stored);
+  if ('refusal' in conversation) return conversation.refusal;
+  const messages = conversation.items.filter((item) => member(item, 'role') === 'user');
+  const id = counted('cmp_', context);
+  const [input, output] = chatTokens.afterTool;
+  return json(200, {
+    id: counted('resp_', context),
+    object: 'response.compaction',
+    created_at: context.createdAtSeconds,
+    output: [...messages, { id, type: 'compaction', encrypted_content: seal(id) }],
+    usage: {
+      input_tokens: input,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: output,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: input + output,
+    },
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * In a loop of three turns every signature goes up again, byte for byte and in its place: over
+ * recorded and generated replies of each upstream, whichever way a client sends items back.
+ */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../../src/json.ts';
+import { documentsOf, parsed } from '../../support/codec.ts';
+import { type Fixture, type FixtureCategory, fixtures } from '../../support/fixtures.ts';
+import { pick, textAt } from '../matrix/json.ts';
+import { type Habit, habits, play, type Reply, type Upstream, upstreams } from './loop.ts';
+import {
+  anthropicReply,
+  geminiReply,
+  reasoningContentReply,
+  reasoningDetailsReply,
+} from './made-replies.ts';
+import { type OutputPart, outputIn, sealsIn } from './model-output.ts';
+
+const settings: Readonly<Record<string, JsonObject>> = {
+  'with summaries': { reasoning: { summary: 'auto' } },
+  'without summaries': {},
+  'without the store': { store: false, include: ['reasoning.encrypted_content'] },
+};
+const ways = Object.entries(habits).flatMap(([way, habit]) =>
+  Object.entries(settings).map(
+    ([asked, body]) => [`${way}, ${asked}`, { habit, settings: body }] as const,
+  ),
+);
+
+/** Checks each request against all replies before it. */
+function expectLoop(
+  upstream: Upstream,
+  replies: readonly Reply[],
+  way: { readonly habit: Habit; readonly settings: JsonObject },
+): void {
+  const { received, sent, dropped } = play(upstream, replies, way);
+
+  sent.forEach((turns, request) => {
+    expect(turns.filter(hasParts)).toEqual(received.slice(0, request).filter(hasParts));
+  });
+  expect(dropped.filter((name) => name.startsWith('input') && !isNotOurs(name, way))).toEqual([]);
+}
+
+/** Only unsigned thoughts are no output that is sent back. */
+function hasParts(output: readonly OutputPart[]): boolean {
+  return output.length > 0;
+}
+
+/** Reasoning that was only shown is listed if nothing tells that this gateway made it. */
+function isNotOurs(dropped: string, { habit }: { readonly habit: Habit }): boolean {
+  return habit === habits['items without ids'] && /^input\[\d+\]$/.test(dropped);
+}
+
+describe('recorded replies', () => {
+  /** Parts that only their provider understands are not output items. */
+  const foreign =
+    /server_tool_use|_tool_result|compaction|executableCode|inlineData|partialArgs|"fallback"/;
+  const replyOf = (recording: Fixture): Reply | undefined => {
+    const text = Buffer.from(recording.response).toString();
+    if (recording.status !== 200 || foreign.test(text)) return undefined;
+    if (recording.streamed) return { streamed: true, documents: documentsOf(text) };
+    return { streamed: false, documents: [parsed(text)] };
+  };
+  const recorded = (category: FixtureCategory, upstream: Upstream, names = /./) =>
+    fixtures(category)
+      .filter(({ name }) => names.test(name))
+      .flatMap((recording) => replyOf(recording) ?? [])
+      .filter(({ documents }) => {
+        const kinds = outputIn(upstream.dialect, documents).map(([kind]) => kind);
+        return kinds.some((kind) => kind !== 'text') && isWhole(upstream, documents);
+      });
+  const sets: readonly [string, Upstream, readonly Reply[]][] = [
+    ['Anthropic', upstreams.anthropic, recorded('anthropic', upstreams.anthropic)],
+    ['Gemini', upstreams.gemini, recorded('gemini', upstreams.gemini)],
+    [
+      'a server with reasoning_content',
+      upstreams.deepseek,
+      recorded('openai-compat', upstreams.deepseek, /zai|xai/),
+    ],
+    [
+      'Google’s compatible API',
+      upstreams.google,
+      recorded('openai-compat', upstreams.google, /google-compat/),
+    ],
+  ];
+
+  it('are those that were recorded with reasoning, signatures and calls', () => {
+    const found = sets.map(([upstream, { dialect }, replies]) => {
+      const parts = replies.flatMap(({ documents }) => outputIn(dialect, documents));
+      return [upstream, replies.length, [...new Set(parts.map(([kind]) => kind))].sort()];
+    });
+
+    expect(found).toEqual([
+      ['Anthropic', 22, ['call', 'redacted', 'text', 'thinking']],
+      ['Gemini', 39, ['call', 'signature', 'text']],
+      ['a server with reasoning_content', 4, ['call', 'reasoning', 'text']],
+      ['Google’s compatible API', 2, ['call', 'signature', 'text']],
+    ]);
+  });
+
+  describe.each(sets)('of %s', (_, upstream, replies) => {
+    it.each(ways)('come back unchanged: %s', (_way, way) => {
+      replies.forEach((reply, index) => {
+        const next = replies[(index + 1) % replies.length] ?? reply;
+        expectLoop(upstream, [reply, next], way);
+      });
+    });
+  });
+});
+
+describe('generated replies', () => {
+  const generators: readonly [string, Upstream, fc.Arbitrary<Reply>][] = [
+    ['Anthropic', upstreams.anthropic, anthropicReply],
+    ['Gemini', upstreams.gemini, geminiReply],
+    ['a server with reasoning_content', upstreams.deepseek, reasoningContentReply],
+    ['OpenRouter', upstreams.openrouter, reasoningDetailsReply],
+  ];
+
+  it.each(generators)('of %s come back unchanged', (_, upstream, reply) => {
+    const way = fc.constantFrom(...ways.map(([, one]) => one));
+    fc.assert(
+      fc.property(fc.tuple(reply, reply), way, (replies, one) =>
+        expectLoop(upstream, replies, one),
+      ),
+      { seed: 1, numRuns: 250 },
+    );
+  });
+});
+
+describe('a conversation that changes its model', () => {
+  const changes: readonly [string, Upstream, fc.Arbitrary<Reply>, Upstream][] = [
+    ['Anthropic to Gemini', upstreams.anthropic, anthropicReply, upstreams.gemini],
+    ['Anthropic to a compatible server', upstreams.anthropic, anthropicReply, upstreams.deepseek],
+    ['Gemini to Anthropic', upstreams.gemini, geminiReply, upstreams.anthropic],
+    ['Gemini to a compatible server', upstreams.gemini, geminiReply, upstreams.deepseek],
+    ['OpenRouter to Gemini', upstreams.openrouter, reasoningDetailsReply, upstreams.gemini],
+  ];
+
+  it.each(
+    changes,
+  )('from %s takes no signature along, and lists each', (_, upstream, reply, last) => {
+    fc.assert(
+      fc.property(reply, fc.constantFrom(...Object.values(habits)), (one, habit) => {
+        const { received, dropped, lastBody } = play(upstream, [one], { habit, last });
+        const seals = sealsIn(received[0] ?? []);
+
+        for (const seal of seals) expect(lastBody).not.toContain(JSON.stringify(seal));
+        expect(lastBody).not.toMatch(/Z3c[xy]O/);
+        const listed = dropped.filter((name) => name.endsWith('.encrypted_content'));
+        expect(listed).toHaveLength(seals.length);
+      }),
+      { seed: 1, numRuns: 100 },
+    );
+  });
+});
+
+/** Whether the reply came to its end, so that none of its calls is left out. */
+function isWhole({ dialect }: Upstream, documents: readonly JsonValue[]): boolean {
+  const finishes = documents.map((one) => {
+    if (dialect === 'gemini') return textAt(one, 'candidates', 0, 'finishReason');
+    if (dialect === 'openai') return textAt(one, 'choices', 0, 'finish_reason');
+    return textAt(one, 'stop_reason') || textAt(pick(one, 'delta'), 'stop_reason');
+  });
+  return finishes.some((finish) => /^(?:STOP|stop|tool_calls|end_turn|tool_use)$/.test(finish));
+}
