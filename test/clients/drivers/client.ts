@@ -1,0 +1,75 @@
+/** A client library, reduced to what the scenarios need of it. */
+
+/** Where a client sends its calls. */
+export interface Target {
+  /** With `/v1`. */
+  readonly baseURL: string;
+  readonly apiKey: string;
+  readonly model: string;
+}
+
+/** One question to a model. */
+export interface Question {
+  readonly prompt: string;
+  /** A data URL that is sent with the prompt. */
+  readonly imageUrl?: string;
+  /** Whether the answer has to be an object of {@link placeSchema}. */
+  readonly structured?: boolean;
+  readonly signal?: AbortSignal;
+  /** Called with each piece of text of a streamed answer. */
+  readonly onText?: (text: string) => void;
+}
+
+/** The answer as the client shows it to an app. */
+export interface Answer {
+  readonly text: string;
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  /** The parsed object of a structured answer. */
+  readonly parsed?: unknown;
+  /** How the client says that the answer is not complete; undefined for a complete one. */
+  readonly unfinished?: string | undefined;
+  /** How the client says that the model refused; undefined where it did not. */
+  readonly refusal?: string | undefined;
+}
+
+/** A tool that an app offers. */
+export interface AppTool {
+  readonly name: string;
+  /** The name of its only parameter, a string. */
+  readonly parameter: string;
+  /** Returns a text, or an image as Base64 of a PNG. */
+  run(argument: string): string | { readonly png: string };
+}
+
+/** Asks a question. Rejects with what the app would catch. */
+export type Ask = (target: Target, question: Question) => Promise<Answer>;
+
+/** What an app sets for a conversation. */
+export interface Conversation {
+  readonly prompts: readonly string[];
+  readonly tools: readonly AppTool[];
+  /** Whether to ask for reasoning and its summary; otherwise the client's defaults apply. */
+  readonly reasons: boolean;
+}
+
+/**
+ * Asks several prompts in one conversation, running tools until each has its answer; returns the
+ * answers.
+ */
+export type Converse = (target: Target, conversation: Conversation) => Promise<readonly string[]>;
+
+/** One way to use a client library. */
+export interface Client {
+  /** Package, major version and way: `openai 5 .stream()`. */
+  readonly name: string;
+  readonly streams: boolean;
+  readonly ask: Ask;
+  readonly converse: Converse;
+}
+
+/** The most rounds of calls for one prompt. */
+export const maxRounds = 8;
+
+/** The system prompt of every conversation. */
+export const instructions = 'Be brief.';

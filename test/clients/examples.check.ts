@@ -1,0 +1,36 @@
+/** The examples with clients of the Responses API, over OpenAI and over Gemini. */
+import { createServer } from 'node:http';
+import { nodeAdapter } from 'tollgate/node';
+import { expect, it, onTestFinished } from 'vitest';
+import { exampleGateway } from '../../examples/gateway.ts';
+import { runWeatherAgent } from '../../examples/responses-agents.ts';
+import { askAboutWeather } from '../../examples/responses-ai-sdk.ts';
+import { startFakeUpstream } from '../../src/testing/index.ts';
+import { closed, listening } from '../support/servers.ts';
+
+const examples = [
+  ['responses-ai-sdk', askAboutWeather],
+  ['responses-agents', runWeatherAgent],
+] as const;
+
+it.each(
+  examples.flatMap(([name, run]) =>
+    ['gpt-4o-mini', 'gemini-2.5-flash'].map((model) => [name, model, run] as const),
+  ),
+)('examples/%s answers with %s, after a call of its tool', async (_name, model, run) => {
+  const upstream = await startFakeUpstream();
+  const { gateway, issued } = exampleGateway(upstream);
+  const server = createServer(nodeAdapter(gateway));
+  const origin = await listening(server);
+  onTestFinished(async () => {
+    await closed(server);
+    await gateway.close({ drainMs: 1 });
+    await upstream.close();
+  });
+
+  const answer = await run({ baseURL: `${origin}/v1`, apiKey: issued.secret }, model, 'Weather?');
+
+  expect(answer).toContain('57°F');
+  expect(upstream.calls).toHaveLength(2);
+  expect(upstream.calls[1]?.body.toString()).toContain('It is foggy in sample.');
+});

@@ -1,0 +1,151 @@
+/**
+ * The upstreams behind the gateway: OpenAI's Responses API, to which calls are relayed, and the
+ * three dialects to which they are translated. Their fakes refuse what the real ones refuse.
+ */
+
+import { vendorCapabilities } from '../../src/dialects/vendors.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
+import type { Capabilities, DialectName, Model } from '../../src/ports/catalog.ts';
+import { signatureOf } from '../../src/testing/providers/agent.ts';
+import { thinkingPieces } from '../../src/testing/providers/anthropic-recordings.ts';
+import { faultNames } from '../../src/testing/providers/faults.ts';
+import { callSignature } from '../../src/testing/providers/gemini-rules.ts';
+import { reasoningPieces } from '../../src/testing/providers/recordings.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+
+/** One kind of upstream. */
+export interface Upstream {
+  readonly name: UpstreamName;
+  readonly dialect: DialectName;
+  readonly capabilities: Capabilities;
+  /** Whether the models accept JSON schemas and images. */
+  readonly takesSchemasAndImages: boolean;
+  /** The upstream's name of a model that answers with text, and of one that calls tools. */
+  readonly models: { readonly plain: string; readonly agent: string };
+  /** The signed reasoning in a request, in order. */
+  signaturesIn(body: JsonValue | undefined): readonly JsonValue[];
+  /**
+   * What {@link Upstream.signaturesIn} finds in the last request of a conversation of two prompts,
+   * each with two rounds of calls.
+   */
+  readonly signaturesAtTheEnd: readonly JsonValue[];
+}
+
+export type UpstreamName = 'relayed' | 'chat' | 'deepseek' | 'gemini' | 'anthropic';
+
+const roundsBefore = [1, 2, 3, 1, 2];
+
+export const upstreams: readonly Upstream[] = [
+  {
+    name: 'relayed',
+    takesSchemasAndImages: true,
+    dialect: 'openai',
+    capabilities: { responses: true },
+    models: { plain: 'gpt-5.1', agent: 'gpt-5.1-agent' },
+    // Sealed, or an id that refers to what OpenAI keeps. The fake verifies both.
+    signaturesIn: (body) =>
+      items(member(body, 'input'))
+        .filter((item) => /^rs_/.test(String(member(item, 'id'))))
+        .map(() => 'reasoning'),
+    signaturesAtTheEnd: roundsBefore.map(() => 'reasoning'),
+  },
+  {
+    name: 'chat',
+    takesSchemasAndImages: true,
+    dialect: 'openai',
+    capabilities: { responses: false },
+    models: { plain: 'gpt-4.1', agent: 'gpt-4.1-agent' },
+    signaturesIn: () => [],
+    signaturesAtTheEnd: [],
+  },
+  {
+    name: 'deepseek',
+    takesSchemasAndImages: false,
+    dialect: 'openai',
+    capabilities: vendorCapabilities.deepseek,
+    models: { plain: 'deepseek-chat', agent: 'deepseek-agent' },
+    // Not signed, but the model refuses calls that come back without it.
+    signaturesIn: (body) =>
+      items(member(body, 'messages')).flatMap(
+        (message) => member(message, 'reasoning_content') ?? [],
+      ),
+    signaturesAtTheEnd: roundsBefore.map(() => reasoningPieces.join('')),
+  },
+  {
+    name: 'gemini',
+    takesSchemasAndImages: true,
+    dialect: 'gemini',
+    capabilities: {},
+    models: { plain: 'gemini-3-pro', agent: 'gemini-3-agent' },
+    signaturesIn: signaturesAnywhere,
+    signaturesAtTheEnd: [1, 2, 1, 2].map(() =>
+      callSignature({ name: 'get_weather', args: { city: 'sample' } }),
+    ),
+  },
+  {
+    name: 'anthropic',
+    takesSchemasAndImages: true,
+    dialect: 'anthropic',
+    capabilities: {},
+    models: { plain: 'claude-opus-5', agent: 'claude-opus-5-agent' },
+    signaturesIn: signaturesAnywhere,
+    signaturesAtTheEnd: roundsBefore.map((round) =>
+      signatureOf(`${thinkingPieces.join('')} Round ${round}.`),
+    ),
+  },
+];
+
+function signaturesAnywhere(value: JsonValue | undefined): readonly JsonValue[] {
+  if (Array.isArray(value)) return items(value).flatMap(signaturesAnywhere);
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    name === 'signature' || name === 'thoughtSignature' ? [inner] : signaturesAnywhere(inner),
+  );
+}
+
+/**
+ * The models of every upstream: `gemini/plain`, `gemini/agent-1` and `gemini/agent-2` for one and
+ * two rounds of calls, and those that fail: `gemini/demo-429`. Each has an account of its own, so
+ * that no failure of one affects another. The upstream `strict` also serves `gpt-5.1`, a name for
+ * which some clients have settings of their own, with a model that refuses what it can't translate.
+ */
+export function modelsOf(
+  fake: FakeUpstream,
+  credential: string,
+  strict?: UpstreamName,
+): readonly Model[] {
+  const baseUrls: Readonly<Record<DialectName, string>> = {
+    openai: fake.openaiBaseUrl,
+    gemini: fake.geminiBaseUrl,
+    anthropic: fake.anthropicBaseUrl,
+  };
+  return upstreams.flatMap(({ name, dialect, capabilities, models }) => {
+    const model = (id: string, upstreamModel: string): Model => ({
+      id: `${name}/${id}`,
+      protocols: ['responses'],
+      groups: ['chat', 'native'],
+      price: { per: 'token', rates: { input: 1_000_000n, output: 4_000_000n } },
+      maxOutputTokens: 4_096,
+      contextTokens: 200_000,
+      channels: [
+        {
+          id: `${name}/${id}`,
+          dialect,
+          baseUrl: baseUrls[dialect],
+          credential,
+          capabilities,
+          upstreamModel,
+        },
+      ],
+    });
+    return [
+      model('plain', models.plain),
+      model('agent-1', `${models.agent}-1`),
+      model('agent-2', `${models.agent}-2`),
+      ...faultNames.map((fault) => model(fault, fault)),
+      ...(name === strict
+        ? [{ ...model('strict', `${models.agent}-1`), id: 'gpt-5.1', strict: true }]
+        : []),
+    ];
+  });
+}

@@ -1,0 +1,43 @@
+/**
+ * The real clients of the Responses API. They are not part of `npm test`, because their packages
+ * have to be installed.
+ */
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { reporters } from '../support/reporters.ts';
+
+/** Codex is tested by a command of its own, because its package is 400 MB when installed. */
+const isCodex = process.env.CODEX_PACKAGE !== undefined;
+const here = import.meta.dirname;
+const root = `${here}/../../`;
+
+const config: ViteUserConfig = defineConfig({
+  root,
+  resolve: {
+    alias: [
+      { find: /^tollgate$/, replacement: `${root}src/index.ts` },
+      {
+        find: /^tollgate\/(express|fastify|fetch|koa|node)$/,
+        replacement: `${root}adapters/$1.ts`,
+      },
+      { find: /^tollgate\/testing$/, replacement: `${root}src/testing/index.ts` },
+      // The examples import the packages by their names, and are outside of this folder.
+      { find: /^ai$/, replacement: `${here}/node_modules/ai7` },
+      { find: /^@ai-sdk\/openai$/, replacement: `${here}/node_modules/ai-sdk-openai4` },
+      { find: /^@openai\/agents$/, replacement: `${here}/node_modules/@openai/agents` },
+    ],
+  },
+  test: {
+    include: [isCodex ? 'test/clients/codex/*.check.ts' : 'test/clients/*.check.ts'],
+    setupFiles: ['test/support/fail-on-unhandled.ts'],
+    passWithNoTests: false,
+    allowOnly: false,
+    pool: 'forks',
+    isolate: false,
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: reporters('clients'),
+  },
+});
+
+export default config;
