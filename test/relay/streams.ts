@@ -9,8 +9,11 @@ import type { ScriptedReply } from '../support/scripted-upstream.ts';
 import type { CallerApi } from './oracle.ts';
 
 /** Every recording of the two dialects. */
-export const recordings: readonly Fixture[] = fixtures().filter(
-  ({ category }) => category !== 'anthropic',
+export const recordings: readonly Fixture[] = fixtures(
+  'gemini',
+  'openai-chat',
+  'openai-compat',
+  'openai-images',
 );
 
 /** The recordings of streams with a 2xx status. */

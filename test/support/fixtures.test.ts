@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { fixture, fixtures } from './fixtures.ts';
 
 describe('fixtures', () => {
-  it('are 205 recordings with a response each', () => {
+  it('are 292 recordings with a response each', () => {
     const all = fixtures();
 
-    expect(all).toHaveLength(205);
+    expect(all).toHaveLength(292);
     expect(all.filter(({ response }) => response.length === 0)).toEqual([]);
   });
 
@@ -22,6 +22,15 @@ describe('fixtures', () => {
     expect(rest).toMatchObject({ category: 'openai-chat', status: 200, streamed: true });
     expect(Buffer.from(request ?? []).toString()).toContain('"include_usage"');
     expect(Buffer.from(response).toString()).toMatch(/^data: \{/);
+  });
+
+  it('have the headers that the source kept', () => {
+    expect(fixture('messages/err-401.1').headers).toEqual({
+      'content-type': 'application/json',
+      'x-should-retry': 'false',
+    });
+    expect(fixture('messages/err-401.1').requestHeaders).toHaveProperty('anthropic-version');
+    expect(fixture('openai-chat/stream-usage.1').headers).toEqual({});
   });
 
   it('throw for a name that is not in the index', () => {

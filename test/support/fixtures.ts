@@ -10,7 +10,11 @@ const categories = [
   'openai-chat',
   'openai-compat',
   'openai-images',
+  'messages',
+  'embeddings',
 ] as const;
+
+const headers = z.record(z.string(), z.string()).default({});
 
 const index = z.array(
   z.object({
@@ -23,6 +27,8 @@ const index = z.array(
     exact: z.boolean(),
     features: z.array(z.string()),
     files: z.array(z.string()),
+    headers,
+    requestHeaders: headers,
   }),
 );
 
@@ -43,15 +49,19 @@ export interface Fixture {
   readonly exact: boolean;
   /** Tags from `index.json`: `finish=stop`, `req:thinking`. */
   readonly features: readonly string[];
+  /** Those of the response that the source kept, in lower case; mostly none. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As `headers`, of the request. */
+  readonly requestHeaders: Readonly<Record<string, string>>;
   /** Undefined if only the response was recorded. */
   readonly request: Uint8Array | undefined;
   readonly response: Uint8Array;
 }
 
-/** Every recording, or those of one category, in the order of the index. */
-export function fixtures(category?: FixtureCategory): readonly Fixture[] {
+/** Every recording, or those of the given categories, in the order of the index. */
+export function fixtures(...wanted: readonly FixtureCategory[]): readonly Fixture[] {
   return readIndex()
-    .filter((row) => category === undefined || row.cat === category)
+    .filter(({ cat }) => wanted.length === 0 || wanted.includes(cat))
     .map(load);
 }
 
@@ -80,6 +90,8 @@ function load(row: Row): Fixture {
     streamed: row.stream,
     exact: row.exact,
     features: row.features,
+    headers: row.headers,
+    requestHeaders: row.requestHeaders,
     request: read(row, '.request.'),
     response,
   };

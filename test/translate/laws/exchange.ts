@@ -56,16 +56,19 @@ export interface Recorded {
 }
 
 /** Every recording of a conversation; some of OpenAI’s folder talk to Google. */
-export const recordings: readonly Recorded[] = fixtures()
-  .filter(({ category }) => category !== 'openai-images')
-  .map((recorded) => ({
-    name: recorded.name,
-    dialect: dialectOf(recorded),
-    status: recorded.status,
-    isStream: recorded.streamed,
-    bytes: recorded.response,
-    text: recorded.response.toString(),
-  }));
+export const recordings: readonly Recorded[] = fixtures(
+  'anthropic',
+  'gemini',
+  'openai-chat',
+  'openai-compat',
+).map((recorded) => ({
+  name: recorded.name,
+  dialect: dialectOf(recorded),
+  status: recorded.status,
+  isStream: recorded.streamed,
+  bytes: recorded.response,
+  text: recorded.response.toString(),
+}));
 
 function dialectOf({ category, url }: Fixture): DialectName {
   if (category === 'anthropic') return 'anthropic';
