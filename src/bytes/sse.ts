@@ -153,17 +153,25 @@ export function parseEvents(block: Uint8Array): readonly SseEvent[] {
  */
 function eventEnd(block: Uint8Array, start: number): number {
   if (isLineEnd(block[start])) return blankLinesEnd(block, start);
+  // A search by the runtime is many times as fast as a loop, and few providers send CR.
+  let carriage = positionOf(block, carriageReturn, start);
   let lineStart = start;
-  for (let index = start; index < block.length; index += 1) {
-    const byte = block[index];
-    // Inlined, because it runs for each byte of a stream.
-    if (byte !== lineFeed && byte !== carriageReturn) continue;
-    const isBlank = index === lineStart;
-    if (byte === carriageReturn && block[index + 1] === lineFeed) index += 1;
-    lineStart = index + 1;
-    if (isBlank) return lineStart;
+  for (let feed = positionOf(block, lineFeed, start); lineStart < block.length; ) {
+    const lineEnd = Math.min(feed, carriage);
+    const isBlank = lineEnd === lineStart;
+    const isPair = lineEnd === carriage && feed === carriage + 1;
+    lineStart = lineEnd + (isPair ? 2 : 1);
+    if (isBlank) return Math.min(lineStart, block.length);
+    if (feed < lineStart) feed = positionOf(block, lineFeed, lineStart);
+    if (carriage < lineStart) carriage = positionOf(block, carriageReturn, lineStart);
   }
   return block.length;
+}
+
+/** The offset of the next such byte, or the length of the block. */
+function positionOf(block: Uint8Array, byte: number, from: number): number {
+  const at = block.indexOf(byte, from);
+  return at === -1 ? block.length : at;
 }
 
 function blankLinesEnd(block: Uint8Array, start: number): number {

@@ -84,10 +84,16 @@ function matchPattern(pattern: Pattern, text: string, at: number, places: Places
   places.numberStart = -1;
   for (const { kind, after } of variables) {
     const from = end;
-    end = variableEnd(kind, text, from);
-    if ((end === from && kind !== 'padding') || end === -1) return -1;
-    if (kind === 'number') places.numberStart = from;
-    if (kind === 'content') {
+    if (kind === 'padding') {
+      end = text.indexOf('"', from);
+      if (end === -1) return -1;
+    } else if (kind === 'number') {
+      end = digitsEnd(text, from);
+      if (end === from) return -1;
+      places.numberStart = from;
+    } else {
+      end = stringEnd(text, from);
+      if (end === from) return -1;
       places.start = from;
       places.contentEnd = end;
     }
@@ -97,11 +103,6 @@ function matchPattern(pattern: Pattern, text: string, at: number, places: Places
   }
   // A line break inside a string would end the event early.
   return text.indexOf('\n', headEnd) === end - 2 ? end : -1;
-}
-
-function variableEnd(kind: Variable['kind'], text: string, from: number): number {
-  if (kind === 'content') return stringEnd(text, from);
-  return kind === 'number' ? digitsEnd(text, from) : text.indexOf('"', from);
 }
 
 function digitsEnd(text: string, from: number): number {
