@@ -4,7 +4,8 @@
 import type { Body } from './bytes/body/body.ts';
 import type { Member } from './bytes/json/scan/scan.ts';
 import type { CostMember } from './money.ts';
-import type { ProtocolName, ReachMember } from './ports/catalog.ts';
+import type { ProtocolName } from './ports/catalog.ts';
+import type { ReachMember } from './ports/reach-members.ts';
 
 /**
  * The framing of the reply: one JSON document, server-sent events, or Gemini's array that is
@@ -183,7 +184,7 @@ export interface Call {
   /** The top-level members; their spans are offsets into the text of the body. */
   readonly members: readonly Member[];
   readonly demand: Demand;
-  /** Chat: the key under which the caller wants its prompts cached. */
+  /** Chat and Responses: the key under which the caller wants its prompts cached. */
   readonly promptCacheKey: string | undefined;
   /** Chat streams: the caller requested the usage frame. */
   readonly wantsUsage: boolean;

@@ -62,7 +62,6 @@ export {
 } from './ports/call-options.ts';
 export type {
   AccountCredential,
-  AllowedMembers,
   Capabilities,
   Catalog,
   Channel,
@@ -71,7 +70,6 @@ export type {
   MediaPartTokens,
   Model,
   ProtocolName,
-  ReachMember,
   ReasoningEffort,
   ThinkingBudget,
   Timeouts,
@@ -119,6 +117,7 @@ export type {
   RateTake,
 } from './ports/rate-limiter.ts';
 export type { AmountPerPeriod, KeyRateLimits, RateLimits } from './ports/rates.ts';
+export type { AllowedMembers, ReachMember } from './ports/reach-members.ts';
 export type { IndexEntry, ResponseIndex } from './ports/response-index.ts';
 export type { ResponseOptions } from './ports/response-options.ts';
 export type { ResultStore, StoredResult } from './ports/result-store.ts';

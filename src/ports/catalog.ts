@@ -3,6 +3,7 @@ import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
 import type { ApiKey } from './key-store.ts';
 import type { RateLimits } from './rates.ts';
+import type { AllowedMembers } from './reach-members.ts';
 
 /** An API that callers use to call the gateway. */
 export type ProtocolName = 'chat' | 'images' | 'native' | 'responses';
@@ -156,37 +157,6 @@ export interface ThinkingBudget {
   readonly off?: boolean;
 }
 
-/**
- * Members of a request that reach beyond the call: they name another model, property of the
- * upstream account, or a server that the caller chooses. They are refused on every model unless its
- * record allows them ({@link Model.allow}).
- */
-export type ReachMember =
-  | 'fallbacks'
-  | 'models'
-  | 'route'
-  | 'provider'
-  | 'plugins'
-  | 'preset'
-  | 'advisor'
-  | 'file_id'
-  | 'container'
-  | 'thread'
-  | 'mcp'
-  | 'file_search'
-  | 'code_interpreter'
-  | 'shell'
-  | 'endpoint'
-  | 'billing_policy';
-
-/**
- * The members of {@link ReachMember} that callers may use: with any value (`true`), or with these
- * models only.
- */
-export type AllowedMembers = {
-  readonly [Row in ReachMember]?: true | { readonly models: readonly string[] };
-};
-
 /** The most input tokens that one part of a prompt may count, by its kind, for the hold. */
 export interface MediaPartTokens {
   /** One image. Default: 4,096. */
@@ -282,10 +252,12 @@ export interface Channel {
    */
   readonly maxConcurrentCalls?: number;
   /**
-   * Keeps a caller on one account, where its prompts are cached: by its key, or by the
-   * `prompt_cache_key` of a chat request. Default: each call's channel is chosen by weight.
+   * Keeps calls of one key on one account, where their prompts are cached: all of them (`key`),
+   * those with one `prompt_cache_key`, or those of one session as the clients of each API name it
+   * (`session`; all calls that name none are one session). Default: each call's channel is chosen
+   * by weight, and so is that of a call without a `prompt_cache_key`.
    */
-  readonly stickyBy?: 'key' | 'prompt_cache_key';
+  readonly stickyBy?: 'key' | 'prompt_cache_key' | 'session';
   /**
    * The account returns 503 and 529 only before it does any work, so that even an image call may
    * then be tried on another channel.

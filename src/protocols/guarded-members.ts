@@ -9,7 +9,7 @@
  * body.
  */
 import type { CostMember } from '../money.ts';
-import type { ReachMember } from '../ports/catalog.ts';
+import type { ReachMember } from '../ports/reach-members.ts';
 
 /** One row of the table. */
 export type GuardedRow = GuardedPlaces &

@@ -12,7 +12,7 @@ import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts'
 import type { ImageRequest } from '../dialects/image-codec.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
 import type { GatewayError } from '../errors.ts';
-import type { GatewayRequest, HeaderMap } from '../http.ts';
+import type { GatewayRequest, HeaderMap, IncomingHeaders } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CostMember, Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
@@ -129,6 +129,11 @@ export interface Protocol {
    * cover them, a call that can do without them is sent without them.
    */
   readonly optionalTools?: readonly CostMember[];
+  /**
+   * The session that a request names, for channels that keep sessions; undefined if it names none.
+   * Absent in APIs whose clients name no sessions.
+   */
+  sessionOf?(call: Call, headers: IncomingHeaders): string | undefined;
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
   read(scanned: ScannedBody, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;

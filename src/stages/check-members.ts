@@ -5,7 +5,8 @@
 import type { Call, GuardedUse } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { type CostMember, costMembers, type FreePrice, type Price } from '../money.ts';
-import type { Model, ReachMember } from '../ports/catalog.ts';
+import type { Model } from '../ports/catalog.ts';
+import type { ReachMember } from '../ports/reach-members.ts';
 import { type GuardedRow, guardedRows } from '../protocols/guarded-members.ts';
 import { outputBound } from './hold.ts';
 import { isBounded } from './member-costs.ts';

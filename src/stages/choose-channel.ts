@@ -29,7 +29,7 @@ export interface Considered {
 
 /** Chooses the channel to try next; `isAllowed` restricts the choice. */
 export function choose(
-  { call, key, model, plan, route, isLastModel, received: { settings } }: Admitted,
+  { call, key, model, plan, route, isLastModel, received: { request, settings } }: Admitted,
   { passed, hasTried, credentials }: Considered,
   { health, perKeyCredentials }: Upstreams,
   isAllowed?: (channel: Channel) => boolean,
@@ -53,7 +53,8 @@ export function choose(
   const { promptCacheKey } = call;
   const excluded =
     isAllowed === undefined ? passed : [...passed, ...idsWithout(pool.channels, isAllowed)];
-  const attempt = { keyId: key.id, promptCacheKey, excluded, hasTried };
+  const session = (): string | undefined => route.protocol.sessionOf?.(call, request.headers);
+  const attempt = { keyId: key.id, promptCacheKey, session, excluded, hasTried };
   return chooseChannel(pool, attempt, { availability, inFlight: health.inFlight }, settings.random);
 }
 

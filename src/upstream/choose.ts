@@ -69,6 +69,11 @@ interface WeightedChoice {
 export interface ChoiceInput {
   readonly keyId: string;
   readonly promptCacheKey: string | undefined;
+  /**
+   * The session to which the call belongs; undefined if it names none. Asked only where a channel
+   * keeps sessions.
+   */
+  session(): string | undefined;
   /** The ids of channels that this call has tried, or that can't express it. */
   readonly excluded: readonly string[];
   /** Another channel has already failed. */
@@ -307,9 +312,11 @@ function chooseByWeight(
   const [only, ...others] = usable;
   if (only !== undefined && others.length === 0) return only.channel;
   const best = bestPriority(usable.map(({ channel }) => channel));
+  const keepsSessions = usable.some(({ channel }) => channel.stickyBy === 'session');
+  const session = keepsSessions ? asked.session() : undefined;
   const ranked = usable
     .filter(({ channel }) => priorityOf(channel) === best)
-    .map((candidate) => weighCandidate(candidate, asked, random))
+    .map((candidate) => weighCandidate(candidate, stickyText(candidate, asked, session), random))
     .sort((a, b) => a.rank - b.rank);
   const [first, second] = ranked;
   if (first === undefined) throw new Error('No channel to choose from');
@@ -327,13 +334,27 @@ interface WeightedCandidate {
 
 function weighCandidate(
   { channel, inFlight }: Candidate,
-  asked: ChoiceInput,
+  sticky: string | undefined,
   random: () => number,
 ): WeightedCandidate {
-  const stickyKey = channel.stickyBy === 'key' ? asked.keyId : asked.promptCacheKey;
-  const isSticky = channel.stickyBy !== undefined && stickyKey !== undefined;
-  const chance = isSticky ? fraction(`${channel.id}\n${stickyKey}`) : random();
-  return { channel, inFlight, rank: -Math.log(1 - chance) / weightOf(channel), isSticky };
+  const chance = sticky === undefined ? random() : fraction(`${channel.id}\n${sticky}`);
+  const rank = -Math.log(1 - chance) / weightOf(channel);
+  return { channel, inFlight, rank, isSticky: sticky !== undefined };
+}
+
+/**
+ * What the calls that a sticky channel keeps together have in common; undefined for a call that
+ * goes by weight. It always contains the key: the names that callers choose are not unique.
+ */
+function stickyText(
+  { channel: { stickyBy } }: Candidate,
+  { keyId, promptCacheKey }: ChoiceInput,
+  session: string | undefined,
+): string | undefined {
+  if (stickyBy === undefined) return undefined;
+  const name = { key: undefined, prompt_cache_key: promptCacheKey, session }[stickyBy];
+  if (name !== undefined) return `${keyId}\n${name}`;
+  return stickyBy === 'prompt_cache_key' ? undefined : keyId;
 }
 
 /** A hash of a text as a number in [0, 1). */

@@ -12,7 +12,6 @@ import {
 } from '../support/gateway-in-process.ts';
 import {
   channel,
-  chat,
   completeReply,
   headersOf,
   model,
@@ -347,23 +346,6 @@ describe('an image', () => {
       attempts: [{ mayHaveRun: true }],
     });
   });
-});
-
-it('a caller stays with its account by the prompt cache key it names', async () => {
-  const sticky = { stickyBy: 'prompt_cache_key', priority: 0 } as const;
-  const harness = channels(Array(40).fill(completeReply('chat')), sticky, sticky);
-  const ask20 = async (of: (index: number) => string): Promise<string> => {
-    const before = calledChannels(harness).length;
-    for (let index = 0; index < 20; index += 1)
-      await harness.call(chat({ prompt_cache_key: of(index) }));
-    return calledChannels(harness).slice(before);
-  };
-
-  const same = await ask20(() => 'conversation');
-  const various = await ask20((index) => `conversation-${index}`);
-
-  expect(new Set(same).size).toBe(1);
-  expect(new Set(various).size).toBe(2);
 });
 
 it('when an upstream starts to fail, only some of its calls are retried elsewhere', async () => {

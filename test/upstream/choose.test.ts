@@ -25,6 +25,7 @@ interface Candidate {
 const input: ChoiceInput = {
   keyId: 'key-1',
   promptCacheKey: undefined,
+  session: () => undefined,
   excluded: [],
   hasTried: false,
 };
@@ -232,17 +233,22 @@ describe('a sticky channel', () => {
     expect(before.filter((id, index) => id !== 'c' && id !== after[index])).toEqual([]);
   });
 
-  it('uses the prompt cache key if so configured', () => {
-    const channels = sticky(['a', 'b', 'c'], 'prompt_cache_key');
-    const channelFor = (promptCacheKey: string, keyId: string): string =>
-      chosenId(channels, { promptCacheKey, keyId });
+  it.each<[Channel['stickyBy'], (name: string) => Partial<ChoiceInput>]>([
+    ['prompt_cache_key', (promptCacheKey) => ({ promptCacheKey })],
+    ['session', (session) => ({ session: () => session })],
+  ])('by %s gets each of them every time, and those of each key apart', (stickyBy, of) => {
+    const channels = sticky(['a', 'b', 'c'], stickyBy);
+    const chosenFor = (name: string, keyId: string, random: number): string =>
+      chosenId(channels, { ...of(name), keyId }, () => random);
+    const allOf = (keyId: string, random: number): readonly string[] =>
+      names.map((name) => chosenFor(name, keyId, random));
+    const ofOne = allOf('key-1', 0.1);
 
-    expect(new Set(names.map((name) => channelFor(name, 'key-1')))).toEqual(
-      new Set(['a', 'b', 'c']),
-    );
-    expect(names.every((name) => channelFor(name, 'key-1') === channelFor(name, 'key-2'))).toBe(
-      true,
-    );
+    expect(allOf('key-1', 0.9)).toEqual(ofOne);
+    const share = ofOne.filter((id) => id === 'a').length / names.length;
+    expect(Math.abs(share - 1 / 3)).toBeLessThan(0.05);
+    const same = allOf('key-2', 0.1).filter((id, index) => id === ofOne[index]).length;
+    expect(Math.abs(same / names.length - 1 / 3)).toBeLessThan(0.05);
   });
 
   it('is chosen by weight for a caller without a prompt cache key', () => {

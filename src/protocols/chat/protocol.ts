@@ -19,6 +19,7 @@ export const chat: Protocol = {
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'chat',
   candidates: { member: 'n', maximum: Number.POSITIVE_INFINITY },
+  sessionOf: ({ promptCacheKey }) => promptCacheKey,
   read: readChat,
   relay: chatRelay,
   codecs: { content: openaiServer, images: undefined, countTokens: undefined },

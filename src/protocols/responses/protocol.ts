@@ -3,6 +3,7 @@ import { operations } from '../../call.ts';
 import { openaiResponsesServer } from '../../dialects/openai-responses/server/codec.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol } from '../protocol.ts';
+import { sessionHeader } from '../session-header.ts';
 import { isOwnId } from './find-references.ts';
 import { readResponses } from './read.ts';
 import { responsesRelay } from './relay.ts';
@@ -34,6 +35,9 @@ export const responses: Protocol = {
   candidates: { member: 'n', maximum: 1 },
   // Codex declares a search in every request.
   optionalTools: ['web_search'],
+  // Codex names its session in both places, other clients in one of them.
+  sessionOf: ({ promptCacheKey }, headers) =>
+    promptCacheKey ?? sessionHeader(headers, 'session-id'),
   read: readResponses,
   relay: responsesRelay,
   codecs: {

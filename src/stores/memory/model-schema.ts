@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import {
-  type AllowedMembers,
   type Channel,
   dialectNames,
   type MediaPartTokens,
@@ -12,6 +11,7 @@ import {
   type Timeouts,
 } from '../../ports/catalog.ts';
 import { rateLimitsSchema, rateRemedyOf } from '../../ports/rates-schema.ts';
+import type { AllowedMembers } from '../../ports/reach-members.ts';
 import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';
@@ -97,7 +97,12 @@ const channel = z.strictObject(
     cost: priceSchema.optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody').optional(),
     maxConcurrentCalls: positive.optional(),
-    stickyBy: z.enum(['key', 'prompt_cache_key'], "must be 'key' or 'prompt_cache_key'").optional(),
+    stickyBy: z
+      .enum(
+        ['key', 'prompt_cache_key', 'session'],
+        "must be 'key', 'prompt_cache_key' or 'session'",
+      )
+      .optional(),
     rejectsBeforeWork: flag.optional(),
     capabilities: capabilitiesSchema,
     headers: headers.optional(),
