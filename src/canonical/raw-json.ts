@@ -42,6 +42,11 @@ export function oneLine(json: string): string {
   );
 }
 
+/** A string as JSON text that is safe in an event. */
+export function quotedLine(text: string): string {
+  return oneLine(quoted(text));
+}
+
 /** The JSON text of a node, without white space. */
 export function jsonText(node: JsonNode): string {
   if (node === undefined) return 'null';

@@ -86,6 +86,15 @@ export type ContentEvent =
    */
   | { readonly type: 'unusable'; readonly reason: string };
 
+/** An event of one type. */
+export type EventOf<Type extends ContentEvent['type']> = Extract<
+  ContentEvent,
+  { readonly type: Type }
+>;
+
+/** An event of one choice. */
+export type ChoiceEvent = Extract<ContentEvent, { readonly choice: number }>;
+
 /** A fragment of text of one kind. */
 export interface TextEvent<Kind extends string> {
   readonly type: Kind;

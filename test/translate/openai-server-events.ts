@@ -1,8 +1,7 @@
 /** Events of replies: some written by hand, and a generator of all that a reader may return. */
 import fc from 'fast-check';
 import type { ProviderData } from '../../src/canonical/provider-data.ts';
-import type { ContentEvent, FinishReason } from '../../src/canonical/reply.ts';
-import type { EventOf } from '../../src/dialects/openai/server/reply-pieces.ts';
+import type { ContentEvent, EventOf, FinishReason } from '../../src/canonical/reply.ts';
 
 /** A finish of the first choice. */
 export const finish = (reason: FinishReason, native?: string): ContentEvent => ({

@@ -3,18 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { portableCallId } from '../../../src/canonical/call-ids.ts';
 import { seal, writeEnvelope } from '../../../src/canonical/envelope.ts';
-import type { Part } from '../../../src/canonical/request.ts';
 import {
   callEnvelope,
   reasoningEnvelope,
   textEnvelope,
   unsignedEnvelope,
-} from '../../../src/dialects/openai-responses/server/reasoning-envelopes.ts';
-import {
-  readReasoningItem,
-  type TurnEntry,
-  withSignatures,
-} from '../../../src/dialects/openai-responses/server/reasoning-items.ts';
+} from '../../../src/canonical/reasoning-envelopes.ts';
+import type { Part } from '../../../src/canonical/request.ts';
+import { type TurnEntry, withSignatures } from '../../../src/canonical/signature-marks.ts';
+import { readReasoningItem } from '../../../src/dialects/openai-responses/server/reasoning-items.ts';
 import { isJsonObject, type JsonObject } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
 

@@ -7,17 +7,14 @@ import { parseBounded } from '../../../bounded-json.ts';
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import { type JsonNode, jsonText, quoted } from '../../../canonical/raw-json.ts';
 import {
+  type ChoiceEvent,
   type Citation,
-  type ContentEvent,
   mayCutCall,
   type ToolCallBegin,
 } from '../../../canonical/reply.ts';
 import { type Ending, finishMembers } from './finish.ts';
 import { type LogprobList, logprobList } from './logprobs.ts';
 import { fileData, functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
-
-/** An event of a single choice. */
-export type ChoiceEvent = Extract<ContentEvent, { readonly choice: number }>;
 
 /** A candidate under construction. */
 export interface Candidate {

@@ -1,8 +1,8 @@
 /** Collects the events of a reply: its candidates and the members next to them. */
 import { quoted } from '../../../canonical/raw-json.ts';
-import type { ContentEvent } from '../../../canonical/reply.ts';
+import type { ChoiceEvent, ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
-import { type Candidate, type ChoiceEvent, candidate } from './candidate.ts';
+import { type Candidate, candidate } from './candidate.ts';
 import { promptFeedback } from './finish.ts';
 import { usageMetadata } from './usage-metadata.ts';
 

@@ -2,7 +2,7 @@
  * Writes the events of a Responses stream. One counter numbers all of them, because clients sort
  * and deduplicate by `sequence_number`.
  */
-import { oneLine, quoted } from '../../../canonical/raw-json.ts';
+import { quotedLine } from '../../../canonical/raw-json.ts';
 
 /** Receives the events of a reply in their order. */
 export interface EventLog {
@@ -55,8 +55,3 @@ function beginning(type: string): string {
 
 /** A whole reply is made from the same items, but has no events. */
 export const noEvents: EventLog = { add: () => {}, repeated: () => () => {} };
-
-/** A string as JSON text that is safe in an event. */
-export function quotedLine(text: string): string {
-  return oneLine(quoted(text));
-}

@@ -3,8 +3,7 @@
  * written whole.
  */
 import { customInput } from '../../../canonical/custom-tools.ts';
-import { jsonText, oneLine, quoted } from '../../../canonical/raw-json.ts';
-import { quotedLine } from './event-log.ts';
+import { jsonText, oneLine, quoted, quotedLine } from '../../../canonical/raw-json.ts';
 import type { CallerTool } from './exchange.ts';
 import { addItem, endItem, type ItemPlace, type ItemStatus } from './item-place.ts';
 

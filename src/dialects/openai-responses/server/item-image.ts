@@ -1,6 +1,5 @@
 /** Writes an image that the model generated, as the item of OpenAI's own image tool. */
-import { quoted } from '../../../canonical/raw-json.ts';
-import { quotedLine } from './event-log.ts';
+import { quoted, quotedLine } from '../../../canonical/raw-json.ts';
 import { addItem, endItem, type ItemPlace } from './item-place.ts';
 
 /** An image and its media type. */

@@ -1,8 +1,7 @@
 /** Writes a message item: one part of visible text, or one of refusal. */
-import { jsonText, oneLine, quoted } from '../../../canonical/raw-json.ts';
+import { jsonText, oneLine, quoted, quotedLine } from '../../../canonical/raw-json.ts';
 import type { Citation, TokenLogprob } from '../../../canonical/reply.ts';
 import { logprobPieces } from '../../openai/server/reply-pieces.ts';
-import { quotedLine } from './event-log.ts';
 import { addItem, endItem, type ItemPlace, type ItemStatus } from './item-place.ts';
 
 /** A message that has begun. */

@@ -1,6 +1,5 @@
 /** Writes a reasoning item: its summary, and the envelope that its provider needs back. */
-import { quoted } from '../../../canonical/raw-json.ts';
-import { quotedLine } from './event-log.ts';
+import { quoted, quotedLine } from '../../../canonical/raw-json.ts';
 import { addItem, endItem, type ItemPlace, type ItemStatus } from './item-place.ts';
 
 /** A reasoning item that has begun. */

@@ -1,6 +1,7 @@
 /** The output items of one reply: at most one of them is open, and the others are whole. */
 import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
+import { textEnvelope, unsignedEnvelope } from '../../../canonical/reasoning-envelopes.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 import type { OutputItem } from '../../codec.ts';
 import type { EventLog } from './event-log.ts';
@@ -10,7 +11,6 @@ import type { IdPrefix } from './item-ids.ts';
 import type { OpenMessage, OpenText } from './item-message.ts';
 import type { ItemPlace, ItemStatus } from './item-place.ts';
 import { type OpenReasoning, openReasoning } from './item-reasoning.ts';
-import { textEnvelope, unsignedEnvelope } from './reasoning-envelopes.ts';
 
 /** The items of one reply. */
 export interface OutputState {

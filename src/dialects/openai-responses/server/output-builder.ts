@@ -1,20 +1,36 @@
 /**
  * Builds the output items of a reply from its events. Whole replies and streams share it, so that a
  * stream and its final response object can't differ from a whole reply.
+ *
+ * One block of reasoning or one signature of the upstream is one reasoning item, in the model's
+ * order:
+ *
+ * - A `reasoning` event with a signature ends the item of the texts before it. Encrypted reasoning
+ *   is an item of its own.
+ * - The signature of a call completes the item of the reasoning right before it, or else is an item
+ *   of its own directly before the call.
+ * - The signature of a text is an item behind the message, which it ends.
+ * - Other events end the item without a signature.
  */
 import { parseBounded } from '../../../bounded-json.ts';
 import { portableCallId } from '../../../canonical/call-ids.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
-import type { Citation, TokenLogprob, ToolCallBegin } from '../../../canonical/reply.ts';
-import { isJsonObject } from '../../../json.ts';
-import type { OutputItem } from '../../codec.ts';
 import {
-  blockedMessage,
-  type ChoiceEvent,
-  type EventOf,
-  isAudio,
-} from '../../openai/server/reply-pieces.ts';
-import { callOrder } from './call-order.ts';
+  callEnvelope,
+  reasoningEnvelope,
+  textEnvelope,
+} from '../../../canonical/reasoning-envelopes.ts';
+import type {
+  ChoiceEvent,
+  Citation,
+  EventOf,
+  TokenLogprob,
+  ToolCallBegin,
+} from '../../../canonical/reply.ts';
+import { isJsonObject } from '../../../json.ts';
+import { callOrder } from '../../call-order.ts';
+import type { OutputItem } from '../../codec.ts';
+import { blockedMessage, isAudio } from '../../openai/server/reply-pieces.ts';
 import { openCall } from './item-call.ts';
 import { writeImage } from './item-image.ts';
 import { openRefusal, openText } from './item-message.ts';
@@ -31,7 +47,6 @@ import {
   type TextItem,
 } from './open-item.ts';
 import { type EndingState, endOutput, type IncompleteReason } from './output-end.ts';
-import { callEnvelope, reasoningEnvelope, textEnvelope } from './reasoning-envelopes.ts';
 
 /** The output of one reply. */
 export interface OutputBuilder {

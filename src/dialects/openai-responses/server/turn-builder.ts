@@ -4,8 +4,8 @@
  * them.
  */
 import type { TextPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
+import { type TurnEntry, withSignatures } from '../../../canonical/signature-marks.ts';
 import { pairResults } from '../../../canonical/tool-results.ts';
-import { type TurnEntry, withSignatures } from './reasoning-items.ts';
 
 /** Receives the items in order. */
 export interface TurnBuilder {

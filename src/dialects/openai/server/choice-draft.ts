@@ -1,13 +1,11 @@
 /** Collects the events of one choice into the object that a whole chat completion contains. */
-import type { ToolCallBegin } from '../../../canonical/reply.ts';
+import type { ChoiceEvent, EventOf, ToolCallBegin } from '../../../canonical/reply.ts';
 import { mergedContent } from './merged-content.ts';
 import { openReasoning } from './open-reasoning.ts';
 import {
   annotationPieces,
   audioPiece,
   blockedMessage,
-  type ChoiceEvent,
-  type EventOf,
   emptyArguments,
   filterMessage,
   finishReason,

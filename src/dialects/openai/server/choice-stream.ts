@@ -1,15 +1,9 @@
 /** Writes the chunks of one choice of a chat stream. */
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
+import type { ChoiceEvent, EventOf } from '../../../canonical/reply.ts';
 import type { ChunkFrame } from './chunk-frame.ts';
 import { contentDeltas } from './content-deltas.ts';
-import {
-  blockedMessage,
-  type ChoiceEvent,
-  type EventOf,
-  filterMessage,
-  finishReason,
-  logprobPieces,
-} from './reply-pieces.ts';
+import { blockedMessage, filterMessage, finishReason, logprobPieces } from './reply-pieces.ts';
 
 /** Writes one choice of a stream. */
 export interface ChoiceStream {

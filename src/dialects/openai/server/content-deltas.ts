@@ -1,13 +1,11 @@
 /** Writes the content of a choice of a chat stream as the JSON text of `delta` objects. */
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
-import type { ToolCallBegin } from '../../../canonical/reply.ts';
+import type { ChoiceEvent, EventOf, ToolCallBegin } from '../../../canonical/reply.ts';
 import type { ChunkFrame } from './chunk-frame.ts';
 import { openReasoning } from './open-reasoning.ts';
 import {
   annotationPieces,
   audioPiece,
-  type ChoiceEvent,
-  type EventOf,
   emptyArguments,
   imagePiece,
   imageUrlPiece,

@@ -6,7 +6,7 @@ import { dataUrl } from '../../../canonical/media.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import {
   type Citation,
-  type ContentEvent,
+  type EventOf,
   type FinishReason,
   mayCutCall,
   type ReplyUsage,
@@ -21,15 +21,6 @@ export interface Piece {
 
 /** The values that a {@link Piece} may contain. */
 export type PieceValue = JsonValue | undefined | Piece | readonly Piece[];
-
-/** An event of one type. */
-export type EventOf<Type extends ContentEvent['type']> = Extract<
-  ContentEvent,
-  { readonly type: Type }
->;
-
-/** An event of one choice. */
-export type ChoiceEvent = Extract<ContentEvent, { readonly choice: number }>;
 
 /** The reply that a piece belongs to. */
 export interface ReplySource {

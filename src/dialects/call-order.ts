@@ -3,8 +3,7 @@
  * call. Upstreams may interleave the pieces of several calls, and output items are written one
  * after the other.
  */
-import type { ToolCallBegin } from '../../../canonical/reply.ts';
-import type { ChoiceEvent } from '../../openai/server/reply-pieces.ts';
+import type { ChoiceEvent, ToolCallBegin } from '../canonical/reply.ts';
 
 /** Passes events on in such an order. */
 export interface CallOrder {

@@ -1,0 +1,21 @@
+/** What the reader of a Messages request leaves for the writers of its reply. */
+
+import { type JsonObject, member } from '../../../json.ts';
+
+/**
+ * How thinking is shown to the caller. `omitted`: its blocks have a signature but no text. `off`:
+ * the caller expects no thinking, and gets only what providers need back after tool calls.
+ */
+export type ThinkingDisplay = 'shown' | 'omitted' | 'off';
+
+/** What the writers of a reply need to know about its request. */
+export interface ReplyContext {
+  readonly thinking: ThinkingDisplay;
+}
+
+/** Reads the `thinking` member of a request; undefined if it is absent. */
+export function thinkingDisplay(thinking: JsonObject | undefined): ThinkingDisplay {
+  const type = member(thinking, 'type') ?? 'disabled';
+  if (type === 'disabled') return 'off';
+  return member(thinking, 'display') === 'omitted' ? 'omitted' : 'shown';
+}

@@ -1,0 +1,15 @@
+/** Writes the events of Anthropic's streams that the gateway adds to relayed ones too. */
+import { oneLine } from '../../canonical/raw-json.ts';
+import type { GatewayError } from '../../errors.ts';
+import { anthropicErrorText } from './errors.ts';
+
+/** Keeps the connection of a silent stream alive. All clients ignore it, also as the first event. */
+export const pingEvent: string = 'event: ping\ndata: {"type": "ping"}\n\n';
+
+/**
+ * The event that ends a stream with an error. Clients report it only with the name of the event and
+ * if neither `message_delta` nor `message_stop` follows.
+ */
+export function errorEvent(error: GatewayError, requestId: string): string {
+  return `event: error\ndata: ${oneLine(anthropicErrorText(error, requestId))}\n\n`;
+}
