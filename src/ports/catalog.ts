@@ -6,7 +6,7 @@ import type { RateLimits } from './rates.ts';
 import type { AllowedMembers } from './reach-members.ts';
 
 /** An API that callers use to call the gateway. */
-export type ProtocolName = 'chat' | 'images' | 'native' | 'responses';
+export type ProtocolName = 'chat' | 'images' | 'native' | 'responses' | 'messages';
 
 /** All wire formats. `dialects/table.ts` needs a row for each; the compiler checks it. */
 export const dialectNames = ['openai', 'gemini', 'anthropic'] as const;
@@ -312,7 +312,7 @@ export interface Model {
    * provider of the first channel, `OpenAI`, `Google` or `Anthropic`.
    */
   readonly vendor?: string;
-  /** Default: `images` for a price per image, else `chat`, `native` and `responses`. */
+  /** Default: `images` for a price per image, else all others. */
   readonly protocols?: readonly ProtocolName[];
   /** Groups whose keys may use the model; an empty list means that no key may. */
   readonly groups: readonly string[];

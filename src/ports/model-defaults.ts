@@ -7,7 +7,7 @@ const vendors: Readonly<Record<DialectName, string>> = {
   anthropic: 'Anthropic',
 };
 
-const textProtocols: readonly ProtocolName[] = ['chat', 'native', 'responses'];
+const textProtocols: readonly ProtocolName[] = ['chat', 'native', 'responses', 'messages'];
 const imageProtocols: readonly ProtocolName[] = ['images'];
 
 /** The channel's priority; lower is tried first. */

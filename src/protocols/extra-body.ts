@@ -8,6 +8,7 @@ import type { ScannedBody } from '../bytes/json/scan/body.ts';
 import { checkMerged } from '../canonical/complexity.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
+import { refuseDifferent } from './spellings.ts';
 
 /** The values that the gateway has read, by name; undefined if any value is covered by the hold. */
 export interface ReadMembers {
@@ -34,6 +35,17 @@ const boundName = /^(?:max|n_|num).*(?:tokens?|len|length|predict|output|sample)
 const otherLimit = /input|prompt|context|model|seq|total|think|reason|image|prob|search/i;
 /** Longer values are neither numbers nor model ids. */
 const maxValueBytes = 1_024;
+
+/**
+ * Refuses different output bounds under several names, of which a server may read another one than
+ * the gateway.
+ *
+ * @throws GatewayError `invalid_request` that names both
+ */
+export function refuseOtherBounds(scanned: ScannedBody): void {
+  const names = scanned.members.filter(({ name }) => isBoundName(name)).map(({ name }) => name);
+  if (names.length > 1) refuseDifferent(scanned, names);
+}
 
 /** Checks both spellings. @throws GatewayError `invalid_request` that names the member */
 export function checkExtraBody(scanned: ScannedBody, read: ReadMembers): void {

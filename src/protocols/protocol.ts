@@ -218,8 +218,8 @@ export interface RelayRules {
   readonly paths?: Partial<Readonly<Record<OperationName, string>>>;
   /** The edits of the caller's body that this channel needs. */
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
-  /** Creates a tap for a reply. */
-  tap(call: Call, channel: Pick<Channel, 'capabilities'>): StreamTap;
+  /** Creates a tap for a reply. `requestId` names the call in an error that ends it. */
+  tap(call: Call, channel: Pick<Channel, 'capabilities'>, requestId: string): StreamTap;
   /**
    * Reads an error inside a 2xx document, where those of this API differ from the dialect's;
    * undefined if there is none.

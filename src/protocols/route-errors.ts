@@ -22,12 +22,12 @@ export function unknownRoute({
 
 /**
  * A provider's path that is not served. `path` names it by a path of the table, not as the caller
- * wrote it: `The path /v1/files`.
+ * wrote it: `The path /v1/files`; `instead` is what its clients can do.
  */
-export function unservedRoute(path: string, served: string): GatewayError {
+export function unservedRoute(path: string, served: string, instead: string): GatewayError {
   return new GatewayError(
     'route_not_found',
-    `${path} is not served here. This gateway serves ${served}.`,
+    `${path} is not served here.${instead} This gateway serves ${served}.`,
   );
 }
 

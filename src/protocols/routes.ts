@@ -30,7 +30,7 @@ import {
 } from './route-errors.ts';
 import { callRequests, methodNames, servedRequests } from './served.ts';
 import type { ProtocolTable } from './table.ts';
-import { isAnthropicPath, unservedPath } from './unserved.ts';
+import { insteadOf, isAnthropicPath, unservedPath } from './unserved.ts';
 
 /** The parts of a request that determine its route. */
 export type RoutedRequest = Pick<GatewayRequest, 'method' | 'path' | 'search' | 'headers'>;
@@ -118,7 +118,11 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
     case 'unserved':
       return refused(
         caller,
-        unservedRoute(describedPath(resource.listed, table), servedRequests(rows)),
+        unservedRoute(
+          describedPath(resource.listed, table),
+          servedRequests(rows),
+          insteadOf(resource.listed),
+        ),
       );
     case 'unreadable':
       return refused(caller, unreadablePath());

@@ -2,6 +2,7 @@
 import type { ProtocolName } from '../ports/catalog.ts';
 import { chat } from './chat/protocol.ts';
 import { images } from './images/protocol.ts';
+import { messages } from './messages/protocol.ts';
 import { native } from './native/protocol.ts';
 import type { Protocol } from './protocol.ts';
 import { responses } from './responses/protocol.ts';
@@ -14,5 +15,6 @@ export const protocols: Readonly<Record<ProtocolName, Protocol>> = {
   chat,
   images,
   responses,
+  messages,
   native,
 };

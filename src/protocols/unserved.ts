@@ -3,8 +3,10 @@
  * the right base URL, so the answer is in its provider's error format and names what is served.
  */
 
-/** Paths that only Anthropic has. */
-const anthropicPaths: readonly string[] = ['/v1/complete', '/v1/messages'];
+/** Paths that only Anthropic has. A path comes before those above it. */
+const anthropicPaths: readonly string[] = ['/v1/complete', '/v1/messages/batches', '/v1/messages'];
+/** Paths of batches, for which each request must be sent by itself. */
+const batchPaths: ReadonlySet<string> = new Set(['/v1/batches', '/v1/messages/batches']);
 
 /**
  * Paths below `/v1` of OpenAI and Anthropic, each with everything below it. Administrative paths,
@@ -49,6 +51,11 @@ export function unservedPath(path: string): string | undefined {
   return unservedPaths.find(
     (listed) => path.startsWith(listed) && isSegmentEnd(path, listed.length),
   );
+}
+
+/** What a client of a listed path can do instead; empty if that is not known. */
+export function insteadOf(listed: string): string {
+  return batchPaths.has(listed) ? ' Batches are not offered: send each request by itself.' : '';
 }
 
 /** Whether a listed path is that of Anthropic's API alone. */

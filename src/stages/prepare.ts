@@ -82,6 +82,7 @@ interface RequestReaders {
 /** Makes the preparer of a call. */
 export function preparer(admitted: Admitted): Preparer {
   const { call, model, route, references } = admitted;
+  const { requestId } = admitted.received.responseContext;
   const { protocol } = route;
   const leftOut =
     protocol.optionalTools === undefined ? undefined : leftOutTools(call, model, protocol);
@@ -90,11 +91,9 @@ export function preparer(admitted: Admitted): Preparer {
   const prepare: PrepareForChannel = (channel, dialect, upstreamModel, account = channel.id) => {
     if (isRelayed(protocol, dialect, channel, upstreamModel)) {
       const { relay } = protocol;
-      if (references === undefined && leftOut === undefined) {
-        return prepareRelayed(call, relay, dialect, channel, upstreamModel);
-      }
-      const more = moreEdits(admitted, leftOut, account);
-      const prepared = prepareRelayed(call, relay, dialect, channel, upstreamModel, more);
+      const input = { call, rules: relay, dialect, channel, upstreamModel, requestId };
+      if (references === undefined && leftOut === undefined) return prepareRelayed(input);
+      const prepared = prepareRelayed(input, moreEdits(admitted, leftOut, account));
       return references === undefined ? prepared : noticingUnreadable(prepared, references, relay);
     }
     readers ??= readersOf(call, protocol, references);

@@ -27,15 +27,19 @@ export interface MoreEdits {
   readonly notes: HeaderMap;
 }
 
+/** A call, and the channel to which it is relayed. */
+export interface RelayInput {
+  readonly call: Call;
+  readonly rules: RelayRules;
+  readonly dialect: Dialect;
+  readonly channel: Channel;
+  readonly upstreamModel: string;
+  readonly requestId: string;
+}
+
 /** Prepares a call to be relayed. */
-export function prepareRelayed(
-  call: Call,
-  rules: RelayRules,
-  dialect: Dialect,
-  channel: Channel,
-  upstreamModel: string,
-  more?: MoreEdits,
-): PreparedCall {
+export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedCall {
+  const { call, rules, dialect, channel, upstreamModel, requestId } = input;
   const ownEdits = rules.edits(call, upstreamModel, channel);
   const edits = more === undefined ? ownEdits : [...ownEdits, ...more.extra];
   const body = spliceMembers(call.body, call.members, edits);
@@ -49,8 +53,8 @@ export function prepareRelayed(
     notes: more === undefined ? {} : more.notes,
     maxBufferedBytes: maxBufferedRelayBytes,
     canTapDocument: call.framing === 'json_array',
-    tap: () => rules.tap(call, channel),
-    judge: (bytes) => judge(bytes, call, { rules, dialect, channel }),
+    tap: () => rules.tap(call, channel, requestId),
+    judge: (bytes) => judge(bytes, input),
     replyToRefusal: () => undefined,
   };
 }
@@ -67,19 +71,8 @@ function grownPromptSize(
   return growth <= framingBytes ? undefined : { ...prompt, textBytes: prompt.textBytes + growth };
 }
 
-/** Parameters for judging a relayed reply. */
-interface RelayContext {
-  readonly rules: RelayRules;
-  readonly dialect: Dialect;
-  readonly channel: Channel;
-}
-
 /** Judges whether a buffered reply is whole, an error, or empty. */
-function judge(
-  bytes: Uint8Array,
-  call: Call,
-  { rules, dialect, channel }: RelayContext,
-): Judgement {
+function judge(bytes: Uint8Array, { call, rules, dialect, channel }: RelayInput): Judgement {
   const inBandFailure = rules.inBandFailure ?? dialect.inBandFailure;
   const found = documentIn(bytes, { inBandFailure });
   if (found.kind !== 'document') return found;

@@ -33,7 +33,7 @@ const unservedPaths: readonly string[] = [
   '/v1/dashboard/billing/usage',
   '/v1/evals',
   '/v1/skills',
-  '/v1/messages',
+  '/v1/messages/x',
   '/v1/messages/batches',
   '/v1/complete',
   '/v1beta/files',

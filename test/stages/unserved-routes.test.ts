@@ -73,7 +73,8 @@ describe('a path that is not served', () => {
     expect(route.kind === 'refused' ? route.error.message : '').toBe(
       'The path /v1/audio is not served here. This gateway serves POST /v1/chat/completions, ' +
         'POST /v1/images/generations, POST /v1/responses, POST /v1/responses/input_tokens, ' +
-        'POST /v1/responses/compact, GET /v1/responses/{id}, ' +
+        'POST /v1/responses/compact, GET /v1/responses/{id}, POST /v1/messages, ' +
+        'POST /v1/messages/count_tokens, ' +
         'POST /v1beta/models/{model}:generateContent, ' +
         ':streamGenerateContent, :countTokens, GET /v1/models and GET /v1beta/models.',
     );
@@ -84,10 +85,22 @@ describe('a path that is not served', () => {
     ['/v1beta/files/f', 'This path below /v1beta is'],
     ['/v1/chat/completions/chatcmpl_1', 'This path below /v1/chat/completions is'],
     ['/v1/chat/completions//', 'This path below /v1/chat/completions is'],
+    ['/v1/messages/x', 'This path below /v1/messages is'],
+    ['/v1/messages/batches/b', 'The path /v1/messages/batches is'],
   ])('%s is named so that it is not mistaken for one that is served', (path, expected) => {
     const route = findRoute({ method: 'GET', path, search: '', headers: bearer }, settings);
 
     expect(route.kind === 'refused' ? route.error.message : '').toContain(`${expected} not served`);
+  });
+
+  it('tells clients of batches what to do', () => {
+    for (const path of ['/v1/messages/batches', '/v1/messages/batches/b', '/v1/batches']) {
+      const route = findRoute({ method: 'POST', path, search: '', headers: {} }, settings);
+
+      expect(route.kind === 'refused' ? route.error.message : '').toContain(
+        'Batches are not offered: send each request by itself.',
+      );
+    }
   });
 
   it('is in the list of docs/mounting.md, which has no other', () => {
@@ -115,11 +128,16 @@ describe('a path that is not served', () => {
       '/v1/responses/input_tokens',
       '/v1/responses/compact',
       '/v1/responses/resp_1',
+      '/v1/messages',
+      '/v1/messages/count_tokens',
       '/v1/models',
       '/v1/models/a',
       '/v1beta/models/a:generateContent',
     ];
-    const unserved = ['/v1/files', '/v1/messages', '/v1beta/files', '/v1/responses/r_1/cancel'];
+    const unserved = [
+      ...['/v1/files', '/v1/messages/batches', '/v1beta/files'],
+      '/v1/responses/r_1/cancel',
+    ];
 
     expect(served.filter((path) => !owns(path, passing))).toEqual([]);
     expect(unserved.filter((path) => owns(path, passing))).toEqual([]);

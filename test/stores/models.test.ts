@@ -41,10 +41,18 @@ const members: readonly Row[] = [
   [
     'protocols',
     [null, 'chat', {}],
-    "must be a list of 'chat', 'images', 'native' and 'responses'.",
+    "must be a list of 'chat', 'images', 'native', 'responses' and 'messages'.",
   ],
-  ['protocols', [[]], "must name 'chat', 'images', 'native' or 'responses', one at least."],
-  ['protocols[0]', [['chats'], [null]], "must be 'chat', 'images', 'native' or 'responses'."],
+  [
+    'protocols',
+    [[]],
+    "must name 'chat', 'images', 'native', 'responses' or 'messages', one at least.",
+  ],
+  [
+    'protocols[0]',
+    [['chats'], [null]],
+    "must be 'chat', 'images', 'native', 'responses' or 'messages'.",
+  ],
   ['groups', [undefined, null, 'chat'], 'must be a list of groups; an empty one is for nobody.'],
   ['groups[0]', notText.map((group) => [group]), 'must be text of one character at least'],
   [

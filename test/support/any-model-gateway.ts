@@ -71,7 +71,7 @@ export function anyModelGateway(setup: AnyModelSetup = {}): AnyModelGateway {
     gateway,
     records,
     call: async (request) => {
-      dialect = request.path.startsWith('/v1beta') ? 'gemini' : 'openai';
+      dialect = ownDialect(request.path);
       const headers = { ...headersOf(bytesOf(request.body)), ...request.headers };
       const reply = await call({ ...request, headers });
       // The record is written after the reply; memory stores need no more than a turn.
@@ -79,6 +79,11 @@ export function anyModelGateway(setup: AnyModelSetup = {}): AnyModelGateway {
       return reply;
     },
   };
+}
+
+function ownDialect(path: string): DialectName {
+  if (path.startsWith('/v1beta')) return 'gemini';
+  return path.startsWith('/v1/messages') ? 'anthropic' : 'openai';
 }
 
 /** The headers of every call; they include the header in which Google's SDK sends the key. */
@@ -92,7 +97,7 @@ function headersOf(body: Uint8Array): Readonly<Record<string, string>> {
 
 const anyModel = {
   vendor: 'Acme',
-  protocols: ['chat', 'images', 'native', 'responses'],
+  protocols: ['chat', 'images', 'native', 'responses', 'messages'],
   groups: ['staff'],
   price: { per: 'token', rates: { input: 1_000_000n, output: 1_000_000n } },
   maxOutputTokens: 1_000,
@@ -139,6 +144,17 @@ export function native(
 export function responses(body: Uint8Array | string = streamedResponse): CallerRequest {
   return { path: '/v1/responses', body };
 }
+
+/** A Messages request; by default the body requests a stream. */
+export function messages(body: Uint8Array | string = streamedMessage): CallerRequest {
+  return { path: '/v1/messages', body };
+}
+
+const streamedMessage =
+  '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}],"stream":true}';
+
+/** The same request without streaming. */
+export const wholeMessage: string = streamedMessage.replace('true', 'false');
 
 const streamedResponse = '{"model":"m","input":"hi","stream":true}';
 

@@ -1,10 +1,13 @@
 /** Measures a Messages request and finds its media. */
 
+import type { Body } from '../../bytes/body/body.ts';
 import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
 import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { Span } from '../../bytes/json/scan/scan.ts';
+import type { Member, Span } from '../../bytes/json/scan/scan.ts';
 import { openBrace, openBracket, quote } from '../../bytes/json/text.ts';
+import type { PromptSize } from '../../call.ts';
 import {
+  addFileId,
   addMediaString,
   addSealed,
   eachElement,
@@ -18,26 +21,37 @@ import {
 } from '../prompt-size.ts';
 
 /** Measures a Messages request. */
-export const measureAnthropic: MeasureBody = (body, members) => {
+export const measureAnthropic: MeasureBody = (body, members) => measureMessages(body, members).size;
+
+/** Measures a request and returns whether every message is an object with a string `role`. */
+export function measureMessages(
+  body: Body,
+  members: readonly Member[],
+): { readonly size: PromptSize; readonly hasRoles: boolean } {
   const { text } = body;
   const tally = promptTally(body);
+  let hasRoles = true;
   const messages = findMember(members, 'messages');
   if (messages !== undefined && kindAt(text, messages.value) === 'array') {
     eachElement(text, messages.value.start, (start, index) => {
       const end = skipValue(text, start);
-      if (text[start] !== openBrace) return end;
+      const isObject = text[start] === openBrace;
+      const inside = isObject ? membersOf(text, { start, end }) : [];
+      const role = findMember(inside, 'role');
+      hasRoles &&= role !== undefined && text[role.value.start] === quote;
+      if (!isObject) return end;
       tally.messages += 1;
-      addContent(tally, { start, end }, `messages[${index}]`);
+      addContent(tally, inside, `messages[${index}]`);
       return end;
     });
   }
-  return sizeOf(tally);
-};
+  return { size: sizeOf(tally), hasRoles };
+}
 
-/** Adds the blocks in the `content` of a message or of a tool result. */
-function addContent(tally: PromptTally, holder: Span, at: string): void {
+/** Adds the blocks in the `content` of a message, a tool result or a document. */
+function addContent(tally: PromptTally, holder: readonly Member[], at: string): void {
   const { text } = tally.body;
-  const content = presentValue(text, membersOf(text, holder), 'content');
+  const content = presentValue(text, holder, 'content');
   if (content === undefined || text[content.start] !== openBracket) return;
   eachElement(text, content.start, (start, index) => {
     const end = skipValue(text, start);
@@ -59,7 +73,12 @@ function addBlock(tally: PromptTally, span: Span, at: string): void {
         types: ['application/pdf'],
       });
     case 'tool_result':
-      return addContent(tally, span, at);
+      return addContent(tally, members, at);
+    case 'container_upload': {
+      const id = presentValue(text, members, 'file_id');
+      if (id !== undefined) addFileId(tally, id, at);
+      return;
+    }
     case 'thinking':
       return addSealedMember(tally, presentValue(text, members, 'signature'));
     case 'redacted_thinking':
@@ -82,9 +101,12 @@ function addSource(
   const members = membersOf(text, source);
   const type = shortText(text, presentValue(text, members, 'type'));
   if (type === 'file') {
-    tally.media.push({ kind: 'reference', bytes: 0, at, isFileId: true });
+    const reference = { kind: 'reference', bytes: 0, isFileId: true } as const;
+    tally.media.push({ ...reference, at: `${at}.source.file_id` });
     return;
   }
+  // A document may consist of blocks.
+  if (type === 'content') return addContent(tally, members, `${at}.source`);
   const span = presentValue(text, members, type === 'url' ? 'url' : 'data');
   if (span === undefined || text[span.start] !== quote || type === 'text') return;
   addMediaString(tally, { span, at, types: [...types, ...textsOf(text, members, 'media_type')] });

@@ -1,5 +1,10 @@
 /** Reads the usage of whole and streamed Anthropic replies. */
-import { chargeableUsage, type ReplyUsage, type UsageGap } from '../../canonical/reply.ts';
+import {
+  chargeableUsage,
+  type ReplyUsage,
+  type UsageGap,
+  usageOfWholeReply,
+} from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { ToolCalls, Usage } from '../../money.ts';
 import type { UsageReader } from '../stream-usage.ts';
@@ -15,6 +20,18 @@ function anthropicGap(stated: JsonValue | undefined): UsageGap {
 /** The usage of a whole reply or of one event; undefined if it has no valid count. */
 export function anthropicUsage(reply: JsonValue): Usage | undefined {
   const usage = member(reply, 'usage') ?? member(member(reply, 'message'), 'usage');
+  return usageOfObject(usage);
+}
+
+/** The usage of a whole reply to charge; `counted` is called if the output is not fully stated. */
+export function messageUsage(reply: JsonValue, counted: () => number): Usage | undefined {
+  const figures = anthropicReplyUsage(member(reply, 'usage'));
+  if (figures === undefined) return undefined;
+  return withCachedInInput(usageOfWholeReply(figures, counted));
+}
+
+/** The usage in a `usage` object. */
+export function usageOfObject(usage: JsonValue | undefined): Usage | undefined {
   const figures = anthropicReplyUsage(usage);
   return figures === undefined ? undefined : withCachedInInput(chargeableUsage(figures));
 }

@@ -1,6 +1,7 @@
 /** How an event of a Responses stream is passed on, and whether it ends the stream. */
 import type { SseEvent } from '../../bytes/sse.ts';
 import { type JsonObject, member } from '../../json.ts';
+import { dataLines, framedEvent } from '../framed-event.ts';
 
 /** Events that begin a stream and repeat the request. */
 const firstTypes: ReadonlySet<string> = new Set([
@@ -32,24 +33,12 @@ const lastTypes: ReadonlySet<string> = new Set([
 ]);
 const runningStatuses: ReadonlySet<string> = new Set(['in_progress', 'queued']);
 
-/** The most that the lines around one line of data may take: both names and their line ends. */
-const maxFramingBytes = 'event: data: '.length + 6;
-/** The first byte of a byte order mark. */
-const byteOrderMark = 0xef;
-
 /**
  * An event as it is passed on: unchanged if it consists of its name and one line of data, else with
  * nothing but these.
  */
-export function framedEvent(event: SseEvent, type: string): Uint8Array {
+export function relayedEvent(event: SseEvent, type: string): Uint8Array {
   const { raw, name, data = '', isDataOnly } = event;
   if (isDataOnly) return raw;
-  if (name === type) {
-    const framing = raw.length - Buffer.byteLength(data) - Buffer.byteLength(name);
-    const isOneLine = framing <= maxFramingBytes && !data.includes('\n');
-    if (isOneLine && raw.length > 0 && raw[0] !== byteOrderMark) return raw;
-  }
-  const lines = data.split('\n').map((line) => `data: ${line}\n`);
-  const named = name === undefined ? '' : `event: ${type}\n`;
-  return Buffer.from(`${named}${lines.join('')}\n`);
+  return name === undefined ? Buffer.from(`${dataLines(data)}\n`) : framedEvent(event, type);
 }

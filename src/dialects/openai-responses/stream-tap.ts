@@ -21,7 +21,7 @@ import { eventDocument } from './event-document.ts';
 import { eventFailure, unframedFailure } from './failure.ts';
 import { failureEvents } from './failure-events.ts';
 import { isStillRunning, knownEventEnd } from './known-events.ts';
-import { framedEvent, isTerminal } from './relayed-event.ts';
+import { isTerminal, relayedEvent } from './relayed-event.ts';
 import {
   failingResponse,
   type ResponseRecord,
@@ -175,7 +175,7 @@ function acceptEvent(tap: TapState, event: SseEvent, text: string): Uint8Array |
   }
   if (type === undefined || !type.startsWith('response.')) return undefined;
   recordEvent(record, type, { ...document, data });
-  const framed = framedEvent(event, type);
+  const framed = relayedEvent(event, type);
   if (!isTerminal(type, members)) {
     // What matches the template is passed on unchanged, so it must be in the form of this one.
     if (framed === event.raw && type.endsWith('.delta')) tap.template.learn(text, members);

@@ -10,11 +10,10 @@ import type { Span } from '../../bytes/json/scan/scan.ts';
 import { type Call, operations } from '../../call.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
-import { checkExtraBody, isBoundName } from '../extra-body.ts';
+import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
 import { arrayMember, checkedFields, fieldOf, insideField, parsedValue } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import { modelField, positiveField } from '../rules.ts';
-import { refuseDifferent } from '../spellings.ts';
 
 interface ChatFields {
   readonly model: string;
@@ -137,15 +136,6 @@ function membersIn(scanned: ScannedBody): ChatMembers {
 
 function usageOptionOf(inside: ScannedBody): { readonly include_usage: unknown } {
   return { include_usage: fieldOf(inside, 'include_usage') };
-}
-
-/**
- * Refuses different output bounds under several names: a server that reads another name must not
- * get a larger one.
- */
-function refuseOtherBounds(scanned: ScannedBody): void {
-  const names = scanned.members.filter(({ name }) => isBoundName(name)).map(({ name }) => name);
-  if (names.length > 1) refuseDifferent(scanned, names);
 }
 
 function textOf(value: unknown): string | undefined {

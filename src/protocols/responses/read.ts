@@ -12,12 +12,11 @@ import { type Call, operations } from '../../call.ts';
 import { measureResponses } from '../../dialects/openai-responses/prompt-size.ts';
 import { eachElement } from '../../dialects/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
-import { checkExtraBody, isBoundName } from '../extra-body.ts';
+import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
 import { checkedFields, parsedValue } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import type { CallTarget } from '../protocol.ts';
 import { modelField, positiveField } from '../rules.ts';
-import { refuseDifferent } from '../spellings.ts';
 import { findReferences } from './find-references.ts';
 
 interface ResponsesFields {
@@ -167,12 +166,6 @@ function refuseUnserved(scanned: ScannedBody, { background }: ResponsesFields): 
       name,
     );
   }
-}
-
-/** Refuses different output bounds under several names, of which a server may read another one. */
-function refuseOtherBounds(scanned: ScannedBody): void {
-  const names = scanned.members.filter(({ name }) => isBoundName(name)).map(({ name }) => name);
-  if (names.length > 1) refuseDifferent(scanned, names);
 }
 
 /** `input` may be missing: instructions alone make a valid request. */

@@ -161,8 +161,8 @@ const allow = z
 const maxFallbacks = 5;
 
 const protocol = z.enum(
-  ['chat', 'images', 'native', 'responses'],
-  "must be 'chat', 'images', 'native' or 'responses'",
+  ['chat', 'images', 'native', 'responses', 'messages'],
+  "must be 'chat', 'images', 'native', 'responses' or 'messages'",
 );
 
 /** One model, checked without the others. Strict, so that a misspelt member is reported. */
@@ -171,8 +171,8 @@ export const modelSchema: z.ZodType = z.strictObject(
     id: name,
     vendor: name.optional(),
     protocols: z
-      .array(protocol, "must be a list of 'chat', 'images', 'native' and 'responses'")
-      .min(1, "must name 'chat', 'images', 'native' or 'responses', one at least")
+      .array(protocol, "must be a list of 'chat', 'images', 'native', 'responses' and 'messages'")
+      .min(1, "must name 'chat', 'images', 'native', 'responses' or 'messages', one at least")
       .optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody'),
     price: priceSchema,

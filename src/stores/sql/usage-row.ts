@@ -169,7 +169,7 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     keyId: textAt(row, 'key_id'),
     group: textAt(row, 'key_group'),
     metadata: metadata === undefined ? undefined : (labelsFrom(metadata) ?? corrupt('metadata')),
-    protocol: literalAt(row, 'protocol', ['chat', 'images', 'native', 'responses']),
+    protocol: literalAt(row, 'protocol', ['chat', 'images', 'native', 'responses', 'messages']),
     streamed: flagAt(row, 'streamed'),
     modelId: textAt(row, 'model_id'),
     channelId: textOrNoneAt(row, 'channel_id'),

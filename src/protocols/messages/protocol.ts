@@ -1,0 +1,35 @@
+/** `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's Messages API. */
+import { operations } from '../../call.ts';
+import { anthropicCaller } from '../callers/anthropic.ts';
+import type { Protocol } from '../protocol.ts';
+import { readMessages } from './read.ts';
+import { messagesRelay } from './relay.ts';
+
+/** The row of `table.ts`. */
+export const messages: Protocol = {
+  name: 'messages',
+  caller: anthropicCaller,
+  dialect: 'anthropic',
+  relayCapability: undefined,
+  operation: operations.content,
+  paths: {
+    '/v1/messages': operations.content,
+    '/v1/messages/count_tokens': operations.count_tokens,
+  },
+  methods: {},
+  maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
+  repeatableAs: 'messages',
+  // The API has no member for several answers.
+  candidates: { member: 'n', maximum: 1 },
+  read: readMessages,
+  relay: messagesRelay,
+  codecs: {
+    content: undefined,
+    images: undefined,
+    countTokens: { member: 'input_tokens', write: (count) => `{"input_tokens":${count}}` },
+  },
+  imageCounter: undefined,
+  // Anthropic sends such events too, so all of its clients ignore them.
+  keepAlive: (framing) =>
+    framing === 'sse' ? 'event: ping\ndata: {"type": "ping"}\n\n' : undefined,
+};

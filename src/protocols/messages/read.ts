@@ -1,0 +1,110 @@
+/**
+ * Reads a Messages request: validates what the gateway relies on and extracts what prices the call.
+ * All else is for the upstream to judge, because the bounds of the other members differ by model.
+ */
+import { z } from 'zod';
+import { findMember, kindAt } from '../../bytes/json/read/members.ts';
+import { skipValue } from '../../bytes/json/read/skip.ts';
+import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import { openBrace } from '../../bytes/json/text.ts';
+import { type Call, operations } from '../../call.ts';
+import { measureMessages } from '../../dialects/anthropic/prompt-size.ts';
+import { eachElement } from '../../dialects/prompt-size.ts';
+import { GatewayError } from '../../errors.ts';
+import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
+import { arrayMember, checkedFields, fieldOf } from '../fields.ts';
+import { guardedUses } from '../find-guarded.ts';
+import type { CallTarget } from '../protocol.ts';
+import { modelField } from '../rules.ts';
+
+interface MessagesFields {
+  readonly model: string;
+  readonly stream?: boolean | null | undefined;
+  readonly max_tokens?: number | null | undefined;
+}
+
+const boundMessage = 'must be an integer of 0 or above: the most tokens to generate';
+
+const messagesFields: z.ZodType<MessagesFields> = z.object({
+  model: modelField,
+  stream: z.boolean('must be true or false').nullish(),
+  // 0 fills the prompt cache and generates nothing.
+  max_tokens: z.int(boundMessage).nonnegative(boundMessage).nullish(),
+});
+
+/**
+ * Reads the request.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
+export function readMessages(scanned: ScannedBody, { operation }: CallTarget): Call {
+  const fields = checkedFields(messagesFields, {
+    model: fieldOf(scanned, 'model'),
+    stream: fieldOf(scanned, 'stream'),
+    max_tokens: fieldOf(scanned, 'max_tokens'),
+  });
+  const isCount = operation === operations.count_tokens;
+  const bound = fields.max_tokens ?? undefined;
+  if (bound === undefined && !isCount) throw noBound();
+  if (bound !== undefined) refuseOtherBounds(scanned);
+  checkExtraBody(scanned, {
+    members: { model: fields.model, messages: null, stream: fields.stream ?? false },
+    bound,
+  });
+  checkSystem(scanned);
+  checkTools(scanned);
+  arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
+  const { size: prompt, hasRoles } = measureMessages(scanned.body, scanned.members);
+  if (!hasRoles) throw noRole();
+  return {
+    protocol: 'messages',
+    operation,
+    modelId: fields.model,
+    framing: fields.stream === true && !isCount ? 'sse' : 'json',
+    body: scanned.body,
+    members: scanned.members,
+    promptCacheKey: undefined,
+    // The last events of a stream always state the usage.
+    wantsUsage: true,
+    demand: {
+      prompt,
+      predictedBytes: 0,
+      maxOutputTokens: bound,
+      candidates: 1,
+      size: undefined,
+      quality: undefined,
+      guarded: guardedUses(scanned, prompt.media),
+    },
+  };
+}
+
+function checkSystem({ body, members }: ScannedBody): void {
+  const system = findMember(members, 'system');
+  if (system === undefined) return;
+  if (['string', 'array', 'null'].includes(kindAt(body.text, system.value))) return;
+  throw invalid('`system` must be a string or an array of text blocks.', 'system');
+}
+
+function checkTools({ body: { text }, members }: ScannedBody): void {
+  const tools = findMember(members, 'tools');
+  if (tools === undefined) return;
+  const kind = kindAt(text, tools.value);
+  if (kind === 'null') return;
+  if (kind !== 'array') throw invalid('`tools` must be an array of objects.', 'tools');
+  eachElement(text, tools.value.start, (start, index) => {
+    if (text[start] === openBrace) return skipValue(text, start);
+    throw invalid(`\`tools[${index}]\` must be an object.`, `tools[${index}]`);
+  });
+}
+
+function noBound(): GatewayError {
+  return invalid('`max_tokens` is missing. Send the most tokens to generate.', 'max_tokens');
+}
+
+function noRole(): GatewayError {
+  return invalid('Every element of `messages` must be an object with a string `role`.', 'messages');
+}
+
+function invalid(message: string, param: string): GatewayError {
+  return new GatewayError('invalid_request', message, { param });
+}

@@ -1,0 +1,33 @@
+/** The edits and checks of relayed Messages calls. */
+import { type Call, operations } from '../../call.ts';
+import { anthropicInBandFailure } from '../../dialects/anthropic/errors.ts';
+import { messageUsage, usageOfObject } from '../../dialects/anthropic/reply-usage.ts';
+import { messagesStreamTap } from '../../dialects/anthropic/stream-tap.ts';
+import { documentTap } from '../../dialects/document-tap.ts';
+import { type JsonValue, member } from '../../json.ts';
+import { modelEdit } from '../model-edit.ts';
+import type { RelayRules } from '../protocol.ts';
+
+/** The rules for Messages calls to Anthropic upstreams. */
+export const messagesRelay: RelayRules = {
+  edits: (call, upstreamModel) => modelEdit(call, upstreamModel),
+  tap: (call, _channel, requestId) =>
+    call.framing === 'sse'
+      ? messagesStreamTap(requestId)
+      : documentTap({
+          usageMember: 'usage',
+          readUsage: usageOfObject,
+          inBandFailure: anthropicInBandFailure,
+          isImageReply: false,
+        }),
+  invalidReplyReason: (reply, call) =>
+    isReply(reply, call) ? undefined : 'upstream_protocol_error',
+  readUsage: (reply, _channel, counted) => messageUsage(reply, counted),
+};
+
+function isReply(reply: JsonValue, { operation }: Pick<Call, 'operation'>): boolean {
+  if (operation === operations.count_tokens) {
+    return typeof member(reply, 'input_tokens') === 'number';
+  }
+  return Array.isArray(member(reply, 'content'));
+}
