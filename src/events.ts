@@ -196,6 +196,12 @@ export type GatewayEvent =
   /** A parser of the host consumed the body; `remedy` says what to change. */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly remedy: string }
   /**
+   * The responses of this model are stored at several accounts, and `responses.index` is in memory,
+   * although other processes may share the quota store: there, calls that refer to a response fail
+   * with 404. Use a shared index. Emitted once for each model, at its first Responses call.
+   */
+  | { readonly type: 'references_per_process'; readonly modelId: string }
+  /**
    * A reply went out although `responses.index` could not be told of it, so that the caller can't
    * refer to it. The event `port_failed` has the reason.
    */

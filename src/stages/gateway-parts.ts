@@ -23,6 +23,7 @@ import { reserver } from './reserve.ts';
 import { type RunningCalls, runningCalls } from './running.ts';
 import { type Serve, type Shared, serving } from './serve.ts';
 import { settler } from './settle.ts';
+import { reportingSplitIndex } from './split-index.ts';
 import { type StoreBreakers, storeBreakers } from './store-breaker.ts';
 import { storeMaintenance } from './store-maintenance.ts';
 
@@ -126,6 +127,7 @@ function sharedByCalls(
     reserve: reserver(emit),
     settle: settler(outbox, emit),
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
+    reportSplitIndex: reportingSplitIndex(emit),
   };
 }
 

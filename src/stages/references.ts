@@ -9,7 +9,6 @@ import { isGatewayError } from '../errors.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { IndexEntry } from '../ports/response-index.ts';
 import type { ResponseSettings } from '../ports/response-options.ts';
-import { isRelayed, type Protocol } from '../protocols/protocol.ts';
 import type { Read } from './call-record.ts';
 import type { ModelPlan } from './model-plan.ts';
 import { areEntries, areItems } from './port-answers.ts';
@@ -22,6 +21,7 @@ import {
   storedApart,
   tooManyReferences,
 } from './reference-errors.ts';
+import { relayedChannels } from './relayed-channels.ts';
 import type { ResolvedReferences } from './resolved-references.ts';
 
 /** The owner of what the calls of a key leave behind. */
@@ -51,7 +51,7 @@ export async function resolveReferences(
     throw tooManyReferences(responses.maxReferences, first);
   }
   const found = await lookUp(read, references, responses, bodies);
-  const isKeptByProvider = hasRelay(plan, route.protocol, key.group);
+  const isKeptByProvider = relayedChannels({ key, plan, route }).length > 0;
   for (const reference of stored) {
     if (reference.kind === 'reply' && (reference.isOwn || !isKeptByProvider)) {
       throw keepsNoReplies(reference);
@@ -77,16 +77,6 @@ export async function resolveReferences(
 /** True if the call can't be served unless the reference is found. */
 function isStored({ kind }: Reference): boolean {
   return kind === 'reply' || kind === 'item';
-}
-
-/** True if a channel speaks the caller's own API, whose provider may keep replies. */
-function hasRelay(plan: ModelPlan, protocol: Protocol, group: string): boolean {
-  const pool = plan.pool(protocol, group);
-  if (typeof pool === 'string') return false;
-  return pool.channels.some((channel) => {
-    const { dialect, upstreamModel } = plan.channel(channel);
-    return dialect !== undefined && isRelayed(protocol, dialect, channel, upstreamModel);
-  });
 }
 
 /** What the stores know of the references. */

@@ -32,6 +32,7 @@ import type { Reserve } from './reserve.ts';
 import { jsonReply, optionsResponse, paced } from './respond.ts';
 import { type RunningCall, type RunningCalls, sendWhole } from './running.ts';
 import type { Settle } from './settle.ts';
+import type { ReportSplitIndex } from './split-index.ts';
 import { storedReply } from './stored-reply.ts';
 import type { Upstreams } from './try-channel.ts';
 
@@ -47,6 +48,7 @@ export interface Shared extends ModelLookup {
   readonly upstreams: Upstreams;
   /** Warns the host that nothing bounds the output of this model. */
   reportUnbounded(modelId: string): void;
+  readonly reportSplitIndex: ReportSplitIndex;
 }
 
 /** What a request needs before its call can be read. */
@@ -120,6 +122,9 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const { model, plan, call, references } = await admit(read, shared);
   const hold = holdFor(call, model);
   if (!hold.isBounded) shared.reportUnbounded(model.id);
+  if (route.protocol.storedReplies !== undefined) {
+    shared.reportSplitIndex({ key, model, plan, received, route });
+  }
   const { guard } = received.settings;
   const metadata =
     guard === undefined ? key.metadata : await checkByGuard(guard, read, model, upstreams.emit);
