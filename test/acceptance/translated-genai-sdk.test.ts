@@ -309,7 +309,7 @@ describe('countTokens', () => {
   it('is Anthropic’s own count', async () => {
     const count = await ai.models.countTokens({ model: 'anthropic/claude-opus-5', contents });
 
-    expect(count.totalTokens).toBe(14);
+    expect(count.totalTokens).toBe(19);
     expect(harness.upstream.calls[0]?.path).toBe('/v1/messages/count_tokens');
   });
 

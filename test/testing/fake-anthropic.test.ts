@@ -219,12 +219,66 @@ describe('as Anthropic', () => {
     expect(member(items(member(reply, 'content'))[0], 'text')).toBe('{"score":1}');
   });
 
-  it('counts tokens without max_tokens', async () => {
-    const { max_tokens: _, ...counted } = request;
+  it('counts more tokens in a longer prompt, and only without max_tokens', async () => {
+    const { max_tokens: _, ...short } = request;
+    const long = { ...short, system: 'Answer as briefly as you can.' };
+    const count = (body: unknown) => send(body, '/v1/messages/count_tokens');
 
-    const reply = await send(counted, '/v1/messages/count_tokens');
+    const [few, many, refused] = await Promise.all([count(short), count(long), count(request)]);
 
-    expect(await reply.json()).toEqual({ input_tokens: 14 });
+    expect(await few.json()).toEqual({ input_tokens: 12 });
+    expect(await many.json()).toEqual({ input_tokens: 19 });
+    expect(await refused.json()).toMatchObject({
+      error: { message: 'max_tokens: Extra inputs are not permitted' },
+    });
+  });
+
+  it.each([
+    ['its limit', { max_tokens: 2 }, 'Hello! I', { stop_reason: 'max_tokens' }],
+    [
+      'the first stop sequence',
+      { stop_sequences: ['thank', ' doing'] },
+      "Hello! I'm",
+      { stop_reason: 'stop_sequence', stop_sequence: ' doing' },
+    ],
+  ])('stops at %s, streamed or not', async (_name, fields, text, end) => {
+    const whole = await answer({ ...request, ...fields });
+    upstream.reset();
+    const events = await streamed({ ...request, ...fields });
+
+    expect(whole).toMatchObject({ content: [{ text }], ...end });
+    expect(assembled(events)).toEqual(whole);
+  });
+
+  it('writes to the cache at a marker, and reads from it in later calls', async () => {
+    const cache_control = { type: 'ephemeral', ttl: '1h' };
+    const marked = { ...request, system: [{ type: 'text', text: 'Be brief.', cache_control }] };
+    const later = [
+      ...request.messages,
+      { role: 'assistant', content: 'Hello!' },
+      { role: 'user', content: 'And?' },
+    ];
+
+    const first = await answer(marked);
+    const second = await answer({ ...marked, messages: later });
+
+    expect(member(first, 'usage')).toMatchObject({
+      cache_creation_input_tokens: 7351,
+      cache_read_input_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 7351 },
+    });
+    expect(member(second, 'usage')).toMatchObject({
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 7351,
+    });
+  });
+
+  it('pads its events like the recorded ones', async () => {
+    const padded = /[^ {] +\}\n\n/;
+    const response = await send({ ...request, stream: true });
+
+    expect(Buffer.from(fixture('messages/stream-effort.1').response).toString()).toMatch(padded);
+    expect(await response.text()).toMatch(padded);
   });
 
   it('refuses in the format of a recorded refusal', async () => {

@@ -1,8 +1,9 @@
 /** Anthropic's refusals: its error object and error texts. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { refusedHeaders } from './anthropic-headers.ts';
 import { requestId } from './anthropic-recordings.ts';
-import { refusedConversation } from './anthropic-rules.ts';
+import { countedMembers, messageMembers, refusedConversation } from './anthropic-rules.ts';
 import { json, type Script, type ScriptHeaders } from './scripts.ts';
 
 /** A refusal in Anthropic's format. */
@@ -36,26 +37,34 @@ export const anthropicStreamError: string = `event: error\ndata: ${JSON.stringif
   errorDocument('overloaded_error', 'Overloaded'),
 )}\n\n`;
 
-/** The refusal of a request without a version header or with an invalid body, or undefined. */
+/** What is requested: a message, or only the number of its input tokens. */
+export type Requested = 'message' | 'count';
+
+/** The refusal of a request with wrong headers or with an invalid body, or undefined. */
 export function refuseRequest(
   headers: IncomingHttpHeaders,
   body: JsonValue | undefined,
-  required: readonly string[],
+  requested: Requested,
 ): Script | undefined {
   const refuse = (message: string): Script => anthropicError(400, 'invalid_request_error', message);
-  if (headers['anthropic-version'] === undefined) {
-    return refuse('anthropic-version: header is required');
-  }
+  const header = refusedHeaders(headers, body);
+  if (header !== undefined) return refuse(header);
   if (!isJsonObject(body))
     return refuse('The request body is not valid JSON: unexpected character');
+  const { required, known } = forms[requested];
   const missing = required.find((name) => member(body, name) === undefined);
   if (missing !== undefined) return refuse(`${missing}: Field required`);
   if (items(member(body, 'messages')).length === 0) {
     return refuse('messages: at least one message is required');
   }
-  const refused = refusedConversation(body);
+  const refused = refusedConversation(body, known);
   return refused === undefined ? undefined : refuse(refused);
 }
+
+const forms = {
+  message: { required: ['model', 'max_tokens', 'messages'], known: messageMembers },
+  count: { required: ['model', 'messages'], known: countedMembers },
+} as const;
 
 function errorDocument(type: string, message: string): JsonObject {
   return { type: 'error', error: { type, message }, request_id: requestId };

@@ -1,47 +1,40 @@
 /** `POST /v1/messages` as Anthropic replies to it: one turn, whole or as a stream. */
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { agentOf, signatureOf } from './agent.ts';
+import { agentOf } from './agent.ts';
+import { type Block, roundsMade } from './anthropic-blocks.ts';
 import { anthropicFailure, anthropicStreamError, refuseRequest } from './anthropic-errors.ts';
 import {
   claudeAfterToolPieces,
   claudePieces,
-  claudeSignature,
   claudeTokens,
-  firstUsageMetadata,
   refusalDetails,
-  thinkingPieces,
-  usageMetadata,
 } from './anthropic-recordings.ts';
-import { roundsMade } from './anthropic-rules.ts';
+import { thinkingBlocks } from './anthropic-thinking.ts';
+import { type CacheUsage, cacheUsage } from './anthropic-usage.ts';
 import { type FaultReplies, withFault } from './faults.ts';
 import { counted, type ProviderRequest, type ReplyContext } from './provider.ts';
 import { sampleOf } from './schema-sample.ts';
 import { json, type Script } from './scripts.ts';
 
-/** A block in a whole reply, and its beginning and deltas in a stream. */
-interface Block {
-  readonly whole: JsonObject;
-  readonly start: JsonObject;
-  readonly deltas: readonly JsonObject[];
-}
-
 /** The model's content and stop reason. */
 interface Turn {
   readonly blocks: readonly Block[];
-  readonly stopReason: 'end_turn' | 'tool_use' | 'refusal';
+  readonly stopReason: 'end_turn' | 'tool_use' | 'refusal' | 'max_tokens' | 'stop_sequence';
+  readonly stopSequence?: string;
   readonly stopDetails?: JsonObject;
   readonly tokens: readonly [input: number, output: number];
 }
 
 /** The reply to a message request, with the fault that its model's name stands for. */
 export function messageScript({ headers, body }: ProviderRequest, context: ReplyContext): Script {
-  const refusal = refuseRequest(headers, body, ['model', 'max_tokens', 'messages']);
+  const refusal = refuseRequest(headers, body, 'message');
   if (refusal !== undefined) return refusal;
 
   const model = String(member(body, 'model'));
   const head = { model, id: counted('msg_', context), type: 'message', role: 'assistant' };
+  const cache = cacheUsage(body);
   const say = (turn: Turn): Script =>
-    member(body, 'stream') === true ? streamed(turn, head) : whole(turn, head);
+    member(body, 'stream') === true ? streamed(turn, head, cache) : whole(turn, head, cache);
 
   const faultReplies: FaultReplies = {
     error: anthropicFailure,
@@ -63,10 +56,10 @@ const refusedTurn: Turn = {
 function turnFor(body: JsonValue | undefined, context: ReplyContext): Turn {
   const agent = agentOf(String(member(body, 'model')));
   const made = roundsMade(body);
-  const thinking = isThinking(body) ? [thinkingBlock(agent.signsEachRound ? made : undefined)] : [];
+  const thinking = thinkingBlocks(body, made);
   if (made >= agent.rounds) {
     const before = agent.signsEachRound ? thinking : [];
-    return textTurn(claudeAfterToolPieces, claudeTokens.afterTool, before);
+    return limited(textTurn(claudeAfterToolPieces, claudeTokens.afterTool, before), body);
   }
   const calls = chosenTools(body).map((tool) => toolBlock(tool, counted('toolu_', context)));
   if (calls.length > 0) {
@@ -82,12 +75,7 @@ function turnFor(body: JsonValue | undefined, context: ReplyContext): Turn {
     return textTurn(fragments(written), claudeTokens.structured, thinking);
   }
   const tokens = thinking.length > 0 ? claudeTokens.thinking : claudeTokens.text;
-  return textTurn(claudePieces, tokens, thinking);
-}
-
-function isThinking(body: JsonValue | undefined): boolean {
-  const type = member(member(body, 'thinking'), 'type');
-  return type === 'enabled' || type === 'adaptive';
+  return limited(textTurn(claudePieces, tokens, thinking), body);
 }
 
 /**
@@ -118,18 +106,27 @@ function textTurn(
   return { blocks: [...before, block], stopReason: 'end_turn', tokens };
 }
 
-/** The recorded thinking; an agent's differs in each round and has its own signature. */
-function thinkingBlock(round: number | undefined): Block {
-  const pieces = round === undefined ? thinkingPieces : [...thinkingPieces, ` Round ${round + 1}.`];
-  const signature = round === undefined ? claudeSignature : signatureOf(pieces.join(''));
-  return {
-    whole: { type: 'thinking', thinking: pieces.join(''), signature },
-    start: { type: 'thinking', thinking: '', signature: '' },
-    deltas: [
-      ...pieces.map((thinking) => ({ type: 'thinking_delta', thinking })),
-      { type: 'signature_delta', signature },
-    ],
-  };
+/**
+ * The turn up to its first stop sequence or its limit, at which every piece of text counts as one
+ * token.
+ */
+function limited(turn: Turn, body: JsonValue | undefined): Turn {
+  const pieces = turn.blocks.at(-1)?.deltas.map((delta) => String(member(delta, 'text'))) ?? [];
+  const text = pieces.join('');
+  const before = turn.blocks.slice(0, -1);
+  const [stop] = items(member(body, 'stop_sequences'))
+    .map(String)
+    .filter((sequence) => text.includes(sequence))
+    .toSorted((one, other) => text.indexOf(one) - text.indexOf(other));
+  if (stop !== undefined) {
+    const shorter = textTurn([text.slice(0, text.indexOf(stop))], turn.tokens, before);
+    return { ...shorter, stopReason: 'stop_sequence', stopSequence: stop };
+  }
+  const limit = Number(member(body, 'max_tokens'));
+  if (limit >= pieces.length) return turn;
+  const [input] = turn.tokens;
+  const cut = textTurn(pieces.slice(0, limit), [input, limit], before);
+  return { ...cut, stopReason: 'max_tokens' };
 }
 
 /** A stream begins a call with an empty object and an empty JSON delta. */
@@ -151,22 +148,22 @@ function fragments(text: string): readonly string[] {
   return text.match(/.{1,6}/gsu) ?? [];
 }
 
-function whole(turn: Turn, head: JsonObject): Script {
+function whole(turn: Turn, head: JsonObject, cache: CacheUsage): Script {
   const [input, output] = turn.tokens;
   return json(200, {
     ...head,
     content: turn.blocks.map((block) => block.whole),
     ...endOf(turn),
-    usage: { input_tokens: input, ...firstUsageMetadata, output_tokens: output },
+    usage: { input_tokens: input, ...cache.first, output_tokens: output },
   });
 }
 
 /** The first event reports one output token, the last event all of them. */
-function streamed(turn: Turn, head: JsonObject): Script {
+function streamed(turn: Turn, head: JsonObject, cache: CacheUsage): Script {
   const [input, output] = turn.tokens;
   const before = { stop_reason: null, stop_sequence: null };
-  const first = { input_tokens: input, ...firstUsageMetadata, output_tokens: 1 };
-  const last = { input_tokens: input, ...usageMetadata, output_tokens: output };
+  const first = { input_tokens: input, ...cache.first, output_tokens: 1 };
+  const last = { input_tokens: input, ...cache.last, output_tokens: output };
   const [opening, ...rest] = turn.blocks.flatMap(blockEvents);
   const events: readonly JsonObject[] = [
     { type: 'message_start', message: { ...head, content: [], ...before, usage: first } },
@@ -179,10 +176,15 @@ function streamed(turn: Turn, head: JsonObject): Script {
   return {
     status: 200,
     headers: { 'content-type': 'text/event-stream; charset=utf-8' },
-    chunks: events.map(
-      (event) => `event: ${String(member(event, 'type'))}\ndata: ${JSON.stringify(event)}\n\n`,
-    ),
+    chunks: events.map(frameOf),
   };
+}
+
+/** Like the real events, most are padded with spaces before their last brace. */
+function frameOf(event: JsonObject, index: number): string {
+  const padding = ' '.repeat((index * 7) % 16);
+  const data = `${JSON.stringify(event).slice(0, -1)}${padding}}`;
+  return `event: ${String(member(event, 'type'))}\ndata: ${data}\n\n`;
 }
 
 function blockEvents({ start, deltas }: Block, index: number): readonly JsonObject[] {
@@ -193,10 +195,10 @@ function blockEvents({ start, deltas }: Block, index: number): readonly JsonObje
   ];
 }
 
-function endOf({ stopReason, stopDetails }: Turn): JsonObject {
+function endOf({ stopReason, stopDetails, stopSequence }: Turn): JsonObject {
   return {
     stop_reason: stopReason,
     ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
-    stop_sequence: null,
+    stop_sequence: stopSequence ?? null,
   };
 }

@@ -42,20 +42,6 @@ export const refusalDetails: JsonObject = {
     "Anthropic's Usage Policy.",
 };
 
-/** The members of `usage` besides input and output tokens. */
-export const usageMetadata: JsonObject = {
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-};
-
-/** The same, for the first or only usage of a reply. */
-export const firstUsageMetadata: JsonObject = {
-  ...usageMetadata,
-  cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
-  service_tier: 'standard',
-  inference_geo: 'not_available',
-};
-
 /** The request id, in a header and in every error. */
 export const requestId = 'req_011Ca7jT9AHpgXgdv8igm4z9';
 

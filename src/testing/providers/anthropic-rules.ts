@@ -1,88 +1,66 @@
 /**
- * The conversations that Anthropic refuses: calls without results, empty blocks, changed thinking,
- * and unknown members.
+ * The conversations that Anthropic refuses: calls without results, empty blocks, unknown members,
+ * and what the rules for tools and thinking say.
  */
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { signatureOf } from './agent.ts';
-import { claudeSignature, thinkingPieces } from './anthropic-recordings.ts';
-
-interface Message {
-  readonly role: JsonValue | undefined;
-  /** A string counts as one block of text. */
-  readonly blocks: readonly JsonValue[];
-  readonly at: string;
-}
+import { type Message, messagesOf, ofType } from './anthropic-blocks.ts';
+import { refusedThinking } from './anthropic-thinking.ts';
+import { refusedTools } from './anthropic-tools.ts';
 
 /** The message with which Anthropic refuses the conversation, or undefined. */
-export function refusedConversation(body: JsonValue | undefined): string | undefined {
+export function refusedConversation(
+  body: JsonValue | undefined,
+  known: ReadonlySet<string>,
+): string | undefined {
   const messages = messagesOf(body);
   return (
-    unknownMember(body) ??
+    unknownMember(body, known) ??
+    refusedTools(body) ??
     wrongRole(messages) ??
     emptyBlock(messages, member(body, 'system')) ??
     unansweredCall(messages) ??
-    changedThinking(messages) ??
-    wrongBudget(body, messages) ??
+    refusedThinking(body, messages) ??
     openSchema(body)
   );
 }
 
-/** How many rounds of calls were made since the last user message. */
-export function roundsMade(body: JsonValue | undefined): number {
-  return currentTurn(messagesOf(body)).filter(({ blocks }) => ofType(blocks, 'tool_use').length > 0)
-    .length;
-}
-
-function messagesOf(body: JsonValue | undefined): readonly Message[] {
-  const merged: { role: JsonValue | undefined; blocks: JsonValue[]; at: string }[] = [];
-  for (const [index, message] of items(member(body, 'messages')).entries()) {
-    const role = member(message, 'role');
-    const content = member(message, 'content');
-    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : items(content);
-    const last = merged.at(-1);
-    // Consecutive messages of one role count as one.
-    if (last !== undefined && last.role === role) last.blocks.push(...blocks);
-    else merged.push({ role, blocks: [...blocks], at: `messages.${index}` });
-  }
-  return merged;
-}
-
-/** The messages after the user's last text; tool results don't count as text. */
-function currentTurn(messages: readonly Message[]): readonly Message[] {
-  const lastText = messages.findLastIndex(
-    ({ role, blocks }) => role === 'user' && ofType(blocks, 'tool_result').length < blocks.length,
-  );
-  return messages.slice(lastText + 1);
-}
-
-const knownMembers: ReadonlySet<string> = new Set([
+/** The members that change a prompt, and so its number of tokens. */
+export const countedMembers: ReadonlySet<string> = new Set([
   'model',
-  'max_tokens',
   'messages',
   'system',
-  'stream',
   'tools',
   'tool_choice',
   'thinking',
   'output_config',
   'output_format',
+  'cache_control',
+  'context_management',
+  'mcp_servers',
+  'speed',
+]);
+
+/** The members of a request for a message. */
+export const messageMembers: ReadonlySet<string> = new Set([
+  ...countedMembers,
+  'max_tokens',
+  'stream',
   'temperature',
   'top_p',
   'top_k',
   'stop_sequences',
   'metadata',
   'service_tier',
-  'cache_control',
   'container',
-  'context_management',
-  'mcp_servers',
   'inference_geo',
-  'speed',
 ]);
 
-function unknownMember(body: JsonValue | undefined): string | undefined {
+function unknownMember(
+  body: JsonValue | undefined,
+  known: ReadonlySet<string>,
+): string | undefined {
   const names = isJsonObject(body) ? Object.keys(body) : [];
-  const unknown = names.find((name) => !knownMembers.has(name));
+  const unknown = names.find((name) => !known.has(name));
   return unknown === undefined ? undefined : `${unknown}: Extra inputs are not permitted`;
 }
 
@@ -179,49 +157,6 @@ function leadingResults(blocks: readonly JsonValue[]): readonly string[] {
     .map((block) => String(member(block, 'tool_use_id')));
 }
 
-/** All thinking since the user's last text must be sent back unchanged. */
-function changedThinking(messages: readonly Message[]): string | undefined {
-  for (const { blocks, at } of currentTurn(messages)) {
-    const changed = blocks.findIndex(
-      (block) => member(block, 'type') === 'thinking' && !isUnchanged(block),
-    );
-    if (changed !== -1) {
-      return `${at}.content.${changed}: Invalid \`signature\` in \`thinking\` block`;
-    }
-  }
-  return undefined;
-}
-
-function isUnchanged(block: JsonValue): boolean {
-  const thinking = String(member(block, 'thinking'));
-  const signature = member(block, 'signature');
-  if (signature === claudeSignature) return thinking === thinkingPieces.join('');
-  return signature === signatureOf(thinking);
-}
-
-function wrongBudget(
-  body: JsonValue | undefined,
-  messages: readonly Message[],
-): string | undefined {
-  const thinking = member(body, 'thinking');
-  if (member(thinking, 'type') !== 'enabled') return undefined;
-  const budget = Number(member(thinking, 'budget_tokens'));
-  if (!(budget >= 1024)) {
-    return 'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024';
-  }
-  if (budget >= Number(member(body, 'max_tokens') ?? Number.POSITIVE_INFINITY)) {
-    return '`max_tokens` must be greater than `thinking.budget_tokens`.';
-  }
-  const [first] = currentTurn(messages).filter(({ role }) => role === 'assistant');
-  const type = member(first?.blocks[0], 'type');
-  if (first === undefined || type === 'thinking' || type === 'redacted_thinking') return undefined;
-  return (
-    `${first.at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found ` +
-    `\`${type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a ` +
-    'thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).'
-  );
-}
-
 /** A schema for structured output has to close every object. */
 function openSchema(body: JsonValue | undefined): string | undefined {
   const format = member(member(body, 'output_config'), 'format') ?? member(body, 'output_format');
@@ -238,8 +173,4 @@ function isClosed(schema: JsonValue): boolean {
   const isOpen =
     member(schema, 'type') === 'object' && member(schema, 'additionalProperties') !== false;
   return !isOpen && Object.values(schema).every(isClosed);
-}
-
-function ofType(blocks: readonly JsonValue[], type: string): readonly JsonValue[] {
-  return blocks.filter((block) => member(block, 'type') === type);
 }

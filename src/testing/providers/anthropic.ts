@@ -1,4 +1,5 @@
 /** Anthropic: its paths, its authentication, and its refusals. */
+import { isJsonObject, type JsonValue } from '../../json.ts';
 import { anthropicError, refuseRequest } from './anthropic-errors.ts';
 import { messageScript } from './anthropic-messages.ts';
 import { anthropicHeaders } from './anthropic-recordings.ts';
@@ -30,5 +31,13 @@ function route(request: ProviderRequest, context: ReplyContext): Script {
     return anthropicError(405, 'invalid_request_error', 'Method Not Allowed', { allow: 'POST' });
   }
   if (!counts) return messageScript(request, context);
-  return refuseRequest(headers, body, ['model', 'messages']) ?? json(200, { input_tokens: 14 });
+  return refuseRequest(headers, body, 'count') ?? json(200, { input_tokens: countOf(body) });
+}
+
+/** A quarter of the bytes, so that a longer prompt counts more. */
+function countOf(body: JsonValue | undefined): number {
+  const { messages, system, tools }: Readonly<Record<string, JsonValue>> = isJsonObject(body)
+    ? body
+    : {};
+  return Math.ceil(Buffer.byteLength(JSON.stringify([system, tools, messages])) / 4);
 }
