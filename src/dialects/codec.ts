@@ -43,6 +43,10 @@ export interface RequestedReply {
 export interface WrittenReply {
   readonly text: string;
   readonly dropped: readonly string[];
+  /** The member whose counts the gateway estimated, because the upstream stated none. */
+  readonly estimated?: string | undefined;
+  /** The reply has output, but nothing that this dialect can express. */
+  readonly isUnusable?: boolean;
   /** Undefined if it is not kept, or the dialect's callers can't refer to earlier output. */
   readonly output?: ReplyOutput | undefined;
 }
@@ -63,7 +67,7 @@ export interface OutputItem {
 
 /** Metadata of a reply. */
 export interface ReplyHead {
-  /** Used if the upstream sent no id; has no dialect's prefix. */
+  /** The request's id; the reply's id if the upstream sent none. Has no dialect's prefix. */
   readonly fallbackId: string;
   readonly createdSeconds: number;
   /** Makes ids for the parts of the reply: 22 letters, digits, `-` and `_`, unless the host's. */
@@ -88,6 +92,8 @@ export interface ReplyHead {
    * (`reasoningHistory`).
    */
   readonly needsReasoningBack?: boolean;
+  /** Estimates the tokens of the prompt, for clients that fail without usage. */
+  readonly estimatedInputTokens?: () => number;
 }
 
 /** Writes one streamed reply, framing included. */
@@ -98,6 +104,11 @@ export interface ContentStreamWriter {
   write(events: readonly ContentEvent[]): string;
   /** Ends a complete stream: finish, usage, terminator. Called once, as the last call. */
   end(): string;
+  /**
+   * Whether the reply has output, but nothing that this dialect can express. Absent if the dialect
+   * can express all output. Asked before `end`.
+   */
+  isUnusable?(): boolean;
   /** Ends the stream with an error instead; each piece is sent in a separate write. */
   breakOff(error: GatewayError): readonly string[];
   /**

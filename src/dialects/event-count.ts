@@ -105,9 +105,21 @@ export function usageSoFar(count: EventCount): Usage | undefined {
 
 /** Counts the content of a whole reply in tokens. */
 export function countTokensIn(events: readonly ContentEvent[]): number {
+  const counter = contentCounter();
+  for (const event of events) counter.add(event);
+  return counter.tokens();
+}
+
+/** Counts the content of a reply, event by event. */
+export interface ContentCounter {
+  add(event: ContentEvent): void;
+  tokens(): number;
+}
+
+/** Starts at zero. */
+export function contentCounter(): ContentCounter {
   const size: ContentSize = { contentBytes: 0, reasoningBytes: 0, sealedBytes: 0, mediaTokens: 0 };
-  for (const event of events) addContent(size, event);
-  return tokensIn(size, 0);
+  return { add: (event) => addContent(size, event), tokens: () => tokensIn(size, 0) };
 }
 
 function sealedBytesOf(event: ContentEvent): number {

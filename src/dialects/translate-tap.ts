@@ -127,7 +127,10 @@ function end(tap: TapState): string {
     text += writeEvents(tap, reader.end());
     count.isReleased = true;
   }
-  return !hasFailed(tap) && isComplete(tap) ? text + writer.end() : text;
+  if (hasFailed(tap) || !isComplete(tap)) return text;
+  if (writer.isUnusable?.() !== true) return text + writer.end();
+  tap.failure = billedReply('upstream_unusable_output');
+  return text;
 }
 
 function takeAll(tap: TapState, frames: readonly Frame[]): string {

@@ -17,6 +17,7 @@ import { isRelayed, type Protocol, type RelayRules } from '../protocols/protocol
 import type { Admitted } from './call-record.ts';
 import { leftOutTools } from './check-members.ts';
 import { withCountedImages } from './counted-images.ts';
+import { estimatedPrompt } from './estimated-prompt.ts';
 import { droppedNote } from './notes.ts';
 import { withoutTools } from './optional-tools.ts';
 import type { PreparedCall, WholeReply } from './prepared-call.ts';
@@ -214,7 +215,7 @@ async function readInTurns(readers: RequestReaders, operation: OperationName): P
 }
 
 function translationInput(
-  { call, model, route: { protocol }, received }: Admitted,
+  { call, model, hold, route: { protocol }, received }: Admitted,
   channel: Channel,
   dialect: Dialect,
   upstreamModel: string,
@@ -235,6 +236,7 @@ function translationInput(
     wantsUsage: call.wantsUsage,
     framing: call.framing,
     keepsOutput: settings.responses.items !== undefined,
+    estimatedInputTokens: () => estimatedPrompt(call, model, hold),
   };
   return { call, protocol, dialect, target, head, strict: model.strict === true, readers };
 }

@@ -21,7 +21,7 @@ import { checkReplyLists } from '../dialects/reply-lists.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { translateTap } from '../dialects/translate-tap.ts';
 import { noUsage, type Usage } from '../money.ts';
-import { droppedNote } from './notes.ts';
+import { droppedNote, estimatedNote } from './notes.ts';
 import {
   documentIn,
   type Judgement,
@@ -104,12 +104,14 @@ function judge(
   const usage = usageIn(events, counted);
   const unusable = events.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
-  const { text, dropped, output } = caller.writeReply(events, head);
+  const { text, dropped, estimated, isUnusable, output } = caller.writeReply(events, head);
+  if (isUnusable === true) return { kind: 'bad', reason: 'upstream_unusable_output', usage };
   // A strict model can't refuse what is dropped from a reply: it was made and billed.
-  const notes = droppedNote(
-    [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)],
-    false,
-  );
+  const leftOut = [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)];
+  const notes = {
+    ...droppedNote(leftOut, false),
+    ...(estimated === undefined ? {} : estimatedNote(estimated)),
+  };
   return {
     kind: 'whole',
     bytes: Buffer.from(text),

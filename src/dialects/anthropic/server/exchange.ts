@@ -1,5 +1,4 @@
 /** What the reader of a Messages request leaves for the writers of its reply. */
-
 import { type JsonObject, member } from '../../../json.ts';
 
 /**

@@ -1,0 +1,244 @@
+/**
+ * Builds the content of a message from the events of a reply. Whole replies and streams share it,
+ * so that a stream can't differ from a whole reply.
+ */
+import { argumentsObject } from '../../../canonical/arguments.ts';
+import { portableCallId } from '../../../canonical/call-ids.ts';
+import {
+  type ChoiceEvent,
+  type EventOf,
+  mayCutCall,
+  type ToolCallBegin,
+} from '../../../canonical/reply.ts';
+import { callOrder } from '../../call-order.ts';
+import { blockedMessage, isAudio } from '../../openai/server/reply-pieces.ts';
+import type { BlockSink } from './block-sink.ts';
+import type { ThinkingDisplay } from './exchange.ts';
+import { type Stop, stopOf } from './stop.ts';
+import { type ThinkingWriter, thinkingWriter } from './thinking-writer.ts';
+
+/** The content of one message. */
+export interface ContentBuilder {
+  add(event: ChoiceEvent): void;
+  /** Records that the prompt was blocked instead of answered. */
+  block(event: EventOf<'blocked'>): void;
+  /** Ends all blocks. Returns why the reply stopped. Called once. */
+  end(): Stop;
+  /** Whether there is output, but nothing that a message can express. */
+  isUnusable(): boolean;
+  /** The names of what the content can't express. */
+  dropped(): readonly string[];
+}
+
+/** How the blocks are written. */
+export interface ContentOptions {
+  readonly sink: BlockSink;
+  readonly thinking: ThinkingDisplay;
+  readonly needsReasoningBack: boolean;
+}
+
+/** A call whose block may not have begun: one without arguments may have been cut off. */
+interface OpenCall {
+  readonly begin: ToolCallBegin;
+  text: string;
+  /** The pieces of the arguments are passed on as they come. */
+  isStreamed: boolean;
+}
+
+interface ContentState {
+  readonly sink: BlockSink;
+  readonly thinking: ThinkingWriter;
+  /** The kind of the open text block. */
+  openText: 'text' | 'refusal' | undefined;
+  openCall: OpenCall | undefined;
+  /** There is a block that answers, which thinking does not. */
+  hasAnswer: boolean;
+  hasCall: boolean;
+  hasMedia: boolean;
+  refusal: string;
+  finish: EventOf<'finish'> | undefined;
+  blocked: string | undefined;
+  readonly dropped: Set<string>;
+}
+
+/** Starts without blocks. */
+export function contentBuilder(options: ContentOptions): ContentBuilder {
+  const state: ContentState = {
+    sink: options.sink,
+    thinking: thinkingWriter(options),
+    openText: undefined,
+    openCall: undefined,
+    hasAnswer: false,
+    hasCall: false,
+    hasMedia: false,
+    refusal: '',
+    finish: undefined,
+    blocked: undefined,
+    dropped: new Set(),
+  };
+  const order = callOrder((event) => addEvent(state, event));
+  return {
+    // The gateway requests one candidate for these callers.
+    add: (event) => {
+      if (event.choice === 0) order.add(event);
+    },
+    block: (event) => {
+      state.blocked = blockedMessage(event);
+    },
+    end: () => {
+      order.end();
+      endBlocks(state);
+      return stopOf(state);
+    },
+    isUnusable: () => state.hasMedia && !state.hasAnswer && state.openCall === undefined,
+    dropped: () => [...state.dropped],
+  };
+}
+
+function addEvent(state: ContentState, event: ChoiceEvent): void {
+  switch (event.type) {
+    case 'text':
+      return addText(state, event);
+    case 'reasoning':
+      return addReasoning(state, event);
+    case 'refusal':
+      state.refusal += event.text;
+      return addWords(state, event);
+    case 'tool_begin':
+      return beginCall(state, event);
+    case 'tool_arguments':
+      return addArguments(state, event.text);
+    case 'tool_end':
+      return endCall(state);
+    case 'media':
+    case 'media_url':
+      return leaveOutMedia(state, event);
+    case 'logprobs':
+    case 'citations':
+      // Anthropic's citation of a web page contains data that only Anthropic can make.
+      state.dropped.add(event.type);
+      return;
+    case 'provider_specific':
+      state.dropped.add(event.name);
+      return;
+    case 'finish':
+      state.finish = event;
+  }
+}
+
+function addText(state: ContentState, event: EventOf<'text'>): void {
+  addWords(state, event);
+  const { providerData } = event;
+  if (providerData === undefined) return;
+  closeCall(state);
+  const { thinking, hasCall } = state;
+  if (thinking.isHidden && !hasCall) return thinking.holdText(providerData);
+  closeBlock(state);
+  thinking.signText(providerData);
+}
+
+/** Adds visible words to the open block of their kind, or to a new one. */
+function addWords(state: ContentState, { type, text }: EventOf<'text' | 'refusal'>): void {
+  if (text === '') return;
+  if (state.openText !== type) {
+    closeBlock(state);
+    state.sink.begin({ type: 'text' });
+    state.openText = type;
+    state.hasAnswer = true;
+  }
+  state.thinking.dropHeldText();
+  state.sink.add(text);
+}
+
+function addReasoning(state: ContentState, event: EventOf<'reasoning'>): void {
+  if (event.text === '' && event.providerData === undefined) return;
+  closeCall(state);
+  if (!state.thinking.isHidden) closeText(state);
+  state.thinking.add(event);
+}
+
+function beginCall(state: ContentState, event: ToolCallBegin): void {
+  closeBlock(state);
+  const begin = { ...event, id: portableCallId(event.id), arguments: '' };
+  state.openCall = { begin, text: '', isStreamed: false };
+  addArguments(state, event.arguments);
+}
+
+/**
+ * Pieces of an object are passed on verbatim. Arguments that are no object are held, because they
+ * are written as one.
+ */
+function addArguments(state: ContentState, piece: string): void {
+  const call = state.openCall;
+  if (call === undefined || piece === '') return;
+  call.text += piece;
+  if (call.isStreamed) return state.sink.add(piece);
+  if (!/^\s*\{/.test(call.text)) return;
+  announce(state, call);
+  call.isStreamed = true;
+  state.sink.add(call.text);
+}
+
+/** Begins the block of a call, behind the reasoning and the signature that belong to it. */
+function announce(state: ContentState, { begin }: OpenCall): void {
+  state.hasCall = true;
+  state.hasAnswer = true;
+  state.thinking.release();
+  state.thinking.signCall(begin);
+  state.sink.begin({ type: 'tool_use', id: begin.id, name: begin.name });
+}
+
+/** A call without arguments stays open until what follows shows that it was not cut off. */
+function endCall(state: ContentState): void {
+  if (state.openCall?.text.trim() !== '') closeCall(state);
+}
+
+/** Ends the open call. */
+function closeCall(state: ContentState): void {
+  const call = state.openCall;
+  if (call === undefined) return;
+  state.openCall = undefined;
+  const { json, isWrapped } = argumentsObject(call.text);
+  if (isWrapped) state.dropped.add('tool_use.input');
+  if (!call.isStreamed) {
+    announce(state, call);
+    // The block begins with an empty object, which needs no delta.
+    if (json !== '{}') state.sink.add(json);
+  }
+  state.sink.end();
+}
+
+function closeText(state: ContentState): void {
+  if (state.openText === undefined) return;
+  state.openText = undefined;
+  state.sink.end();
+}
+
+function closeBlock(state: ContentState): void {
+  closeCall(state);
+  closeText(state);
+  state.thinking.close();
+}
+
+function leaveOutMedia(state: ContentState, event: EventOf<'media' | 'media_url'>): void {
+  state.hasMedia = true;
+  const isSound = event.type === 'media' && isAudio(event.mimeType);
+  state.dropped.add(isSound ? 'content.audio' : 'content.image');
+}
+
+/**
+ * A call without arguments at the end of a reply that was cut off is left out: clients would run it
+ * with an empty input.
+ */
+function endBlocks(state: ContentState): void {
+  const { openCall, finish, dropped } = state;
+  if (openCall?.text.trim() === '' && mayCutCall(finish?.reason)) {
+    state.openCall = undefined;
+    dropped.add('tool_use');
+  }
+  closeBlock(state);
+  if (state.hasCall) state.thinking.release();
+  if (finish?.message !== undefined && finish.reason !== 'content_filter') {
+    dropped.add('finish_message');
+  }
+}

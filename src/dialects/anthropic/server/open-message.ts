@@ -1,0 +1,89 @@
+/** Collects the events of a reply, whole or streamed: its content, and the usage beside it. */
+import { prefixedId } from '../../../canonical/call-ids.ts';
+import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
+import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
+import type { ReplyHead } from '../../codec.ts';
+import { contentCounter } from '../../event-count.ts';
+import { zeroUsage } from '../../openai/server/reply-pieces.ts';
+import type { BlockSink } from './block-sink.ts';
+import { contentBuilder } from './content-builder.ts';
+import type { ReplyContext } from './exchange.ts';
+import { finalUsage, type MessageUsage, startUsage } from './message-usage.ts';
+import type { Stop } from './stop.ts';
+
+/** A message under construction. */
+export interface OpenMessage {
+  add(event: ContentEvent): void;
+  /** The message of `message_start`; `usage` comes with the event that starts the reply. */
+  start(usage: ReplyUsage | undefined): MessageMembers;
+  /** Ends all blocks. Called once. */
+  end(): EndedMessage;
+  /** The message with these blocks, each as JSON text. */
+  whole(blocks: readonly string[], ended: EndedMessage): MessageMembers;
+  /** Whether there is output, but nothing that a message can express. */
+  isUnusable(): boolean;
+  /** The names of what the message can't express. */
+  dropped(): readonly string[];
+}
+
+type MessageMembers = Readonly<Record<string, JsonNode>>;
+
+/** The members with which a message ends. */
+export interface EndedMessage {
+  /** Why the reply stopped: the `delta` of `message_delta`. */
+  readonly stop: MessageMembers;
+  readonly usage: MessageUsage;
+}
+
+/** Starts a message whose blocks go to the sink. */
+export function openMessage(
+  head: ReplyHead,
+  { thinking }: ReplyContext,
+  sink: BlockSink,
+): OpenMessage {
+  const needsReasoningBack = head.needsReasoningBack === true;
+  const content = contentBuilder({ sink, thinking, needsReasoningBack });
+  const counter = contentCounter();
+  const id = prefixedId('msg_', head.newId);
+  const first = { id, type: 'message', role: 'assistant', model: head.modelId };
+  let usage: ReplyUsage | undefined;
+  return {
+    add: (event) => {
+      counter.add(event);
+      if ('choice' in event) content.add(event);
+      else if (event.type === 'usage') usage = event.usage;
+      else if (event.type === 'blocked') {
+        usage ??= zeroUsage;
+        content.block(event);
+      }
+    },
+    start: (stated) => ({
+      ...first,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: startUsage(stated ?? usage),
+    }),
+    end: () => {
+      const stop = stopMembers(content.end());
+      const prompt = (): number => head.estimatedInputTokens?.() ?? 0;
+      return { stop, usage: finalUsage(usage, { counted: counter.tokens, prompt }) };
+    },
+    whole: (blocks, { stop, usage: figures }) => ({
+      ...first,
+      content: blocks.map(rawJson),
+      ...stop,
+      usage: figures.members,
+    }),
+    isUnusable: content.isUnusable,
+    dropped: content.dropped,
+  };
+}
+
+/** Which stop sequence ended a reply is not known: other providers don't tell. */
+function stopMembers({ reason, explanation }: Stop): MessageMembers {
+  const members = { stop_reason: reason, stop_sequence: null };
+  if (reason !== 'refusal') return members;
+  const details = { type: 'refusal', category: null, explanation: explanation ?? null };
+  return { ...members, stop_details: details };
+}

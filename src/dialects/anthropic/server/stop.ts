@@ -1,0 +1,41 @@
+/** Why a reply stopped, in Anthropic's words. */
+import type { EventOf } from '../../../canonical/reply.ts';
+import { filterMessage } from '../../openai/server/reply-pieces.ts';
+
+/** The members of a message that say why it stopped. */
+export interface Stop {
+  readonly reason: 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
+  /** Why the model or a filter refused, if that is known. */
+  readonly explanation: string | undefined;
+}
+
+/** What a reply has shown of its end. */
+export interface Ending {
+  readonly finish: EventOf<'finish'> | undefined;
+  readonly hasCall: boolean;
+  /** The words in which the model refused. */
+  readonly refusal: string;
+  /** Why the prompt was blocked; undefined if it was not. */
+  readonly blocked: string | undefined;
+}
+
+/** A reply that was both cut off and filtered was cut off. */
+export function stopOf({ finish, hasCall, refusal, blocked }: Ending): Stop {
+  if (blocked !== undefined) return { reason: 'refusal', explanation: blocked };
+  if (finish?.reason === 'length') return plain('max_tokens');
+  if (finish?.reason === 'content_filter') {
+    const words = filterMessage(finish) ?? (refusal || nativeReason(finish));
+    return { reason: 'refusal', explanation: words };
+  }
+  // Clients run calls only if the message stops for them.
+  if (hasCall) return plain('tool_use');
+  return refusal === '' ? plain('end_turn') : { reason: 'refusal', explanation: refusal };
+}
+
+function plain(reason: Stop['reason']): Stop {
+  return { reason, explanation: undefined };
+}
+
+function nativeReason({ native }: EventOf<'finish'>): string | undefined {
+  return native === undefined ? undefined : `Reply blocked: ${native}`;
+}

@@ -1,0 +1,144 @@
+/**
+ * Writes the thinking blocks of a reply, each in its place. What the upstream needs back is in an
+ * envelope in `signature`, or in `data` of `redacted_thinking`: clients return both unchanged and
+ * in their places, and drop other additions.
+ *
+ * - Reasoning is a block, which its signature ends. Encrypted reasoning is a redacted block.
+ * - The signature of a call is a block without text directly before the call.
+ * - The signature of a text is a block without text directly behind the text.
+ */
+import type { ProviderData } from '../../../canonical/provider-data.ts';
+import {
+  callEnvelope,
+  reasoningEnvelope,
+  textEnvelope,
+  unsignedEnvelope,
+} from '../../../canonical/reasoning-envelopes.ts';
+import type { EventOf, ToolCallBegin } from '../../../canonical/reply.ts';
+import type { BlockSink } from './block-sink.ts';
+import type { ThinkingDisplay } from './exchange.ts';
+
+/** The thinking of one reply. */
+export interface ThinkingWriter {
+  /** The caller expects no thinking: it is held back until a call needs it. */
+  readonly isHidden: boolean;
+  /** Adds reasoning. Blocks of other kinds have ended, unless thinking is hidden. */
+  add(reasoning: Reasoning): void;
+  /** Writes the signature of a text that has ended. */
+  signText(signature: ProviderData): void;
+  /** Holds the signature of the text so far until a call needs it. */
+  holdText(signature: ProviderData): void;
+  /** More text follows, which a held signature does not sign. */
+  dropHeldText(): void;
+  /** Writes what was held back. Blocks of other kinds have ended. */
+  release(): void;
+  /** Writes the signature of the call that follows, if it has one. */
+  signCall(begin: ToolCallBegin): void;
+  /** Ends the open block. */
+  close(): void;
+}
+
+type Reasoning = Pick<EventOf<'reasoning'>, 'text' | 'providerData'>;
+
+/** How thinking is written. */
+export interface ThinkingOptions {
+  readonly sink: BlockSink;
+  readonly thinking: ThinkingDisplay;
+  /** The upstream expects reasoning to be sent back, whether or not it is signed. */
+  readonly needsReasoningBack: boolean;
+}
+
+interface ThinkingState extends ThinkingOptions {
+  /** The whole text of the open block; undefined if none is open. */
+  openText: string | undefined;
+  held: Reasoning[];
+  heldSignature: ProviderData | undefined;
+}
+
+/** Starts without blocks. */
+export function thinkingWriter(options: ThinkingOptions): ThinkingWriter {
+  const state: ThinkingState = {
+    ...options,
+    openText: undefined,
+    held: [],
+    heldSignature: undefined,
+  };
+  const isHidden = options.thinking === 'off';
+  return {
+    isHidden,
+    add: (reasoning) => (isHidden ? hold(state, reasoning) : write(state, reasoning)),
+    signText: (signature) => seal(state, textEnvelope(signature)),
+    holdText: (signature) => {
+      state.heldSignature = signature;
+    },
+    dropHeldText: () => {
+      state.heldSignature = undefined;
+    },
+    release: () => release(state),
+    signCall: (begin) => seal(state, callEnvelope(begin)),
+    close: () => close(state),
+  };
+}
+
+function write(state: ThinkingState, { text, providerData }: Reasoning): void {
+  if (text !== '') addText(state, text);
+  if (providerData === undefined) return;
+  if (providerData.kind === 'encrypted') {
+    close(state);
+    const data = reasoningEnvelope('', providerData);
+    state.sink.begin({ type: 'redacted_thinking', data });
+    return state.sink.end();
+  }
+  // The text of the block is what the signature authenticates.
+  const whole = state.openText ?? addText(state, '');
+  const shown = state.thinking === 'shown' ? undefined : whole;
+  end(state, reasoningEnvelope(shown, providerData));
+}
+
+/** Adds to the open block, or to a new one, and returns the text of the block. */
+function addText(state: ThinkingState, text: string): string {
+  if (state.openText === undefined) state.sink.begin({ type: 'thinking' });
+  state.openText = (state.openText ?? '') + text;
+  if (state.thinking === 'shown' && text !== '') state.sink.add(text);
+  return state.openText;
+}
+
+function close(state: ThinkingState): void {
+  const { openText, thinking, needsReasoningBack } = state;
+  if (openText === undefined) return;
+  const isNeeded = needsReasoningBack && thinking !== 'shown';
+  end(state, unsignedEnvelope(isNeeded ? openText : undefined));
+}
+
+function end(state: ThinkingState, envelope: string): void {
+  state.openText = undefined;
+  state.sink.end(envelope);
+}
+
+/** Writes a block without text; nothing if there is no envelope. */
+function seal({ sink }: ThinkingState, envelope: string | undefined): void {
+  if (envelope === undefined) return;
+  sink.begin({ type: 'thinking' });
+  sink.end(envelope);
+}
+
+function hold({ held }: ThinkingState, { text, providerData }: Reasoning): void {
+  const last = held.at(-1);
+  const continues = last !== undefined && last.providerData === undefined;
+  const isSealed = providerData?.kind === 'encrypted';
+  if (!continues || (isSealed && last.text !== '')) held.push({ text, providerData });
+  else held[held.length - 1] = { text: last.text + text, providerData };
+}
+
+/** Reasoning that nobody signed is written only if the upstream needs it back. */
+function release(state: ThinkingState): void {
+  const { held, heldSignature, needsReasoningBack } = state;
+  state.held = [];
+  state.heldSignature = undefined;
+  seal(state, textEnvelope(heldSignature));
+  for (const reasoning of held) {
+    if (reasoning.providerData === undefined && !needsReasoningBack) continue;
+    write(state, reasoning);
+    close(state);
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Writes a Messages stream from its events, in Anthropic's order, which clients depend on: the
+ * start of the message, one block after the other, its end with the usage, and nothing after it.
+ */
+import { jsonText, oneLine } from '../../../canonical/raw-json.ts';
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
+import { errorEvent } from '../stream-events.ts';
+import { type StreamSink, streamSink } from './block-sink.ts';
+import type { ReplyContext } from './exchange.ts';
+import { type OpenMessage, openMessage } from './open-message.ts';
+
+/** What one stream has written so far. */
+interface StreamState {
+  readonly sink: StreamSink;
+  readonly message: OpenMessage;
+  hasBegun: boolean;
+  hasEnded: boolean;
+}
+
+/** Creates the writer of one stream, the reply to a request with this context. */
+export function writeStream(head: ReplyHead, context: ReplyContext): ContentStreamWriter {
+  const sink = streamSink();
+  const message = openMessage(head, context, sink);
+  const stream: StreamState = { sink, message, hasBegun: false, hasEnded: false };
+  return {
+    write: (events) => {
+      for (const event of events) {
+        // What comes before does not show that the upstream replies.
+        if ('choice' in event || event.type === 'blocked') begin(stream, events);
+        message.add(event);
+      }
+      return sink.take();
+    },
+    end: () => {
+      stream.hasEnded = true;
+      begin(stream, []);
+      const { stop, usage } = message.end();
+      const members = { delta: stop, usage: usage.members };
+      sink.event('message_delta', oneLine(jsonText(members)).slice(1, -1));
+      sink.event('message_stop', '');
+      return sink.take();
+    },
+    isUnusable: message.isUnusable,
+    breakOff: (error) => {
+      if (stream.hasEnded) return [];
+      stream.hasEnded = true;
+      return [errorEvent(error, head.fallbackId)];
+    },
+  };
+}
+
+/** Google's first event states the usage of the prompt behind its content. */
+function begin(stream: StreamState, events: readonly ContentEvent[]): void {
+  if (stream.hasBegun) return;
+  stream.hasBegun = true;
+  const usage = events.findLast((event) => event.type === 'usage')?.usage;
+  const message = jsonText(stream.message.start(usage));
+  stream.sink.event('message_start', `"message":${oneLine(message)}`);
+}
