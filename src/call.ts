@@ -14,7 +14,7 @@ import type { ReachMember } from './ports/reach-members.ts';
 export type Framing = 'json' | 'sse' | 'json_array';
 
 /** The name of an operation, by which a dialect's paths and codecs are found. */
-export type OperationName = 'content' | 'images' | 'count_tokens' | 'compact';
+export type OperationName = 'content' | 'images' | 'embed' | 'count_tokens' | 'compact';
 
 /** An operation that a call asks an upstream to do, with the properties that stages need. */
 export interface Operation {
@@ -28,6 +28,8 @@ export interface Operation {
   readonly isBoughtOnce: boolean;
   /** The reply consists of images, and its usage counts them. */
   readonly makesImages: boolean;
+  /** The reply has content that is counted in tokens where the upstream reports no usage. */
+  readonly hasOutputTokens: boolean;
   /** The column of the charge policy that applies. */
   readonly chargedAs: Readonly<Record<Framing, 'whole' | 'streamed' | 'image'>>;
   /** The kind of reply by which times to a first byte are compared. */
@@ -45,6 +47,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isFree: false,
     isBoughtOnce: false,
     makesImages: false,
+    hasOutputTokens: true,
     chargedAs: byFraming,
     waitsAs: byFraming,
   },
@@ -53,14 +56,26 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isFree: false,
     isBoughtOnce: true,
     makesImages: true,
+    hasOutputTokens: true,
     chargedAs: asImage,
     waitsAs: asImage,
+  },
+  // Vectors of texts. Nothing is changed upstream, so a call may be sent again after any failure.
+  embed: {
+    name: 'embed',
+    isFree: false,
+    isBoughtOnce: false,
+    makesImages: false,
+    hasOutputTokens: false,
+    chargedAs: byFraming,
+    waitsAs: byFraming,
   },
   count_tokens: {
     name: 'count_tokens',
     isFree: true,
     isBoughtOnce: false,
     makesImages: false,
+    hasOutputTokens: true,
     chargedAs: byFraming,
     waitsAs: asCount,
   },
@@ -70,6 +85,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isFree: false,
     isBoughtOnce: false,
     makesImages: false,
+    hasOutputTokens: true,
     chargedAs: byFraming,
     waitsAs: byFraming,
   },
@@ -96,6 +112,15 @@ export interface MediaUse {
   readonly raisedBy?: number;
 }
 
+/** One of the inputs of a request that are prompts of their own, each with a context of its own. */
+export interface InputSize {
+  /** The bytes that may be text. */
+  readonly textBytes: number;
+  /** Tokens that are known to the last one: the ids that the caller sent. */
+  readonly tokens: number;
+  readonly media: readonly MediaUse[];
+}
+
 /** The parts of a request body's size on which its hold depends. */
 export interface PromptSize {
   /** The bytes that may be text: the whole body except media payloads and encrypted reasoning. */
@@ -105,6 +130,11 @@ export interface PromptSize {
   /** The number of elements in `messages`, `contents` or `input`. */
   readonly messages: number;
   readonly media: readonly MediaUse[];
+  /**
+   * Embeddings: the inputs. Then `textBytes` are those outside of all inputs, and `media` are those
+   * of all inputs.
+   */
+  readonly inputs?: readonly InputSize[];
 }
 
 /** A member that raises a call's cost or reaches beyond it, with a value that has an effect. */

@@ -8,6 +8,7 @@ import type { HeaderMap } from '../http.ts';
 import type { JsonValue } from '../json.ts';
 import type { CapabilityTable } from './capabilities.ts';
 import type { ContentClientCodec, TokenCounter } from './codec.ts';
+import type { EmbeddingClientCodec } from './embedding-codec.ts';
 import type { ImageClientCodec } from './image-codec.ts';
 import type { MeasureBody } from './prompt-size.ts';
 import type { StreamFormat } from './stream-format.ts';
@@ -60,6 +61,8 @@ export interface Dialect {
   readonly content: ContentClientCodec;
   /** Translates image calls; undefined if the provider has none or they are relayed. */
   readonly images: ImageClientCodec | undefined;
+  /** Translates embedding calls; undefined if the provider has none. */
+  readonly embeddings: EmbeddingClientCodec | undefined;
   /** Measures a request body of this dialect. */
   readonly measure: MeasureBody;
   /** Counts tokens; undefined if the provider cannot, so that the gateway estimates. */
@@ -74,7 +77,7 @@ export interface ImageCounter {
 }
 
 /**
- * Returns the path of a call.
+ * Returns the path of a call. `ownPaths` are those of an API that differ from the dialect's.
  *
  * @throws GatewayError `not_implemented` if the provider does not support the operation
  */
@@ -82,8 +85,9 @@ export function upstreamPath(
   { paths }: Pick<Dialect, 'paths'>,
   { operation, framing }: Pick<Call, 'operation' | 'framing'>,
   upstreamModel: string,
+  ownPaths?: Partial<Dialect['paths']>,
 ): string {
-  const path = paths[operation.name];
+  const path = ownPaths?.[operation.name] ?? paths[operation.name];
   if (path !== undefined) return path(upstreamModel, framing);
   throw new GatewayError('not_implemented', 'This provider does not support this operation.');
 }

@@ -5,8 +5,18 @@ import type { ApiKey } from './key-store.ts';
 import type { RateLimits } from './rates.ts';
 import type { AllowedMembers } from './reach-members.ts';
 
+/** All APIs. `protocols/table.ts` needs a row for each; the compiler checks it. */
+export const protocolNames = [
+  'chat',
+  'images',
+  'native',
+  'responses',
+  'messages',
+  'embeddings',
+] as const;
+
 /** An API that callers use to call the gateway. */
-export type ProtocolName = 'chat' | 'images' | 'native' | 'responses' | 'messages';
+export type ProtocolName = (typeof protocolNames)[number];
 
 /** All wire formats. `dialects/table.ts` needs a row for each; the compiler checks it. */
 export const dialectNames = ['openai', 'gemini', 'anthropic'] as const;

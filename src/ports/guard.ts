@@ -14,7 +14,7 @@ export interface GuardedCall {
   readonly model: Model;
   /** The API that the caller used; the members of the body are those of this API. */
   readonly protocol: ProtocolName;
-  readonly operation: 'content' | 'images' | 'count_tokens' | 'compact';
+  readonly operation: 'content' | 'images' | 'embed' | 'count_tokens' | 'compact';
   /**
    * The request body as parsed JSON, frozen at every level. Parsed at the first use, so a guard
    * that needs no content costs no time. It is a prompt: keep it out of logs.

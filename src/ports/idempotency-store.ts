@@ -16,7 +16,7 @@ export interface ClaimInput {
    * Records of images are forgotten later than records of chats, because an image that may have
    * been made was expensive.
    */
-  readonly operation: 'chat' | 'images' | 'responses' | 'messages';
+  readonly operation: 'chat' | 'images' | 'responses' | 'messages' | 'embeddings';
   /** Globally unique, made by the gateway. Only its holder may finish or abandon the claim. */
   readonly claimId: string;
   /** The `x-request-id` of the claiming call, which callers that repeat it are shown. */

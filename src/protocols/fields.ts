@@ -15,16 +15,18 @@ import type { JsonValue } from '../json.ts';
  * Validates members that have been read. They are not sent upstream: the caller's bytes are.
  *
  * @param fields the same members for every body, undefined for those that are missing
+ * @param at the path of the object that has them: `requests[1].`
  * @throws GatewayError `invalid_request` that names the member
  */
 export function checkedFields<T>(
   schema: z.ZodType<T>,
   fields: { readonly [K in keyof T]: unknown },
+  at = '',
 ): T {
   const checked = schema.safeParse(fields);
   if (checked.success) return checked.data;
   const issue = checked.error.issues[0];
-  const param = issue?.path.join('.') ?? '';
+  const param = at + (issue?.path.join('.') ?? '');
   throw new GatewayError('invalid_request', `\`${param}\` ${issue?.message ?? 'is not valid'}.`, {
     param,
   });

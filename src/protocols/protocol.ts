@@ -5,10 +5,11 @@
 
 import type { MemberEdit } from '../bytes/body/splice.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
-import type { Call, Framing, Operation, OperationName } from '../call.ts';
+import type { Call, Framing, Operation } from '../call.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ContentServerCodec } from '../dialects/codec.ts';
 import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts';
+import type { EmbeddingServerCodec } from '../dialects/embedding-codec.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
 import type { GatewayError } from '../errors.ts';
@@ -144,6 +145,7 @@ export interface Protocol {
     readonly content: ContentServerCodec | undefined;
     /** Reads an image request. */
     readonly images: ((body: JsonObject) => ImageRequest) | undefined;
+    readonly embeddings: EmbeddingServerCodec | undefined;
     /** Writes a token count, and names its member for the note that marks an estimate. */
     readonly countTokens: TokenCountCodec | undefined;
   };
@@ -215,7 +217,7 @@ export interface RelayRules {
    * The paths of operations below the base URL, where they are not those of the dialect:
    * `/responses`.
    */
-  readonly paths?: Partial<Readonly<Record<OperationName, string>>>;
+  readonly paths?: Partial<Dialect['paths']>;
   /** The edits of the caller's body that this channel needs. */
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
   /** Creates a tap for a reply. `requestId` names the call in an error that ends it. */

@@ -276,7 +276,7 @@ function methodsOf(protocol: Protocol): readonly (readonly [string, OwnedMethod]
 }
 
 function protocolsOf(rows: readonly Protocol[], caller: Caller): readonly ProtocolName[] {
-  return rows.filter((row) => row.caller === caller).map(({ name }) => name);
+  return [...new Set(rows.filter((row) => row.caller === caller).map(({ name }) => name))];
 }
 
 function ifAllowed(

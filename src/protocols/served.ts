@@ -11,21 +11,24 @@ export function callRequests(rows: readonly Protocol[]): string {
 
 /** All requests that these protocols and the model lists of their clients serve. */
 export function servedRequests(rows: readonly Protocol[]): string {
-  const calls = rows.flatMap(({ paths, methods, storedReplies }) => [
+  const calls = rows.flatMap(({ paths, storedReplies }) => [
     ...Object.keys(paths).map((path) => `POST ${path}`),
     ...(storedReplies === undefined ? [] : [`GET ${storedReplies.folder}/{id}`]),
-    ...Object.keys(methods).map((name, index) => (index === 0 ? methodRequest(name) : `:${name}`)),
   ]);
+  const methods = namesOfMethods(rows).map((name, index) =>
+    index === 0 ? methodRequest(name) : `:${name}`,
+  );
   const lists = new Set(rows.map(({ caller }) => caller.models.request));
-  return listed([...calls, ...lists], 'and');
+  return listed([...calls, ...methods, ...lists], 'and');
 }
 
 /** The methods that may follow a model's name: `generateContent or countTokens`. */
 export function methodNames(rows: readonly Protocol[]): string {
-  return listed(
-    rows.flatMap(({ methods }) => Object.keys(methods)),
-    'or',
-  );
+  return listed(namesOfMethods(rows), 'or');
+}
+
+function namesOfMethods(rows: readonly Protocol[]): readonly string[] {
+  return rows.flatMap(({ methods }) => Object.keys(methods));
 }
 
 function callRequest({ paths, methods }: Protocol): string {

@@ -25,7 +25,6 @@ export const unservedPaths: readonly string[] = [
   '/v1/conversations',
   '/v1/dashboard/billing',
   '/v1/edits',
-  '/v1/embeddings',
   '/v1/evals',
   '/v1/files',
   '/v1/fine-tunes',

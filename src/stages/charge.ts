@@ -176,7 +176,8 @@ export function costNanosOf(
 function cappedUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedCall): Usage {
   const context = model.contextTokens ?? maxContextTokens;
   const { passes, generationsPerAnswer, outputTokens: extraPerAnswer } = hold.members;
-  const maxInput = context * passes;
+  const prompts = call.demand.prompt.inputs?.length ?? 1;
+  const maxInput = context * passes * prompts;
   const maxOutput =
     call.demand.candidates *
       generationsPerAnswer *

@@ -2,7 +2,7 @@
  * Computes the hold of a call: an upper bound on what it can cost, from the bytes that will be
  * sent.
  */
-import type { Call, MediaUse, PromptSize } from '../call.ts';
+import type { Call, InputSize, MediaUse, PromptSize } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { ImagePrice, Nanos } from '../money.ts';
 import type { MediaPartTokens, Model } from '../ports/catalog.ts';
@@ -25,6 +25,8 @@ const mediaTokensPerByte = 0.05;
 export const framingBytes: number = 128;
 /** Bytes that it may add around each message. */
 const framingBytesPerMessage = 32;
+/** Tokens that an embedding model may add to a text: some mark its beginning and its end. */
+const markTokens = 2;
 
 /**
  * The most tokens that a prompt may count. Text has other rates than media, which may be audio or
@@ -133,12 +135,33 @@ export function promptTokens(size: PromptSize, model: Model): number {
  * which cost more, and loses text tokens.
  */
 export function promptBound(size: PromptSize, model: Model): PromptTokens {
+  if (size.inputs !== undefined) return inputsBound(size, size.inputs, model);
   const { contextTokens = Number.MAX_SAFE_INTEGER, tokensPerByte = defaultTokensPerByte } = model;
   const tokens = Math.ceil(size.textBytes * tokensPerByte + size.sealedBytes / bytesPerSealedToken);
   let media = 0;
   for (const use of size.media) media += mediaTokens(use, model);
   media = Math.min(media, contextTokens);
   return { text: Math.min(tokens, contextTokens - media), media };
+}
+
+/** Each input has a context of its own, so that no sum of them is clamped to one context. */
+function inputsBound(
+  { textBytes }: PromptSize,
+  inputs: readonly InputSize[],
+  model: Model,
+): PromptTokens {
+  const { contextTokens = Number.MAX_SAFE_INTEGER, tokensPerByte = defaultTokensPerByte } = model;
+  let text = Math.ceil(textBytes * tokensPerByte);
+  let media = 0;
+  for (const input of inputs) {
+    let mediaOfInput = 0;
+    for (const use of input.media) mediaOfInput += mediaTokens(use, model);
+    mediaOfInput = Math.min(mediaOfInput, contextTokens);
+    const tokens = Math.ceil(input.textBytes * tokensPerByte) + input.tokens;
+    text += Math.min(tokens, contextTokens - mediaOfInput);
+    media += mediaOfInput;
+  }
+  return { text, media };
 }
 
 /** The most output tokens of one answer: the stated maximum, else a default. */
@@ -152,8 +175,15 @@ export function predictedTokens({ demand }: Call, { tokensPerByte }: Model): num
 }
 
 function withFraming(size: PromptSize): PromptSize {
+  const { inputs } = size;
+  if (inputs !== undefined) return { ...size, inputs: inputs.map(withMarks) };
   const framing = framingBytes + size.messages * framingBytesPerMessage;
   return { ...size, textBytes: size.textBytes + framing };
+}
+
+/** Ids are complete: nothing is added to them. */
+function withMarks(input: InputSize): InputSize {
+  return input.textBytes === 0 ? input : { ...input, tokens: input.tokens + markTokens };
 }
 
 function mediaTokens(use: MediaUse, model: Model): number {

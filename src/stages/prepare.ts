@@ -9,6 +9,7 @@ import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { CallerExchange, ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import type { EmbeddingCallerExchange } from '../dialects/embedding-codec.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
 import { GatewayError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
@@ -78,6 +79,7 @@ interface RequestReaders {
   readonly parsed: () => JsonObject;
   readonly content: () => CallerExchange;
   readonly images: () => ImageRequest;
+  readonly embeddings: () => EmbeddingCallerExchange;
 }
 
 /** Makes the preparer of a call. */
@@ -194,13 +196,15 @@ function readersOf(
       codecOf(codecs.content).begin(parsed(), { streamed: call.framing !== 'json' }),
     ),
     images: memoized(() => codecOf(codecs.images)(parsed())),
+    embeddings: memoized(() => codecOf(codecs.embeddings).begin(parsed())),
   };
 }
 
 /** The common form that each operation is read into. */
-const formOf: Readonly<Record<OperationName, 'content' | 'images'>> = {
+const formOf: Readonly<Record<OperationName, 'content' | 'images' | 'embeddings'>> = {
   content: 'content',
   images: 'images',
+  embed: 'embeddings',
   count_tokens: 'content',
   compact: 'content',
 };
@@ -253,6 +257,9 @@ const translators: Readonly<Record<OperationName, (input: TranslationInput) => P
       head,
       strict,
     }),
+  embed: () => {
+    throw new GatewayError('not_implemented', 'Embeddings are not translated between providers.');
+  },
   count_tokens: (input) => {
     const { tokenCounter } = input.dialect;
     const translation = translationOf(input);

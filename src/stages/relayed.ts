@@ -46,7 +46,7 @@ export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedCal
   return {
     dialect,
     streamContentType: dialect.streams.contentType,
-    path: rules.paths?.[call.operation.name] ?? upstreamPath(dialect, call, upstreamModel),
+    path: upstreamPath(dialect, call, upstreamModel, rules.paths),
     framing: call.framing,
     body,
     prompt: grownPromptSize(call, body, more === undefined ? 0 : more.countedBytes),
@@ -65,6 +65,8 @@ function grownPromptSize(
   pieces: readonly Uint8Array[],
   countedBytes: number,
 ): PromptSize | undefined {
+  // The edits of an embedding call are names, of which each input may have one.
+  if (demand.prompt.inputs !== undefined) return undefined;
   let growth = -body.byteLength - countedBytes;
   for (const { length } of pieces) growth += length;
   const { prompt } = demand;
@@ -87,6 +89,7 @@ function judge(bytes: Uint8Array, { call, rules, dialect, channel }: RelayInput)
   }
   const counted = (): number => replyTokens(found.reply);
   const usage = rules.readUsage(found.reply, channel, counted);
+  if (!call.operation.hasOutputTokens) return { kind: 'whole', bytes, usage };
   const whole: WholeReply = usage?.outputTokens
     ? { kind: 'whole', bytes, usage }
     : { kind: 'whole', bytes, usage, countedTokens: counted() };

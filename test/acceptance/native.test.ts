@@ -104,7 +104,7 @@ describe('the path of a native call', () => {
   });
 
   it.each([
-    'embedContent',
+    'embedText',
     'batchEmbedContents',
     'generatecontent',
     'x',

@@ -70,7 +70,7 @@ describe('a path that is not offered', () => {
     '/v10/chat/completions',
     '/v1beta1/models/native-1:generateContent',
     '/v1/responses/x/y',
-    '/v1/embeddings',
+    '/v1/moderations',
     '/*',
   ])('%s gets 404', async (path) => {
     const answer = await exchangeRaw(

@@ -170,10 +170,10 @@ describe('an error has the SDK’s class, with status, code and request id', () 
     ['404', OpenAI.NotFoundError, 404, 'model_not_found', () => sendRequest('nope')],
     ['404 for edits', OpenAI.NotFoundError, 404, 'unknown_url', () => edited()],
     [
-      '404 for embeddings',
+      '404 for embeddings of a model that writes text',
       OpenAI.NotFoundError,
       404,
-      'unknown_url',
+      'model_not_found',
       () => chat.embeddings.create({ model: 'chat-1', input: 'hi' }),
     ],
     ['404 for files', OpenAI.NotFoundError, 404, 'unknown_url', () => chat.files.list()],

@@ -10,7 +10,6 @@ import { type Mount, mounts, type RunningMount } from './mounts.ts';
 /** Paths as the clients of the providers call them. */
 const unservedPaths: readonly string[] = [
   '/v1/responses/resp_1/cancel',
-  '/v1/embeddings',
   '/v1/moderations',
   '/v1/completions',
   '/v1/audio/speech',
@@ -44,11 +43,11 @@ const unservedPaths: readonly string[] = [
 
 /** Methods of models that Google has and the gateway does not serve. */
 const unservedMethods: readonly string[] = [
-  '/v1beta/models/m:embedContent',
-  '/v1beta/models/m:batchEmbedContents',
+  '/v1beta/models/m:embedText',
+  '/v1beta/models/m:asyncBatchEmbedContent',
   '/v1beta/models/m:predict',
   '/v1beta/tunedModels/t:transferOwnership',
-  '/v1/models/m:embedContent',
+  '/v1/models/m:embedText',
 ];
 
 /** Paths that no provider has: the host answers them. */
@@ -169,10 +168,10 @@ describe.each(mounts)('$name', (mount: Mount) => {
     });
 
     it.runIf(!mount.hostAnswers)('refuses it where no host answers', async () => {
-      const response = await send('/v1/embeddings', 'POST', {});
+      const response = await send('/v1/moderations', 'POST', {});
 
       expect(response.status).toBe(404);
-      expect(await response.json()).toEqual(openai('/v1/embeddings'));
+      expect(await response.json()).toEqual(openai('/v1/moderations'));
     });
   });
 });

@@ -74,9 +74,9 @@ describe('a path that is not served', () => {
       'The path /v1/audio is not served here. This gateway serves POST /v1/chat/completions, ' +
         'POST /v1/images/generations, POST /v1/responses, POST /v1/responses/input_tokens, ' +
         'POST /v1/responses/compact, GET /v1/responses/{id}, POST /v1/messages, ' +
-        'POST /v1/messages/count_tokens, ' +
-        'POST /v1beta/models/{model}:generateContent, ' +
-        ':streamGenerateContent, :countTokens, GET /v1/models and GET /v1beta/models.',
+        'POST /v1/messages/count_tokens, POST /v1/embeddings, ' +
+        'POST /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, ' +
+        ':embedContent, :batchEmbedContents, GET /v1/models and GET /v1beta/models.',
     );
   });
 
@@ -124,6 +124,7 @@ describe('a path that is not served', () => {
     const served = [
       '/v1/chat/completions',
       '/v1/images/generations/',
+      '/v1/embeddings',
       '/v1/responses',
       '/v1/responses/input_tokens',
       '/v1/responses/compact',
@@ -146,8 +147,11 @@ describe('a path that is not served', () => {
 
   it('is the host’s with `unserved: "pass"` as a model’s method that nothing serves', () => {
     const passing = { ...settings, unserved: 'pass' } as const;
-    const served = ['generateContent', 'streamGenerateContent', 'countTokens'];
-    const names = [...served, 'embedContent', 'batchEmbedContents', 'predict', 'free', 'toString'];
+    const served = [
+      ...['generateContent', 'streamGenerateContent', 'countTokens'],
+      ...['embedContent', 'batchEmbedContents'],
+    ];
+    const names = [...served, 'embedText', 'asyncBatchEmbedContent', 'predict', 'free', 'toString'];
     const resources = [
       'models/m',
       'models/v/m:free',

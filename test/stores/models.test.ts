@@ -41,17 +41,17 @@ const members: readonly Row[] = [
   [
     'protocols',
     [null, 'chat', {}],
-    "must be a list of 'chat', 'images', 'native', 'responses' and 'messages'.",
+    "must be a list of 'chat', 'images', 'native', 'responses', 'messages' and 'embeddings'.",
   ],
   [
     'protocols',
     [[]],
-    "must name 'chat', 'images', 'native', 'responses' or 'messages', one at least.",
+    "must name 'chat', 'images', 'native', 'responses', 'messages' or 'embeddings', one at least.",
   ],
   [
     'protocols[0]',
     [['chats'], [null]],
-    "must be 'chat', 'images', 'native', 'responses' or 'messages'.",
+    "must be 'chat', 'images', 'native', 'responses', 'messages' or 'embeddings'.",
   ],
   ['groups', [undefined, null, 'chat'], 'must be a list of groups; an empty one is for nobody.'],
   ['groups[0]', notText.map((group) => [group]), 'must be text of one character at least'],

@@ -18,6 +18,7 @@ export const anthropic: Dialect = {
   paths: {
     content: () => '/messages',
     images: undefined,
+    embed: undefined,
     count_tokens: () => '/messages/count_tokens',
     compact: undefined,
   },
@@ -28,6 +29,7 @@ export const anthropic: Dialect = {
   inBandFailure: anthropicInBandFailure,
   content: anthropicClient,
   images: undefined,
+  embeddings: undefined,
   measure: measureAnthropic,
   tokenCounter: anthropicTokenCounter,
 };

@@ -7,16 +7,18 @@ import { geminiClient, geminiTokenCounter } from './client/codec.ts';
 import { geminiFailure, geminiInBandFailure } from './errors.ts';
 import { geminiImages } from './image/codec.ts';
 import { measureGemini } from './prompt-size.ts';
-import { resourceName } from './resource.ts';
+import { resourcePath } from './resource.ts';
 
 /** The entry in `table.ts`. */
 export const gemini: Dialect = {
   name: 'gemini',
   capabilities: geminiCapabilities,
   paths: {
-    content: (upstreamModel, framing) => `/${resourceOf(upstreamModel)}:${generateMethod(framing)}`,
-    images: (upstreamModel) => `/${resourceOf(upstreamModel)}:generateContent`,
-    count_tokens: (upstreamModel) => `/${resourceOf(upstreamModel)}:countTokens`,
+    content: (upstreamModel, framing) =>
+      `/${resourcePath(upstreamModel)}:${generateMethod(framing)}`,
+    images: (upstreamModel) => `/${resourcePath(upstreamModel)}:generateContent`,
+    embed: (upstreamModel) => `/${resourcePath(upstreamModel)}:batchEmbedContents`,
+    count_tokens: (upstreamModel) => `/${resourcePath(upstreamModel)}:countTokens`,
     compact: undefined,
   },
   credential: (secret) => ({ 'x-goog-api-key': secret }),
@@ -26,6 +28,7 @@ export const gemini: Dialect = {
   inBandFailure: geminiInBandFailure,
   content: geminiClient,
   images: geminiImages,
+  embeddings: undefined,
   measure: measureGemini,
   tokenCounter: geminiTokenCounter,
 };
@@ -39,9 +42,4 @@ function generateMethod(framing: Framing): string {
     case 'json_array':
       return 'streamGenerateContent';
   }
-}
-
-/** Encodes each segment, so that a configured name can't change the rest of the path. */
-function resourceOf(upstreamModel: string): string {
-  return resourceName(upstreamModel).split('/').map(encodeURIComponent).join('/');
 }

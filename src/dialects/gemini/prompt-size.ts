@@ -30,6 +30,17 @@ import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
 /** Measures a native request. */
 export const measureGemini: MeasureBody = (body, members) => measureNative(body, members).size;
 
+/** The media in one content, and the bytes of their payload. */
+export function mediaOfContent(
+  body: Body,
+  start: number,
+  at: string,
+): Pick<PromptTally, 'media' | 'payloadBytes'> {
+  const tally = promptTally(body);
+  addContent(tally, start, at);
+  return tally;
+}
+
 /** Measures a native request, and checks whether every element of `contents` is an object. */
 export function measureNative(
   body: Body,

@@ -9,3 +9,11 @@ export function resourceName(upstreamModel: string): string {
     ? upstreamModel
     : `models/${upstreamModel}`;
 }
+
+/**
+ * The same for a path. Each segment is encoded, so that a configured name can't change the rest of
+ * the path.
+ */
+export function resourcePath(upstreamModel: string): string {
+  return resourceName(upstreamModel).split('/').map(encodeURIComponent).join('/');
+}

@@ -13,6 +13,7 @@ export const openai: Dialect = {
   paths: {
     content: () => '/chat/completions',
     images: () => '/images/generations',
+    embed: () => '/embeddings',
     count_tokens: undefined,
     compact: undefined,
   },
@@ -24,6 +25,7 @@ export const openai: Dialect = {
   content: openaiClient,
   // Image calls are always relayed, because the image protocol is OpenAI's.
   images: undefined,
+  embeddings: undefined,
   measure: measureOpenai,
   tokenCounter: undefined,
 };

@@ -22,7 +22,12 @@ export const chat: Protocol = {
   sessionOf: ({ promptCacheKey }) => promptCacheKey,
   read: readChat,
   relay: chatRelay,
-  codecs: { content: openaiServer, images: undefined, countTokens: undefined },
+  codecs: {
+    content: openaiServer,
+    images: undefined,
+    embeddings: undefined,
+    countTokens: undefined,
+  },
   imageCounter: openaiImageCounter,
   // All OpenAI clients ignore SSE comments.
   keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),

@@ -20,7 +20,12 @@ export const images: Protocol = {
   candidates: { member: 'n', maximum: 10 },
   read: readImages,
   relay: imagesRelay,
-  codecs: { content: undefined, images: readImageRequest, countTokens: undefined },
+  codecs: {
+    content: undefined,
+    images: readImageRequest,
+    embeddings: undefined,
+    countTokens: undefined,
+  },
   // The reply reports the number of its images.
   imageCounter: undefined,
   keepAlive: () => undefined,

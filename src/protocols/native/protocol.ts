@@ -36,6 +36,7 @@ export const native: Protocol = {
   codecs: {
     content: geminiServer,
     images: undefined,
+    embeddings: undefined,
     countTokens: { member: 'totalTokens', write: (count) => `{"totalTokens":${count}}` },
   },
   imageCounter: geminiImageCounter,

@@ -5,6 +5,7 @@ import type { ScannedBody } from '../../bytes/json/scan/body.ts';
 import { type Call, operations, type PromptSize } from '../../call.ts';
 import { measureNative } from '../../dialects/gemini/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
+import type { JsonValue } from '../../json.ts';
 import { arrayMember, checkedFields, fieldOf, insideField } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import type { CallTarget } from '../protocol.ts';
@@ -83,9 +84,14 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof NativeFields]
   };
 }
 
-/** The path decides: a body may only repeat its model. */
-function refuseOtherModel(model: string | undefined, inPath: string, at = 'model'): void {
-  if (model === undefined || model.replace(/^models\//, '') === inPath) return;
+/**
+ * The path decides: a body may only repeat its model.
+ *
+ * @throws GatewayError `invalid_request` for another value
+ */
+export function refuseOtherModel(model: JsonValue | undefined, inPath: string, at = 'model'): void {
+  if (model === undefined) return;
+  if (typeof model === 'string' && model.replace(/^models\//, '') === inPath) return;
   throw new GatewayError(
     'invalid_request',
     `\`${at}\` differs from the model in the path. Leave it out of the body.`,

@@ -43,6 +43,7 @@ export const responses: Protocol = {
   codecs: {
     content: openaiResponsesServer,
     images: undefined,
+    embeddings: undefined,
     countTokens: {
       member: 'input_tokens',
       write: (count) => `{"object":"response.input_tokens","input_tokens":${count}}`,

@@ -15,9 +15,9 @@ import type { RelayRules } from '../protocol.ts';
 /** The rules for Responses calls to upstreams of the OpenAI dialect that serve this API. */
 export const responsesRelay: RelayRules = {
   paths: {
-    content: '/responses',
-    count_tokens: '/responses/input_tokens',
-    compact: '/responses/compact',
+    content: () => '/responses',
+    count_tokens: () => '/responses/input_tokens',
+    compact: () => '/responses/compact',
   },
   edits: (call, upstreamModel) => modelEdit(call, upstreamModel),
   tap: (call) =>

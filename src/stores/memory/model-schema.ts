@@ -8,6 +8,7 @@ import {
   dialectNames,
   type MediaPartTokens,
   type Model,
+  protocolNames,
   type Timeouts,
 } from '../../ports/catalog.ts';
 import { rateLimitsSchema, rateRemedyOf } from '../../ports/rates-schema.ts';
@@ -160,10 +161,9 @@ const allow = z
 /** Each one may be tried on three channels while the caller waits. */
 const maxFallbacks = 5;
 
-const protocol = z.enum(
-  ['chat', 'images', 'native', 'responses', 'messages'],
-  "must be 'chat', 'images', 'native', 'responses' or 'messages'",
-);
+const protocol = z.enum(protocolNames, oneOf(protocolNames));
+const quotedNames = protocolNames.map((one) => `'${one}'`);
+const apis = [quotedNames.slice(0, -1).join(', '), quotedNames.at(-1)];
 
 /** One model, checked without the others. Strict, so that a misspelt member is reported. */
 export const modelSchema: z.ZodType = z.strictObject(
@@ -171,8 +171,8 @@ export const modelSchema: z.ZodType = z.strictObject(
     id: name,
     vendor: name.optional(),
     protocols: z
-      .array(protocol, "must be a list of 'chat', 'images', 'native', 'responses' and 'messages'")
-      .min(1, "must name 'chat', 'images', 'native', 'responses' or 'messages', one at least")
+      .array(protocol, `must be a list of ${apis.join(' and ')}`)
+      .min(1, `must name ${apis.join(' or ')}, one at least`)
       .optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody'),
     price: priceSchema,

@@ -3,6 +3,7 @@
  * JSON. Reading a row checks it and returns the original record.
  */
 import type { Usage } from '../../money.ts';
+import { protocolNames } from '../../ports/catalog.ts';
 import { isNanos } from '../../ports/quota-input.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { priceFromJson, priceToJson } from '../../prices/codec.ts';
@@ -169,7 +170,7 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     keyId: textAt(row, 'key_id'),
     group: textAt(row, 'key_group'),
     metadata: metadata === undefined ? undefined : (labelsFrom(metadata) ?? corrupt('metadata')),
-    protocol: literalAt(row, 'protocol', ['chat', 'images', 'native', 'responses', 'messages']),
+    protocol: literalAt(row, 'protocol', protocolNames),
     streamed: flagAt(row, 'streamed'),
     modelId: textAt(row, 'model_id'),
     channelId: textOrNoneAt(row, 'channel_id'),

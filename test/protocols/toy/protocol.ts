@@ -92,6 +92,7 @@ export const toyProtocol: Protocol = {
       },
     },
     images: undefined,
+    embeddings: undefined,
     countTokens: undefined,
   },
   imageCounter: undefined,

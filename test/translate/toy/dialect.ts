@@ -17,7 +17,13 @@ import { items, type JsonValue, member } from '../../../src/json.ts';
 export const toy: Dialect = {
   name: 'toy',
   capabilities: openaiCapabilities,
-  paths: { content: () => '/say', images: undefined, count_tokens: undefined, compact: undefined },
+  paths: {
+    content: () => '/say',
+    images: undefined,
+    embed: undefined,
+    count_tokens: undefined,
+    compact: undefined,
+  },
   credential: (secret) => ({ 'x-toy-key': secret }),
   sign: undefined,
   streams: serverSentEvents,
@@ -33,6 +39,7 @@ export const toy: Dialect = {
     }),
   },
   images: undefined,
+  embeddings: undefined,
   measure: (body) => sizeOf(promptTally(body)),
   tokenCounter: undefined,
 };

@@ -1,0 +1,58 @@
+/**
+ * Passes a large embeddings reply on as it is, and reads the usage that stands behind its vectors.
+ * No vector is parsed or buffered.
+ */
+import { parseBounded } from '../bounded-json.ts';
+import { jsonWatch } from '../bytes/json/stream/watch.ts';
+import { emptyBytes } from '../bytes/sse.ts';
+import type { JsonValue } from '../json.ts';
+import type { Usage } from '../money.ts';
+import { byteBounds, type FailureReport, type StreamTap } from './tap.ts';
+
+/** The differences between the replies of the dialects. */
+export interface EmbeddingTapOptions {
+  /** The top-level member that holds the usage. */
+  readonly usageMember: string;
+  readonly readUsage: (usage: JsonValue | undefined) => Usage | undefined;
+  /** Reads an error inside a 2xx document. */
+  readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
+}
+
+/** A tap for one reply. */
+export function embeddingTap({
+  usageMember,
+  readUsage,
+  inBandFailure,
+}: EmbeddingTapOptions): StreamTap {
+  const watch = jsonWatch({ capture: [usageMember, 'error'] });
+  const bounds = byteBounds();
+  let failure: FailureReport | undefined;
+  let bytes = 0;
+
+  const captured = (name: string): JsonValue | undefined => {
+    const text = watch.end().captured[name];
+    return text === undefined ? undefined : parseBounded(text);
+  };
+
+  return {
+    hasBegun: () => bytes > 0,
+    write: (chunk) => {
+      bounds.add(chunk.length, true);
+      watch.write(chunk);
+      const error = captured('error');
+      if (error !== undefined) failure ??= inBandFailure({ error });
+      if (failure !== undefined) return emptyBytes;
+      bytes += chunk.length;
+      return chunk;
+    },
+    end: () => emptyBytes,
+    finished: () => false,
+    complete: () => watch.end().complete,
+    failure: () => failure,
+    usage: () => readUsage(captured(usageMember)),
+    // A vector has no tokens.
+    countedTokens: () => 0,
+    progress: () => 0,
+    breakOff: () => undefined,
+  };
+}

@@ -1,0 +1,10 @@
+/** Reads the usage of an OpenAI-shaped embeddings reply, which has no output tokens. */
+import type { JsonValue } from '../../json.ts';
+import { noUsage, type Usage } from '../../money.ts';
+import { countIn } from '../usage-counts.ts';
+
+/** The usage of a `usage` object; undefined if it states none. */
+export function openaiEmbeddingUsage(usage: JsonValue | undefined): Usage | undefined {
+  const inputTokens = countIn(usage, 'prompt_tokens') ?? countIn(usage, 'total_tokens');
+  return inputTokens === undefined ? undefined : { ...noUsage, inputTokens };
+}

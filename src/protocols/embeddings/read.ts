@@ -1,0 +1,88 @@
+/** Reads an embeddings request of OpenAI's API. */
+import { z } from 'zod';
+import { findMember } from '../../bytes/json/read/members.ts';
+import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import { type Call, operations } from '../../call.ts';
+import { otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
+import { GatewayError } from '../../errors.ts';
+import { checkExtraBody } from '../extra-body.ts';
+import { checkedFields, fieldOf } from '../fields.ts';
+import { guardedUses } from '../find-guarded.ts';
+import { modelField, positiveField } from '../rules.ts';
+import { readInputs } from './read-inputs.ts';
+
+interface EmbeddingFields {
+  readonly model: string;
+  readonly dimensions?: number | null | undefined;
+  readonly encoding_format?: 'float' | 'base64' | null | undefined;
+}
+
+const embeddingFields: z.ZodType<EmbeddingFields> = z.object({
+  model: modelField,
+  dimensions: positiveField,
+  encoding_format: z.enum(['float', 'base64'], 'must be float or base64').nullish(),
+});
+
+/** The members that are no text: they are checked, and an upstream counts no tokens for them. */
+const countedElsewhere: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'dimensions',
+  'encoding_format',
+]);
+
+/**
+ * Reads the request. Limits in tokens are the upstream's to judge.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
+export function readEmbeddings(scanned: ScannedBody): Call {
+  const { body, members } = scanned;
+  const fields = checkedFields(embeddingFields, {
+    model: fieldOf(scanned, 'model'),
+    dimensions: fieldOf(scanned, 'dimensions'),
+    encoding_format: fieldOf(scanned, 'encoding_format'),
+  });
+  const input = findMember(members, 'input');
+  if (input === undefined) {
+    throw new GatewayError(
+      'invalid_request',
+      '`input` is missing. Send a text or a list of texts.',
+      {
+        param: 'input',
+      },
+    );
+  }
+  checkExtraBody(scanned, {
+    members: {
+      model: fields.model,
+      // No value is the same as that of the body: the gateway has counted only that one.
+      input: null,
+      dimensions: fields.dimensions ?? undefined,
+      encoding_format: fields.encoding_format ?? undefined,
+    },
+  });
+  const prompt = sizeOfInputs(
+    readInputs(body, input.value),
+    otherBytes(body, members, countedElsewhere),
+  );
+  return {
+    protocol: 'embeddings',
+    operation: operations.embed,
+    modelId: fields.model,
+    framing: 'json',
+    body,
+    members,
+    promptCacheKey: undefined,
+    wantsUsage: true,
+    demand: {
+      prompt,
+      predictedBytes: 0,
+      maxOutputTokens: 0,
+      candidates: 1,
+      size: undefined,
+      quality: undefined,
+      guarded: guardedUses({ body, members: members.filter((one) => one !== input) }, prompt.media),
+    },
+  };
+}
