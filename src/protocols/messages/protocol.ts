@@ -26,6 +26,7 @@ export const messages: Protocol = {
   codecs: {
     content: undefined,
     images: undefined,
+    embeddings: undefined,
     countTokens: { member: 'input_tokens', write: (count) => `{"input_tokens":${count}}` },
   },
   imageCounter: undefined,
