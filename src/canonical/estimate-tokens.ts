@@ -36,8 +36,9 @@ function bytesOf(part: Part): number {
       return Buffer.byteLength(part.name) + Buffer.byteLength(part.arguments);
     case 'provider_specific':
       return Buffer.byteLength(jsonText(part.value));
-    case 'tool_result':
     case 'media':
+      return Buffer.byteLength(part.text ?? '');
+    case 'tool_result':
       return 0;
   }
 }

@@ -167,6 +167,8 @@ export interface MediaPart extends PartBase {
   readonly detail?: string | undefined;
   /** The caller's name for `detail`. */
   readonly detailAt?: string | undefined;
+  /** A document that is only text, as upstreams read it that accept no such files. */
+  readonly text?: string | undefined;
 }
 
 /** A tool call by the model. */
@@ -277,4 +279,9 @@ export interface Reasoning {
   readonly budgetTokens: number | undefined;
   /** Whether the caller wants to see the reasoning. */
   readonly includeThoughts: boolean | undefined;
+  /**
+   * The caller's name for the budget, if an effort is set too. A model takes one of them, and the
+   * other is listed as dropped.
+   */
+  readonly budgetAt?: string | undefined;
 }

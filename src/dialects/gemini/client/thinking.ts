@@ -30,13 +30,16 @@ function requestedConfig({ request, capabilities, drop }: WriteContext): Members
   if (capabilities.reasoning === 'none') {
     // A caller who only wants to see the reasoning loses nothing if there is none.
     if (!isOff && isSet(reasoning)) drop(request.names.reasoning);
+    if (reasoning.budgetAt !== undefined) drop(reasoning.budgetAt);
     return {};
   }
-  const setting =
-    capabilities.reasoning === 'budget'
-      ? budgetFor(reasoning, capabilities.thinkingBudget)
-      : levelFor(reasoning, capabilities.efforts);
+  const takesBudget = capabilities.reasoning === 'budget';
+  const setting = takesBudget
+    ? budgetFor(reasoning, capabilities.thinkingBudget)
+    : levelFor(reasoning, capabilities.efforts);
   if (setting.isReplaced) drop(request.names.reasoning);
+  const { budgetAt } = reasoning;
+  if (budgetAt !== undefined) drop(takesBudget ? request.names.reasoning : budgetAt);
   const includeThoughts = isOff
     ? false
     : (reasoning.includeThoughts ?? (isSet(reasoning) || undefined));

@@ -3,12 +3,18 @@ import type { ContentRequest } from '../../../canonical/request.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { nearestEffort } from '../../nearest-effort.ts';
-import { droppedPiece, emptyPiece, membersPiece, type Piece } from './piece.ts';
+import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
 /**
  * Writes `reasoning_effort`. Chat completions have no member that requests the reasoning itself.
  */
 export function reasoningPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
+  const { budgetAt } = request.reasoning ?? {};
+  const effort = requestedPiece(request, flags);
+  return budgetAt === undefined ? effort : mergePieces([effort, droppedPiece(budgetAt)]);
+}
+
+function requestedPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
   const requested = requestedEffort(request);
   const hasFunctions = request.tools.some(({ kind }) => kind === 'function');
   if (flags.toolEffortNone && hasFunctions) return effortPiece(request, requested, 'none');

@@ -6,6 +6,7 @@ import type { ContentRequest, ProviderMember, Tool } from '../../../canonical/re
 import { GatewayError } from '../../../errors.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { droppedPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
+import { withTextDocuments } from './text-documents.ts';
 import { formatPiece, nameRule } from './write-format.ts';
 import { messagesOf } from './write-messages.ts';
 import { reasoningPiece } from './write-reasoning.ts';
@@ -27,7 +28,7 @@ export interface WrittenRequest {
  */
 export function writeRequest(sent: ContentRequest, target: UpstreamTarget): WrittenRequest {
   const flags = target.capabilities;
-  const request = flags.customTools ? sent : withoutCustomTools(sent);
+  const request = withTextDocuments(flags.customTools ? sent : withoutCustomTools(sent));
   const names = functionNames(namesIn(request), nameRule);
   const context = { flags, names, customNames: customNamesIn(request) };
   const format = formatPiece(request, flags);

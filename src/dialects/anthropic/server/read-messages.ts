@@ -1,0 +1,120 @@
+/**
+ * Reads `system` and `messages` into turns. Consecutive messages of the assistant are one turn, as
+ * they are to Anthropic.
+ */
+import { checkMessageCount, checkNestedJson } from '../../../canonical/complexity.ts';
+import type { ContentRequest, TextPart, Turn } from '../../../canonical/request.ts';
+import { type TurnEntry, withSignatures } from '../../../canonical/signature-marks.ts';
+import { pairResults } from '../../../canonical/tool-results.ts';
+import { type JsonObject, member } from '../../../json.ts';
+import { isList, type ObjectAtPath, objectsIn, presentMember, refuse } from '../../read-members.ts';
+import {
+  blocksOf,
+  type Drop,
+  readAssistantBlock,
+  readSystemBlock,
+  readUserBlock,
+} from './read-blocks.ts';
+import { sinceCompaction } from './read-compaction.ts';
+
+/** The system prompt and the conversation. */
+export interface Conversation extends Pick<ContentRequest, 'system' | 'turns'> {
+  /** The paths of blocks that Claude Code adds to the system prompt by itself. */
+  readonly attributions: readonly string[];
+}
+
+/** A message and its blocks. */
+export interface SentMessage {
+  readonly role: Turn['role'];
+  readonly blocks: readonly ObjectAtPath[];
+}
+
+/**
+ * Reads the conversation.
+ *
+ * @throws GatewayError `invalid_request` that names the member, `not_portable` for a block that
+ *   only Anthropic understands, `too_complex` for too many messages
+ */
+export function readConversation(body: JsonObject, drop: Drop): Conversation {
+  const prompt = readSystem(body);
+  const attributions = prompt.filter(isAttribution).map(({ at }) => at);
+  for (const at of attributions) drop(at);
+  const sent = objectsIn(body, 'messages', '');
+  checkMessageCount(sent.length, 'messages');
+  const { summary, messages } = sinceCompaction(sent.map(readMessage));
+  const read = readTurns(messages, drop);
+  const turns = summary === undefined ? read : [userTurn(summary), ...read];
+  const first = turns.findIndex(({ role }) => role !== 'system');
+  if (first === -1) refuse('messages', 'must hold a message of the user.');
+  const instructions = turns.slice(0, first).flatMap(({ parts }) => parts.filter(isText));
+  const paired = pairResults(turns.slice(first));
+  for (const at of paired.dropped) drop(at);
+  // Arguments are no texts here, so that the scan of the body has counted their values.
+  checkNestedJson(paired.turns.filter(({ role }) => role === 'user'));
+  const system = [...prompt.filter((part) => !isAttribution(part)), ...instructions];
+  return { system, turns: paired.turns, attributions };
+}
+
+function readMessage(message: ObjectAtPath): SentMessage {
+  const role = member(message.value, 'role');
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') {
+    return refuse(`${message.at}.role`, 'must be "user", "assistant" or "system".');
+  }
+  return { role, blocks: blocksOf(message) };
+}
+
+function readTurns(messages: readonly SentMessage[], drop: Drop): readonly Turn[] {
+  const turns: Turn[] = [];
+  let assistant: TurnEntry[] = [];
+  const add = (turn: Turn): void => {
+    if (turn.parts.length > 0) turns.push(turn);
+  };
+  const closeAssistant = (): void => {
+    if (assistant.length === 0) return;
+    const { parts, dropped } = withSignatures(assistant);
+    for (const at of dropped) drop(at);
+    add({ role: 'assistant', parts });
+    assistant = [];
+  };
+  for (const { role, blocks } of messages) {
+    if (role === 'assistant') {
+      for (const block of blocks) assistant.push(...readAssistantBlock(block, drop));
+      continue;
+    }
+    closeAssistant();
+    const parts =
+      role === 'user'
+        ? blocks.flatMap((block) => readUserBlock(block, drop))
+        : blocks.map(readSystemBlock);
+    add({ role, parts });
+  }
+  closeAssistant();
+  return turns;
+}
+
+function userTurn(part: TextPart): Turn {
+  return { role: 'user', parts: [part] };
+}
+
+function isText(part: Turn['parts'][number]): part is TextPart {
+  return part.kind === 'text';
+}
+
+/**
+ * Whether the text is the block with which Claude Code names its version. It changes with every
+ * call, so that no prompt would be found in a cache, and one vendor refuses it.
+ */
+function isAttribution({ at, text }: TextPart): boolean {
+  return at !== 'system' && text.startsWith('x-anthropic-billing-header:');
+}
+
+function readSystem(body: JsonObject): readonly TextPart[] {
+  const system = presentMember(body, 'system') ?? '';
+  if (typeof system === 'string') {
+    return system === '' ? [] : [{ kind: 'text', at: 'system', text: system }];
+  }
+  if (!isList(system)) return refuse('system', 'must be a string or an array of blocks.');
+  return objectsIn(body, 'system', '')
+    .map(readSystemBlock)
+    .filter(({ text }) => text !== '');
+}

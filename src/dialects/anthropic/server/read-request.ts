@@ -1,0 +1,171 @@
+/**
+ * Reads a Messages request into the common form. Members that the form cannot express are listed as
+ * dropped, by the caller's names.
+ */
+import { createHash } from 'node:crypto';
+import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
+import type { JsonObject } from '../../../json.ts';
+import type { RequestedReply } from '../../codec.ts';
+import {
+  integerIn,
+  isList,
+  numberIn,
+  objectIn,
+  presentMember,
+  refuse,
+  textIn,
+} from '../../read-members.ts';
+import { type ReplyContext, thinkingDisplay } from './exchange.ts';
+import { readFormat } from './read-format.ts';
+import { readConversation } from './read-messages.ts';
+import { readReasoning } from './read-reasoning.ts';
+import { readTools } from './read-tools.ts';
+import { refuseUnsupported } from './refuse-unsupported.ts';
+import { unreadMembers } from './unread-members.ts';
+
+/** A request in the common form, and what the writers of its reply need to know. */
+export interface ReadRequest {
+  readonly request: ContentRequest;
+  /** Members that clients send by themselves, as {@link CallerExchange.unasked} has them. */
+  readonly unasked: ReadonlySet<string>;
+  readonly context: ReplyContext;
+}
+
+/**
+ * Reads the request.
+ *
+ * @throws GatewayError `invalid_request` that names the member, or `not_portable` for a member or a
+ *   block without which the request would mean something else
+ */
+export function readRequest(body: JsonObject, { streamed }: RequestedReply): ReadRequest {
+  refuseUnsupported(body);
+  const dropped = new Set<string>(unreadMembers(body));
+  const drop = (at: string): void => void dropped.add(at);
+  const { attributions, ...conversation } = readConversation(body, drop);
+  const { reasoning, name: reasoningName } = readReasoning(body, drop);
+  const { format, name: formatName } = readFormat(body, drop);
+  const request: ContentRequest = {
+    ...unsetSettings,
+    ...conversation,
+    ...readTools(body, drop),
+    ...readSettings(body),
+    ...readUser(body),
+    format,
+    reasoning,
+    streamed,
+    names: { ...fixedNames, format: formatName, reasoning: reasoningName },
+    dropped: [...dropped],
+  };
+  return {
+    request,
+    unasked: unaskedMembers(request, attributions),
+    context: { thinking: thinkingDisplay(objectIn(body, 'thinking', '')) },
+  };
+}
+
+/** Agents send these in every request; they tune how a request is run and change no reply. */
+function unaskedMembers(
+  { dropped, names }: ContentRequest,
+  attributions: readonly string[],
+): ReadonlySet<string> {
+  const metadata = dropped.filter((name) => name.startsWith('metadata.'));
+  return new Set([...alwaysUnasked, names.endUserId, ...metadata, ...attributions]);
+}
+
+const alwaysUnasked = [
+  'cache_control',
+  'context_management.edits',
+  'tools.eager_input_streaming',
+] as const;
+
+type Settings = Pick<
+  ContentRequest,
+  'maxOutputTokens' | 'temperature' | 'topP' | 'topK' | 'stop' | 'serviceTier'
+>;
+
+function readSettings(body: JsonObject): Settings {
+  return {
+    maxOutputTokens: readMaxTokens(body),
+    temperature: unlessUnset(numberIn(body, 'temperature', '')),
+    topP: unlessUnset(numberIn(body, 'top_p', '')),
+    topK: unlessUnset(integerIn(body, 'top_k', '')),
+    stop: readStop(body),
+    serviceTier: readServiceTier(body),
+  };
+}
+
+/** Absent from requests for a count. */
+function readMaxTokens(body: JsonObject): number | undefined {
+  const maxTokens = integerIn(body, 'max_tokens', '') ?? 1;
+  if (maxTokens < 1) refuse('max_tokens', 'must be at least 1.');
+  return integerIn(body, 'max_tokens', '');
+}
+
+/** `@langchain/anthropic` 0.3 sends −1 for settings that nobody made. */
+function unlessUnset(value: number | undefined): number | undefined {
+  return value === -1 ? undefined : value;
+}
+
+function readStop(body: JsonObject): readonly string[] {
+  const stop = presentMember(body, 'stop_sequences') ?? [];
+  if (!isList(stop)) return refuse('stop_sequences', 'must be an array of strings.');
+  return stop.map((text, index) =>
+    typeof text === 'string' ? text : refuse(`stop_sequences[${index}]`, 'must be a string.'),
+  );
+}
+
+/** OpenAI calls the tier without a commitment `default`. */
+function readServiceTier(body: JsonObject): string | undefined {
+  const tier = textIn(body, 'service_tier', '');
+  return tier === 'standard_only' ? 'default' : tier;
+}
+
+/** OpenAI refuses longer ids. */
+const maxUserIdLength = 64;
+const cacheKeyLength = 32;
+
+/** Calls of one user share a cache, so that the id is also the key for it. */
+function readUser(body: JsonObject): Pick<ContentRequest, 'endUserId' | 'promptCacheKey'> {
+  const metadata = objectIn(body, 'metadata', '') ?? {};
+  const userId = textIn(metadata, 'user_id', 'metadata') ?? '';
+  if (userId === '') return { endUserId: undefined };
+  const hash = createHash('sha256').update(userId).digest('hex');
+  return {
+    endUserId: userId.length > maxUserIdLength ? hash : userId,
+    promptCacheKey: hash.slice(0, cacheKeyLength),
+  };
+}
+
+/** Settings that this API doesn't have. */
+const unsetSettings = {
+  presencePenalty: undefined,
+  frequencyPenalty: undefined,
+  seed: undefined,
+  candidates: 1,
+  logprobs: undefined,
+  modalities: undefined,
+  providerMembers: [],
+} as const;
+
+const fixedNames: Readonly<Record<RequestField, string>> = {
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
+  format: 'output_config.format',
+  maxOutputTokens: 'max_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  seed: 'seed',
+  stop: 'stop_sequences',
+  candidates: 'n',
+  logprobs: 'logprobs',
+  reasoning: 'thinking',
+  modalities: 'modalities',
+  endUserId: 'metadata.user_id',
+  serviceTier: 'service_tier',
+  verbosity: 'verbosity',
+  tools: 'tools',
+  system: 'system',
+};
