@@ -177,3 +177,18 @@ export function inRows(
   }
   return rows;
 }
+
+/** The events with the beginnings of calls where the calls before them have ended. */
+export function inCallOrder(events: readonly ContentEvent[]): readonly ContentEvent[] {
+  const ordered: ContentEvent[] = [];
+  let waiting: readonly ContentEvent[] = events;
+  while (waiting.length > 0) {
+    const at = waiting.findIndex((event) => event.type === 'tool_begin');
+    const begin = waiting[at];
+    if (begin?.type !== 'tool_begin') return [...ordered, ...waiting];
+    const isOwn = (event: ContentEvent): boolean => 'call' in event && event.call === begin.call;
+    ordered.push(...waiting.slice(0, at), begin);
+    waiting = waiting.slice(at + 1).filter((event) => !isOwn(event));
+  }
+  return ordered;
+}

@@ -11,7 +11,7 @@ import { isJsonObject, items, type JsonValue, member } from '../../../src/json.t
 import { responsesFixtures } from '../../support/responses-fixtures.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { shapeFaults } from '../../support/responses-shape.ts';
-import { inRows, oneChoiceEvents } from './events.ts';
+import { inCallOrder, inRows, oneChoiceEvents } from './events.ts';
 import { countedHead, outputOf, plainContext, streamOf, wholeOf } from './writer.ts';
 
 const contexts: fc.Arbitrary<ReplyContext> = fc
@@ -306,21 +306,6 @@ function signaturesOf(events: readonly ContentEvent[]): readonly string[] {
   return inCallOrder(events).flatMap((event) =>
     'providerData' in event && event.providerData !== undefined ? [event.providerData.data] : [],
   );
-}
-
-/** The events with the beginnings of calls where the calls before them have ended. */
-function inCallOrder(events: readonly ContentEvent[]): readonly ContentEvent[] {
-  const ordered: ContentEvent[] = [];
-  let waiting: readonly ContentEvent[] = events;
-  while (waiting.length > 0) {
-    const at = waiting.findIndex((event) => event.type === 'tool_begin');
-    const begin = waiting[at];
-    if (begin?.type !== 'tool_begin') return [...ordered, ...waiting];
-    const isOwn = (event: ContentEvent): boolean => 'call' in event && event.call === begin.call;
-    ordered.push(...waiting.slice(0, at), begin);
-    waiting = waiting.slice(at + 1).filter((event) => !isOwn(event));
-  }
-  return ordered;
 }
 
 function imagesIn(output: readonly JsonValue[]): readonly unknown[] {

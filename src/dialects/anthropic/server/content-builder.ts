@@ -90,7 +90,10 @@ export function contentBuilder(options: ContentOptions): ContentBuilder {
       endBlocks(state);
       return stopOf(state);
     },
-    isUnusable: () => state.hasMedia && !state.hasAnswer && state.openCall === undefined,
+    isUnusable: () => {
+      const hasCall = state.openCall !== undefined && !isLeftOut(state);
+      return state.hasMedia && !state.hasAnswer && !hasCall;
+    },
     dropped: () => [...state.dropped],
   };
 }
@@ -221,18 +224,15 @@ function closeBlock(state: ContentState): void {
 }
 
 function leaveOutMedia(state: ContentState, event: EventOf<'media' | 'media_url'>): void {
+  closeCall(state);
   state.hasMedia = true;
   const isSound = event.type === 'media' && isAudio(event.mimeType);
   state.dropped.add(isSound ? 'content.audio' : 'content.image');
 }
 
-/**
- * A call without arguments at the end of a reply that was cut off is left out: clients would run it
- * with an empty input.
- */
 function endBlocks(state: ContentState): void {
-  const { openCall, finish, dropped } = state;
-  if (openCall?.text.trim() === '' && mayCutCall(finish?.reason)) {
+  const { finish, dropped } = state;
+  if (isLeftOut(state)) {
     state.openCall = undefined;
     dropped.add('tool_use');
   }
@@ -241,4 +241,12 @@ function endBlocks(state: ContentState): void {
   if (finish?.message !== undefined && finish.reason !== 'content_filter') {
     dropped.add('finish_message');
   }
+}
+
+/**
+ * A call without arguments at the end of a reply that was cut off is left out: clients would run it
+ * with an empty input.
+ */
+function isLeftOut({ openCall, finish }: ContentState): boolean {
+  return openCall?.text.trim() === '' && mayCutCall(finish?.reason);
 }

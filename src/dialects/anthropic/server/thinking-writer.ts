@@ -126,7 +126,7 @@ function hold({ held }: ThinkingState, { text, providerData }: Reasoning): void 
   const last = held.at(-1);
   const continues = last !== undefined && last.providerData === undefined;
   const isSealed = providerData?.kind === 'encrypted';
-  if (!continues || (isSealed && last.text !== '')) held.push({ text, providerData });
+  if (!continues || isSealed) held.push({ text, providerData });
   else held[held.length - 1] = { text: last.text + text, providerData };
 }
 
