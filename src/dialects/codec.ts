@@ -2,6 +2,7 @@
  * The two halves of a translation. A server codec talks to the caller, a client codec to the
  * upstream; between them is the common form of `canonical/`. All codecs are synchronous.
  */
+import type { RawValues } from '../bytes/json/read/raw-values.ts';
 import type { ContentEvent } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
 import type { GatewayError } from '../errors.ts';
@@ -34,9 +35,13 @@ export interface CallerExchange {
   writeStream(head: ReplyHead): ContentStreamWriter;
 }
 
-/** The kind of reply that the caller requested by path or body. */
+/** The kind of reply that the caller requested by path or body, and how the call came. */
 export interface RequestedReply {
   readonly streamed: boolean;
+  /** What the calls of one conversation share, as the clients of the API name it. */
+  readonly session?: string | undefined;
+  /** The JSON text of a value of the body, as the caller wrote it. Absent: it is printed again. */
+  readonly rawJson?: RawValues | undefined;
 }
 
 /** A whole reply in the caller's dialect. */

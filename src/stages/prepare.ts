@@ -3,6 +3,7 @@
  * translates it.
  */
 import { setImmediate } from 'node:timers/promises';
+import { rawValues } from '../bytes/json/read/raw-values.ts';
 import { parseBodyExactly } from '../bytes/json/scan/body.ts';
 import type { Call, GuardedUse, OperationName } from '../call.ts';
 import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
@@ -99,7 +100,7 @@ export function preparer(admitted: Admitted): Preparer {
       const prepared = prepareRelayed(input, moreEdits(admitted, leftOut, account));
       return references === undefined ? prepared : noticingUnreadable(prepared, references, relay);
     }
-    readers ??= readersOf(call, protocol, references);
+    readers ??= readersOf(admitted);
     const input = translationInput(admitted, channel, dialect, upstreamModel, readers);
     return translators[call.operation.name](input);
   };
@@ -107,7 +108,7 @@ export function preparer(admitted: Admitted): Preparer {
     if (readers !== undefined || isRelayed(protocol, dialect, channel, upstreamModel)) {
       return undefined;
     }
-    readers = readersOf(call, protocol, references);
+    readers = readersOf(admitted);
     return readInTurns(readers, call.operation.name);
   };
   const { imageCounter } = protocol;
@@ -181,11 +182,9 @@ function hasRemovableUnknown({ sealed, leavesOutUnknown }: ResolvedReferences): 
   );
 }
 
-function readersOf(
-  call: Call,
-  { codecs }: Protocol,
-  references: ResolvedReferences | undefined,
-): RequestReaders {
+function readersOf({ call, route, references, received }: Admitted): RequestReaders {
+  const { protocol } = route;
+  const { codecs } = protocol;
   const parsed = memoized(() => {
     const body = parsedBody(call);
     return references === undefined ? body : withKeptItems(body, references);
@@ -193,7 +192,11 @@ function readersOf(
   return {
     parsed,
     content: memoized(() =>
-      codecOf(codecs.content).begin(parsed(), { streamed: call.framing !== 'json' }),
+      codecOf(codecs.content).begin(parsed(), {
+        streamed: call.framing !== 'json',
+        session: protocol.sessionOf?.(call, received.request.headers),
+        rawJson: rawValues(call),
+      }),
     ),
     images: memoized(() => codecOf(codecs.images)(parsed())),
     embeddings: memoized(() => codecOf(codecs.embeddings).begin(parsed())),

@@ -1,5 +1,6 @@
 /** Reads the blocks of a message. What a block may be depends on the role of the message. */
 
+import type { RawValues } from '../../../bytes/json/read/raw-values.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import type { TurnEntry } from '../../../canonical/signature-marks.ts';
@@ -27,6 +28,12 @@ import { readRedactedThinking, readThinking } from './read-thinking.ts';
 /** Lists what is left out or replaced, by the caller's name. */
 export type Drop = (at: string) => void;
 
+/** What reading the blocks of a request needs. */
+export interface BlockContext {
+  readonly drop: Drop;
+  readonly rawJson: RawValues | undefined;
+}
+
 /** The blocks of `content`; a string is one block of text. */
 export function blocksOf({ value: message, at }: ObjectAtPath): readonly ObjectAtPath[] {
   const content = presentMember(message, 'content');
@@ -50,12 +57,15 @@ export function readUserBlock(located: ObjectAtPath, drop: Drop): readonly Part[
 }
 
 /** Reads a block of the assistant, as {@link readUserBlock} does. */
-export function readAssistantBlock(located: ObjectAtPath, drop: Drop): readonly TurnEntry[] {
+export function readAssistantBlock(
+  located: ObjectAtPath,
+  { drop, rawJson }: BlockContext,
+): readonly TurnEntry[] {
   const { value: block, at } = located;
   const type = requiredText(block, 'type', at);
   switch (type) {
     case 'tool_use':
-      return [readCall(located)];
+      return [readCall(located, rawJson)];
     case 'thinking':
     case 'redacted_thinking': {
       const readSealed = type === 'thinking' ? readThinking : readRedactedThinking;
@@ -140,13 +150,18 @@ function readText(located: ObjectAtPath): TextPart {
   return { kind: 'text', at: located.at, text: textOf(located) };
 }
 
-function readCall({ value: block, at }: ObjectAtPath): ToolCallPart {
+/** The arguments stay as the caller wrote them, so that a prompt cache knows them again. */
+function readCall(
+  { value: block, at }: ObjectAtPath,
+  rawJson: RawValues | undefined,
+): ToolCallPart {
+  const input = requiredObject(block, 'input', at);
   return {
     kind: 'tool_call',
     at,
     id: requiredText(block, 'id', at),
     name: requiredText(block, 'name', at),
-    arguments: jsonText(requiredObject(block, 'input', at)),
+    arguments: rawJson?.(`${at}.input`) ?? jsonText(input),
   };
 }
 

@@ -9,8 +9,8 @@ import { pairResults } from '../../../canonical/tool-results.ts';
 import { type JsonObject, member } from '../../../json.ts';
 import { isList, type ObjectAtPath, objectsIn, presentMember, refuse } from '../../read-members.ts';
 import {
+  type BlockContext,
   blocksOf,
-  type Drop,
   readAssistantBlock,
   readSystemBlock,
   readUserBlock,
@@ -35,14 +35,15 @@ export interface SentMessage {
  * @throws GatewayError `invalid_request` that names the member, `not_portable` for a block that
  *   only Anthropic understands, `too_complex` for too many messages
  */
-export function readConversation(body: JsonObject, drop: Drop): Conversation {
+export function readConversation(body: JsonObject, context: BlockContext): Conversation {
+  const { drop } = context;
   const prompt = readSystem(body);
   const attributions = prompt.filter(isAttribution).map(({ at }) => at);
   for (const at of attributions) drop(at);
   const sent = objectsIn(body, 'messages', '');
   checkMessageCount(sent.length, 'messages');
   const { summary, messages } = sinceCompaction(sent.map(readMessage));
-  const read = readTurns(messages, drop);
+  const read = readTurns(messages, context);
   const turns = summary === undefined ? read : [userTurn(summary), ...read];
   const first = turns.findIndex(({ role }) => role !== 'system');
   if (first === -1) refuse('messages', 'must hold a message of the user.');
@@ -63,7 +64,7 @@ function readMessage(message: ObjectAtPath): SentMessage {
   return { role, blocks: blocksOf(message) };
 }
 
-function readTurns(messages: readonly SentMessage[], drop: Drop): readonly Turn[] {
+function readTurns(messages: readonly SentMessage[], context: BlockContext): readonly Turn[] {
   const turns: Turn[] = [];
   let assistant: TurnEntry[] = [];
   const add = (turn: Turn): void => {
@@ -72,19 +73,19 @@ function readTurns(messages: readonly SentMessage[], drop: Drop): readonly Turn[
   const closeAssistant = (): void => {
     if (assistant.length === 0) return;
     const { parts, dropped } = withSignatures(assistant);
-    for (const at of dropped) drop(at);
+    for (const at of dropped) context.drop(at);
     add({ role: 'assistant', parts });
     assistant = [];
   };
   for (const { role, blocks } of messages) {
     if (role === 'assistant') {
-      for (const block of blocks) assistant.push(...readAssistantBlock(block, drop));
+      for (const block of blocks) assistant.push(...readAssistantBlock(block, context));
       continue;
     }
     closeAssistant();
     const parts =
       role === 'user'
-        ? blocks.flatMap((block) => readUserBlock(block, drop))
+        ? blocks.flatMap((block) => readUserBlock(block, context.drop))
         : blocks.map(readSystemBlock);
     add({ role, parts });
   }

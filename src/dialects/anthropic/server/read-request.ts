@@ -37,11 +37,14 @@ export interface ReadRequest {
  * @throws GatewayError `invalid_request` that names the member, or `not_portable` for a member or a
  *   block without which the request would mean something else
  */
-export function readRequest(body: JsonObject, { streamed }: RequestedReply): ReadRequest {
+export function readRequest(body: JsonObject, requested: RequestedReply): ReadRequest {
   refuseUnsupported(body);
   const dropped = new Set<string>(unreadMembers(body));
   const drop = (at: string): void => void dropped.add(at);
-  const { attributions, ...conversation } = readConversation(body, drop);
+  const { attributions, ...conversation } = readConversation(body, {
+    drop,
+    rawJson: requested.rawJson,
+  });
   const { reasoning, name: reasoningName } = readReasoning(body, drop);
   const { format, name: formatName } = readFormat(body, drop);
   const request: ContentRequest = {
@@ -49,10 +52,10 @@ export function readRequest(body: JsonObject, { streamed }: RequestedReply): Rea
     ...conversation,
     ...readTools(body, drop),
     ...readSettings(body),
-    ...readUser(body),
+    ...readUser(body, requested),
     format,
     reasoning,
-    streamed,
+    streamed: requested.streamed,
     names: { ...fixedNames, format: formatName, reasoning: reasoningName },
     dropped: [...dropped],
   };
@@ -124,16 +127,23 @@ function readServiceTier(body: JsonObject): string | undefined {
 const maxUserIdLength = 64;
 const cacheKeyLength = 32;
 
-/** Calls of one user share a cache, so that the id is also the key for it. */
-function readUser(body: JsonObject): Pick<ContentRequest, 'endUserId' | 'promptCacheKey'> {
+/** Calls of one session or else of one user begin alike, so that they share a cache. */
+function readUser(
+  body: JsonObject,
+  { session }: RequestedReply,
+): Pick<ContentRequest, 'endUserId' | 'promptCacheKey'> {
   const metadata = objectIn(body, 'metadata', '') ?? {};
-  const userId = textIn(metadata, 'user_id', 'metadata') ?? '';
-  if (userId === '') return { endUserId: undefined };
-  const hash = createHash('sha256').update(userId).digest('hex');
+  const userId = textIn(metadata, 'user_id', 'metadata') || undefined;
+  const isLong = userId !== undefined && userId.length > maxUserIdLength;
+  const shared = session ?? userId;
   return {
-    endUserId: userId.length > maxUserIdLength ? hash : userId,
-    promptCacheKey: hash.slice(0, cacheKeyLength),
+    endUserId: isLong ? hashOf(userId) : userId,
+    promptCacheKey: shared === undefined ? undefined : hashOf(shared).slice(0, cacheKeyLength),
   };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** Settings that this API doesn't have. */
