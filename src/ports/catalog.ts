@@ -144,6 +144,12 @@ export interface Capabilities {
    * translated.
    */
   readonly responses?: boolean;
+  /**
+   * Flags of `anthropic-beta` that the account refuses. They are taken out of relayed Messages calls
+   * and listed in `x-tollgate-dropped` as `anthropic-beta:<flag>`. A header `anthropic-beta` of the
+   * channel replaces all flags of callers.
+   */
+  readonly dropBetas?: readonly string[];
 }
 
 /** All reasoning efforts, from the lowest to the highest. */

@@ -5,6 +5,7 @@
 
 import type { MemberEdit } from '../bytes/body/splice.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
+import type { Span } from '../bytes/json/scan/scan.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ContentServerCodec } from '../dialects/codec.ts';
@@ -65,6 +66,8 @@ export interface Caller {
    */
   keyExample(settings: KeySettings): string;
   readonly models: ModelLists;
+  /** The header in which these clients look for the request's id, beside `x-request-id`. */
+  readonly requestIdHeader?: string;
   /** Writes what remains of rate limits; undefined if the provider has no headers for it. */
   readonly rateHeaders: ((states: RateStates, nowMs: number) => HeaderMap) | undefined;
 }
@@ -135,6 +138,12 @@ export interface Protocol {
    * Absent in APIs whose clients name no sessions.
    */
   sessionOf?(call: Call, headers: IncomingHeaders): string | undefined;
+  /**
+   * Checks the headers that go up with a relayed call; absent if none do.
+   *
+   * @throws GatewayError `invalid_request` that names the header
+   */
+  checkHeaders?(headers: IncomingHeaders): void;
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
   read(scanned: ScannedBody, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
@@ -211,6 +220,27 @@ export interface CallTarget {
   readonly framing: Framing;
 }
 
+/** What a request says beside its body. */
+export type RequestParts = Pick<GatewayRequest, 'headers' | 'search'>;
+
+/** The parts of a request beside its body that go upstream with a relayed call. */
+export interface ForwardedParts {
+  /** They replace those that the channel sends. */
+  readonly headers: HeaderMap;
+  /** The query, with its question mark; empty if there is none. */
+  readonly search: string;
+  /** What was left out, as the caller is told: `anthropic-beta:some-flag`. */
+  readonly dropped: readonly string[];
+}
+
+/** Parts of a caller's body that are left out of a relayed call. */
+export interface RelayCuts {
+  /** In order, in the text of the body. */
+  readonly spans: readonly Span[];
+  /** Their paths: `messages[1].content[0]`. */
+  readonly changed: readonly string[];
+}
+
 /** The edits and checks of relayed calls. */
 export interface RelayRules {
   /**
@@ -220,6 +250,13 @@ export interface RelayRules {
   readonly paths?: Partial<Dialect['paths']>;
   /** The edits of the caller's body that this channel needs. */
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
+  /**
+   * What the upstream of this API could not read, such as reasoning of another provider. Absent in
+   * APIs whose requests have none.
+   */
+  cuts?(call: Call): RelayCuts | undefined;
+  /** What goes up beside the body. Absent in APIs that have nothing there. */
+  forward?(request: RequestParts, channel: Channel): ForwardedParts;
   /** Creates a tap for a reply. `requestId` names the call in an error that ends it. */
   tap(call: Call, channel: Pick<Channel, 'capabilities'>, requestId: string): StreamTap;
   /**

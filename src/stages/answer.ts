@@ -41,6 +41,7 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
       try {
         const route = routes.find(request, settings);
         caller = route.caller;
+        context.requestIdHeader = caller.requestIdHeader;
         isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
         const ports = portCalls(context.requestId, settings, emit, breakers);
         return finish(await serve({ request, responseContext: context, settings, ports }, route));
@@ -53,6 +54,7 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
       const settings = deps.settings();
       const route = routes.find({ ...request, search: '' }, settings);
       const context = responseContextFor(request, settings, deps.vary());
+      context.requestIdHeader = route.caller.requestIdHeader;
       return finish(errorResponse(context, new GatewayError(code, message), route.caller, false));
     },
   };

@@ -55,5 +55,5 @@ export function estimatedNote(names: string): HeaderMap {
 
 /** Removes from a member's name what a header must not contain. */
 function plainName(name: string): string {
-  return name.replace(/[^\w.[\]-]/g, '').slice(0, maxNameLength);
+  return name.replace(/[^\w.:[\]-]/g, '').slice(0, maxNameLength);
 }

@@ -96,8 +96,8 @@ export function preparer(admitted: Admitted): Preparer {
     if (isRelayed(protocol, dialect, channel, upstreamModel)) {
       const { relay } = protocol;
       const input = { call, rules: relay, dialect, channel, upstreamModel, requestId };
-      if (references === undefined && leftOut === undefined) return prepareRelayed(input);
-      const prepared = prepareRelayed(input, moreEdits(admitted, leftOut, account));
+      const more = moreEdits(admitted, leftOut, { channel, account });
+      const prepared = prepareRelayed(input, more);
       return references === undefined ? prepared : noticingUnreadable(prepared, references, relay);
     }
     readers ??= readersOf(admitted);
@@ -136,21 +136,39 @@ function countingImages(
   };
 }
 
-/** The edits that the references of a call and the tools that it can do without make necessary. */
+/**
+ * What is sent beside the body, and the edits that the references of a call and the tools that it
+ * can do without make necessary; undefined for nearly every call.
+ */
 function moreEdits(
-  { call, model, references }: Admitted,
+  { call, model, references, route, received }: Admitted,
   leftOut: readonly GuardedUse[] | undefined,
-  account: string,
-): MoreEdits {
+  { channel, account }: { readonly channel: Channel; readonly account: string },
+): MoreEdits | undefined {
+  const { relay } = route.protocol;
+  const forwarded = relay.forward?.(received.request, channel);
+  const cut = relay.cuts?.(call);
+  if (
+    references === undefined &&
+    leftOut === undefined &&
+    forwarded === undefined &&
+    cut === undefined
+  ) {
+    return undefined;
+  }
   const changes = [
     ...(references === undefined ? [] : [relayEdits(call, references, account)]),
     ...(leftOut === undefined ? [] : [withoutTools(call, leftOut)]),
   ];
   const changed = changes.flatMap((one) => one.changed);
+  // Nobody asked for these: the upstream could not read them, or its operator refuses them.
+  const unasked = [...(cut?.changed ?? []), ...(forwarded?.dropped ?? [])];
   return {
     extra: changes.flatMap(({ edits }) => edits),
+    cuts: cut?.spans ?? [],
+    forwarded,
     countedBytes: references?.keptBytes ?? 0,
-    notes: droppedNote(changed, model.strict === true),
+    notes: droppedNote([...changed, ...unasked], model.strict === true, new Set(unasked)),
   };
 }
 

@@ -20,6 +20,8 @@ export interface PreparedCall {
   readonly streamContentType: string;
   /** Path and query below the channel's base URL. */
   readonly path: string;
+  /** Headers of the caller that go up; they replace those of the channel. Mostly undefined. */
+  readonly headers?: HeaderMap | undefined;
   /** The framing that was requested from the upstream. */
   readonly framing: Framing;
   /** The body, in pieces. */

@@ -4,12 +4,13 @@
  * change: usage that the caller did not request, errors inside a stream, and framing.
  */
 import { type MemberEdit, spliceMembers } from '../bytes/body/splice.ts';
+import type { Span } from '../bytes/json/scan/scan.ts';
 import type { Call, PromptSize } from '../call.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import { replyTokens } from '../dialects/document-tokens.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Channel } from '../ports/catalog.ts';
-import type { RelayRules } from '../protocols/protocol.ts';
+import type { ForwardedParts, RelayRules } from '../protocols/protocol.ts';
 import { framingBytes } from './hold.ts';
 import {
   documentIn,
@@ -22,6 +23,10 @@ import {
 /** Edits beside those of the protocol, and the headers that tell the caller of them. */
 export interface MoreEdits {
   readonly extra: readonly MemberEdit[];
+  /** Parts of the body that are left out. */
+  readonly cuts: readonly Span[];
+  /** Headers and query of the caller that go up; undefined if none do. */
+  readonly forwarded: ForwardedParts | undefined;
   /** The bytes that they add and that the demand of the call counts already. */
   readonly countedBytes: number;
   readonly notes: HeaderMap;
@@ -42,11 +47,13 @@ export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedCal
   const { call, rules, dialect, channel, upstreamModel, requestId } = input;
   const ownEdits = rules.edits(call, upstreamModel, channel);
   const edits = more === undefined ? ownEdits : [...ownEdits, ...more.extra];
-  const body = spliceMembers(call.body, call.members, edits);
+  const body = spliceMembers(call.body, call.members, edits, more?.cuts);
+  const path = upstreamPath(dialect, call, upstreamModel, rules.paths);
   return {
     dialect,
     streamContentType: dialect.streams.contentType,
-    path: upstreamPath(dialect, call, upstreamModel, rules.paths),
+    path: more?.forwarded === undefined ? path : path + more.forwarded.search,
+    headers: more?.forwarded?.headers,
     framing: call.framing,
     body,
     prompt: grownPromptSize(call, body, more === undefined ? 0 : more.countedBytes),

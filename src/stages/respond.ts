@@ -23,6 +23,8 @@ export interface ResponseContext {
    * response to another.
    */
   readonly vary: string;
+  /** Another header in which the caller's clients look for the request's id, once it is known. */
+  requestIdHeader: string | undefined;
   /** Set once a rate limit was asked for; every response from then on has its headers. */
   rates: RateLevels | undefined;
 }
@@ -45,7 +47,7 @@ export function responseContextFor(
     !isInKey(requestedId, headers, vary)
       ? requestedId
       : newId(ids);
-  return { requestId, vary, rates: undefined };
+  return { requestId, vary, requestIdHeader: undefined, rates: undefined };
 }
 
 /** True for an id that is part of the caller's key, which no record may contain. */
@@ -75,7 +77,7 @@ const contentTypes: Readonly<Record<Framing, string>> = {
  * on unbuffered.
  */
 export function replyHeaders(
-  { requestId, vary, rates }: ResponseContext,
+  { requestId, vary, requestIdHeader, rates }: ResponseContext,
   framing: Framing,
 ): Record<string, string> {
   const headers: Record<string, string> =
@@ -95,6 +97,7 @@ export function replyHeaders(
           vary,
           'x-content-type-options': 'nosniff',
         };
+  if (requestIdHeader !== undefined) headers[requestIdHeader] = requestId;
   return rates === undefined ? headers : Object.assign(headers, rates.headers);
 }
 

@@ -102,6 +102,7 @@ async function beginCall(
   const running = shared.intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
     received.request.onClose(running.caller.markDisconnected);
+    route.protocol.checkHeaders?.(received.request.headers);
     const isLimited = (key.rates ?? received.settings.defaultRates) !== undefined;
     if (isLimited) await limit(authenticated, route.caller);
     const begun = { received, key, route, running };

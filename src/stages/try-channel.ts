@@ -153,7 +153,7 @@ function send(
   const path = basePath + prepared.path;
   const { body } = prepared;
   // A copy, because a host's client may modify the headers.
-  const headers = { ...access.headers[prepared.framing] };
+  const headers = { ...access.headers[prepared.framing], ...prepared.headers };
   if (dialect?.sign !== undefined) {
     const { secret } = access;
     const nowMs = received.settings.clock.now();

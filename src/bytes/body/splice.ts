@@ -5,7 +5,7 @@
  */
 
 import { findMember } from '../json/read/members.ts';
-import type { Member } from '../json/scan/scan.ts';
+import type { Member, Span } from '../json/scan/scan.ts';
 import { openBrace } from '../json/text.ts';
 import { type Body, originalSlices } from './body.ts';
 
@@ -22,16 +22,19 @@ export interface MemberEdit {
  * copied; new members are added after the last one.
  *
  * @param members all members of the object that makes up `body`, as the scan returned them
+ * @param cuts parts of the values of kept members to leave out, in order, as `cutElements` returns
+ *   them
  */
 export function spliceMembers(
   body: Body,
   members: readonly Member[],
   edits: readonly MemberEdit[],
+  cuts: readonly Span[] = noCuts,
 ): readonly Uint8Array[] {
   // A copy, because a host's client may empty the list, and the next channel needs the chunks
   // again.
-  if (edits.length === 0) return [...body.chunks];
-  const splice: Splice = { body, pieces: [], position: 0 };
+  if (edits.length === 0 && cuts.length === 0) return [...body.chunks];
+  const splice: Splice = { body, cuts, pieces: [], position: 0 };
   let lastKept: Member | undefined;
   // The start of the removed members between the last kept one and the next.
   let removedStart: number | undefined;
@@ -54,13 +57,16 @@ export function spliceMembers(
     lastKept?.value.end ?? members[0]?.nameSpan.start ?? body.text.indexOf(openBrace) + 1;
   const end = members.at(-1)?.value.end ?? start;
   replace(splice, start, end, newMembers(members, edits, lastKept !== undefined));
-  splice.pieces.push(...originalSlices(body, splice.position, body.text.length));
+  keep(splice, body.text.length);
   return splice.pieces;
 }
+
+const noCuts: readonly Span[] = [];
 
 /** An edit in progress: the text up to `position` has been copied to `pieces` or replaced. */
 interface Splice {
   readonly body: Body;
+  readonly cuts: readonly Span[];
   readonly pieces: Uint8Array[];
   position: number;
 }
@@ -68,10 +74,20 @@ interface Splice {
 /** Replaces a span of the text. Spans come in order and do not overlap. */
 function replace(splice: Splice, start: number, end: number, text: string): void {
   if (start === end && text === '') return;
-  const { body, pieces, position } = splice;
-  if (position < start) pieces.push(...originalSlices(body, position, start));
-  if (text !== '') pieces.push(Buffer.from(text));
+  if (splice.position < start) keep(splice, start);
+  if (text !== '') splice.pieces.push(Buffer.from(text));
   splice.position = end;
+}
+
+/** Copies the text up to `end`, without what is cut. */
+function keep({ body, cuts, pieces, position }: Splice, end: number): void {
+  let from = position;
+  for (const cut of cuts) {
+    if (cut.start < from || cut.start >= end) continue;
+    pieces.push(...originalSlices(body, from, cut.start));
+    from = cut.end;
+  }
+  pieces.push(...originalSlices(body, from, end));
 }
 
 /** The members to add, as JSON text. */

@@ -46,6 +46,7 @@ export const anthropicCapabilities: CapabilityTable = {
     verbosity: false,
     promptCacheKey: false,
     responses: false,
+    dropBetas: [],
   },
   known: /claude-(?:[a-z]+-[4-9]|fable|mythos)/,
   // An alias behind a proxy may refer to an older model. Only the newest models support `xhigh` and

@@ -66,14 +66,6 @@ export function anthropicErrorText(error: GatewayError, requestId: string): stri
 }
 
 /**
- * The event that ends a stream with an error. All clients raise its message, if nothing but the end
- * of the response follows.
- */
-export function anthropicErrorEvent(error: GatewayError, requestId: string): string {
-  return `event: error\ndata: ${anthropicErrorText(error, requestId)}\n\n`;
-}
-
-/**
  * The HTTP status that Anthropic sends with each error type. An error in a stream has no other
  * status.
  */

@@ -18,7 +18,8 @@ import { isJsonObject, type JsonObject, type JsonValue, member } from '../../jso
 import { framedEvent } from '../framed-event.ts';
 import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { type UnframedText, unframedText } from '../unframed-text.ts';
-import { anthropicErrorEvent, anthropicInBandFailure } from './errors.ts';
+import { anthropicInBandFailure } from './errors.ts';
+import { errorEvent } from './stream-events.ts';
 import { type MessageRecord, messageRecord, recordEvent, recordUsage } from './stream-record.ts';
 
 /** The state of the tap of one reply. */
@@ -48,7 +49,7 @@ export function messagesStreamTap(requestId: string): StreamTap {
     usage: () => usage.soFar(counted.tokens()),
     countedTokens: counted.tokens,
     progress: () => record.contentBlocks,
-    breakOff: (error: GatewayError) => [Buffer.from(anthropicErrorEvent(error, requestId))],
+    breakOff: (error: GatewayError) => [Buffer.from(errorEvent(error, requestId))],
   };
 }
 

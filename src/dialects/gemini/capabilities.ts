@@ -59,6 +59,7 @@ export const geminiCapabilities: CapabilityTable = {
     verbosity: false,
     promptCacheKey: false,
     responses: false,
+    dropBetas: [],
   },
   known: /gemini-3/,
   // An alias such as `gemini-flash-latest` may refer to a model without `minimal` or `medium`.

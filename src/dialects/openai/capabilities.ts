@@ -45,6 +45,7 @@ export const openaiCapabilities: CapabilityTable = {
     verbosity: true,
     promptCacheKey: true,
     responses: true,
+    dropBetas: [],
   },
   older: [
     {

@@ -23,6 +23,7 @@ export const anthropicCaller: Caller = {
   secretOf: anthropicSecret,
   keyExample: () => `${anthropicKeyHeader}: <key>`,
   models: { request: 'GET /v1/models', list: anthropicModelList, one: anthropicModel },
+  requestIdHeader: 'request-id',
   rateHeaders: anthropicRateHeaders,
 };
 

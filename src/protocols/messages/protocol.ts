@@ -1,9 +1,12 @@
 /** `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's Messages API. */
 import { operations } from '../../call.ts';
+import { pingEvent } from '../../dialects/anthropic/stream-events.ts';
 import { anthropicCaller } from '../callers/anthropic.ts';
 import type { Protocol } from '../protocol.ts';
+import { checkMessagesHeaders } from './headers.ts';
 import { readMessages } from './read.ts';
 import { messagesRelay } from './relay.ts';
+import { messagesSession } from './session.ts';
 
 /** The row of `table.ts`. */
 export const messages: Protocol = {
@@ -21,6 +24,8 @@ export const messages: Protocol = {
   repeatableAs: 'messages',
   // The API has no member for several answers.
   candidates: { member: 'n', maximum: 1 },
+  sessionOf: messagesSession,
+  checkHeaders: checkMessagesHeaders,
   read: readMessages,
   relay: messagesRelay,
   codecs: {
@@ -30,7 +35,6 @@ export const messages: Protocol = {
     countTokens: { member: 'input_tokens', write: (count) => `{"input_tokens":${count}}` },
   },
   imageCounter: undefined,
-  // Anthropic sends such events too, so all of its clients ignore them.
-  keepAlive: (framing) =>
-    framing === 'sse' ? 'event: ping\ndata: {"type": "ping"}\n\n' : undefined,
+  // Anthropic sends such events too.
+  keepAlive: (framing) => (framing === 'sse' ? pingEvent : undefined),
 };

@@ -7,10 +7,14 @@ import { documentTap } from '../../dialects/document-tap.ts';
 import { type JsonValue, member } from '../../json.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { RelayRules } from '../protocol.ts';
+import { foreignThinking } from './envelopes.ts';
+import { forwardedParts } from './headers.ts';
 
 /** The rules for Messages calls to Anthropic upstreams. */
 export const messagesRelay: RelayRules = {
   edits: (call, upstreamModel) => modelEdit(call, upstreamModel),
+  cuts: foreignThinking,
+  forward: forwardedParts,
   tap: (call, _channel, requestId) =>
     call.framing === 'sse'
       ? messagesStreamTap(requestId)

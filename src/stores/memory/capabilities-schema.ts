@@ -54,6 +54,12 @@ const flags = {
   verbosity: flag.optional(),
   promptCacheKey: flag.optional(),
   responses: flag.optional(),
+  dropBetas: z
+    .array(
+      z.string('must be a flag of anthropic-beta'),
+      'must be a list of flags of anthropic-beta',
+    )
+    .optional(),
 } satisfies Readonly<Record<keyof Capabilities, z.ZodType>>;
 
 /** Strict, so that a misspelt flag is reported. */

@@ -1,0 +1,82 @@
+/**
+ * The headers of a Messages request that say which form and which beta features of the API it is
+ * written for. They belong to its body, so a relay sends them as they came. All others stay here.
+ */
+import { GatewayError } from '../../errors.ts';
+import type { IncomingHeaders } from '../../http.ts';
+import type { Channel } from '../../ports/catalog.ts';
+import { anthropicVersionHeader } from '../callers/anthropic.ts';
+import type { ForwardedParts, RequestParts } from '../protocol.ts';
+
+const betaHeader = 'anthropic-beta';
+/** The version that clients mean which send none. */
+const defaultVersion = '2023-06-01';
+const versionForm = /^\d{4}-\d{2}-\d{2}$/;
+const betaForm = /^[A-Za-z0-9._-]{1,64}$/;
+const maxBetas = 32;
+const maxBetaBytes = 2_048;
+
+/** @throws GatewayError `invalid_request` for headers that can't be sent on */
+export function checkMessagesHeaders(headers: IncomingHeaders): void {
+  versionIn(headers);
+  betasIn(headers);
+}
+
+/**
+ * What goes up with the body. Beta flags of the channel's own headers replace those of the caller,
+ * and its account may refuse single ones.
+ */
+export function forwardedParts(
+  { headers, search }: RequestParts,
+  channel: Channel,
+): ForwardedParts {
+  const wanted = betasIn(headers);
+  const own = ownBetas(channel);
+  const refused = channel.capabilities?.dropBetas ?? [];
+  const sent = own ?? wanted.filter((flag) => !refused.includes(flag));
+  const version = { [anthropicVersionHeader]: versionIn(headers) };
+  const hasOwn = own !== undefined || sent.length === 0;
+  return {
+    headers: hasOwn ? version : { ...version, [betaHeader]: sent.join(',') },
+    search: new URLSearchParams(search).get('beta') === 'true' ? '?beta=true' : '',
+    dropped: wanted.filter((flag) => !sent.includes(flag)).map((flag) => `${betaHeader}:${flag}`),
+  };
+}
+
+/** The flags in the channel's own headers; undefined if it has no such header. */
+function ownBetas({ headers = {} }: Channel): readonly string[] | undefined {
+  const own = Object.entries(headers).find(([name]) => name.toLowerCase() === betaHeader);
+  return own === undefined ? undefined : flagsIn(own[1]);
+}
+
+function versionIn(headers: IncomingHeaders): string {
+  const version = headers[anthropicVersionHeader] ?? defaultVersion;
+  if (typeof version === 'string' && versionForm.test(version)) return version;
+  throw new GatewayError(
+    'invalid_request',
+    `The header ${anthropicVersionHeader} must be sent once, as a date: ${defaultVersion}.`,
+    { param: anthropicVersionHeader },
+  );
+}
+
+function betasIn(headers: IncomingHeaders): readonly string[] {
+  const sent = headers[betaHeader];
+  if (sent === undefined) return [];
+  const value = typeof sent === 'string' ? sent : sent.join(',');
+  const flags = flagsIn(value);
+  const isLegal = value.length <= maxBetaBytes && flags.length <= maxBetas;
+  if (isLegal && flags.every((flag) => betaForm.test(flag))) return flags;
+  throw new GatewayError(
+    'invalid_request',
+    `The header ${betaHeader} must be a list of at most ${maxBetas} flags and ${maxBetaBytes} ` +
+      'bytes, separated by commas, each of 1 to 64 letters, digits, dots, dashes and underscores.',
+    { param: betaHeader },
+  );
+}
+
+function flagsIn(list: string): readonly string[] {
+  return list
+    .split(',')
+    .map((flag) => flag.trim())
+    .filter((flag) => flag !== '');
+}
