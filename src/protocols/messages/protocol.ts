@@ -1,5 +1,6 @@
 /** `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's Messages API. */
 import { operations } from '../../call.ts';
+import { anthropicServer } from '../../dialects/anthropic/server/codec.ts';
 import { pingEvent } from '../../dialects/anthropic/stream-events.ts';
 import { anthropicCaller } from '../callers/anthropic.ts';
 import type { Protocol } from '../protocol.ts';
@@ -29,7 +30,7 @@ export const messages: Protocol = {
   read: readMessages,
   relay: messagesRelay,
   codecs: {
-    content: undefined,
+    content: anthropicServer,
     images: undefined,
     embeddings: undefined,
     countTokens: { member: 'input_tokens', write: (count) => `{"input_tokens":${count}}` },
