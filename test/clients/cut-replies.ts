@@ -88,7 +88,7 @@ const claudeRefusal = {
 } as const;
 
 const wholeTexts: Readonly<Record<ReplyForm, Script>> = {
-  relayed: script.json(200, incomplete([cutMessage])),
+  responses: script.json(200, incomplete([cutMessage])),
   chat: script.json(200, {
     ...chatHead,
     object: 'chat.completion',
@@ -110,7 +110,7 @@ const wholeTexts: Readonly<Record<ReplyForm, Script>> = {
 };
 
 const streamedTexts: Readonly<Record<ReplyForm, Script>> = {
-  relayed: responseEvents([
+  responses: responseEvents([
     {
       type: 'response.output_item.added',
       output_index: 0,
@@ -155,7 +155,7 @@ const call = { id: 'fc_cut', type: 'function_call', call_id: 'call_cut', name: '
 const begunArguments = '{"city":"Par';
 
 const streamedCalls: Readonly<Record<Exclude<ReplyForm, 'gemini'>, (by: Cut) => Script>> = {
-  relayed: (by) =>
+  responses: (by) =>
     responseEvents([
       {
         type: 'response.output_item.added',

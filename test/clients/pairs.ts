@@ -1,16 +1,17 @@
-/** Every client with every upstream, each pair behind another mount of the gateway. */
+/** Every client with every upstream of its API, each pair behind another mount of the gateway. */
 import { type Mount, mounts } from '../adapters/mounts.ts';
 import {
   type UnmountedGateway,
   unmountedGateway,
   upstreamSecret,
 } from '../support/mounted-gateway.ts';
-import { clients } from './drivers/all.ts';
+import { type Api, apis } from './apis.ts';
 import type { Client, Target } from './drivers/client.ts';
-import { modelsOf, type Upstream, upstreams } from './upstreams.ts';
+import { modelsOf, type Upstream } from './upstreams.ts';
 
 /** A client, an upstream, and the mount between them. */
 export interface Pair {
+  readonly api: Api;
   readonly client: Client;
   readonly upstream: Upstream;
   readonly mount: Mount;
@@ -31,8 +32,9 @@ const usedMounts = mounts.filter(({ body }) => body === 'bytes');
 
 /** All pairs; a second number shifts the mounts, so that another file tests other ones. */
 export function pairs(shift: number): readonly (readonly [name: string, pair: Pair])[] {
-  const all = clients
-    .flatMap((client) => upstreams.map((upstream) => ({ client, upstream })))
+  const all = apis
+    .flatMap((api) => api.clients.map((client) => ({ api, client })))
+    .flatMap((one) => one.api.upstreams.map((upstream) => ({ ...one, upstream })))
     .map((pair, index): Pair => ({ ...pair, mount: mountAt(index + shift) }));
   return all
     .filter(
@@ -50,11 +52,11 @@ function mountAt(index: number): Mount {
 
 /** Starts the gateway of a pair; `finish` gets what closes it. */
 export async function started(
-  { upstream, mount }: Pair,
+  { api, upstream, mount }: Pair,
   finish: (close: () => Promise<void>) => void,
 ): Promise<RunningPair> {
   const harness = await unmountedGateway({}, (fake) =>
-    modelsOf(fake, upstreamSecret, upstream.name),
+    modelsOf(fake, upstreamSecret, { upstream: upstream.name, id: api.knownModel }),
   );
   const server = await mount.start(harness.gateway);
   finish(async () => {

@@ -9,11 +9,11 @@ import { unmountedGateway, upstreamSecret } from '../support/mounted-gateway.ts'
 import { modelsOf, type UpstreamName, upstreams } from './upstreams.ts';
 
 const names = upstreams.map(({ name }) => name);
-const translated = names.filter((name) => name !== 'relayed');
+const translated = names.filter((name) => name !== 'responses');
 
 describe('relayed', () => {
   it('continues a stored response, for the key that made it', async () => {
-    const { openai, other, model, fake } = await setUp('relayed');
+    const { openai, other, model, fake } = await setUp('responses');
     const first = await openai.responses.create({ model, input: 'Hello!' });
     const more = { model, input: 'And now?', previous_response_id: first.id };
 
@@ -29,7 +29,7 @@ describe('relayed', () => {
   });
 
   it('returns, lists and deletes it, for the key that made it', async () => {
-    const { openai, other, model } = await setUp('relayed');
+    const { openai, other, model } = await setUp('responses');
     const { id, output_text } = await openai.responses.create({ model, input: 'Hello!' });
 
     expect((await openai.responses.retrieve(id)).output_text).toBe(output_text);
@@ -41,7 +41,7 @@ describe('relayed', () => {
   });
 
   it('compacts a conversation, and goes on from there', async () => {
-    const { openai, model } = await setUp('relayed');
+    const { openai, model } = await setUp('responses');
 
     const compacted = await openai.responses.compact({ model, input: 'Hello!' });
     const next = await openai.responses.create({

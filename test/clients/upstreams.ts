@@ -1,6 +1,6 @@
 /**
- * The upstreams behind the gateway: OpenAI's Responses API, to which calls are relayed, and the
- * three dialects to which they are translated. Their fakes refuse what the real ones refuse.
+ * The upstreams behind the gateway, to which calls of their own API are relayed and others
+ * translated. Their fakes refuse what the real ones refuse.
  */
 
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
@@ -20,6 +20,8 @@ export interface Upstream {
   readonly capabilities: Capabilities;
   /** Whether the models accept JSON schemas and images. */
   readonly takesSchemasAndImages: boolean;
+  /** The usage that its first event tells a client of the Messages API. */
+  readonly atStart: { readonly countsInput: boolean; readonly outputTokens: number };
   /** The upstream's name of a model that answers with text, and of one that calls tools. */
   readonly models: { readonly plain: string; readonly agent: string };
   /** The signed reasoning in a request, in order. */
@@ -31,16 +33,17 @@ export interface Upstream {
   readonly signaturesAtTheEnd: readonly JsonValue[];
 }
 
-export type UpstreamName = 'relayed' | 'chat' | 'deepseek' | 'gemini' | 'anthropic';
+export type UpstreamName = 'responses' | 'chat' | 'deepseek' | 'gemini' | 'anthropic';
 
 const roundsBefore = [1, 2, 3, 1, 2];
 
 export const upstreams: readonly Upstream[] = [
   {
-    name: 'relayed',
+    name: 'responses',
     takesSchemasAndImages: true,
     dialect: 'openai',
     capabilities: { responses: true },
+    atStart: { countsInput: false, outputTokens: 0 },
     models: { plain: 'gpt-5.1', agent: 'gpt-5.1-agent' },
     // Sealed, or an id that refers to what OpenAI keeps. The fake verifies both.
     signaturesIn: (body) =>
@@ -54,6 +57,7 @@ export const upstreams: readonly Upstream[] = [
     takesSchemasAndImages: true,
     dialect: 'openai',
     capabilities: { responses: false },
+    atStart: { countsInput: false, outputTokens: 0 },
     models: { plain: 'gpt-4.1', agent: 'gpt-4.1-agent' },
     signaturesIn: () => [],
     signaturesAtTheEnd: [],
@@ -63,6 +67,7 @@ export const upstreams: readonly Upstream[] = [
     takesSchemasAndImages: false,
     dialect: 'openai',
     capabilities: vendorCapabilities.deepseek,
+    atStart: { countsInput: false, outputTokens: 0 },
     models: { plain: 'deepseek-chat', agent: 'deepseek-agent' },
     // Not signed, but the model refuses calls that come back without it.
     signaturesIn: (body) =>
@@ -76,6 +81,7 @@ export const upstreams: readonly Upstream[] = [
     takesSchemasAndImages: true,
     dialect: 'gemini',
     capabilities: {},
+    atStart: { countsInput: true, outputTokens: 0 },
     models: { plain: 'gemini-3-pro', agent: 'gemini-3-agent' },
     signaturesIn: signaturesAnywhere,
     signaturesAtTheEnd: [1, 2, 1, 2].map(() =>
@@ -87,6 +93,7 @@ export const upstreams: readonly Upstream[] = [
     takesSchemasAndImages: true,
     dialect: 'anthropic',
     capabilities: {},
+    atStart: { countsInput: true, outputTokens: 1 },
     models: { plain: 'claude-opus-5', agent: 'claude-opus-5-agent' },
     signaturesIn: signaturesAnywhere,
     signaturesAtTheEnd: roundsBefore.map((round) =>
@@ -106,13 +113,13 @@ function signaturesAnywhere(value: JsonValue | undefined): readonly JsonValue[] 
 /**
  * The models of every upstream: `gemini/plain`, `gemini/agent-1` and `gemini/agent-2` for one and
  * two rounds of calls, and those that fail: `gemini/demo-429`. Each has an account of its own, so
- * that no failure of one affects another. The upstream `strict` also serves `gpt-5.1`, a name for
- * which some clients have settings of their own, with a model that refuses what it can't translate.
+ * that no failure of one affects another. `strict` is a further model, of one upstream, that refuses
+ * what it can't translate.
  */
 export function modelsOf(
   fake: FakeUpstream,
   credential: string,
-  strict?: UpstreamName,
+  strict?: { readonly upstream: UpstreamName; readonly id: string },
 ): readonly Model[] {
   const baseUrls: Readonly<Record<DialectName, string>> = {
     openai: fake.openaiBaseUrl,
@@ -122,10 +129,10 @@ export function modelsOf(
   return upstreams.flatMap(({ name, dialect, capabilities, models }) => {
     const model = (id: string, upstreamModel: string): Model => ({
       id: `${name}/${id}`,
-      protocols: ['responses'],
+      protocols: name === 'responses' ? ['responses'] : ['responses', 'messages'],
       groups: ['chat', 'native'],
       price: { per: 'token', rates: { input: 1_000_000n, output: 4_000_000n } },
-      maxOutputTokens: 4_096,
+      maxOutputTokens: 128_000,
       contextTokens: 200_000,
       channels: [
         {
@@ -143,8 +150,8 @@ export function modelsOf(
       model('agent-1', `${models.agent}-1`),
       model('agent-2', `${models.agent}-2`),
       ...faultNames.map((fault) => model(fault, fault)),
-      ...(name === strict
-        ? [{ ...model('strict', `${models.agent}-1`), id: 'gpt-5.1', strict: true }]
+      ...(name === strict?.upstream
+        ? [{ ...model('strict', `${models.agent}-1`), id: strict.id, strict: true }]
         : []),
     ];
   });

@@ -51,7 +51,7 @@ describe.each(
 
 describe.each(
   upstreams
-    .filter(({ name }) => name !== 'relayed')
+    .filter(({ name }) => name !== 'responses')
     .map((upstream) => [upstream.name, upstream] as const),
 )('translated to %s', (_name, upstream) => {
   // Codex offers this as a custom tool to the models whose names it knows.

@@ -20,7 +20,7 @@ const thought = 'The user wants a greeting.';
 /** What proves the reasoning of a turn, and has to come back. */
 export function signatureIn(upstream: UpstreamName, calls: readonly ToolCall[]): JsonValue {
   const [first = { name: '', args: {} }] = calls;
-  if (upstream === 'relayed') return seal('rs_codex');
+  if (upstream === 'responses') return seal('rs_codex');
   if (upstream === 'gemini') return callSignature({ name: first.name, args: first.args });
   if (upstream === 'deepseek') return thought;
   return upstream === 'anthropic' ? signatureOf(thought) : '';
@@ -34,7 +34,7 @@ export function callingTurn(upstream: UpstreamName, calls: readonly ToolCall[]):
 type Turn = (calls: readonly ToolCall[], signature: JsonValue) => Script;
 
 const turns: Readonly<Record<UpstreamName, Turn>> = {
-  relayed: (calls, signature) =>
+  responses: (calls, signature) =>
     streamed(
       {
         items: [

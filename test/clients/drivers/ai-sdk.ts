@@ -1,8 +1,4 @@
-/**
- * The AI SDK with `@ai-sdk/openai`, in its default, which refers to earlier items by id, and with
- * `store: false`, which sends them whole.
- */
-import type * as OpenAIProvider from 'ai-sdk-openai4';
+/** The AI SDK with any provider: `generateText` and `streamText`, and their loops of tools. */
 import type * as AiSdk from 'ai7';
 import { z } from 'zod';
 import {
@@ -14,55 +10,47 @@ import {
   type Target,
 } from './client.ts';
 
-// It warns of deprecated parts, which both versions take, and models that it does not know.
+// It warns of deprecated parts, which all versions take, and models that it does not know.
 Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false);
 
 const place = z.object({ city: z.string() });
-const stores = [
-  ['', {}],
-  [', store: false', { store: false }],
-] as const;
 
-/** Both ways of one major version. The names are aliases in package.json. */
-export async function aiSdkClients(
-  major: number,
-  packageName: string,
-  providerName: string,
-): Promise<readonly Client[]> {
-  // The versions differ in details of their types; what is used here is the same in both.
-  const sdk: typeof AiSdk = await import(packageName);
-  const { createOpenAI }: typeof OpenAIProvider = await import(providerName);
-  return stores.flatMap(([suffix, store]) => {
-    const settings: Settings = ({ baseURL, apiKey, model }, reasons) => ({
-      model: createOpenAI({ baseURL, apiKey })(model),
-      maxRetries: 0,
-      providerOptions: {
-        openai: {
-          ...store,
-          // The SDK knows by their names which of OpenAI's models reason, and no other models.
-          ...(reasons
-            ? { reasoningEffort: 'low', reasoningSummary: 'auto', forceReasoning: true }
-            : {}),
-        },
-      },
-    });
-    return [wholeClient(sdk, settings), streamClient(sdk, settings)].map(({ name, ...client }) => ({
-      ...client,
-      name: `ai ${major} ${name}${suffix}`,
-    }));
-  });
-}
-
-type Settings = (
+/** The provider, the model and the options of a call. */
+export type Settings = (
   target: Target,
   reasons: boolean,
 ) => {
   readonly model: AiSdk.LanguageModel;
   readonly maxRetries: number;
-  readonly providerOptions: { readonly openai: Record<string, string | boolean> };
+  readonly providerOptions: NonNullable<
+    Parameters<typeof AiSdk.generateText>[0]['providerOptions']
+  >;
 };
 
-function wholeClient(sdk: typeof AiSdk, settings: Settings): Client {
+/** One major version of the AI SDK. */
+export interface AiSdkVersion {
+  readonly major: number;
+  readonly sdk: typeof AiSdk;
+}
+
+/** Loads a major version. The versions differ in details of their types that are not used here. */
+export async function aiSdk(major: number): Promise<AiSdkVersion> {
+  return { major, sdk: await import(`ai${major}`) };
+}
+
+/** Both ways of one major version. `suffix` names the settings. */
+export function aiSdkClients(
+  version: AiSdkVersion,
+  settings: Settings,
+  suffix: string,
+): readonly Client[] {
+  return [wholeClient(version, settings), streamClient(version, settings)].map(
+    ({ name, ...client }) => ({ ...client, name: `ai ${version.major} ${name}${suffix}` }),
+  );
+}
+
+function wholeClient(version: AiSdkVersion, settings: Settings): Client {
+  const { sdk } = version;
   return {
     name: 'generateText',
     streams: false,
@@ -71,23 +59,26 @@ function wholeClient(sdk: typeof AiSdk, settings: Settings): Client {
         ...settings(target, false),
         messages: [userMessage(prompt, imageUrl)],
         ...(signal === undefined ? {} : { abortSignal: signal }),
-        ...(structured === true ? { output: sdk.Output.object({ schema: place }) } : {}),
+        ...(structured === true ? placeOutput(version) : {}),
       });
-      return answerOf(result, structured === true ? result.output : undefined);
+      if (structured !== true) return answerOf(result);
+      const parsed = Reflect.get(result, version.major === 5 ? 'experimental_output' : 'output');
+      return answerOf(result, parsed);
     },
     converse: (target, { prompts, tools, reasons }) =>
       conversation(prompts, async (messages) => {
         // Version 6 has the messages of all steps in `response`, version 7 those of the last one.
         const result = await sdk.generateText({
           ...settings(target, reasons),
-          ...inConversation(sdk, messages, tools),
+          ...inConversation(version, messages, tools),
         });
         return { text: result.text, messages: result.responseMessages ?? result.response.messages };
       }),
   };
 }
 
-function streamClient(sdk: typeof AiSdk, settings: Settings): Client {
+function streamClient(version: AiSdkVersion, settings: Settings): Client {
+  const { sdk } = version;
   return {
     name: 'streamText',
     streams: true,
@@ -96,7 +87,7 @@ function streamClient(sdk: typeof AiSdk, settings: Settings): Client {
         ...settings(target, false),
         messages: [userMessage(prompt, imageUrl)],
         ...(signal === undefined ? {} : { abortSignal: signal }),
-        ...(structured === true ? { output: sdk.Output.object({ schema: place }) } : {}),
+        ...(structured === true ? placeOutput(version) : {}),
         onError: () => {},
       });
       await consume(result.fullStream, onText);
@@ -105,14 +96,16 @@ function streamClient(sdk: typeof AiSdk, settings: Settings): Client {
         result.finishReason,
         result.usage,
       ]);
-      const parsed = structured === true ? await result.output : undefined;
+      if (structured !== true) return answerOf({ text, finishReason, usage });
+      // Version 5 parses only the output of whole answers.
+      const parsed = version.major === 5 ? JSON.parse(text) : await result.output;
       return answerOf({ text, finishReason, usage }, parsed);
     },
     converse: (target, { prompts, tools, reasons }) =>
       conversation(prompts, async (messages) => {
         const result = sdk.streamText({
           ...settings(target, reasons),
-          ...inConversation(sdk, messages, tools),
+          ...inConversation(version, messages, tools),
           onError: () => {},
         });
         await consume(result.fullStream);
@@ -123,6 +116,12 @@ function streamClient(sdk: typeof AiSdk, settings: Settings): Client {
         };
       }),
   };
+}
+
+/** The option for structured output, which had another name in version 5. */
+function placeOutput({ major, sdk }: AiSdkVersion) {
+  const output = sdk.Output.object({ schema: place });
+  return major === 5 ? { experimental_output: output } : { output };
 }
 
 type Part = { readonly type: string; readonly text?: string; readonly error?: unknown };
@@ -155,7 +154,7 @@ async function conversation(
 }
 
 function inConversation(
-  sdk: typeof AiSdk,
+  version: AiSdkVersion,
   messages: AiSdk.ModelMessage[],
   tools: readonly AppTool[],
 ) {
@@ -164,28 +163,32 @@ function inConversation(
     instructions,
     // Version 6 has this name for it.
     system: instructions,
-    tools: toolSet(sdk, tools),
-    stopWhen: sdk.stepCountIs(maxRounds),
+    tools: toolSet(version, tools),
+    stopWhen: version.sdk.stepCountIs(maxRounds),
   };
 }
 
-function toolSet(sdk: typeof AiSdk, tools: readonly AppTool[]): AiSdk.ToolSet {
+function toolSet({ major, sdk }: AiSdkVersion, tools: readonly AppTool[]): AiSdk.ToolSet {
   return Object.fromEntries(
     tools.map((tool) => [
       tool.name,
       sdk.tool({
         inputSchema: z.object({ [tool.parameter]: z.string() }),
         execute: (input) => tool.run(String(input[tool.parameter])),
-        toModelOutput: ({ output }) =>
-          typeof output === 'string'
-            ? { type: 'text', value: output }
-            : {
-                type: 'content',
-                value: [{ type: 'image-data', data: output.png, mediaType: 'image/png' }],
-              },
+        // Version 5 gives the output itself.
+        toModelOutput: (given) => modelOutput(major, major === 5 ? given : given.output),
       }),
     ]),
   );
+}
+
+function modelOutput(major: number, output: unknown) {
+  const { png }: { readonly png?: string } = Object(output);
+  if (png === undefined) return { type: 'text' as const, value: String(output) };
+  const image = { type: 'image-data' as const, data: png, mediaType: 'image/png' };
+  // The name of that part in version 5.
+  if (major === 5) Reflect.set(image, 'type', 'media');
+  return { type: 'content' as const, value: [image] };
 }
 
 function userMessage(prompt: string, imageUrl?: string): AiSdk.ModelMessage {
@@ -209,7 +212,7 @@ function answerOf(
     readonly finishReason: string;
     readonly usage: Pick<AiSdk.LanguageModelUsage, 'inputTokens' | 'outputTokens'>;
   },
-  parsed: unknown,
+  parsed?: unknown,
 ): Answer {
   return {
     text,
@@ -217,7 +220,7 @@ function answerOf(
     outputTokens: usage.outputTokens,
     parsed,
     unfinished: finishReason === 'stop' ? undefined : finishReason,
-    // A refusal is a text that ended for this reason.
-    refusal: finishReason === 'content-filter' ? text : undefined,
+    // A refusal ends for this reason, mostly with a text that gives the model's own.
+    refusal: finishReason === 'content-filter' ? text || finishReason : undefined,
   };
 }

@@ -64,12 +64,27 @@ export interface Client {
   /** Package, major version and way: `openai 5 .stream()`. */
   readonly name: string;
   readonly streams: boolean;
+  /**
+   * Whether it takes the input tokens only from the first event of a stream, and adds the output
+   * tokens of the first and the last.
+   */
+  readonly addsUsageOfEvents?: boolean;
+  /** Whether it sends its signal with the request. */
+  readonly abortsEarly?: boolean;
   readonly ask: Ask;
   readonly converse: Converse;
 }
 
 /** The most rounds of calls for one prompt. */
 export const maxRounds = 8;
+
+/** The tokens that a client may ask a model to think for, where its API has a budget. */
+export const thinkingBudget = 1024;
+
+/** The base URL of clients that add `/v1` themselves. */
+export function rootOf(baseURL: string): string {
+  return baseURL.replace(/\/v1$/, '');
+}
 
 /** The system prompt of every conversation. */
 export const instructions = 'Be brief.';

@@ -1,22 +1,15 @@
 /**
- * LangChain's `ChatOpenAI` with `useResponsesApi`, plain and with `zdrEnabled`, which stores
- * nothing.
+ * LangChain's chat models: `invoke` and `stream`, and loops of tools. Versions 0 and 1 have the same
+ * interface here, but packages of their own.
  */
-import {
-  type AIMessage,
-  type AIMessageChunk,
-  type BaseMessage,
-  HumanMessage,
-  SystemMessage,
-  ToolMessage,
-} from '@langchain/core/messages';
-import { tool } from '@langchain/core/tools';
-import { ChatOpenAI } from '@langchain/openai';
+
+import type * as Core from '@langchain/core/messages';
 import { z } from 'zod';
 import {
   type Answer,
   type AppTool,
   type Client,
+  type Conversation,
   instructions,
   maxRounds,
   type Target,
@@ -24,72 +17,112 @@ import {
 
 const place = z.object({ city: z.string() });
 
-/** `invoke` and `stream`, with and without `zdrEnabled`. */
-export function langchainClients(): readonly Client[] {
-  return [false, true].flatMap((zdrEnabled) =>
-    [false, true].map((streams): Client => {
-      const modelOf = ({ baseURL, apiKey, model }: Target, reasons: boolean) =>
-        new ChatOpenAI({
-          model,
-          apiKey,
-          configuration: { baseURL },
-          useResponsesApi: true,
-          zdrEnabled,
-          maxRetries: 0,
-          // Its own option applies only to names of OpenAI's models.
-          ...(reasons ? { modelKwargs: { reasoning: { effort: 'low', summary: 'auto' } } } : {}),
-        });
-      return {
-        name: `langchain ${streams ? 'stream' : 'invoke'}${zdrEnabled ? ', zdrEnabled' : ''}`,
-        streams,
-        ask: async (target, { prompt, imageUrl, structured, signal, onText }) => {
-          const model = modelOf(target, false);
-          const messages = [userMessage(prompt, imageUrl)];
-          const options = signal === undefined ? {} : { signal };
-          if (structured === true) {
-            const parser = model.withStructuredOutput(place, { method: 'jsonSchema' });
-            const parsed = await parser.invoke(messages, options);
-            return { text: JSON.stringify(parsed), parsed };
-          }
-          const answer = streams
-            ? await joined(await model.stream(messages, options), onText)
-            : await model.invoke(messages, options);
-          return answerOf(answer);
-        },
-        converse: async (target, { prompts, tools, reasons }) => {
-          const model = modelOf(target, reasons).bindTools(tools.map(langchainTool), {
-            // Reasoning that is not stored has to come in the reply.
-            ...(zdrEnabled ? { include: ['reasoning.encrypted_content'] } : {}),
-          });
-          const messages: BaseMessage[] = [new SystemMessage(instructions)];
-          const answers: string[] = [];
-          for (const prompt of prompts) {
-            messages.push(new HumanMessage(prompt));
-            answers.push(await answered());
-          }
-          return answers;
+/** A kind of chat model, and the version of LangChain that it belongs to. */
+export interface LangchainSetup {
+  /** Package and version, as in the names of its clients: `langchain anthropic 0`. */
+  readonly name: string;
+  /** Settings, at the end of the names: `, zdrEnabled`. */
+  readonly suffix: string;
+  readonly core: Pick<typeof Core, 'HumanMessage' | 'SystemMessage' | 'ToolMessage'>;
+  readonly structuredBy: 'jsonSchema' | 'functionCalling';
+  modelOf(target: Target): ChatModel;
+  withTools(target: Target, conversation: Conversation): Runnable;
+  /** How the answer ended early, or that the model refused. */
+  endOf(message: Core.AIMessage): Pick<Answer, 'unfinished' | 'refusal'>;
+}
 
-          async function answered(): Promise<string> {
-            for (let round = 0; round < maxRounds; round += 1) {
-              const answer = streams
-                ? await joined(await model.stream(messages))
-                : await model.invoke(messages);
-              messages.push(answer, ...resultsOf(answer, tools));
-              if ((answer.tool_calls ?? []).length === 0) return answer.text;
-            }
-            throw new Error('The model never stopped calling tools.');
+interface Options {
+  readonly signal?: AbortSignal;
+}
+
+/** A model, or one with tools. */
+export interface Runnable {
+  invoke(messages: Core.BaseMessage[], options: Options): Promise<Core.AIMessageChunk>;
+  stream(
+    messages: Core.BaseMessage[],
+    options: Options,
+  ): Promise<AsyncIterable<Core.AIMessageChunk>>;
+}
+
+/** A model of any provider. */
+export interface ChatModel extends Runnable {
+  withStructuredOutput(
+    schema: typeof place,
+    config: { readonly method: LangchainSetup['structuredBy'] },
+  ): { invoke(messages: Core.BaseMessage[], options: Options): Promise<unknown> };
+}
+
+/** `invoke` and `stream` of a chat model. */
+export function langchainClients(setup: LangchainSetup): readonly Client[] {
+  const { core } = setup;
+  return [false, true].map((streams): Client => {
+    const send = async (
+      model: Runnable,
+      messages: Core.BaseMessage[],
+      options: Options,
+      onText?: (text: string) => void,
+    ): Promise<Core.AIMessageChunk> =>
+      streams
+        ? joined(await model.stream(messages, options), onText)
+        : model.invoke(messages, options);
+    return {
+      name: `${setup.name} ${streams ? 'stream' : 'invoke'}${setup.suffix}`,
+      streams,
+      ask: async (target, { prompt, imageUrl, structured, signal, onText }) => {
+        const model = setup.modelOf(target);
+        const messages = [userMessage(core, prompt, imageUrl)];
+        const options = signal === undefined ? {} : { signal };
+        if (structured === true) {
+          const parser = model.withStructuredOutput(place, { method: setup.structuredBy });
+          const parsed = await parser.invoke(messages, options);
+          return { text: JSON.stringify(parsed), parsed };
+        }
+        const answer = await send(model, messages, options, onText);
+        return { ...answerOf(answer), ...setup.endOf(answer) };
+      },
+      converse: async (target, conversation) => {
+        const { prompts, tools } = conversation;
+        const model = setup.withTools(target, conversation);
+        const messages: Core.BaseMessage[] = [new core.SystemMessage(instructions)];
+        const answers: string[] = [];
+        for (const prompt of prompts) {
+          messages.push(new core.HumanMessage(prompt));
+          answers.push(await answered());
+        }
+        return answers;
+
+        async function answered(): Promise<string> {
+          for (let round = 0; round < maxRounds; round += 1) {
+            const answer = await send(model, messages, {});
+            messages.push(answer, ...resultsOf(core, answer, tools));
+            if ((answer.tool_calls ?? []).length === 0) return answer.text;
           }
-        },
-      };
-    }),
-  );
+          throw new Error('The model never stopped calling tools.');
+        }
+      },
+    };
+  });
+}
+
+/** The declaration of a tool, in the form that every version takes. */
+export function declaration({ name, parameter }: AppTool) {
+  return {
+    name,
+    description: 'A tool of the app.',
+    schema: {
+      type: 'object' as const,
+      properties: { [parameter]: { type: 'string' as const } },
+      required: [parameter],
+      additionalProperties: false,
+    },
+  };
 }
 
 async function joined(
-  chunks: AsyncIterable<AIMessageChunk>,
+  chunks: AsyncIterable<Core.AIMessageChunk>,
   onText?: (text: string) => void,
-): Promise<AIMessageChunk> {
-  let whole: AIMessageChunk | undefined;
+): Promise<Core.AIMessageChunk> {
+  let whole: Core.AIMessageChunk | undefined;
   for await (const chunk of chunks) {
     if (chunk.text !== '') onText?.(chunk.text);
     whole = whole === undefined ? chunk : whole.concat(chunk);
@@ -98,7 +131,11 @@ async function joined(
   return whole;
 }
 
-function resultsOf(answer: AIMessage | AIMessageChunk, tools: readonly AppTool[]): ToolMessage[] {
+function resultsOf(
+  core: LangchainSetup['core'],
+  answer: Core.AIMessage | Core.AIMessageChunk,
+  tools: readonly AppTool[],
+): Core.ToolMessage[] {
   return (answer.tool_calls ?? []).map(({ name, args, id = '' }) => {
     const called = tools.find((one) => one.name === name);
     if (called === undefined) throw new Error(`The model called ${name}, which is not offered.`);
@@ -107,22 +144,17 @@ function resultsOf(answer: AIMessage | AIMessageChunk, tools: readonly AppTool[]
       typeof result === 'string'
         ? result
         : [{ type: 'image_url', image_url: { url: `data:image/png;base64,${result.png}` } }];
-    return new ToolMessage({ tool_call_id: id, content });
+    return new core.ToolMessage({ tool_call_id: id, content });
   });
 }
 
-/** Only declared: {@link resultsOf} runs it. */
-function langchainTool({ name, parameter }: AppTool) {
-  return tool(() => '', {
-    name,
-    description: 'A tool of the app.',
-    schema: z.object({ [parameter]: z.string() }),
-  });
-}
-
-function userMessage(prompt: string, imageUrl?: string): HumanMessage {
-  if (imageUrl === undefined) return new HumanMessage(prompt);
-  return new HumanMessage({
+function userMessage(
+  core: LangchainSetup['core'],
+  prompt: string,
+  imageUrl?: string,
+): Core.HumanMessage {
+  if (imageUrl === undefined) return new core.HumanMessage(prompt);
+  return new core.HumanMessage({
     content: [
       { type: 'text', text: prompt },
       { type: 'image_url', image_url: { url: imageUrl } },
@@ -130,22 +162,9 @@ function userMessage(prompt: string, imageUrl?: string): HumanMessage {
   });
 }
 
-function answerOf(message: AIMessage): Answer {
-  const { status, incomplete_details } = message.response_metadata;
-  const details: { readonly reason?: string } = Object(incomplete_details);
+function answerOf(message: Core.AIMessage): Answer {
   const usage: { readonly input_tokens?: number; readonly output_tokens?: number } = Object(
     message.usage_metadata,
   );
-  return {
-    text: message.text,
-    inputTokens: usage.input_tokens,
-    outputTokens: usage.output_tokens,
-    unfinished: status === 'incomplete' ? details.reason : undefined,
-    refusal: refusalOf(message),
-  };
-}
-
-function refusalOf({ additional_kwargs }: AIMessage): string | undefined {
-  const { refusal } = additional_kwargs;
-  return typeof refusal === 'string' ? refusal : undefined;
+  return { text: message.text, inputTokens: usage.input_tokens, outputTokens: usage.output_tokens };
 }
