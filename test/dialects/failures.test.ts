@@ -193,6 +193,13 @@ describe('an error of the gateway', () => {
     expect(JSON.parse(text).error.details).toEqual(details);
   });
 
+  it('for `thread` has the code after which Anthropic’s tool runner goes on without one', () => {
+    const error = new GatewayError('invalid_request', 'No.', { param: 'thread' });
+    const text = Buffer.from(anthropicCaller.errors.body(error, 'request-1')).toString();
+
+    expect(JSON.parse(text).error.details).toEqual({ error_code: 'thread_unsupported_request' });
+  });
+
   it('with a retry delay has it where Google’s clients look for it', () => {
     const error = new GatewayError('rate_limited', 'Too many.', { retryAfterMs: 1_200 });
 

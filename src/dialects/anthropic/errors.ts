@@ -52,17 +52,22 @@ const detailedCodes: ReadonlySet<ErrorCode> = new Set(['insufficient_quota', 'mo
  * there, and the SDK reads a more specific code from `details.error_code`.
  */
 export function anthropicErrorText(error: GatewayError, requestId: string): string {
-  const { code, clientCode } = error;
-  const errorCode = clientCode ?? (detailedCodes.has(code) ? code : undefined);
+  const errorCode = errorCodeOf(error);
   return jsonText({
     type: 'error',
     error: {
-      type: errorTypes[code],
+      type: errorTypes[error.code],
       message: namedMessage(error),
       ...(errorCode === undefined ? {} : { details: { error_code: errorCode } }),
     },
     request_id: requestId,
   });
+}
+
+/** By the code for `thread`, the SDK's tool runner knows that it can go on without a thread. */
+function errorCodeOf({ code, clientCode, param }: GatewayError): string | undefined {
+  if (param === 'thread') return 'thread_unsupported_request';
+  return clientCode ?? (detailedCodes.has(code) ? code : undefined);
 }
 
 /**
