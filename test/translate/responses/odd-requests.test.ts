@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { ReadRequest } from '../../../src/dialects/openai-responses/server/exchange.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
+import { isPathIn } from '../../support/body-paths.ts';
 import { responsesFixture } from '../../support/responses-fixtures.ts';
 import { bodyOf, readBody, upstreams, writtenFor } from './read.ts';
 
@@ -74,10 +75,13 @@ function readOrRefused(body: JsonValue): ReadRequest | undefined {
 
 function expectRefusal(error: unknown, body: JsonValue): void {
   if (!(error instanceof GatewayError)) throw error;
-  const { code, param } = error;
-  expect({ code, param, body }).toEqual({
+  const { code, param = '', message } = error;
+  const isNamed = isPathIn(body, param);
+  expect({ code, param, message, isNamed, body }).toEqual({
     code: expect.stringMatching(/^(?:invalid_request|not_portable)$/),
-    param: expect.stringMatching(/./),
+    param,
+    message,
+    isNamed: true,
     body,
   });
 }

@@ -7,6 +7,7 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentRequest, Part, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
 import { GatewayError } from '../../../errors.ts';
+import { nothingToSend } from '../../nothing-to-send.ts';
 import { withUniqueCallIds } from './call-ids.ts';
 import { withJoinedThinking } from './echoed-thinking.ts';
 import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-blocks.ts';
@@ -162,10 +163,4 @@ function writePrefill(
 /** Whether the block is thinking, visible or redacted. */
 export function isThinkingBlock({ type }: Block): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
-}
-
-function nothingToSend(request: ContentRequest): GatewayError {
-  const at = request.turns.flatMap(({ parts }) => parts).at(0)?.at;
-  const sentence = 'No message has content that this model accepts; send one that is not blank.';
-  return new GatewayError('not_portable', sentence, at === undefined ? {} : { param: at });
 }

@@ -1,6 +1,7 @@
 /** Writes the conversation: the system instruction and the turns. */
 import type { Part, TextPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
+import { nothingToSend } from '../../nothing-to-send.ts';
 import { type Members, notPortable, type WriteContext } from './write-context.ts';
 import { writeMedia } from './write-media.ts';
 import { signatureOf, writeCall, writeFirstCall, writeResults } from './write-results.ts';
@@ -31,11 +32,13 @@ export function writeConversation(
     .filter((turn) => !isLifted(context, turn))
     .map((turn): Content => contentOf(context, turn))
     .filter(({ parts }) => parts.length > 0);
-  return adaptedToModel(
+  const written = adaptedToModel(
     context,
     system.map((text): Members => ({ text })),
     contents,
   );
+  if (written.contents.length === 0) throw nothingToSend(context.request);
+  return written;
 }
 
 /** Gemini requires at least one user turn, and Gemma doesn't support a system instruction. */

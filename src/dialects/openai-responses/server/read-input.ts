@@ -23,15 +23,13 @@ import type { ToolNames } from './tool-names.ts';
 import { type BuiltTurns, type TurnBuilder, turnBuilder } from './turn-builder.ts';
 
 /**
- * Returns the items of `input`, a string being one message of the user.
+ * Returns the items of `input`; a string has none.
  *
  * @throws GatewayError `invalid_request`, or `too_complex` for too many
  */
 export function inputItems(body: JsonObject): readonly ObjectAtPath[] {
   const input = presentMember(body, 'input');
-  if (typeof input === 'string') {
-    return [{ at: 'input', value: { role: 'user', content: input } }];
-  }
+  if (typeof input === 'string') return [];
   if (input !== undefined && !isList(input)) {
     return refuse('input', 'must be a string or an array of items.');
   }
@@ -67,6 +65,8 @@ export function readConversation(
   const instructions = textIn(body, 'instructions', '') ?? '';
   const first: TextPart = { kind: 'text', at: 'instructions', text: instructions };
   const builder = turnBuilder([first]);
+  const text = presentMember(body, 'input');
+  if (typeof text === 'string') builder.addUser([{ kind: 'text', at: 'input', text }]);
   const lastResults = lastResultIndexes(input);
   for (const [index, item] of input.entries()) {
     const hasResultAfter = (callId: string): boolean => (lastResults.get(callId) ?? -1) > index;

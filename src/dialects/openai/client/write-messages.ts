@@ -3,6 +3,7 @@ import { cacheMarksIn, everyPart, unsentProviderData } from '../../../canonical/
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest, Part, TextPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
+import { nothingToSend } from '../../nothing-to-send.ts';
 import { contentOf, type Messages, textNode } from './message.ts';
 import type { Members } from './piece.ts';
 import { assistantMessages } from './write-assistant.ts';
@@ -26,11 +27,13 @@ export function messagesOf(
   const system = [...request.system, ...movedTexts].map(({ text }) => text).concat(hints);
   const turns = request.turns.filter((turn) => !movesToSystem(turn));
   const written = runsOf(turns).map((run) => runMessages(run, context));
-  const messages = written.flatMap((piece) => piece.messages);
+  const turnMessages = written.flatMap((piece) => piece.messages);
+  const messages = flags.systemInstruction
+    ? withSystemMessage(system, turnMessages)
+    : withSystemInUserMessage(system, turnMessages);
+  if (messages.length === 0) throw nothingToSend(request);
   return {
-    messages: flags.systemInstruction
-      ? withSystemMessage(system, messages)
-      : withSystemInUserMessage(system, messages),
+    messages,
     dropped: [
       ...written.flatMap(({ dropped }) => dropped),
       ...cacheMarksIn(request),
