@@ -178,10 +178,11 @@ export interface Demand {
 export interface Reference {
   /**
    * `reply`: an earlier reply, which the call continues. `item`: an output item of which only the
-   * id was sent. `sealed`: content that only the account which encrypted it can read. `local`: an
-   * item of a translated reply that no provider can use.
+   * id was sent. `incomplete`: an item that its provider would complete from what it has stored,
+   * and that means the same without it elsewhere. `sealed`: content that only the account which
+   * encrypted it can read. `local`: an item of a translated reply that no provider can use.
    */
-  readonly kind: 'reply' | 'item' | 'sealed' | 'local';
+  readonly kind: 'reply' | 'item' | 'incomplete' | 'sealed' | 'local';
   /** As the caller sent it; undefined if sealed content has none. */
   readonly id: string | undefined;
   /** The gateway made the id, so that no provider knows it. */

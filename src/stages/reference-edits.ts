@@ -10,7 +10,7 @@ import { findMember } from '../bytes/json/read/members.ts';
 import type { Call, Reference } from '../call.ts';
 import { jsonText } from '../canonical/raw-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../json.ts';
-import { sealedElsewhere } from './reference-errors.ts';
+import { notFound, sealedElsewhere } from './reference-errors.ts';
 import type { ResolvedReferences } from './resolved-references.ts';
 
 /** Edits of a caller's body for one channel, and the paths of what they change. */
@@ -23,13 +23,15 @@ export interface RelayEdits {
  * The edits of a call that is relayed to an account.
  *
  * @throws GatewayError `invalid_request` for content that this account can't read and without which
- *   the call would be another
+ *   the call would be another, `item_not_found` for an item that may be another key's
  */
 export function relayEdits(
   { body, members }: Call,
   references: ResolvedReferences,
   account: string,
 ): RelayEdits {
+  const [unverified] = references.unverified;
+  if (unverified !== undefined) throw notFound(unverified);
   const changes = [...replacements(references), ...removals(references, account)];
   const lists = new Map<string, Map<number, string | undefined>>();
   for (const { reference, json } of changes) {

@@ -56,27 +56,39 @@ export async function resolveReferences(
     if (reference.kind === 'reply' && (reference.isOwn || !isKeptByProvider)) {
       throw keepsNoReplies(reference);
     }
+    // Another provider reads the item without what is stored, or refuses it by name.
+    if (reference.kind === 'incomplete' && !isKeptByProvider) continue;
     if (found.items.has(reference) || (found.entries.has(reference) && isKeptByProvider)) continue;
     const mayBeRelayed = responses.unknownReferences === 'relay' && !reference.isOwn;
     if (!mayBeRelayed || !isKeptByProvider) throw notFound(reference);
   }
+  const unread = isKeptByProvider ? [] : references.filter(isIncomplete);
   const resolved = {
-    ...accountsOf(references, found.entries),
+    ...accountsOf(isKeptByProvider ? references : references.filter(isWhole), found.entries),
     keptItems: [...found.items].map(([reference, json]) => ({ reference, json })),
     keptBytes: found.itemBytes,
     sealed: references
       .filter(({ kind }) => kind === 'sealed')
       .map((reference) => ({ reference, account: found.entries.get(reference)?.account })),
     local: references.filter(({ kind }) => kind === 'local'),
+    unverified: responses.unknownReferences === 'relay' ? [] : unread,
     leavesOutUnknown: false,
     mustResend: false,
   };
-  return { call: withFoundSizes(call, found), references: resolved };
+  return { call: withFoundSizes(call, found, unread), references: resolved };
 }
 
 /** True if the call can't be served unless the reference is found. */
 function isStored({ kind }: Reference): boolean {
-  return kind === 'reply' || kind === 'item';
+  return kind === 'reply' || kind === 'item' || kind === 'incomplete';
+}
+
+function isIncomplete({ kind }: Reference): boolean {
+  return kind === 'incomplete';
+}
+
+function isWhole(reference: Reference): boolean {
+  return !isIncomplete(reference);
 }
 
 /** What the stores know of the references. */
@@ -208,16 +220,20 @@ function accountsOf(
 
 /**
  * The call with the sizes of what was found. Items that take the place of references are counted as
- * text.
+ * text, and nothing is added to those that their provider is not asked to complete.
  */
-function withFoundSizes(call: Call, { entries, items, itemBytes }: Found): Call {
+function withFoundSizes(
+  call: Call,
+  { entries, items, itemBytes }: Found,
+  unread: readonly Reference[],
+): Call {
   const tokens = new Map<string, number>();
   let sealedBytes = 0;
   for (const [{ kind, at, sealedBytes: bytes }, { maxTokens }] of entries) {
     if (kind === 'sealed') sealedBytes += bytes;
     else if (maxTokens !== undefined) tokens.set(at, maxTokens);
   }
-  for (const { at } of items.keys()) tokens.set(at, 0);
+  for (const { at } of [...items.keys(), ...unread]) tokens.set(at, 0);
   const { demand } = call;
   const prompt = withKnownContent(demand.prompt, { sealedBytes, tokens });
   const textBytes = prompt.textBytes + itemBytes;

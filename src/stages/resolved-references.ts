@@ -14,6 +14,11 @@ export interface ResolvedReferences {
   readonly sealed: readonly SealedContent[];
   /** Items of translated replies that no provider can use. */
   readonly local: readonly Reference[];
+  /**
+   * Items that a provider could complete from what it has stored, of whatever key: the call is
+   * relayed to none.
+   */
+  readonly unverified: readonly Reference[];
   /** An upstream could not read encrypted content of unknown origin, so it is left out. */
   leavesOutUnknown: boolean;
   /** The call is to be sent once more for this reason. */

@@ -53,16 +53,17 @@ function referenceIn(body: ScannedBody['body'], span: Span, index: number): Refe
   const members = membersOf(text, span);
   const idSpan = presentValue(text, members, 'id');
   const id = idSpan === undefined ? undefined : (textAt(text, idSpan) ?? '');
+  const type = shortText(text, presentValue(text, members, 'type'));
+  const isOwn = isOwnId(id);
   const reference: Reference = {
-    kind: 'item',
+    kind: isOwn || namesOnlyId(type) ? 'item' : 'incomplete',
     id,
-    isOwn: isOwnId(id),
+    isOwn,
     isRemovable: false,
     at: `input[${index}].id`,
     element: { member: 'input', index },
     sealedBytes: 0,
   };
-  const type = shortText(text, presentValue(text, members, 'type'));
   const kind = itemKind(type, (name) => presentValue(text, members, name) !== undefined);
   if (kind === 'sealed') {
     const item = { ...reference, isRemovable: type === 'reasoning' };
@@ -73,6 +74,11 @@ function referenceIn(body: ScannedBody['body'], span: Span, index: number): Refe
   return isStored || (kind === 'image' && !hasText(text, members, 'result'))
     ? reference
     : undefined;
+}
+
+/** A reference to an item may leave its type out. */
+function namesOnlyId(type: string | undefined): boolean {
+  return type === undefined || type === 'item_reference';
 }
 
 /** An item with encrypted content, or which its provider would complete from what it has stored. */

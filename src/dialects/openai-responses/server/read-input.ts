@@ -159,8 +159,9 @@ function readMessage(located: ObjectAtPath, { builder, drop }: ItemContext): voi
       return;
     }
     case 'assistant':
+      if (!('content' in message)) refuse(`${at}.content`, 'must hold text or other parts.');
       // Several clients send an empty message together with calls; it is ignored.
-      if (member(message, 'content') === '') return;
+      if (message.content === '') return;
       builder.addAssistant(readContent(located, 'content', drop));
       return;
     case 'system':
