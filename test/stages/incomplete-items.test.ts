@@ -55,12 +55,7 @@ function bareItems(type: string, id: string): readonly object[] {
   return [
     { type, id },
     { type, id, status: 'completed' },
-    ...(type === 'message'
-      ? [
-          { type, id, role: 'assistant' },
-          { id, role: 'user' },
-        ]
-      : []),
+    ...(type === 'message' ? [{ type, id, role: 'assistant' }] : []),
     ...(type === 'reasoning' ? [{ type, id, summary: [] }] : []),
     ...(type === 'file_search_call' ? [{ type, id, queries: ['a'], results: null }] : []),
     ...(type === 'image_generation_call' ? [{ type, id, result: null }] : []),
