@@ -1,6 +1,6 @@
 /**
- * Passes a large embeddings reply on as it is, and reads the usage that stands behind its vectors.
- * No vector is parsed or buffered.
+ * Passes a large embeddings reply on as it is, counts its vectors, and reads the usage that stands
+ * behind them. No vector is parsed or buffered.
  */
 import { parseBounded } from '../bounded-json.ts';
 import { jsonWatch } from '../bytes/json/stream/watch.ts';
@@ -13,18 +13,23 @@ import { byteBounds, type FailureReport, type StreamTap } from './tap.ts';
 export interface EmbeddingTapOptions {
   /** The top-level member that holds the usage. */
   readonly usageMember: string;
+  /** The top-level member that lists the vectors; undefined if the reply is a single one. */
+  readonly vectorsMember: string | undefined;
   readonly readUsage: (usage: JsonValue | undefined) => Usage | undefined;
   /** Reads an error inside a 2xx document. */
   readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
+  /** What to remark in the usage record on a complete reply with so many vectors. */
+  readonly remarkOn: (vectors: number) => string | undefined;
 }
 
 /** A tap for one reply. */
-export function embeddingTap({
-  usageMember,
-  readUsage,
-  inBandFailure,
-}: EmbeddingTapOptions): StreamTap {
-  const watch = jsonWatch({ capture: [usageMember, 'error'] });
+export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
+  const { usageMember, vectorsMember, readUsage, inBandFailure, remarkOn } = options;
+  const watch = jsonWatch({
+    capture: [usageMember, 'error'],
+    ...(vectorsMember === undefined ? {} : { countIn: { array: vectorsMember, member: '' } }),
+    skipsNumbers: true,
+  });
   const bounds = byteBounds();
   let failure: FailureReport | undefined;
   let bytes = 0;
@@ -54,5 +59,6 @@ export function embeddingTap({
     countedTokens: () => 0,
     progress: () => 0,
     breakOff: () => undefined,
+    remark: () => (vectorsMember === undefined ? undefined : remarkOn(watch.end().elements)),
   };
 }

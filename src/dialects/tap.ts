@@ -129,6 +129,8 @@ export interface StreamTap {
    * request as soon as it has them. Absent in APIs whose requests refer to nothing.
    */
   referable?(): ReferableReply | undefined;
+  /** What the usage record is to remark on a reply that is complete. Absent if it is nothing. */
+  remark?(): string | undefined;
 }
 
 /** Maximum bytes of a reply that carry no content: comments, empty events, ignored lines. */

@@ -79,7 +79,10 @@ export interface UsageRecord {
   /** The HTTP status that the caller got. */
   readonly status: number;
   readonly outcome: CallOutcome;
-  /** The detailed reason of a failure. */
+  /**
+   * The detailed reason of a failure; or `upstream_count` for a complete embeddings reply that has
+   * another number of vectors than the call has inputs.
+   */
   readonly reason: string | undefined;
   readonly usage: Usage | undefined;
   readonly basis: ChargeBasis;

@@ -281,6 +281,11 @@ export interface RelayRules {
     counted: () => number,
   ): Usage | undefined;
   /**
+   * What to say of a whole reply that is passed on as it is. Absent in APIs that have nothing to
+   * say.
+   */
+  remarks?(reply: JsonValue, call: Call, usage: Usage | undefined): ReplyRemarks;
+  /**
    * Whether an upstream refused a call because it can't read encrypted content in it. Absent in
    * APIs whose requests have none.
    */
@@ -290,6 +295,14 @@ export interface RelayRules {
    * nothing.
    */
   referable?(reply: JsonValue): ReferableReply | undefined;
+}
+
+/** What is said of a reply that is passed on as it is. */
+export interface ReplyRemarks {
+  /** For the usage record. */
+  readonly reason: string | undefined;
+  /** Headers for the caller. */
+  readonly notes: HeaderMap;
 }
 
 /** The route of a call: its protocol, and the properties from its path. */

@@ -94,7 +94,7 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
     return {
       nanos: countedNanos(charged, counted),
       usage: counted,
-      basis: countedTokens === undefined ? 'estimate' : 'counted',
+      basis: countedTokens === undefined || !call.operation.hasOutputTokens ? 'estimate' : 'counted',
       anomaly: rule === 'usage' ? 'missing' : undefined,
       aboveHold: undefined,
     };

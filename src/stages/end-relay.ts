@@ -51,8 +51,9 @@ export function endStream(stream: RelayedStream): Closing {
 
 function completeStream(stream: RelayedStream, last: Uint8Array): Closing {
   stream.held.copy?.add(last);
-  if (stream.disconnectReason === undefined) settle(stream, served, 'complete');
-  else settleDisconnected(stream, served);
+  if (stream.disconnectReason === undefined) {
+    settle(stream, served, 'complete', stream.tap.remark?.());
+  } else settleDisconnected(stream, served);
   const writes = last.length === 0 ? [] : [last];
   if (stream.tap.referable === undefined) return { writes, cut: false };
   return { writes, cut: false, ready: rememberStream(stream) };

@@ -65,6 +65,8 @@ export interface WholeReply {
   readonly ending?: 'not_run' | 'failed';
   /** Replaces the notes of the prepared call, if the reply adds more. */
   readonly notes?: HeaderMap;
+  /** A remark for the usage record of a reply that is complete nevertheless. */
+  readonly reason?: string | undefined;
   /** What later requests may refer to; undefined in APIs whose requests refer to nothing. */
   readonly referable?: ReferableReply | undefined;
 }

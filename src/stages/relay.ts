@@ -61,6 +61,7 @@ function relayWhole(
   settleInBackground(held, lease, served, {
     ending: reply.ending ?? 'complete',
     status: 200,
+    reason: reply.reason,
     usage: reply.usage,
     // The content is counted only if the upstream does not report output tokens.
     countedTokens: reply.usage?.outputTokens

@@ -80,6 +80,8 @@ function grownPromptSize(
   return growth <= framingBytes ? undefined : { ...prompt, textBytes: prompt.textBytes + growth };
 }
 
+const noTokens = (): number => 0;
+
 /** Judges whether a buffered reply is whole, an error, or empty. */
 function judge(bytes: Uint8Array, { call, rules, dialect, channel }: RelayInput): Judgement {
   const inBandFailure = rules.inBandFailure ?? dialect.inBandFailure;
@@ -94,9 +96,12 @@ function judge(bytes: Uint8Array, { call, rules, dialect, channel }: RelayInput)
       ? { kind: 'bad', reason: 'upstream_still_running', stillRuns: true }
       : { kind: 'bad', reason };
   }
+  if (rules.remarks !== undefined) {
+    const usage = rules.readUsage(found.reply, channel, noTokens);
+    return { kind: 'whole', bytes, usage, ...rules.remarks(found.reply, call, usage) };
+  }
   const counted = (): number => replyTokens(found.reply);
   const usage = rules.readUsage(found.reply, channel, counted);
-  if (!call.operation.hasOutputTokens) return { kind: 'whole', bytes, usage };
   const whole: WholeReply = usage?.outputTokens
     ? { kind: 'whole', bytes, usage }
     : { kind: 'whole', bytes, usage, countedTokens: counted() };

@@ -11,22 +11,25 @@ import { geminiEmbeddingUsage } from '../../dialects/gemini/embedding-usage.ts';
 import { geminiInBandFailure } from '../../dialects/gemini/errors.ts';
 import { resourceName, resourcePath } from '../../dialects/gemini/resource.ts';
 import { eachElement } from '../../dialects/prompt-size.ts';
-import { isJsonObject, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { RelayRules } from '../protocol.ts';
+import { countRemark } from '../vector-count.ts';
 
-const sharedRules: Pick<RelayRules, 'tap' | 'readUsage'> = {
-  tap: () =>
-    embeddingTap({
-      usageMember: 'usageMetadata',
-      readUsage: geminiEmbeddingUsage,
-      inBandFailure: geminiInBandFailure,
-    }),
-  readUsage: (reply) => geminiEmbeddingUsage(member(reply, 'usageMetadata')),
-};
+const readUsage: RelayRules['readUsage'] = (reply) =>
+  geminiEmbeddingUsage(member(reply, 'usageMetadata'));
+
+const tapOptions = {
+  usageMember: 'usageMetadata',
+  readUsage: geminiEmbeddingUsage,
+  inBandFailure: geminiInBandFailure,
+} as const;
 
 /** The rules for `:embedContent`. Calls of other dialects use the method for batches. */
 export const embedContentRelay: RelayRules = {
-  ...sharedRules,
+  readUsage,
+  tap: () =>
+    embeddingTap({ ...tapOptions, vectorsMember: undefined, remarkOn: () => undefined }),
+  remarks: () => ({ reason: undefined, notes: {} }),
   paths: { embed: (upstreamModel) => `/${resourcePath(upstreamModel)}:embedContent` },
   edits: ({ modelId, body, members }, upstreamModel) =>
     modelId === upstreamModel ? [] : modelEdits(body.text, members, upstreamModel),
@@ -35,7 +38,17 @@ export const embedContentRelay: RelayRules = {
 
 /** The rules for `:batchEmbedContents`. */
 export const batchEmbedContentsRelay: RelayRules = {
-  ...sharedRules,
+  readUsage,
+  tap: (call) =>
+    embeddingTap({
+      ...tapOptions,
+      vectorsMember: 'embeddings',
+      remarkOn: (vectors) => countRemark(vectors, call),
+    }),
+  remarks: (reply, call) => ({
+    reason: countRemark(items(member(reply, 'embeddings')).length, call),
+    notes: {},
+  }),
   edits: (call, upstreamModel) =>
     call.modelId === upstreamModel
       ? []

@@ -58,16 +58,40 @@ export interface JsonTokens {
   isWhole(): boolean;
 }
 
+/** How the document is read. */
+export interface TokenOptions {
+  /**
+   * Numbers and literals in arrays are neither reported nor checked, nor the commas between them:
+   * in a reply of vectors, finding the end of a list is ten times as fast as finding each number.
+   */
+  readonly skipsNumbers: boolean;
+}
+
 /** Creates a tokenizer. Everything after a structural error is ignored. */
-export function jsonTokens(listener: JsonListener): JsonTokens {
+export function jsonTokens(
+  listener: JsonListener,
+  { skipsNumbers }: TokenOptions = { skipsNumbers: false },
+): JsonTokens {
   // For every open container, whether it is an object.
   const open: boolean[] = [];
   let expected: Expected = 'value';
-  let token: 'none' | 'name' | 'string' | 'escape_in_name' | 'escape_in_string' | 'word' = 'none';
+  let token:
+    | 'none'
+    | 'name'
+    | 'string'
+    | 'escape_in_name'
+    | 'escape_in_string'
+    | 'word'
+    | 'numbers' = 'none';
   // The next quote and backslash in the current chunk at or after the position; -1 if not searched
   // yet.
   let nextQuote = -1;
   let nextBackslash = -1;
+  // The same for what may follow the numbers in an array.
+  const afterNumbers = [quote, closeBracket, openBracket, openBrace].map((byte) => ({
+    byte,
+    next: -1,
+  }));
 
   function structure(chunk: Buffer, at: number): void {
     const byte = chunk[at] ?? 0;
@@ -82,6 +106,8 @@ export function jsonTokens(listener: JsonListener): JsonTokens {
     } else if (byte === quote && (expected === 'name' || expected === 'name_or_end')) {
       token = 'name';
       listener.nameBegins(at, open.length);
+    } else if (wantsValue && beginsNumbers(byte)) {
+      token = 'numbers';
     } else if (wantsValue) {
       beginValue(byte, at);
     } else {
@@ -102,6 +128,24 @@ export function jsonTokens(listener: JsonListener): JsonTokens {
     } else {
       token = byte === quote ? 'string' : 'word';
     }
+  }
+
+  function beginsNumbers(byte: number): boolean {
+    return skipsNumbers && open.at(-1) === false && isWordByte(byte);
+  }
+
+  /** The end of the numbers, literals, commas and space of an array. */
+  function numbers(chunk: Buffer, from: number): number {
+    let end = chunk.length;
+    for (const stop of afterNumbers) {
+      if (stop.next < from) stop.next = indexOrEnd(chunk, stop.byte, from);
+      end = Math.min(end, stop.next);
+    }
+    if (end < chunk.length) {
+      token = 'none';
+      expected = chunk[end] === closeBracket ? 'comma_or_end' : 'value';
+    }
+    return end;
   }
 
   function endContainer(chunk: Buffer, at: number, isObject: boolean): void {
@@ -168,6 +212,8 @@ export function jsonTokens(listener: JsonListener): JsonTokens {
         return at + 1;
       case 'word':
         return word(chunk, at);
+      case 'numbers':
+        return numbers(chunk, at);
       case 'escape_in_name':
         token = 'name';
         return at + 1;
@@ -183,6 +229,7 @@ export function jsonTokens(listener: JsonListener): JsonTokens {
     write(chunk) {
       nextQuote = -1;
       nextBackslash = -1;
+      for (const stop of afterNumbers) stop.next = -1;
       let at = 0;
       while (at < chunk.length && expected !== 'nothing') at = step(chunk, at);
     },

@@ -6,7 +6,7 @@ import { parseJson } from '../../../json.ts';
 import { asBuffer } from '../../decode.ts';
 import { openBracket, quote } from '../text.ts';
 import { rangeCapture } from './range-capture.ts';
-import { jsonTokens } from './tokens.ts';
+import { type JsonListener, jsonTokens } from './tokens.ts';
 
 const defaultCaptureLimitBytes = 16_384;
 
@@ -24,6 +24,8 @@ export interface JsonWatchOptions {
   readonly captureLimitBytes?: number;
   /** Counts the elements of the array `array`, and those with a string member called `member`. */
   readonly countIn?: { readonly array: string; readonly member: string };
+  /** Numbers in arrays are skipped unchecked; see `TokenOptions`. */
+  readonly skipsNumbers?: boolean;
 }
 
 /** The state of the reply so far. It does not depend on how the reply was cut into chunks. */
@@ -70,7 +72,7 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
   /** Only the names of inspected members and of those of a counted element are needed. */
   const isNamed = (depth: number) => depth === base || (counting && depth === base + 2);
 
-  const tokens = jsonTokens({
+  const listener: JsonListener = {
     nameBegins(at, depth) {
       if (isNamed(depth)) name.begin(at);
     },
@@ -99,7 +101,8 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
       const whole = text.finish(chunk, end);
       if (whole !== undefined && memberName !== undefined) captured.set(memberName, whole);
     },
-  });
+  };
+  const tokens = jsonTokens(listener, { skipsNumbers: options.skipsNumbers === true });
 
   return {
     write(chunk) {
