@@ -30,6 +30,8 @@ export interface Operation {
   readonly makesImages: boolean;
   /** The reply has content that is counted in tokens where the upstream reports no usage. */
   readonly hasOutputTokens: boolean;
+  /** Media in the request are refused where the model's price has no rate for their kind. */
+  readonly needsMediaRates: boolean;
   /** The column of the charge policy that applies. */
   readonly chargedAs: Readonly<Record<Framing, 'whole' | 'streamed' | 'image'>>;
   /** The kind of reply by which times to a first byte are compared. */
@@ -48,6 +50,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isBoughtOnce: false,
     makesImages: false,
     hasOutputTokens: true,
+    needsMediaRates: false,
     chargedAs: byFraming,
     waitsAs: byFraming,
   },
@@ -57,6 +60,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isBoughtOnce: true,
     makesImages: true,
     hasOutputTokens: true,
+    needsMediaRates: false,
     chargedAs: asImage,
     waitsAs: asImage,
   },
@@ -67,6 +71,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isBoughtOnce: false,
     makesImages: false,
     hasOutputTokens: false,
+    needsMediaRates: true,
     chargedAs: byFraming,
     waitsAs: byFraming,
   },
@@ -76,6 +81,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isBoughtOnce: false,
     makesImages: false,
     hasOutputTokens: true,
+    needsMediaRates: false,
     chargedAs: byFraming,
     waitsAs: asCount,
   },
@@ -86,6 +92,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     isBoughtOnce: false,
     makesImages: false,
     hasOutputTokens: true,
+    needsMediaRates: false,
     chargedAs: byFraming,
     waitsAs: byFraming,
   },

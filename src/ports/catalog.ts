@@ -252,7 +252,7 @@ export interface Channel {
   readonly weight?: number;
   /**
    * The channel serves only models whose price for callers is at most this, in nanos: per million
-   * output tokens, or for the most expensive image.
+   * output tokens (for embeddings, input tokens), or for the most expensive image.
    */
   readonly maxPriceNanos?: Nanos;
   /**
@@ -328,6 +328,12 @@ export interface Model {
    * provider of the first channel, `OpenAI`, `Google` or `Anthropic`.
    */
   readonly vendor?: string;
+  /**
+   * All channels and fallbacks make the same vectors, although their names for the model differ: an
+   * Azure deployment, `openai/text-embedding-3-small`. Without it they must all have one
+   * `upstreamModel`, if the model offers `embeddings`.
+   */
+  readonly sameVectors?: boolean;
   /** Default: `images` for a price per image, else all others. */
   readonly protocols?: readonly ProtocolName[];
   /** Groups whose keys may use the model; an empty list means that no key may. */

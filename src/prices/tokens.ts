@@ -118,6 +118,12 @@ export function mostExpensiveUnit(price: Price): Nanos {
   }
 }
 
+/** The same for calls without output, which cost their input. */
+export function mostExpensiveInput(price: Price): Nanos {
+  if (price.per !== 'token') return mostExpensiveUnit(price);
+  return highest(price.rates.input, ...(price.tiers ?? []).map(({ rates }) => rates.input));
+}
+
 /** Whether the price has a rate for cache entries that live for an hour. */
 export function hasHourRate(price: TokenPrice): boolean {
   return (

@@ -209,6 +209,8 @@ export interface StoredReplyRoute extends StoredReplyTarget {
 /** A method in a path. */
 export interface PathMethod {
   readonly operation: Operation;
+  /** Further APIs whose models have the method too. */
+  readonly alsoFor?: readonly ProtocolName[];
   framing(search: string): Framing;
 }
 
@@ -310,6 +312,8 @@ export interface CallRoute extends CallTarget {
   readonly kind: 'call';
   readonly caller: Caller;
   readonly protocol: Protocol;
+  /** Further APIs whose models may be called in this way. */
+  readonly alsoFor?: readonly ProtocolName[] | undefined;
 }
 
 /** What a request asks for, and the clients that read the reply. */

@@ -161,8 +161,8 @@ function methodRoute(
 ): Route {
   const known = methods.get(name);
   if (known === undefined) return refused(geminiCaller, unknownMethod(name, methodNames(rows)));
-  const { operation, framing, protocol } = known;
-  const target = { operation, framing: framing(search), modelId };
+  const { operation, framing, protocol, alsoFor } = known;
+  const target = { operation, framing: framing(search), modelId, alsoFor };
   return ifAllowed('POST', method, { ...callRoute(protocol, operation), ...target });
 }
 

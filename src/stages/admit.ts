@@ -8,7 +8,7 @@ import { GatewayError } from '../errors.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
-import type { Caller, Protocol } from '../protocols/protocol.ts';
+import type { Caller, CallRoute, Protocol } from '../protocols/protocol.ts';
 import type { Admitted, Read } from './call-record.ts';
 import { checkMembers } from './check-members.ts';
 import type { ModelPlans } from './model-plan.ts';
@@ -47,7 +47,7 @@ export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall
     settings.catalog.find(call.modelId),
   );
   if (!model) throw unknownModel(call.modelId, protocol.caller);
-  if (!protocolsOf(model).includes(call.protocol)) {
+  if (!protocolsOf(model).includes(call.protocol) && !isOfferedToo(model, route)) {
     throw otherApi({ modelId: call.modelId, model, key }, protocol.caller, lookup);
   }
   if (!model.groups.includes(key.group)) {
@@ -63,6 +63,11 @@ export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall
   if (call.references === undefined) return { model, plan, call };
   const resolved = await resolveReferences(read, call.references, plan, lookup.intake.bodies);
   return { model, plan, call: resolved.call, references: resolved.references };
+}
+
+/** Whether the model offers a further API for which the route exists too. */
+export function isOfferedToo(model: Model, { alsoFor }: Pick<CallRoute, 'alsoFor'>): boolean {
+  return alsoFor !== undefined && protocolsOf(model).some((name) => alsoFor.includes(name));
 }
 
 /** @throws GatewayError `invalid_request` if the model makes fewer candidates than requested */

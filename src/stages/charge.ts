@@ -94,7 +94,8 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
     return {
       nanos: countedNanos(charged, counted),
       usage: counted,
-      basis: countedTokens === undefined || !call.operation.hasOutputTokens ? 'estimate' : 'counted',
+      basis:
+        countedTokens === undefined || !call.operation.hasOutputTokens ? 'estimate' : 'counted',
       anomaly: rule === 'usage' ? 'missing' : undefined,
       aboveHold: undefined,
     };

@@ -8,6 +8,7 @@ import { type CostMember, costMembers, type FreePrice, type Price } from '../mon
 import type { Model } from '../ports/catalog.ts';
 import type { ReachMember } from '../ports/reach-members.ts';
 import { type GuardedRow, guardedRows } from '../protocols/guarded-members.ts';
+import { checkMediaRates } from './check-media-rates.ts';
 import { outputBound } from './hold.ts';
 import { isBounded } from './member-costs.ts';
 import { canBeLeftOut, isOptional, type ToolRules } from './optional-tools.ts';
@@ -16,6 +17,7 @@ const rows: ReadonlyMap<string, GuardedRow> = new Map(guardedRows.map((row) => [
 
 /** @throws GatewayError `invalid_request` that names the member and says what to do */
 export function checkMembers(call: Call, model: Model, rules: ToolRules): void {
+  if (call.operation.needsMediaRates) checkMediaRates(call, model);
   for (const use of call.demand.guarded) {
     const row = rows.get(use.row);
     if (row === undefined || isAccepted(row, use, call, model)) continue;

@@ -6,7 +6,7 @@ import { type ErrorCode, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Model } from '../ports/catalog.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
-import { checkCandidates } from './admit.ts';
+import { checkCandidates, isOfferedToo } from './admit.ts';
 import type { Admitted, Held } from './call-record.ts';
 import { callUpstream } from './call-upstream.ts';
 import { checkMembers } from './check-members.ts';
@@ -119,9 +119,8 @@ async function heldFor(
 
 function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admitted | undefined {
   const { call, key, route, received } = admitted;
-  if (!model.groups.includes(key.group) || !protocolsOf(model).includes(call.protocol)) {
-    return undefined;
-  }
+  const isOffered = protocolsOf(model).includes(call.protocol) || isOfferedToo(model, route);
+  if (!isOffered || !model.groups.includes(key.group)) return undefined;
   try {
     checkCandidates(call, route.protocol, model);
     checkMembers(call, model, route.protocol);

@@ -9,6 +9,7 @@ import type { NoChannelReason } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { Channel, Model, Timeouts } from '../ports/catalog.ts';
+import { mostExpensiveInput, mostExpensiveUnit } from '../prices/tokens.ts';
 import { isServed, type Protocol } from '../protocols/protocol.ts';
 import { type Pool, poolOf } from '../upstream/choose.ts';
 import type { ErrorRedaction } from './failure.ts';
@@ -100,7 +101,9 @@ function planOf(
 
   const poolFor = (protocol: Protocol, group: string): Pool | NoChannelReason => {
     const isAble = (channel: Channel): boolean => isServed(protocol, dialects[channel.dialect]);
-    return poolOf(model.channels, { price: model.price, group, isAble });
+    const { hasOutputTokens } = protocol.operation;
+    const unitNanos = (hasOutputTokens ? mostExpensiveUnit : mostExpensiveInput)(model.price);
+    return poolOf(model.channels, { unitNanos, group, isAble });
   };
 
   return {

@@ -5,6 +5,8 @@
  * channel.
  */
 import type { z } from 'zod';
+import type { Model } from '../ports/catalog.ts';
+import { embeddingProblem } from '../ports/embedding-models.ts';
 import { isNanos } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
 import { formatPath } from '../ports/set-up.ts';
@@ -105,12 +107,17 @@ function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | und
 
 /** Checks a model by the same schema as a catalog in code. */
 function isModel(value: unknown): boolean {
-  return issueOf(value) === undefined;
+  return hasModelMembers(value) && embeddingProblem(value) === undefined;
 }
 
 function wrongModelMember(value: unknown): string | undefined {
+  if (hasModelMembers(value)) return embeddingProblem(value)?.member;
   const path = issueOf(value)?.path ?? [];
   return path.length === 0 ? undefined : formatPath('', path).replace(/^\./, '');
+}
+
+function hasModelMembers(value: unknown): value is Model {
+  return issueOf(value) === undefined;
 }
 
 function issueOf(value: unknown): z.core.$ZodIssue | undefined {

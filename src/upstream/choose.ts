@@ -4,10 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import type { NoChannelReason } from '../events.ts';
-import type { Price } from '../money.ts';
+import type { Nanos } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { priorityOf, weightOf } from '../ports/model-defaults.ts';
-import { mostExpensiveUnit } from '../prices/tokens.ts';
 
 /** Whether a channel can take a call now. */
 export type Availability =
@@ -39,7 +38,8 @@ export interface PoolState {
 
 /** The properties of a call that decide which channels may serve it. */
 export interface PoolInput {
-  readonly price: Price;
+  /** The unit of the model's price that a channel's `maxPriceNanos` bounds. */
+  readonly unitNanos: Nanos;
   readonly group: string;
   /** Whether the channel's dialect supports the operation. */
   readonly isAble: (channel: Channel) => boolean;
@@ -111,7 +111,7 @@ const cappedPoolSize = 4;
 /** The channels that may serve such calls, or the restriction that excludes all of them. */
 export function poolOf(
   channels: readonly Channel[],
-  { price, group, isAble }: PoolInput,
+  { unitNanos, group, isAble }: PoolInput,
 ): Pool | NoChannelReason {
   const configured = channels.filter((channel) => weightOf(channel) > 0);
   if (configured.length === 0) return 'none_configured';
@@ -119,9 +119,8 @@ export function poolOf(
   if (able.length === 0) return 'protocol';
   const allowed = able.filter(({ groups }) => groups?.includes(group) ?? true);
   if (allowed.length === 0) return 'group_restriction';
-  const unit = mostExpensiveUnit(price);
   const cheap = allowed.filter(
-    ({ maxPriceNanos }) => maxPriceNanos === undefined || unit <= maxPriceNanos,
+    ({ maxPriceNanos }) => maxPriceNanos === undefined || unitNanos <= maxPriceNanos,
   );
   if (cheap.length === 0) return 'price_restriction';
   return { channels: cheap, weighted: weightedChoiceOf(cheap) };

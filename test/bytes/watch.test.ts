@@ -63,6 +63,38 @@ describe('a watched reply', () => {
     );
   });
 
+  it('has the same members for any chunks when its numbers are skipped', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 });
+    const vector = fc
+      .array(fc.constantFrom('1', '-0.5e-3', 'null', '[2, 3]', '"]"', '{"a":1}', '[]'))
+      .map((values) => `[ ${values.join(' ,\n')} ]`);
+    const element = vector.map((values) => `{"index":0,"embedding":${values}}`);
+    const document = fc
+      .tuple(fc.array(element, { maxLength: 4 }), vector, fc.nat(9))
+      .map(
+        ([data, values, tokens]) =>
+          `{"values":${values},"data":[${data.join(', ')}],"usage":{"n":${tokens}}} `,
+      );
+    const skipping = { capture: ['usage'], countIn: { array: 'data', member: 'a' } };
+
+    fc.assert(
+      fc.property(document, sizes, fc.nat(), (text, lengths, end) => {
+        const bytes = Buffer.from(text);
+        const begun = bytes.subarray(0, end % (bytes.length + 1));
+        for (const part of [bytes, begun]) {
+          const plain = chunked([part], skipping);
+          for (const chunks of [[part], cut(part, lengths)]) {
+            const found = chunked(chunks, { ...skipping, skipsNumbers: true });
+
+            expect(found.captured).toEqual(plain.captured);
+            expect([found.complete, found.elements]).toEqual([plain.complete, plain.elements]);
+          }
+        }
+      }),
+      seeded,
+    );
+  });
+
   it('is complete only if it is one closed JSON value', () => {
     fc.assert(
       fc.property(fc.oneof(jsonText, reply), fc.nat(), (text, place) => {

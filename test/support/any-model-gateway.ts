@@ -97,7 +97,7 @@ function headersOf(body: Uint8Array): Readonly<Record<string, string>> {
 
 const anyModel = {
   vendor: 'Acme',
-  protocols: ['chat', 'images', 'native', 'responses', 'messages'],
+  protocols: ['chat', 'images', 'native', 'responses', 'messages', 'embeddings'],
   groups: ['staff'],
   price: { per: 'token', rates: { input: 1_000_000n, output: 1_000_000n } },
   maxOutputTokens: 1_000,
@@ -144,6 +144,25 @@ export function native(
 export function responses(body: Uint8Array | string = streamedResponse): CallerRequest {
   return { path: '/v1/responses', body };
 }
+
+/** An embeddings request. */
+export function embeddings(body: Uint8Array | string = oneInput): CallerRequest {
+  return { path: '/v1/embeddings', body };
+}
+
+const oneInput = '{"model":"m","input":"hi"}';
+
+/** A native embedding request, by default of a batch. */
+export function nativeEmbeddings(
+  body: Uint8Array | string = nativeBatch,
+  method: 'embedContent' | 'batchEmbedContents' = 'batchEmbedContents',
+): CallerRequest {
+  return { path: `/v1beta/models/m:${method}`, body };
+}
+
+const nativeBatch =
+  '{"requests":[{"model":"models/m","content":{"parts":[{"text":"hi"}]}},' +
+  '{"content":{"parts":[{"text":"ho"}]}}]}';
 
 /** A Messages request; by default the body requests a stream. */
 export function messages(body: Uint8Array | string = streamedMessage): CallerRequest {

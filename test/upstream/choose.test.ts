@@ -1,6 +1,7 @@
 /** Which channel is chosen for a call: restrictions, health, priority, weight, load. */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
+import { mostExpensiveUnit } from '../../src/prices/tokens.ts';
 import {
   type Availability,
   type Choice,
@@ -71,7 +72,7 @@ function choiceOf(
   const byChannel = new Map(candidates.map((one) => [one.channel, one]));
   const isAble = (channel: Channel): boolean => byChannel.get(channel)?.isAble === true;
   const channels = candidates.map(({ channel }) => channel);
-  const pool = poolOf(channels, { price, group: 'staff', isAble });
+  const pool = poolOf(channels, { unitNanos: mostExpensiveUnit(price), group: 'staff', isAble });
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
   const state: PoolState = {
     availability: (channel) => byChannel.get(channel)?.availability ?? { kind: 'available' },
@@ -181,7 +182,11 @@ describe('a channel is chosen', () => {
   it('from two of a thousand, without looking at the others', () => {
     const thousand = Array.from({ length: 1_000 }, (_, index) => candidate(`c${index}`));
     const channels = thousand.map(({ channel }) => channel);
-    const pool = poolOf(channels, { price, group: 'staff', isAble: () => true });
+    const pool = poolOf(channels, {
+      unitNanos: mostExpensiveUnit(price),
+      group: 'staff',
+      isAble: () => true,
+    });
     const checked = new Set<string>();
     const state: PoolState = {
       availability: ({ id }) => {

@@ -1,7 +1,8 @@
 /** Writes model lists in Google's format. Every listed name can be used verbatim in a path. */
 import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { Model, ProtocolName } from '../../ports/catalog.ts';
+import { protocolsOf } from '../../ports/model-defaults.ts';
 
 /** The page sizes of Google's API. */
 const defaultPageSize = 50;
@@ -37,8 +38,18 @@ export function geminiModel(model: Model): JsonObject {
     description: model.description ?? '',
     ...(model.contextTokens === undefined ? {} : { inputTokenLimit: model.contextTokens }),
     ...(model.maxOutputTokens === undefined ? {} : { outputTokenLimit: model.maxOutputTokens }),
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+    supportedGenerationMethods: methodsOf(model),
   };
+}
+
+/** The methods of each API that Google's clients call. */
+const methods: { readonly [Name in ProtocolName]?: readonly string[] } = {
+  native: ['generateContent', 'streamGenerateContent', 'countTokens'],
+  embeddings: ['embedContent', 'batchEmbedContents', 'countTokens'],
+};
+
+function methodsOf(model: Model): readonly string[] {
+  return [...new Set(protocolsOf(model).flatMap((name) => methods[name] ?? []))];
 }
 
 function pageSize(text: string | null): number {

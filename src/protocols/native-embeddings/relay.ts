@@ -27,8 +27,7 @@ const tapOptions = {
 /** The rules for `:embedContent`. Calls of other dialects use the method for batches. */
 export const embedContentRelay: RelayRules = {
   readUsage,
-  tap: () =>
-    embeddingTap({ ...tapOptions, vectorsMember: undefined, remarkOn: () => undefined }),
+  tap: () => embeddingTap({ ...tapOptions, vectorsMember: undefined, remarkOn: () => undefined }),
   remarks: () => ({ reason: undefined, notes: {} }),
   paths: { embed: (upstreamModel) => `/${resourcePath(upstreamModel)}:embedContent` },
   edits: ({ modelId, body, members }, upstreamModel) =>

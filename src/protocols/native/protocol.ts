@@ -22,7 +22,11 @@ export const native: Protocol = {
       framing: (search) =>
         new URLSearchParams(search).get('alt') === 'sse' ? 'sse' : 'json_array',
     },
-    countTokens: { operation: operations.count_tokens, framing: () => 'json' },
+    countTokens: {
+      operation: operations.count_tokens,
+      alsoFor: ['embeddings'],
+      framing: () => 'json',
+    },
   },
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header, and other clients of its streams have no use for it.

@@ -5,6 +5,7 @@
 import { dialects } from '../../dialects/table.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
+import { embeddingProblem } from '../../ports/embedding-models.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
 import { checkSetUp, type Path } from '../../ports/set-up.ts';
 import { isServed } from '../../protocols/protocol.ts';
@@ -27,6 +28,7 @@ export function checkModels(models: unknown): asserts models is readonly Model[]
   for (const [index, model] of list.entries()) {
     checkMembers(model, index);
     checkNames(model, byName);
+    checkEmbeddings(model);
     for (const channel of model.channels) {
       checkDialect(model, channel);
       checkBaseUrl(model, channel);
@@ -79,6 +81,11 @@ function checkNames(model: Model, byName: Map<string, Model>): void {
     }
     byName.set(name, model);
   }
+}
+
+function checkEmbeddings(model: Model): void {
+  const wrong = embeddingProblem(model);
+  if (wrong !== undefined) refuse(model, wrong.problem);
 }
 
 /** A fallback with a wrong id would be noticed only in an outage. */

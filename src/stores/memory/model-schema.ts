@@ -192,6 +192,7 @@ export const modelSchema: z.ZodType = z.strictObject(
     allow,
     rates: rateLimitsSchema.optional(),
     maxCandidates: positive.optional(),
+    sameVectors: flag.optional(),
     strict: flag.optional(),
     createdAtSeconds: positive.optional(),
     displayName: name.optional(),

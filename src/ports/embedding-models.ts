@@ -1,0 +1,38 @@
+/**
+ * What a model that offers embeddings must have: a price for tokens, and one upstream model, because
+ * vectors of two models can't be compared and nothing in a reply shows which one made them.
+ */
+import type { Model } from './catalog.ts';
+import { protocolsOf } from './model-defaults.ts';
+
+/** A member that is wrong, and what to do about it. */
+export interface EmbeddingProblem {
+  readonly member: 'price' | 'fallbacks' | 'channels';
+  readonly problem: string;
+}
+
+/** What is wrong with a model as one that offers embeddings; undefined if nothing is. */
+export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
+  const { id, price, channels, fallbacks = [], sameVectors = false } = model;
+  if (!protocolsOf(model).includes('embeddings')) return undefined;
+  if (price.per === 'image') {
+    return {
+      member: 'price',
+      problem: 'embeddings have no price per image. Give the model a price per token.',
+    };
+  }
+  if (sameVectors) return undefined;
+  if (fallbacks.length > 0) {
+    return { member: 'fallbacks', problem: `a fallback ${otherVectors}` };
+  }
+  const upstreamModels = new Set(channels.map(({ upstreamModel = id }) => upstreamModel));
+  if (upstreamModels.size < 2) return undefined;
+  return {
+    member: 'channels',
+    problem: `its channels serve ${[...upstreamModels].join(' and ')}, and another model ${otherVectors}`,
+  };
+}
+
+const otherVectors =
+  'makes other vectors, which would spoil an index without a sign. Use one upstream model, or state ' +
+  'sameVectors: true if these are names of the same one.';
