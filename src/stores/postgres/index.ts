@@ -11,6 +11,7 @@ export type {
 export type {
   UsageCharges,
   UsageChargesFilter,
+  UsageDeletionBatch,
   UsageFilter,
   UsageGrouping,
   UsagePage,
@@ -19,6 +20,7 @@ export type {
   UsageRecordPage,
   UsageReportQuery,
   UsageReportRow,
+  UsageRetention,
 } from '../sql/usage-report.ts';
 export { type PostgresCatalogOptions, postgresCatalog } from './catalog.ts';
 export type { PostgresClient, PostgresLocation } from './client.ts';

@@ -7,16 +7,23 @@ import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type {
   UsageCharges,
   UsageChargesFilter,
+  UsageDeletionBatch,
   UsagePage,
   UsageQueries,
   UsageRecordFilter,
   UsageRecordPage,
   UsageReportQuery,
   UsageReportRow,
+  UsageRetention,
 } from '../sql/usage-report.ts';
 import { type PostgresLocation, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
-import { readUsageCharges, readUsagePage, readUsageReport } from './usage-statements.ts';
+import {
+  deleteUsageBefore,
+  readUsageCharges,
+  readUsagePage,
+  readUsageReport,
+} from './usage-statements.ts';
 import { usageWriter } from './usage-writer.ts';
 
 /** Where the table is, and how many records may wait to be written. */
@@ -40,7 +47,7 @@ export interface PostgresUsageSinkOptions extends PostgresLocation {
 }
 
 /** A sink whose log can be queried. */
-export interface PostgresUsageSink extends UsageSink, UsageQueries {
+export interface PostgresUsageSink extends UsageSink, UsageQueries, UsageRetention {
   /** For a call in doubt, resolves when the record is written; otherwise returns immediately. */
   record(entry: UsageRecord): MaybePromise<void>;
   usageReport(query: UsageReportQuery, options?: CallOptions): Promise<readonly UsageReportRow[]>;
@@ -53,6 +60,11 @@ export interface PostgresUsageSink extends UsageSink, UsageQueries {
     page?: UsagePage,
     options?: CallOptions,
   ): Promise<UsageRecordPage>;
+  deleteBefore(
+    beforeMs: number,
+    batch?: UsageDeletionBatch,
+    options?: CallOptions,
+  ): Promise<number>;
 }
 
 const optionsSchema = z.strictObject(
@@ -97,5 +109,7 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
       await writer.flush();
       return readUsagePage(db, filter, page, callOptions);
     },
+    deleteBefore: (beforeMs, batch, callOptions) =>
+      deleteUsageBefore(db, beforeMs, batch, callOptions),
   };
 }

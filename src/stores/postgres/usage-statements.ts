@@ -1,18 +1,25 @@
-/** The statements on the usage table: writing batches, and reading sums and pages of records. */
+/**
+ * The statements on the usage table: writing batches, reading sums and pages of records, and
+ * deleting old ones.
+ */
 import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { bigintAt, jsonText, textAt } from '../sql/columns.ts';
 import {
+  type CheckedGrouping,
+  type ColumnGrouping,
   checkChargesFilter,
+  checkDeletion,
   checkFilter,
   checkPage,
   checkReport,
   pageOf,
   reportRowFrom,
+  selectedNames,
   type UsageCharges,
   type UsageChargesFilter,
+  type UsageDeletionBatch,
   type UsageFilter,
-  type UsageGrouping,
   type UsagePage,
   type UsageRecordFilter,
   type UsageRecordPage,
@@ -114,19 +121,36 @@ FROM "tollgate".usage
 WHERE started_at_ms >= $1::text::bigint AND started_at_ms < $2::text::bigint
   AND ($3::text IS NULL OR key_id = $3)
   AND ($4::text IS NULL OR key_group = $4)
-  AND ($5::text IS NULL OR model_id = $5)`;
+  AND ($5::text IS NULL OR model_id = $5)
+  AND ($6::text IS NULL OR channel_id = $6)
+  AND ($7::text IS NULL OR outcome = $7)`;
+/** The number of parameters of {@link filterClause}. */
+const filterValueCount = 7;
 
-const groupByName = ' GROUP BY 1 ORDER BY 1';
-
-const utcDay = `
-  to_char(to_timestamp(started_at_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS name,`;
-
-const reports: Readonly<Record<UsageGrouping, string>> = {
-  key: ['SELECT key_id AS name,', sums, filterClause, groupByName].join(''),
-  group: ['SELECT key_group AS name,', sums, filterClause, groupByName].join(''),
-  model: ['SELECT model_id AS name,', sums, filterClause, groupByName].join(''),
-  day: ['SELECT', utcDay, sums, filterClause, groupByName].join(''),
+const nameColumns: Readonly<Record<ColumnGrouping, string>> = {
+  key: 'key_id',
+  group: 'key_group',
+  model: 'model_id',
+  channel: "coalesce(channel_id, '')",
+  day: "to_char(to_timestamp(started_at_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+  outcome: 'outcome',
 };
+
+/** The statement of a report. There are few, since metadata names are parameters. */
+function reportOf(groupings: readonly CheckedGrouping[]): {
+  readonly sql: string;
+  readonly metadataNames: readonly string[];
+} {
+  const { clause, metadataNames } = selectedNames(
+    groupings,
+    nameColumns,
+    (index) => `coalesce(metadata->>$${filterValueCount + index}::text, '')`,
+  );
+  const positions = groupings.map((_, index) => index + 1).join(', ');
+  const parts = ['SELECT ', clause, ',', sums, filterClause];
+  const order = [' GROUP BY ', positions, ' ORDER BY ', positions];
+  return { sql: [...parts, ...order].join(''), metadataNames };
+}
 
 // A line that holds nothing only counts calls and is never charged.
 const selectCharges = `
@@ -155,10 +179,18 @@ const selectRecords = [
     .join(', '),
   filterClause,
   `
-  AND (usage.started_at_ms, usage.seq) > ($6::text::bigint, $7::text::bigint)
-  AND ($8::text IS NULL OR request_id = $8)
-ORDER BY usage.started_at_ms, usage.seq LIMIT $9::text::integer`,
+  AND (usage.started_at_ms, usage.seq) > ($8::text::bigint, $9::text::bigint)
+  AND ($10::text IS NULL OR request_id = $10)
+ORDER BY usage.started_at_ms, usage.seq LIMIT $11::text::integer`,
 ].join('');
+
+// Without the record of a call in doubt, nobody could end its hold.
+const deleteRecords = `
+DELETE FROM "tollgate".usage WHERE seq IN (
+  SELECT seq FROM "tollgate".usage
+  WHERE started_at_ms < $1::text::bigint AND NOT (outcome = 'unknown' AND NOT booked)
+  ORDER BY started_at_ms, seq LIMIT $2::text::integer
+) RETURNING seq::text AS seq`;
 
 /** See `UsageQueries.usageReport`. */
 export async function readUsageReport(
@@ -166,10 +198,11 @@ export async function readUsageReport(
   query: UsageReportQuery,
   options?: CallOptions,
 ): Promise<readonly UsageReportRow[]> {
-  checkReport(query);
-  return (await rows(reports[query.by], filterValues(query, query.fromMs), options)).map(
-    reportRowFrom,
-  );
+  const groupings = checkReport(query);
+  const { sql, metadataNames } = reportOf(groupings);
+  const values = [...filterValues(query, query.fromMs), ...metadataNames];
+  const found = await rows(sql, values, options);
+  return found.map((row) => reportRowFrom(row, groupings.length));
 }
 
 /** See `UsageQueries.usageCharges`. */
@@ -204,12 +237,24 @@ export async function readUsagePage(
   return pageOf(found, limit);
 }
 
-/** The values of `filterClause`. */
+/** See `UsageRetention.deleteBefore`. */
+export async function deleteUsageBefore(
+  { rows }: Statements,
+  beforeMs: number,
+  batch: UsageDeletionBatch | undefined,
+  options?: CallOptions,
+): Promise<number> {
+  const limit = checkDeletion(beforeMs, batch);
+  return (await rows(deleteRecords, [String(beforeMs), String(limit)], options)).length;
+}
+
+/** The values of {@link filterClause}. */
 function filterValues(
-  { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId }: UsageFilter,
+  { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, channelId, outcome }: UsageFilter,
   fromMs: number,
 ): unknown[] {
-  return [String(fromMs), String(toMs), keyId ?? null, group ?? null, modelId ?? null];
+  const names = [keyId, group, modelId, channelId, outcome].map((name) => name ?? null);
+  return [String(fromMs), String(toMs), ...names];
 }
 
 function chargesRow(row: unknown): UsageCharges {

@@ -1,7 +1,7 @@
-/** Queries on a usage log in a database: sums for billing, and the records themselves. */
+/** Queries on a usage log in a database: sums for billing, the records, and how long they stay. */
 import type { Usage } from '../../money.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
-import type { UsageRecord } from '../../ports/usage-sink.ts';
+import type { CallOutcome, UsageRecord } from '../../ports/usage-sink.ts';
 import { bigintAt, integerAt, textAt } from './columns.ts';
 
 /** Selects records; all of them by default. Times are those of the call's start. */
@@ -13,6 +13,9 @@ export interface UsageFilter {
   readonly keyId?: string;
   readonly group?: string;
   readonly modelId?: string;
+  /** The channel that served the call, or that was tried last. */
+  readonly channelId?: string;
+  readonly outcome?: CallOutcome;
 }
 
 /** Selects single records. */
@@ -21,12 +24,21 @@ export interface UsageRecordFilter extends UsageFilter {
   readonly requestId?: string;
 }
 
-/** One sum for each key, group, model or UTC day. */
-export type UsageGrouping = 'key' | 'group' | 'model' | 'day';
+/** What a report tells apart. `day` is a UTC day. */
+export type UsageGrouping =
+  | 'key'
+  | 'group'
+  | 'model'
+  | 'channel'
+  | 'day'
+  | 'outcome'
+  /** The value of one name in the metadata of the records: `metadata.team`. */
+  | `metadata.${string}`;
 
 /** A report over a period of time, as a bill has a beginning and an end. */
 export interface UsageReportQuery extends UsageFilter {
-  readonly by: UsageGrouping;
+  /** One grouping, or two different ones: `['model', 'day']`. */
+  readonly by: UsageGrouping | readonly [UsageGrouping, UsageGrouping];
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -34,10 +46,13 @@ export interface UsageReportQuery extends UsageFilter {
 /** The counts of a usage; a count that an upstream does not report is 0 in a sum. */
 export type UsageCount = Exclude<keyof Usage, 'largestPassInputTokens' | 'toolCalls'>;
 
-/** The sum of the records that share a name. */
+/** The sum of the records that share their names. */
 export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {
-  /** The key's id, the group, the model's id, or the day as `2026-11-21`. */
-  readonly name: string;
+  /**
+   * A name for each grouping of the query, in its order: an id, a group, an outcome, a value of the
+   * metadata, or a day as `2026-11-21`. It is `''` for calls without a channel or such metadata.
+   */
+  readonly names: readonly string[];
   /** The number of calls with any outcome. */
   readonly calls: number;
   /** Exact; may exceed the range of one amount. */
@@ -88,7 +103,7 @@ export interface UsageRecordPage {
 /** The queries of a usage log. */
 export interface UsageQueries {
   /**
-   * Sums by name, sorted by name.
+   * Sums by names, sorted by names.
    *
    * @throws RangeError where the query is not valid; StoreUnavailable, StoreCorrupt
    */
@@ -118,6 +133,30 @@ export interface UsageQueries {
   ): MaybePromise<UsageRecordPage>;
 }
 
+/** Deletes what is no longer needed from a usage log. */
+export interface UsageRetention {
+  /**
+   * Deletes records of calls that started before a time, the oldest first, and at most `limit` of
+   * them, so that no statement runs for long: call it until it returns 0. The records of calls in
+   * doubt stay, because their holds can't be ended without them. `usageCharges` and `reconcile` no
+   * longer know the charges of deleted records.
+   *
+   * @returns how many records were deleted
+   * @throws RangeError where the time or the limit is not valid; StoreUnavailable
+   */
+  deleteBefore(
+    beforeMs: number,
+    batch?: UsageDeletionBatch,
+    options?: CallOptions,
+  ): MaybePromise<number>;
+}
+
+/** The size of a batch that is deleted. */
+export interface UsageDeletionBatch {
+  /** How many records, 1 to 10,000. Default: 1,000. */
+  readonly limit?: number;
+}
+
 /** The start of a page: after the record with this start time and row number. */
 export interface UsageCursor {
   readonly startedAtMs: number;
@@ -136,25 +175,77 @@ export interface CheckedPage {
   readonly after: UsageCursor | undefined;
 }
 
-const groupings: readonly UsageGrouping[] = ['key', 'group', 'model', 'day'];
+/** A grouping whose name is a column, or computed from one. */
+export type ColumnGrouping = Exclude<UsageGrouping, `metadata.${string}`>;
+
+/** A checked grouping: a column, or a name in the metadata. */
+export type CheckedGrouping =
+  | { readonly column: ColumnGrouping }
+  | { readonly metadataName: string };
+
+const columnGroupings: readonly ColumnGrouping[] = [
+  'key',
+  'group',
+  'model',
+  'channel',
+  'day',
+  'outcome',
+];
+const metadataPrefix = 'metadata.';
 const cursorShape = /^(\d{1,16}):(\d{1,19})$/;
 
-/** @throws RangeError where the query is not valid */
-export function checkReport(query: UsageReportQuery): void {
-  if (!groupings.includes(query.by)) refuse("by must be 'key', 'group', 'model' or 'day'");
+/**
+ * Returns the groupings of a report.
+ *
+ * @throws RangeError where the query is not valid
+ */
+export function checkReport(query: UsageReportQuery): readonly CheckedGrouping[] {
+  const { by } = query;
+  const values: readonly unknown[] = Array.isArray(by) ? by : [by];
+  if (values.length < 1 || values.length > 2) refuse('by must be one grouping or two');
+  if (new Set(values).size < values.length) refuse('the groupings of by must differ');
+  const groupings = values.map(groupingOf);
   checkFilter(query);
   if (query.fromMs === undefined || query.toMs === undefined) refuse('fromMs and toMs are needed');
+  return groupings;
+}
+
+function groupingOf(value: unknown): CheckedGrouping {
+  const column = columnGroupings.find((known) => known === value);
+  if (column !== undefined) return { column };
+  if (typeof value === 'string' && value.startsWith(metadataPrefix)) {
+    return { metadataName: value.slice(metadataPrefix.length) };
+  }
+  return refuse(`by must be ${columnGroupings.join(', ')} or metadata.<name>`);
+}
+
+/**
+ * The `SELECT` clauses of the names of a report, as `name_1` and `name_2`, and the metadata names
+ * among them, which are parameters.
+ */
+export function selectedNames(
+  groupings: readonly CheckedGrouping[],
+  columns: Readonly<Record<ColumnGrouping, string>>,
+  metadataValue: (index: number) => string,
+): { readonly clause: string; readonly metadataNames: readonly string[] } {
+  const metadataNames: string[] = [];
+  const clauses = groupings.map((grouping, index) => {
+    if ('column' in grouping) return `${columns[grouping.column]} AS name_${index + 1}`;
+    metadataNames.push(grouping.metadataName);
+    return `${metadataValue(metadataNames.length)} AS name_${index + 1}`;
+  });
+  return { clause: clauses.join(', '), metadataNames };
 }
 
 /** @throws RangeError where the filter is not valid */
 export function checkFilter(filter: UsageRecordFilter): void {
-  const { fromMs, toMs, keyId, group, modelId, requestId } = filter;
+  const { fromMs, toMs, keyId, group, modelId, channelId, outcome, requestId } = filter;
   for (const time of [fromMs, toMs]) {
     if (time !== undefined && !Number.isSafeInteger(time)) {
       refuse('fromMs and toMs must be Unix milliseconds');
     }
   }
-  for (const name of [keyId, group, modelId, requestId]) {
+  for (const name of [keyId, group, modelId, channelId, outcome, requestId]) {
     if (name !== undefined && typeof name !== 'string') refuse('a name must be text');
   }
 }
@@ -176,11 +267,28 @@ export function checkPage({ limit = 100, after }: UsagePage = {}): CheckedPage {
   return { limit, after: after === undefined ? undefined : cursorFrom(after) };
 }
 
-/** A row of a report from a database row. */
-export function reportRowFrom(row: unknown): UsageReportRow {
+/**
+ * Returns the checked size of a batch to delete.
+ *
+ * @throws RangeError where the time or the limit is not valid
+ */
+export function checkDeletion(
+  beforeMs: number,
+  { limit = 1_000 }: UsageDeletionBatch = {},
+): number {
+  if (!Number.isSafeInteger(beforeMs)) refuse('beforeMs must be Unix milliseconds');
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > 10_000) {
+    refuse('limit must be an integer from 1 to 10,000');
+  }
+  return limit;
+}
+
+/** A row of a report with this many groupings, from a database row. */
+export function reportRowFrom(row: unknown, groupings: number): UsageReportRow {
   const countOf = (column: string): number => integerAt(row, column);
+  const names = ['name_1', 'name_2'].slice(0, groupings);
   return {
-    name: textAt(row, 'name'),
+    names: names.map((name) => textAt(row, name)),
     calls: countOf('calls'),
     inputTokens: countOf('input_tokens'),
     cachedInputTokens: countOf('cached_input_tokens'),

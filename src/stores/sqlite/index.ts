@@ -13,6 +13,7 @@ export type {
 export type {
   UsageCharges,
   UsageChargesFilter,
+  UsageDeletionBatch,
   UsageFilter,
   UsageGrouping,
   UsagePage,
@@ -21,6 +22,7 @@ export type {
   UsageRecordPage,
   UsageReportQuery,
   UsageReportRow,
+  UsageRetention,
 } from '../sql/usage-report.ts';
 export { type SqliteCatalogOptions, sqliteCatalog } from './catalog.ts';
 export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';

@@ -1,17 +1,21 @@
-/** The queries on the usage table: sums by name, and pages of records. */
+/** The statements on the usage table: sums by names, pages of records, deletion of old ones. */
 import type { CallOptions } from '../../ports/call-options.ts';
 import { bigintAt, textAt } from '../sql/columns.ts';
 import {
+  type CheckedGrouping,
+  type ColumnGrouping,
   checkChargesFilter,
+  checkDeletion,
   checkFilter,
   checkPage,
   checkReport,
   pageOf,
   reportRowFrom,
+  selectedNames,
   type UsageCharges,
   type UsageChargesFilter,
+  type UsageDeletionBatch,
   type UsageFilter,
-  type UsageGrouping,
   type UsagePage,
   type UsageRecordFilter,
   type UsageRecordPage,
@@ -36,21 +40,31 @@ FROM tollgate_usage
 WHERE started_at_ms >= ? AND started_at_ms < ?
   AND (? IS NULL OR key_id = ?)
   AND (? IS NULL OR key_group = ?)
-  AND (? IS NULL OR model_id = ?)`;
+  AND (? IS NULL OR model_id = ?)
+  AND (? IS NULL OR channel_id = ?)
+  AND (? IS NULL OR outcome = ?)`;
 
-const groupByName = ' GROUP BY name ORDER BY name';
-
-const reports: Readonly<Record<UsageGrouping, string>> = {
-  key: ['SELECT key_id AS name,', sums, filterClause, groupByName].join(''),
-  group: ['SELECT key_group AS name,', sums, filterClause, groupByName].join(''),
-  model: ['SELECT model_id AS name,', sums, filterClause, groupByName].join(''),
-  day: [
-    "SELECT date(started_at_ms / 1000, 'unixepoch') AS name,",
-    sums,
-    filterClause,
-    groupByName,
-  ].join(''),
+const nameColumns: Readonly<Record<ColumnGrouping, string>> = {
+  key: 'key_id',
+  group: 'key_group',
+  model: 'model_id',
+  channel: "coalesce(channel_id, '')",
+  day: "date(started_at_ms / 1000, 'unixepoch')",
+  outcome: 'outcome',
 };
+const metadataValue = "coalesce((SELECT value FROM json_each(metadata) WHERE key = ?), '')";
+
+/** The statement of a report. There are few, since metadata names are parameters. */
+function reportOf(groupings: readonly CheckedGrouping[]): {
+  readonly sql: string;
+  readonly metadataNames: readonly string[];
+} {
+  const { clause, metadataNames } = selectedNames(groupings, nameColumns, () => metadataValue);
+  const positions = groupings.map((_, index) => index + 1).join(', ');
+  const parts = ['SELECT ', clause, ', ', sums, filterClause];
+  const order = [' GROUP BY ', positions, ' ORDER BY ', positions];
+  return { sql: [...parts, ...order].join(''), metadataNames };
+}
 
 const pageClause = `
   AND (started_at_ms, seq) > (?, ?)
@@ -65,6 +79,8 @@ WHERE +started_at_ms >= ? AND +started_at_ms < ?
   AND (? IS NULL OR key_id = ?)
   AND (? IS NULL OR key_group = ?)
   AND (? IS NULL OR model_id = ?)
+  AND (? IS NULL OR channel_id = ?)
+  AND (? IS NULL OR outcome = ?)
   AND request_id = ?
   AND (+started_at_ms, +seq) > (?, ?)
 ORDER BY +started_at_ms, +seq LIMIT ?`;
@@ -82,8 +98,20 @@ WHERE json_extract(l.value, '$.heldNanos') <> '0'
   AND (? IS NULL OR json_extract(l.value, '$.period') = ?)
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
+// Without the record of a call in doubt, nobody could end its hold.
+const deleteRecords = `
+DELETE FROM tollgate_usage WHERE seq IN (
+  SELECT seq FROM tollgate_usage
+  WHERE started_at_ms < ? AND NOT (outcome = 'unknown' AND NOT booked)
+  ORDER BY started_at_ms, seq LIMIT ?
+) RETURNING seq`;
+
 /** The statements, exported so that a test can check their query plans. */
-export const usageStatements: readonly string[] = [...Object.values(reports), selectRecords];
+export const usageStatements: readonly string[] = [
+  reportOf([{ column: 'key' }]).sql,
+  selectRecords,
+  deleteRecords,
+];
 
 /** See `UsageQueries.usageReport`. */
 export function readUsageReport(
@@ -91,10 +119,11 @@ export function readUsageReport(
   query: UsageReportQuery,
   options?: CallOptions,
 ): readonly UsageReportRow[] {
-  checkReport(query);
+  const groupings = checkReport(query);
+  const { sql, metadataNames } = reportOf(groupings);
+  const values = [...metadataNames, ...filterValues(query, query.fromMs)];
   return connection.reading(
-    () =>
-      connection.rows(reports[query.by], ...filterValues(query, query.fromMs)).map(reportRowFrom),
+    () => connection.rows(sql, ...values).map((row) => reportRowFrom(row, groupings.length)),
     options,
   );
 }
@@ -140,14 +169,27 @@ export function readUsagePage(
   return pageOf(rows, limit);
 }
 
+/** See `UsageRetention.deleteBefore`. */
+export function deleteUsageBefore(
+  connection: Connection,
+  beforeMs: number,
+  batch: UsageDeletionBatch | undefined,
+  options?: CallOptions,
+): number {
+  const limit = checkDeletion(beforeMs, batch);
+  return connection.transaction(
+    () => connection.rows(deleteRecords, BigInt(beforeMs), BigInt(limit)).length,
+    options,
+  );
+}
+
 /** The values of `filterClause`. */
 function filterValues(
-  { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId }: UsageFilter,
+  { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, channelId, outcome }: UsageFilter,
   fromMs: number,
 ): readonly SqliteValue[] {
-  const [keyValue, groupValue, modelValue] = [keyId ?? null, group ?? null, modelId ?? null];
-  const names = [keyValue, keyValue, groupValue, groupValue, modelValue, modelValue];
-  return [BigInt(fromMs), BigInt(toMs), ...names];
+  const names = [keyId, group, modelId, channelId, outcome].map((name) => name ?? null);
+  return [BigInt(fromMs), BigInt(toMs), ...names.flatMap((name) => [name, name])];
 }
 
 function chargesRow(row: unknown): UsageCharges {

@@ -7,16 +7,23 @@ import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type {
   UsageCharges,
   UsageChargesFilter,
+  UsageDeletionBatch,
   UsagePage,
   UsageQueries,
   UsageRecordFilter,
   UsageRecordPage,
   UsageReportQuery,
   UsageReportRow,
+  UsageRetention,
 } from '../sql/usage-report.ts';
 import { connectionTo, type SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
-import { readUsageCharges, readUsagePage, readUsageReport } from './usage-queries.ts';
+import {
+  deleteUsageBefore,
+  readUsageCharges,
+  readUsagePage,
+  readUsageReport,
+} from './usage-queries.ts';
 import { usageWriter } from './usage-writer.ts';
 
 /** The database, and how many records may wait to be written. */
@@ -42,11 +49,12 @@ export interface SqliteUsageSinkOptions {
 }
 
 /** A sink whose log can be queried; returns directly, never a promise. */
-export interface SqliteUsageSink extends UsageSink, UsageQueries {
+export interface SqliteUsageSink extends UsageSink, UsageQueries, UsageRetention {
   record(entry: UsageRecord): void;
   usageReport(query: UsageReportQuery, options?: CallOptions): readonly UsageReportRow[];
   usageCharges(filter?: UsageChargesFilter, options?: CallOptions): readonly UsageCharges[];
   usageRecords(filter: UsageRecordFilter, page?: UsagePage, options?: CallOptions): UsageRecordPage;
+  deleteBefore(beforeMs: number, batch?: UsageDeletionBatch, options?: CallOptions): number;
 }
 
 const optionsSchema = z.strictObject(
@@ -92,5 +100,7 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
       writer.flush(callOptions);
       return readUsagePage(connection, filter, page, callOptions);
     },
+    deleteBefore: (beforeMs, batch, callOptions) =>
+      deleteUsageBefore(connection, beforeMs, batch, callOptions),
   };
 }

@@ -321,11 +321,11 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     const charges = async (
       query: Parameters<typeof sink.usageReport>[0],
     ): Promise<readonly unknown[]> =>
-      (await sink.usageReport(query)).map(({ name, chargeNanos }) => [name, chargeNanos]);
+      (await sink.usageReport(query)).map(({ names, chargeNanos }) => [...names, chargeNanos]);
 
     expect(await sink.usageReport({ by: 'key', ...span })).toEqual([
       {
-        name: 'alice',
+        names: ['alice'],
         calls: 3,
         inputTokens: 30,
         cachedInputTokens: 12,
@@ -338,7 +338,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
         unbookedNanos: 0n,
       },
       {
-        name: 'bob',
+        names: ['bob'],
         calls: 1,
         inputTokens: 10,
         cachedInputTokens: 4,

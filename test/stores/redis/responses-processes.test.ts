@@ -71,9 +71,9 @@ describeRedis('two processes with one Redis', (server) => {
       for (const known of [id, itemId]) {
         const unknown = `${known?.slice(0, -2)}zz`;
         const attempts = [known, unknown].map(async (named = '') => {
-          const asked = await process.ask('mallory', { model, input: references({ id: named }) });
+          const reply = await process.ask('mallory', { model, input: references({ id: named }) });
           const read = await process.call('mallory', 'GET', `/${named}`);
-          return JSON.stringify([asked, read]).replaceAll(named, 'ID');
+          return JSON.stringify([reply, read]).replaceAll(named, 'ID');
         });
         const [foreign, missing] = await Promise.all(attempts);
         expect(foreign).toBe(missing);

@@ -81,7 +81,7 @@ describe.each(kinds)('over $name', (kind) => {
     };
     expect(byKey).toEqual([
       {
-        name: 'ann',
+        names: ['ann'],
         calls: 2,
         inputTokens: 6,
         outputTokens: 10,
@@ -90,17 +90,17 @@ describe.each(kinds)('over $name', (kind) => {
         unbookedNanos: 0n,
       },
       {
-        ...{ name: 'bob', calls: 1, inputTokens: 3, outputTokens: 5, ...tokens },
+        ...{ names: ['bob'], calls: 1, inputTokens: 3, outputTokens: 5, ...tokens },
         ...{ chargeNanos: 1n, unbookedNanos: 0n },
       },
     ]);
     const names = (by: 'group' | 'model' | 'day'): readonly string[] =>
-      sink.usageReport({ by, ...span }).map(({ name }) => name);
+      sink.usageReport({ by, ...span }).flatMap((row) => row.names);
     expect(names('group')).toEqual(['chat']);
     expect(names('model')).toEqual(['m', 'n']);
     expect(names('day')).toEqual(['2026-11-20', '2026-11-21']);
     expect(sink.usageReport({ by: 'model', ...span, keyId: 'ann', modelId: 'n' })).toMatchObject([
-      { name: 'n', calls: 1 },
+      { names: ['n'], calls: 1 },
     ]);
     expect(sink.usageReport({ by: 'key', ...span, group: 'nobody' })).toEqual([]);
   });
