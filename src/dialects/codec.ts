@@ -30,6 +30,11 @@ export interface CallerExchange {
    * it.
    */
   readonly unasked?: ReadonlySet<string> | undefined;
+  /**
+   * Clients of this API can't join the pieces of a call, and some only run the calls of one event,
+   * so that streaming a call's pieces gains nothing.
+   */
+  readonly takesCallsTogether?: boolean;
   /** Writes the whole reply as JSON text and lists what the reply cannot express. */
   writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply;
   writeStream(head: ReplyHead): ContentStreamWriter;
@@ -157,7 +162,13 @@ export interface ContentExchange {
    * Lists the members of a whole reply that its events do not carry, as `reply.` and their path.
    */
   unread(reply: JsonValue): readonly string[];
-  readStream(): ContentStreamReader;
+  readStream(options?: StreamReading): ContentStreamReader;
+}
+
+/** How a stream is read. */
+export interface StreamReading {
+  /** Calls that the upstream sends in pieces are held back, and given together at the end. */
+  readonly holdsCalls: boolean;
 }
 
 /** Reads one streamed reply. */
@@ -174,8 +185,8 @@ export interface ContentStreamReader {
   /** True once the upstream's terminator was received; absent if the dialect has none. */
   finished?(): boolean;
   /**
-   * The number of characters of content held back until the end, such as pieces of a tool call;
-   * absent if the reader holds none back.
+   * The number of characters of content that are held back, such as pieces of a tool call: what was
+   * received and is in no event yet. Absent if the reader holds none back.
    */
   heldChars?(): number;
 }

@@ -28,8 +28,6 @@ export interface EventCount extends ContentSize {
   isBlocked: boolean;
   /** Nothing more comes from the upstream. */
   hasUpstreamEnded: boolean;
-  /** What the reader held back was counted as content. */
-  isReleased: boolean;
 }
 
 /** Starts at zero. The reader may hold content back. */
@@ -44,7 +42,6 @@ export function eventCount(reader: ContentStreamReader): EventCount {
     mediaTokens: 0,
     isBlocked: false,
     hasUpstreamEnded: false,
-    isReleased: false,
   };
 }
 
@@ -77,8 +74,8 @@ function recordUsage(count: EventCount, stated: ReplyUsage): void {
 }
 
 /** The characters that the reader holds back. */
-export function heldChars({ isReleased, reader }: EventCount): number {
-  return isReleased ? 0 : (reader.heldChars?.() ?? 0);
+export function heldChars({ reader }: EventCount): number {
+  return reader.heldChars?.() ?? 0;
 }
 
 /** Grows with all content, also with what the reader holds back. */

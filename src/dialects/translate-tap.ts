@@ -125,7 +125,6 @@ function end(tap: TapState): string {
   count.hasUpstreamEnded = true;
   if (!hasFailed(tap) && isComplete(tap) && !tap.hasWholeReply) {
     text += writeEvents(tap, reader.end());
-    count.isReleased = true;
   }
   if (hasFailed(tap) || !isComplete(tap)) return text;
   if (writer.isUnusable?.() !== true) return text + writer.end();

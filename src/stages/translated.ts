@@ -84,7 +84,7 @@ function promptSizeOf(body: Buffer, { call, dialect }: Translation): PromptSize 
 function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation): StreamTap {
   return translateTap({
     upstream: dialect,
-    reader: exchange.readStream(),
+    reader: exchange.readStream({ holdsCalls: caller.takesCallsTogether === true }),
     writer: caller.writeStream(head),
     readReply: exchange.readReply,
   });

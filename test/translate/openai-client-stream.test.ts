@@ -152,8 +152,8 @@ describe('calls in pieces', () => {
     expect(calls).toEqual([{ id: 'late', name: 'f', json: '{}' }]);
   });
 
-  it('are held back until the end, unlike text and reasoning', () => {
-    const reader = exchange().readStream();
+  it('are held back until the end for callers that take them together', () => {
+    const reader = exchange().readStream({ holdsCalls: true });
 
     const early = reader.read(
       chunk({

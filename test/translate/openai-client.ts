@@ -89,9 +89,17 @@ export function reasoningOf(events: readonly ContentEvent[], choice = 0): string
     .join('');
 }
 
-/** The calls that start among the events. */
+/** The calls of the events, each with all of its arguments. */
 export function callsOf(events: readonly ContentEvent[]): readonly ToolCallBegin[] {
-  return events.filter((event) => event.type === 'tool_begin');
+  return events
+    .filter((event) => event.type === 'tool_begin')
+    .map((begin) => {
+      const more = events.map((event) => {
+        if (event.type !== 'tool_arguments') return '';
+        return event.choice === begin.choice && event.call === begin.call ? event.text : '';
+      });
+      return { ...begin, arguments: [begin.arguments, ...more].join('') };
+    });
 }
 
 /** The finishes of choices among the events. */

@@ -230,7 +230,10 @@ function unknownIn(at: string, parts: unknown): readonly string[] {
   );
 }
 
-/** OpenAI's media and citations come after the text, as in the whole reply. */
+/**
+ * OpenAI's media, citations and logprobs come between the text and the calls, as in the whole
+ * reply.
+ */
 function eventsOf(
   dialect: DialectName,
   reply: Json,
@@ -243,7 +246,31 @@ function eventsOf(
     list(event.choices).every((choice) => record(choice).finish_reason !== null);
   const ends = events.findIndex(isEnd);
   const heads = events.map((event, at) => (firsts[at] === undefined ? event : roleOnly(event)));
-  return [...heads.slice(0, ends), ...firsts.filter(isRecord), ...heads.slice(ends)];
+  const content = heads.slice(0, ends);
+  const rests = firsts.filter(isRecord);
+  return [
+    ...content.filter((event) => !isCall(event)),
+    ...rests,
+    ...heads.slice(ends).map(logprobsOf),
+    ...content.filter(isCall),
+    ...heads.slice(ends).map(withoutLogprobs),
+  ];
+}
+
+function isCall(event: Json): boolean {
+  return list(event.choices).some(
+    (choice) => record(record(choice).delta).tool_calls !== undefined,
+  );
+}
+
+function logprobsOf(event: Json): Json {
+  const choices = list(event.choices).map((choice) => ({ ...record(choice), finish_reason: null }));
+  return { ...without(event, 'usage'), choices };
+}
+
+function withoutLogprobs(event: Json): Json {
+  const choices = list(event.choices).map((choice) => without(record(choice), 'logprobs'));
+  return { ...event, choices };
 }
 
 function restOf(event: Json): Json | undefined {

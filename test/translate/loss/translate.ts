@@ -124,7 +124,7 @@ export function streamFor(route: Route, chunks: readonly Uint8Array[]): string {
   const { caller, upstream: exchange } = exchangesFor(route, plainRequests[route.protocol], true);
   const tap = translateTap({
     upstream: dialects[route.dialect],
-    reader: exchange.readStream(),
+    reader: exchange.readStream({ holdsCalls: caller.takesCallsTogether === true }),
     writer: caller.writeStream({ ...replyHead, framing: 'sse' }),
     readReply: exchange.readReply,
   });

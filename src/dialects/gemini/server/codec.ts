@@ -6,5 +6,10 @@ import { writeStream } from './write-stream.ts';
 
 /** Reads `generateContent` requests and writes their replies. */
 export const geminiServer: ContentServerCodec = {
-  begin: (body, requested) => ({ request: readRequest(body, requested), writeReply, writeStream }),
+  begin: (body, requested) => ({
+    request: readRequest(body, requested),
+    takesCallsTogether: true,
+    writeReply,
+    writeStream,
+  }),
 };

@@ -15,7 +15,7 @@ export const openaiClient: ContentClientCodec = {
       dropped,
       unread: unreadMembers,
       readReply: (reply) => readReply(reply, context),
-      readStream: () => readStream(context),
+      readStream: ({ holdsCalls } = { holdsCalls: false }) => readStream(context, { holdsCalls }),
     };
   },
 };

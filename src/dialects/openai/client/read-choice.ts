@@ -1,25 +1,20 @@
 /** Reads one choice of a reply, streamed or whole, by the same rules. */
 
 import { parseBounded } from '../../../bounded-json.ts';
-import { newCallId } from '../../../canonical/call-ids.ts';
-import { customArguments } from '../../../canonical/custom-tools.ts';
 import { isCutJson } from '../../../canonical/cut-json.ts';
-import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
-import { type Ending, endingOf, mayBeCut } from './finish-reason.ts';
+import { argumentTexts, type CallContext, type CallEvents, callEvents } from './call-events.ts';
+import { type Ending, endingOf } from './finish-reason.ts';
 import { citationEvents, logprobEvents } from './read-extras.ts';
 import { type MessageReader, messageReader } from './read-message.ts';
 import { signatureOf } from './signature.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
-import { type HeldCall, type ToolSlots, toolSlots } from './tool-slots.ts';
+import { type ToolSlots, toolSlots } from './tool-slots.ts';
 
 /** The properties of the request that a reader depends on. */
-export interface ReadContext {
-  readonly names: FunctionNames;
-  /** Generates text for the ids of calls. */
-  readonly ids: () => string;
+export interface ReadContext extends CallContext {
   /** The vendor does not count reasoning as part of the completion. */
   readonly reasoningOutside: boolean;
 }
@@ -28,17 +23,19 @@ export interface ReadContext {
 export interface ChoiceReader {
   /** Reads one element of a chunk's `choices`. */
   piece(node: JsonValue): readonly ContentEvent[];
+  /** Does the same, but holds all calls back until the end. */
+  heldPiece(node: JsonValue): readonly ContentEvent[];
   /** Reads one element of a whole reply's `choices`. */
   whole(node: JsonValue): readonly ContentEvent[];
-  /** The characters of tool calls held back until the end. */
+  /** The characters of tool calls that are held back. */
   heldChars(): number;
   /** True once the upstream has sent a finish reason. */
   finished(): boolean;
   /** True if the upstream has sent neither a finish reason nor the whole of every tool call. */
   hasOpenCall(): boolean;
   /**
-   * Returns how the choice ended, and the events held back until then: the tool calls, because
-   * vendors interleave and repeat their pieces, and a signature that belongs to them.
+   * Returns how the choice ended, and the events held back until then: tool calls, and a signature
+   * that belongs to them.
    */
   end(): { readonly events: readonly ContentEvent[]; readonly ending: Ending };
 }
@@ -46,9 +43,9 @@ export interface ChoiceReader {
 /** What one choice has contained so far. */
 interface ChoiceState {
   readonly choice: number;
-  readonly context: ReadContext;
   readonly messages: MessageReader;
   readonly slots: ToolSlots;
+  readonly calls: CallEvents;
   finishReason: string;
   hasOutput: boolean;
   signature: ProviderData | undefined;
@@ -57,21 +54,23 @@ interface ChoiceState {
 /** Creates the reader of the choice with this index. */
 export function choiceReader(choice: number, context: ReadContext): ChoiceReader {
   const slots = toolSlots();
+  const calls = callEvents(choice, slots, context);
   const state: ChoiceState = {
     choice,
-    context,
     messages: messageReader(choice),
     slots,
+    calls,
     finishReason: '',
     hasOutput: false,
     signature: undefined,
   };
   return {
-    piece: (node) => readPiece(state, node),
+    piece: (node) => withCalls(state, readPiece(state, node)),
+    heldPiece: (node) => readPiece(state, node),
     whole: (node) => readWhole(state, node),
-    heldChars: slots.heldChars,
+    heldChars: calls.heldChars,
     finished: () => state.finishReason !== '',
-    hasOpenCall: () => state.finishReason === '' && heldCalls(state).some(isOpen),
+    hasOpenCall: () => state.finishReason === '' && argumentTexts(slots, '').some(isOpen),
     end: () => endChoice(state),
   };
 }
@@ -86,6 +85,17 @@ function readPiece(state: ChoiceState, node: JsonValue): readonly ContentEvent[]
   }
   slots.add(items(member(delta, 'tool_calls')));
   return read(state, node, delta);
+}
+
+/** Adds what can be sent of the calls behind the other content of a piece. */
+function withCalls(
+  { slots, calls, signature }: ChoiceState,
+  events: readonly ContentEvent[],
+): readonly ContentEvent[] {
+  // Most pieces are text of a reply without calls.
+  if (slots.isEmpty()) return events;
+  const ended = events.length > 0 ? calls.endWhole() : [];
+  return [...ended, ...events, ...calls.next(signature)];
 }
 
 function readWhole(state: ChoiceState, node: JsonValue): readonly ContentEvent[] {
@@ -109,74 +119,23 @@ function read(state: ChoiceState, node: JsonValue, message: JsonValue): readonly
 }
 
 function endChoice(state: ChoiceState): ReturnType<ChoiceReader['end']> {
-  const { choice, context, messages, finishReason, signature } = state;
-  const calls = withSignature(heldCalls(state), signature);
-  const hasCalls = calls.length > 0;
+  const { slots, calls, messages, finishReason, signature } = state;
+  const texts = argumentTexts(slots, finishReason);
+  const hasCalls = texts.length > 0;
   const ending = endingOf({
     finishReason,
     refusal: messages.refusal(),
     hasCalls,
-    hasCutCall: calls.some(finishReason === '' ? isOpen : isCut),
+    hasCutCall: texts.some(finishReason === '' ? isOpen : isCutJson),
     hasOutput: state.hasOutput || hasCalls,
   });
-  const events = callEvents(calls, choice, context);
-  if (signature === undefined || calls[0]?.providerData === signature) return { events, ending };
-  const signatureEvent = { type: 'text', choice, text: '', providerData: signature } as const;
-  return { events: [signatureEvent, ...events], ending };
-}
-
-/**
- * The calls with JSON arguments. Nothing but the finish tells whether the text of a custom call was
- * cut; then its arguments must not look complete.
- */
-function heldCalls({ slots, finishReason }: ChoiceState): readonly HeldCall[] {
-  const calls = slots.calls();
-  return calls.map((call, index) => {
-    if (!call.isCustom) return call;
-    const args = customArguments(call.arguments);
-    const isCut = index === calls.length - 1 && mayBeCut(finishReason);
-    return { ...call, arguments: isCut ? args.slice(0, -1) : args };
-  });
-}
-
-function isCut(call: HeldCall): boolean {
-  return isCutJson(call.arguments);
+  return { events: calls.end(signature, finishReason), ending };
 }
 
 /**
  * Without a finish reason, which some vendors leave out, only the last brace of the arguments ends
  * a call: more of any other text may have been to come.
  */
-function isOpen(call: HeldCall): boolean {
-  return !isJsonObject(parseBounded(call.arguments));
-}
-
-/**
- * Attaches a signature outside the calls to the first call, regardless of its position in the
- * stream.
- */
-function withSignature(
-  calls: readonly HeldCall[],
-  signature: ProviderData | undefined,
-): readonly HeldCall[] {
-  const [first, ...others] = calls;
-  if (first === undefined || first.providerData !== undefined) return calls;
-  return [{ ...first, providerData: signature }, ...others];
-}
-
-function callEvents(
-  calls: readonly HeldCall[],
-  choice: number,
-  { names, ids }: ReadContext,
-): readonly ContentEvent[] {
-  const taken = new Set<string>();
-  return calls.flatMap(({ id, name, arguments: text, providerData }, call): ContentEvent[] => {
-    const isUnique = id !== '' && !taken.has(id);
-    taken.add(id);
-    const begin = { choice, call, id: isUnique ? id : newCallId(ids), name: names.caller(name) };
-    return [
-      { type: 'tool_begin', ...begin, arguments: text, providerData },
-      { type: 'tool_end', choice, call },
-    ];
-  });
+function isOpen(args: string): boolean {
+  return !isJsonObject(parseBounded(args));
 }

@@ -1,7 +1,7 @@
 /** Reads an OpenAI-shaped reply, streamed or whole, as events. */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
-import type { ContentStreamReader } from '../../codec.ts';
+import type { ContentStreamReader, StreamReading } from '../../codec.ts';
 import { usageMerger } from '../../stream-usage.ts';
 import { openaiUsageReader } from '../reply-usage.ts';
 import { openaiUsageObject } from '../usage.ts';
@@ -16,9 +16,15 @@ export function readReply(reply: JsonValue, context: ReadContext): readonly Cont
 }
 
 /** Creates the reader of one stream. */
-export function readStream(context: ReadContext): ContentStreamReader {
+export function readStream(
+  context: ReadContext,
+  { holdsCalls }: StreamReading,
+): ContentStreamReader {
   const { read, ...rest } = documentReader(context);
-  return { read: (chunk) => read(chunk, (choice, node) => choice.piece(node)), ...rest };
+  const piece: ReadNode = holdsCalls
+    ? (choice, node) => choice.heldPiece(node)
+    : (choice, node) => choice.piece(node);
+  return { read: (chunk) => read(chunk, piece), ...rest };
 }
 
 type ReadNode = (choice: ChoiceReader, node: JsonValue) => readonly ContentEvent[];

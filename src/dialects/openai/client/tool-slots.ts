@@ -21,7 +21,7 @@ export interface HeldCall {
   readonly providerData: ProviderData | undefined;
 }
 
-/** The tool calls of one choice. */
+/** The tool calls of one choice. Positions count from 0, in the order in which calls started. */
 export interface ToolSlots {
   /** Adds the pieces of one delta. */
   add(pieces: readonly JsonValue[]): void;
@@ -31,12 +31,27 @@ export interface ToolSlots {
   addFunctionCall(piece: JsonValue): void;
   /** Returns the calls that have a name, in the order in which they started. */
   calls(): readonly HeldCall[];
+  /** The call at this position, which may not have a name yet; undefined if none started there. */
+  at(position: number): HeldCall | undefined;
+  /**
+   * Whether the call at this position is over because another one follows: its arguments are whole,
+   * or the upstream's index now refers to another call.
+   */
+  isFollowed(position: number): boolean;
+  /** Whether the arguments of the call at this position are one JSON object. */
+  isWhole(position: number): boolean;
+  /** Ignores all further pieces of the call at this position. */
+  close(position: number): void;
+  /** No call has a name. */
   isEmpty(): boolean;
-  /** The characters of arguments held so far. */
-  heldChars(): number;
+  /** The characters of all arguments so far. */
+  argumentChars(): number;
 }
 
 interface Slot {
+  /** The vendor's index, if it uses one. */
+  readonly key: number | undefined;
+  isClosed: boolean;
   id: string;
   name: string;
   arguments: string;
@@ -90,15 +105,33 @@ export function toolSlots(): ToolSlots {
       add(table, byKey.get(functionCallKey) ?? open(table, functionCallKey), piece);
     },
     calls: () => slots.filter(({ name }) => name !== ''),
+    at: (position) => slots[position],
+    isFollowed: (position) => position + 1 < slots.length && isOver(table, slots[position]),
+    isWhole: (position) => slots[position]?.end.isWhole() === true,
+    close: (position) => {
+      const slot = slots[position];
+      if (slot !== undefined) slot.isClosed = true;
+    },
     isEmpty: () => !table.hasNames,
-    heldChars: () => table.argumentChars,
+    argumentChars: () => table.argumentChars,
   };
+}
+
+/**
+ * Whether a call that another one follows is over. Without an index, pieces only continue the last
+ * call. With one, vendors may interleave the pieces of several calls: only a name, an id and whole
+ * arguments show that no piece is missing, and nothing shows it for the text of a custom call.
+ */
+function isOver({ byKey }: SlotTable, slot: Slot | undefined): boolean {
+  if (slot === undefined) return false;
+  if (slot.key === undefined || byKey.get(slot.key) !== slot) return true;
+  return slot.name !== '' && slot.id !== '' && !slot.isCustom && slot.end.isWhole();
 }
 
 function open({ slots, byKey }: SlotTable, key: number | undefined): Slot {
   // An entry that is no object also opens a slot.
   checkToolCalls(slots.length);
-  const begun = { id: '', name: '', arguments: '', isCustom: false };
+  const begun = { key, id: '', name: '', arguments: '', isCustom: false, isClosed: false };
   const slot: Slot = { ...begun, end: jsonEnd(), providerData: undefined };
   slots.push(slot);
   if (key !== undefined) byKey.set(key, slot);
@@ -106,11 +139,13 @@ function open({ slots, byKey }: SlotTable, key: number | undefined): Slot {
 }
 
 function add(table: SlotTable, slot: Slot, piece: Piece): void {
-  table.argumentChars += piece.arguments.length;
-  table.heldChars += piece.name.length + piece.arguments.length;
+  if (slot.isClosed) return;
+  const text = isRepetition(slot, piece) ? '' : piece.arguments;
+  table.argumentChars += text.length;
+  table.heldChars += piece.name.length + text.length;
   if (table.heldChars > maxEventBytes) throw new UpstreamError('body', 'event_too_large');
   table.hasNames ||= piece.name !== '';
-  appendPiece(slot, piece);
+  appendPiece(slot, { ...piece, arguments: text });
 }
 
 /** Returns the slot that the piece continues, or undefined if it starts a new call. */
@@ -143,7 +178,9 @@ function indexOf(entry: JsonValue): number | undefined {
  */
 function startsNewCall(held: Slot, piece: Piece): boolean {
   if (piece.id !== '' && held.id !== '' && piece.id !== held.id) return piece.name !== '';
-  if (piece.name === '' || (piece.id !== '' && piece.id === held.id)) return false;
+  // A call that has no name yet may get it behind its arguments.
+  if (piece.name === '' || held.name === '') return false;
+  if (piece.id !== '' && piece.id === held.id) return false;
   const isOther = piece.name !== held.name || piece.arguments.startsWith('{');
   return isOther && held.end.isWhole();
 }
@@ -159,12 +196,23 @@ function hasIdOrName({ id, name }: Piece): boolean {
   return id !== '' || name !== '';
 }
 
-/** Appends a piece. Some vendors split the name over several pieces, others repeat it in each. */
+/** Some servers repeat the whole arguments at the end; nothing else can follow whole ones. */
+function isRepetition(slot: Slot, piece: Piece): boolean {
+  const isSame = slot.arguments !== '' && slot.arguments === piece.arguments;
+  return isSame && !slot.isCustom && slot.end.isWhole();
+}
+
+/**
+ * Appends a piece. Some vendors split the name over several pieces, others repeat it in each. The
+ * name and the kind of a call are settled when its arguments begin, because the beginning of the
+ * call may then be sent.
+ */
 function appendPiece(slot: Slot, piece: Piece): void {
   if (slot.id === '') slot.id = piece.id;
-  if (piece.name !== slot.name) slot.name += piece.name;
+  const isSettled = slot.name !== '' && slot.arguments !== '';
+  if (!isSettled && piece.name !== slot.name) slot.name += piece.name;
+  if (!isSettled) slot.isCustom ||= piece.isCustom;
   slot.arguments += piece.arguments;
-  slot.isCustom ||= piece.isCustom;
   slot.end.add(piece.arguments);
   slot.providerData ??= piece.providerData;
 }

@@ -1,0 +1,226 @@
+/**
+ * Writes the tool calls of a choice as events. The first call that isn't over streams as its pieces
+ * come; the calls behind it are held back, because vendors interleave their pieces, and follow
+ * whole.
+ */
+
+import { newCallId } from '../../../canonical/call-ids.ts';
+import { customArguments } from '../../../canonical/custom-tools.ts';
+import type { FunctionNames } from '../../../canonical/function-names.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import { mayBeCut } from './finish-reason.ts';
+import type { HeldCall, ToolSlots } from './tool-slots.ts';
+
+/** What the events of calls depend on. */
+export interface CallContext {
+  readonly names: FunctionNames;
+  /** Generates text for the ids of calls. */
+  readonly ids: () => string;
+}
+
+/** The events of the calls of one choice. */
+export interface CallEvents {
+  /**
+   * Returns what can be sent now. `signature` is the message's so far: it belongs to the first
+   * call, unless that has its own.
+   */
+  next(signature: ProviderData | undefined): readonly ContentEvent[];
+  /** Ends the open call if it is whole, because other content follows. */
+  endWhole(): readonly ContentEvent[];
+  /** Returns all that was held back, at the end of the choice. */
+  end(signature: ProviderData | undefined, finishReason: string): readonly ContentEvent[];
+  /** The characters of arguments that are held back. */
+  heldChars(): number;
+}
+
+/** A call whose beginning was sent. */
+interface OpenCall {
+  readonly call: number;
+  readonly providerData: ProviderData | undefined;
+  /** The characters of its arguments that were sent. */
+  sentChars: number;
+}
+
+interface WriterState extends CallContext {
+  readonly choice: number;
+  readonly slots: ToolSlots;
+  /** The position of the first call that has not ended. */
+  position: number;
+  open: OpenCall | undefined;
+  /** The number of calls that have begun. */
+  count: number;
+  readonly takenIds: Set<string>;
+  sentChars: number;
+  /** The signature that was sent with the first call. */
+  firstSignature: ProviderData | undefined;
+}
+
+/** Starts without calls. */
+export function callEvents(
+  choice: number,
+  slots: ToolSlots,
+  { names, ids }: CallContext,
+): CallEvents {
+  const state: WriterState = {
+    choice,
+    slots,
+    names,
+    ids,
+    position: 0,
+    open: undefined,
+    count: 0,
+    takenIds: new Set(),
+    sentChars: 0,
+    firstSignature: undefined,
+  };
+  return {
+    next: (signature) => {
+      const events: ContentEvent[] = [];
+      while (slots.isFollowed(state.position)) endCall(state, events, { signature, isCut: false });
+      continueCall(state, events, signature);
+      return events;
+    },
+    endWhole: () => {
+      const events: ContentEvent[] = [];
+      if (state.open !== undefined && slots.isWhole(state.position)) {
+        endCall(state, events, { signature: undefined, isCut: false });
+      }
+      return events;
+    },
+    end: (signature, finishReason) => endAll(state, signature, finishReason),
+    heldChars: () => slots.argumentChars() - state.sentChars,
+  };
+}
+
+/**
+ * Sends what the current call has got. It begins when its id, its name and the first of its
+ * arguments are known: until then pieces may add to the name, and an id that comes later could no
+ * longer be sent. A call that never gets an id is held back, and so is the text of a custom call,
+ * whose JSON form needs all of it.
+ */
+function continueCall(
+  state: WriterState,
+  events: ContentEvent[],
+  signature: ProviderData | undefined,
+): void {
+  const slot = state.slots.at(state.position);
+  if (slot === undefined || slot.name === '' || slot.id === '' || slot.isCustom) return;
+  if (slot.arguments === '') return;
+  state.open ??= begin(state, events, { slot, text: '', signature });
+  sendArguments(state, state.open, { slot, events });
+}
+
+function begin(
+  state: WriterState,
+  events: ContentEvent[],
+  given: {
+    readonly slot: HeldCall;
+    readonly text: string;
+    readonly signature: ProviderData | undefined;
+  },
+): OpenCall {
+  const { choice, count: call, takenIds, names, ids } = state;
+  const { slot, text, signature } = given;
+  const providerData = slot.providerData ?? (call === 0 ? signature : undefined);
+  if (call === 0) state.firstSignature = providerData;
+  const isUnique = slot.id !== '' && !takenIds.has(slot.id);
+  const id = isUnique ? slot.id : newCallId(ids);
+  takenIds.add(slot.id);
+  state.count += 1;
+  const name = names.caller(slot.name);
+  events.push({ type: 'tool_begin', choice, call, id, name, arguments: text, providerData });
+  return { call, providerData, sentChars: 0 };
+}
+
+function sendArguments(
+  state: WriterState,
+  open: OpenCall,
+  { slot, events }: { readonly slot: HeldCall; readonly events: ContentEvent[] },
+): void {
+  const text = slot.arguments.slice(open.sentChars);
+  if (text === '') return;
+  const { choice } = state;
+  events.push({ type: 'tool_arguments', choice, call: open.call, text });
+  open.sentChars += text.length;
+  state.sentChars += text.length;
+}
+
+/** Ends the current call, or leaves it out if it has no name. The next one becomes the current. */
+function endCall(
+  state: WriterState,
+  events: ContentEvent[],
+  given: { readonly signature: ProviderData | undefined; readonly isCut: boolean },
+): void {
+  const { choice, slots, position, open } = state;
+  const slot = slots.at(position);
+  state.open = undefined;
+  state.position += 1;
+  if (slot === undefined) return;
+  slots.close(position);
+  if (open !== undefined) {
+    sendArguments(state, open, { slot, events });
+    events.push({ type: 'tool_end', choice, call: open.call });
+    return addLateSignature(events, choice, { slot, open });
+  }
+  state.sentChars += slot.arguments.length;
+  if (slot.name === '') return;
+  const text = argumentsOf(slot, given.isCut);
+  const { call } = begin(state, events, { slot, text, signature: given.signature });
+  events.push({ type: 'tool_end', choice, call });
+}
+
+/** A signature that came after the beginning of its call is sent behind the call. */
+function addLateSignature(
+  events: ContentEvent[],
+  choice: number,
+  { slot, open }: { readonly slot: HeldCall; readonly open: OpenCall },
+): void {
+  const { providerData } = slot;
+  if (providerData === undefined || open.providerData !== undefined) return;
+  events.push({ type: 'text', choice, text: '', providerData });
+}
+
+function endAll(
+  state: WriterState,
+  signature: ProviderData | undefined,
+  finishReason: string,
+): readonly ContentEvent[] {
+  const { choice, slots } = state;
+  const events: ContentEvent[] = [];
+  if (signature !== undefined && !isWithFirstCall(state, signature)) {
+    events.push({ type: 'text', choice, text: '', providerData: signature });
+  }
+  const last = slots.calls().at(-1);
+  for (let slot = slots.at(state.position); slot !== undefined; slot = slots.at(state.position)) {
+    endCall(state, events, { signature, isCut: slot === last && mayBeCut(finishReason) });
+  }
+  return events;
+}
+
+/** Whether the message's signature was sent with the first call, or will be. */
+function isWithFirstCall(
+  { count, firstSignature, slots }: WriterState,
+  signature: ProviderData,
+): boolean {
+  if (count > 0) return firstSignature === signature;
+  const [first] = slots.calls();
+  return first !== undefined && first.providerData === undefined;
+}
+
+/** The arguments of the calls as JSON text. */
+export function argumentTexts(slots: ToolSlots, finishReason: string): readonly string[] {
+  const calls = slots.calls();
+  const last = calls.at(-1);
+  return calls.map((call) => argumentsOf(call, call === last && mayBeCut(finishReason)));
+}
+
+/**
+ * Nothing but the finish tells whether the text of a custom call was cut; then its arguments must
+ * not look complete.
+ */
+function argumentsOf(call: HeldCall, isCut: boolean): string {
+  if (!call.isCustom) return call.arguments;
+  const text = customArguments(call.arguments);
+  return isCut ? text.slice(0, -1) : text;
+}
