@@ -185,6 +185,12 @@ export interface StoredReplies {
   readonly parts: readonly string[];
   /** The parameters of the query that are passed on. */
   readonly parameters: readonly string[];
+  /**
+   * Checks the query of a reading request.
+   *
+   * @throws GatewayError `invalid_request` for a parameter that asks for what is not served
+   */
+  checkQuery(query: URLSearchParams, part: string | undefined): void;
   /** Whether the gateway made an id, for a translated reply. */
   isOwn(id: string): boolean;
   /** The document that says that a reply was deleted. */

@@ -47,8 +47,9 @@ const maxReplyBytes = 32 * 1024 * 1024;
 /**
  * Answers a request for a stored reply.
  *
- * @throws GatewayError `response_not_found` for what is unknown or another key's, the provider's
- *   own refusal, and those of every call before it is sent
+ * @throws GatewayError `response_not_found` for what is unknown or another key's, `invalid_request`
+ *   for a query that asks for what is not served, the provider's own refusal, and those of every
+ *   call before it is sent
  */
 export async function storedReply(
   authenticated: Authenticated,
@@ -63,6 +64,9 @@ export async function storedReply(
     const request = { ...authenticated, route, running };
     if (!idSyntax.test(route.id)) throw storedReplyNotFound(route.id);
     const isDelete = received.request.method === 'DELETE';
+    if (!isDelete) {
+      route.replies.checkQuery(new URLSearchParams(received.request.search), route.part);
+    }
     if (route.replies.isOwn(route.id)) {
       if (!isDelete) throw onlyItemsKept(route.id);
       return await forgetItems(request);

@@ -71,6 +71,31 @@ describe('a stored reply', () => {
     ]);
   });
 
+  it.each([
+    ...['stream=true', 'stream=True', 'stream=1', 'limit=1&stream=true&starting_after=2'],
+    ...['stream=false&stream=true', '%73tream=true'],
+  ])('is refused as a stream: %s', async (query) => {
+    const gateway = await withStored();
+
+    for (const id of ['resp_1', 'resp_of_nobody', 'resp_tg_1']) {
+      const reply = await gateway.stored(`GET ${id}?${query}`);
+      expect([reply.status, errorIn(reply).param]).toEqual([400, 'stream']);
+    }
+    expect(received(gateway)).toEqual([]);
+  });
+
+  it.each([
+    ['GET resp_1?stream=false', 'GET /v1/responses/resp_1'],
+    ['GET resp_1?stream', 'GET /v1/responses/resp_1'],
+    ['GET resp_1/input_items?stream=true', 'GET /v1/responses/resp_1/input_items'],
+    ['DELETE resp_1?stream=true', 'DELETE /v1/responses/resp_1'],
+  ])('is served where a stream is not asked for: %s', async (request, upstream) => {
+    const gateway = await withStored();
+
+    expect((await gateway.stored(request)).status).toBe(200);
+    expect(received(gateway)).toEqual([upstream]);
+  });
+
   it('is deleted, and unknown from then on', async () => {
     const gateway = await withStored();
 

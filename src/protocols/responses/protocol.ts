@@ -1,6 +1,7 @@
 /** `POST /v1/responses` and its siblings: OpenAI's Responses API. */
 import { operations } from '../../call.ts';
 import { openaiResponsesServer } from '../../dialects/openai-responses/server/codec.ts';
+import { GatewayError } from '../../errors.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol } from '../protocol.ts';
 import { sessionHeader } from '../session-header.ts';
@@ -26,6 +27,7 @@ export const responses: Protocol = {
     upstreamFolder: '/responses',
     parts: ['input_items'],
     parameters: ['include', 'limit', 'order', 'after'],
+    checkQuery: refuseStream,
     isOwn: isOwnId,
     deleted: (id) => ({ id, object: 'response', deleted: true }),
   },
@@ -53,3 +55,14 @@ export const responses: Protocol = {
   // All clients of the API ignore SSE comments.
   keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),
 };
+
+/** OpenAI streams only the responses that it made in the background, and those are not served. */
+function refuseStream(query: URLSearchParams, part: string | undefined): void {
+  const isWhole = query.getAll('stream').every((value) => value === '' || value === 'false');
+  if (part !== undefined || isWhole) return;
+  throw new GatewayError(
+    'invalid_request',
+    'A stored response is read as one document. Leave `stream` out.',
+    { param: 'stream' },
+  );
+}

@@ -71,14 +71,21 @@ export function readRequest(body: JsonObject, { streamed }: RequestedReply): Rea
 
 /**
  * Codex and the Agents SDK set the verbosity, the context and an effort of `none` for the models
- * whose names they know, and Codex offers to search for tools.
+ * whose names they know. Codex also offers to search for tools, and declares a grammar for its
+ * patches.
  */
 function unaskedMembers(
   { reasoning, names }: ContentRequest,
-  { clientSearches }: DeclaredTools,
+  { clientSearches, functions }: DeclaredTools,
 ): ReadonlySet<string> {
   const effort = reasoning?.effort === 'none' ? [names.reasoning] : [];
-  return new Set([names.verbosity, 'reasoning.context', ...effort, ...clientSearches]);
+  const grammars = functions.flatMap(({ tool }) => tool.custom?.formatAt ?? []);
+  return new Set([
+    ...[names.verbosity, 'reasoning.context'],
+    ...effort,
+    ...clientSearches,
+    ...grammars,
+  ]);
 }
 
 type SettingName = keyof typeof unsetSettings | 'maxOutputTokens' | 'temperature' | 'topP';
