@@ -156,6 +156,8 @@ export interface GuardedUse {
    * number.
    */
   readonly amount?: number;
+  /** Only for tools: how often the provider may call it, if the caller says so. */
+  readonly maxCalls?: number;
   /** Only for `output_modalities`: the requested modalities other than text, in lower case. */
   readonly modalities?: readonly string[];
 }

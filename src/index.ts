@@ -46,6 +46,7 @@ export {
   type MemberPrices,
   maxNanos,
   type Nanos,
+  type PassUsage,
   type Price,
   type PriceTier,
   type TokenPrice,

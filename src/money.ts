@@ -85,8 +85,8 @@ export type Price = TokenPrice | ImagePrice | FreePrice;
 /**
  * Request members that make a call cost more than the model's price. On models with a price they
  * are refused unless {@link MemberPrices} lists them; free models accept them. `file_search`,
- * `code_interpreter`, `shell` and `mcp` must be allowed on every model (`Model.allow`), and may
- * have a price.
+ * `code_interpreter`, `shell`, `mcp`, `advisor` and `fallbacks` must be allowed on every model
+ * (`Model.allow`), and may have a price.
  */
 export type CostMember = (typeof costMembers)[number];
 
@@ -105,6 +105,8 @@ export const costMembers = [
   'code_interpreter',
   'shell',
   'mcp',
+  'advisor',
+  'fallbacks',
   'tool_search',
   'compaction',
   'num_images',
@@ -159,12 +161,23 @@ export interface Usage {
   readonly videoInputTokens?: number | undefined;
   /**
    * The prompt tokens of the largest pass, if the upstream ran the model several times for one
-   * reply. They determine the price tier.
+   * reply. They determine the price tier of what `passes` leaves out.
    */
   readonly largestPassInputTokens?: number | undefined;
+  /**
+   * The passes of which `inputTokens` and `outputTokens` are the sum, if the upstream reports them:
+   * each is charged at its own price tier. Only the sum is kept in usage records.
+   */
+  readonly passes?: readonly PassUsage[] | undefined;
   /** The calls of the provider's tools that may have a fee. */
   readonly toolCalls?: ToolCalls | undefined;
 }
+
+/** The tokens of one pass, as the {@link Usage} of the whole call has them. */
+export type PassUsage = Pick<
+  Usage,
+  'inputTokens' | 'cachedInputTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens' | 'outputTokens'
+>;
 
 /** The usage of a blocked prompt for which the provider reports none. */
 export const noUsage: Usage = {

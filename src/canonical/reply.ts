@@ -3,7 +3,7 @@
  * whole reply and a stream give the same events.
  */
 import type { JsonNumber, JsonObject } from '../json.ts';
-import type { ToolCalls, Usage } from '../money.ts';
+import type { PassUsage, ToolCalls, Usage } from '../money.ts';
 import type { ProviderData } from './provider-data.ts';
 
 /**
@@ -170,6 +170,7 @@ export interface ReplyUsage {
   /** The numbers of cached audio, image and video tokens, if the upstream states them. */
   readonly cachedMedia?: { readonly audio: number; readonly image: number; readonly video: number };
   readonly largestPassInputTokens?: number | undefined;
+  readonly passes?: readonly PassUsage[] | undefined;
   readonly toolCalls?: ToolCalls | undefined;
 }
 
@@ -225,6 +226,7 @@ export function chargeableUsage(usage: ReplyUsage): Usage {
     imageOutputTokens: usage.imageOutputTokens,
     videoInputTokens: uncached.videoInputTokens,
     largestPassInputTokens: usage.largestPassInputTokens,
+    passes: usage.passes,
     toolCalls: usage.toolCalls,
   };
 }

@@ -5,6 +5,7 @@ import {
   maxNanos,
   type Nanos,
   type Price,
+  type ToolCalls,
   type Usage,
 } from '../money.ts';
 import { factorOf, nanosPerUnit } from './amount.ts';
@@ -18,8 +19,8 @@ export interface PricedRequest {
   readonly quality?: string | undefined;
   /** The members in the request that cost extra, each once; see `MemberPrice`. */
   readonly members?: readonly CostMember[] | undefined;
-  /** The most calls of all tools that run at the provider. */
-  readonly maxToolCalls?: number | undefined;
+  /** The most calls of each of these members that is a tool; see {@link defaultHoldCalls}. */
+  readonly maxCalls?: ToolCalls | undefined;
 }
 
 /** An upper bound of a call's usage, with the prompt split by the rates that may apply. */
@@ -69,10 +70,10 @@ export function costOf(usage: Usage, price: Price, request: PricedRequest = plai
 export function maxCostOf(bound: UsageBound, price: Price, request: PricedRequest): Nanos {
   let nanos = maxCostWithoutFees(bound, price, request);
   if (price.per === 'free' || request.members === undefined) return nanos;
-  const { members, maxToolCalls = Number.POSITIVE_INFINITY } = request;
+  const { members, maxCalls } = request;
   for (const row of members) {
     const { perCallNanos = 0n, holdCalls = defaultHoldCalls } = price.members?.[row] ?? {};
-    nanos += perCallNanos * BigInt(Math.min(holdCalls, maxToolCalls));
+    nanos += perCallNanos * BigInt(maxCalls?.[row] ?? holdCalls);
   }
   return nanos > maxNanos ? maxNanos : nanos;
 }

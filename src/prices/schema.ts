@@ -71,6 +71,8 @@ function membersOf<Fee extends Partial<Record<'perCall' | 'perCallNanos', z.ZodT
         code_interpreter: member,
         shell: member,
         mcp: member,
+        advisor: member,
+        fallbacks: member,
         tool_search: member,
         compaction: member,
         num_images: member,

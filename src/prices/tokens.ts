@@ -1,5 +1,5 @@
 /** The cost of tokens by kind and prompt size, in millionths of a nano. */
-import type { Nanos, Price, TokenPrice, TokenRates, Usage } from '../money.ts';
+import type { Nanos, PassUsage, Price, TokenPrice, TokenRates, Usage } from '../money.ts';
 import { imageNanos } from './images.ts';
 
 /** Upper bounds of the tokens of a call. */
@@ -15,15 +15,42 @@ export interface TokenBound {
  * both a count and a rate.
  */
 export function costOfTokens(usage: Usage, price: TokenPrice): bigint {
-  const rates = price.tiers === undefined ? price.rates : tierRates(price, usage);
+  if (price.tiers === undefined) return costAt(price.rates, usage);
+  const { passes = [] } = usage;
+  let millionths = costAt(tierRates(price, usage), without(usage, passes));
+  for (const pass of passes) millionths += costAt(tierRates(price, pass), pass);
+  return millionths;
+}
+
+function costAt(rates: TokenRates, usage: CountedTokens): bigint {
   return costOfInput(usage, rates) + costOfOutput(usage, rates);
+}
+
+/** The counts that have a price. */
+type CountedTokens = Omit<Usage, 'images'>;
+
+/** The tokens that no pass accounts for. */
+function without(usage: Usage, passes: readonly PassUsage[]): CountedTokens {
+  if (passes.length === 0) return usage;
+  const rest = (name: keyof PassUsage): number => {
+    const counted = passes.reduce((sum, pass) => sum + (pass[name] ?? 0), 0);
+    return Math.max(0, (usage[name] ?? 0) - counted);
+  };
+  return {
+    ...usage,
+    inputTokens: rest('inputTokens'),
+    cachedInputTokens: rest('cachedInputTokens'),
+    cacheWrite5mTokens: rest('cacheWrite5mTokens'),
+    cacheWrite1hTokens: rest('cacheWrite1hTokens'),
+    outputTokens: rest('outputTokens'),
+  };
 }
 
 /**
  * The counts may overlap (a cached token may be audio), and most replies don't report by how much.
  * Cached tokens are taken as text as far as there is text, so that no token is charged twice.
  */
-function costOfInput(usage: Usage, rates: TokenRates): bigint {
+function costOfInput(usage: CountedTokens, rates: TokenRates): bigint {
   const { input, cachedInput = input, cacheWrite5m = input, cacheWrite1h = cacheWrite5m } = rates;
   const charge: TokenCharge = { plainRate: input, remaining: usage.inputTokens, cost: 0n };
   // Most replies have none of these kinds, and an unconditional call for each would cost more than
@@ -37,7 +64,7 @@ function costOfInput(usage: Usage, rates: TokenRates): bigint {
   return charge.cost + BigInt(charge.remaining) * input;
 }
 
-function costOfOutput(usage: Usage, rates: TokenRates): bigint {
+function costOfOutput(usage: CountedTokens, rates: TokenRates): bigint {
   const { input, output = input } = rates;
   const charge: TokenCharge = { plainRate: output, remaining: usage.outputTokens, cost: 0n };
   if (usage.imageOutputTokens) chargePart(charge, usage.imageOutputTokens, rates.imageOutput);
@@ -133,8 +160,10 @@ export function hasHourRate(price: TokenPrice): boolean {
 }
 
 /** The rates of the highest tier that the prompt has reached. */
-function tierRates({ rates, tiers = [] }: TokenPrice, usage: Usage): TokenRates {
-  const { inputTokens, largestPassInputTokens = inputTokens } = usage;
+function tierRates(
+  { rates, tiers = [] }: TokenPrice,
+  { inputTokens, largestPassInputTokens = inputTokens }: CountedTokens,
+): TokenRates {
   const promptTokens = Math.min(largestPassInputTokens, inputTokens);
   let threshold = -1;
   let reached = rates;

@@ -16,7 +16,7 @@ import { closeBrace, openBrace, openBracket } from '../bytes/json/text.ts';
 import type { GuardedUse, MediaUse } from '../call.ts';
 import { checkMerged } from '../canonical/complexity.ts';
 import { eachElement, shortText } from '../dialects/prompt-size.ts';
-import { isJsonObject, items, type JsonValue, member } from '../json.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../json.ts';
 import { type GuardedRow, guardedRows } from './guarded-members.ts';
 
 /** A node in the tree of paths at which guarded members may occur. */
@@ -118,7 +118,20 @@ function visitToolType(search: Search, tool: readonly Member[], value: Span, at:
   if (row === undefined || runsAtCaller(text, tool, row)) return;
   const model = tool.find(({ name }) => name === 'model');
   const named = model === undefined ? undefined : shortText(text, model.value);
-  addUse(search, { row: row.row, at, models: named === undefined ? [] : [named] });
+  const uses = tool.find(({ name }) => name === 'max_uses');
+  const maxCalls = uses === undefined ? undefined : countAt(text, uses.value);
+  addUse(search, {
+    row: row.row,
+    at,
+    models: named === undefined ? [] : [named],
+    ...(maxCalls === undefined ? {} : { maxCalls }),
+  });
+}
+
+/** A count of at least 1. Any other value bounds nothing. */
+function countAt(text: Buffer, span: Span): number | undefined {
+  const digits = text.toString('latin1', span.start, Math.min(span.end, span.start + 16));
+  return /^[1-9]\d{0,8}$/.test(digits) ? Number(digits) : undefined;
 }
 
 /** Whether a member of the tool says that it runs at the caller. */
@@ -202,7 +215,7 @@ function lettersOf(name: string): string {
 
 /** Whether a value has no effect on the call. */
 function isNeutral(value: JsonValue, row: GuardedRow): boolean {
-  const { neutral = [], isList, isSwitch, hasOffMode } = row;
+  const { neutral = [], isList, isSwitch, hasOffMode, neutralEdits } = row;
   if (value === null || value === '') return true;
   if (Array.isArray(value)) {
     return (
@@ -210,10 +223,21 @@ function isNeutral(value: JsonValue, row: GuardedRow): boolean {
     );
   }
   if (isJsonObject(value)) {
+    if (neutralEdits !== undefined && hasOnlyEdits(value, neutralEdits)) return true;
     if (isSwitch !== true) return Object.keys(value).length === 0;
     return hasOffMode === true && member(value, 'mode') === 'off';
   }
   return isIn(neutral, value);
+}
+
+/** Whether an object has nothing but edits of these types. */
+function hasOnlyEdits(value: JsonObject, types: RegExp): boolean {
+  const { edits, ...others } = value;
+  if (!Array.isArray(edits) || Object.keys(others).length > 0) return false;
+  return items(edits).every((edit) => {
+    const type = member(edit, 'type');
+    return typeof type === 'string' && types.test(type);
+  });
 }
 
 function isIn(neutral: readonly JsonValue[], value: JsonValue): boolean {

@@ -32,6 +32,8 @@ interface GuardedPlaces {
   readonly isTokens?: true;
   /** An object has an effect even if it is empty. */
   readonly isSwitch?: true;
+  /** An object of `edits` has no effect if their types all match. */
+  readonly neutralEdits?: RegExp;
   /** An object with `mode: "off"` has no effect. */
   readonly hasOffMode?: true;
 }
@@ -153,7 +155,9 @@ export const guardedRows: readonly GuardedRow[] = [
     row: 'compaction',
     class: 'cost',
     raises: 'generates a summary in addition to the reply',
-    places: ['context_management'],
+    places: ['context_management', 'compaction'],
+    // Anthropic's other edits shorten the prompt, and coding agents ask for them in every call.
+    neutralEdits: /^clear_/,
   },
   {
     row: 'num_images',
@@ -267,6 +271,7 @@ export const guardedRows: readonly GuardedRow[] = [
       'assistant_id',
       'conversation',
       'prompt_cache_options.comparison_response_id',
+      'diagnostics.previous_message_id',
     ],
   },
   {

@@ -134,6 +134,11 @@ export interface Protocol {
    */
   readonly optionalTools?: readonly CostMember[];
   /**
+   * The member of a tool that bounds how often the provider calls it. A tool without it is refused
+   * on models whose price states no number of calls. Absent in APIs that have none.
+   */
+  readonly toolBound?: string;
+  /**
    * The session that a request names, for channels that keep sessions; undefined if it names none.
    * Absent in APIs whose clients name no sessions.
    */

@@ -193,6 +193,8 @@ function cappedUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedC
     inputTokens,
     cachedInputTokens: Math.min(usage.cachedInputTokens, inputTokens),
     outputTokens: Math.min(usage.outputTokens, maxOutput),
+    // They are the parts of what was reported, which is no possible usage.
+    passes: isPossible ? usage.passes : undefined,
     toolCalls,
   };
 }

@@ -10,7 +10,7 @@ import type { ReachMember } from '../ports/reach-members.ts';
 import { type GuardedRow, guardedRows } from '../protocols/guarded-members.ts';
 import { checkMediaRates } from './check-media-rates.ts';
 import { outputBound } from './hold.ts';
-import { isBounded } from './member-costs.ts';
+import { isBounded, isProviderTool } from './member-costs.ts';
 import { canBeLeftOut, isOptional, type ToolRules } from './optional-tools.ts';
 
 const rows: ReadonlyMap<string, GuardedRow> = new Map(guardedRows.map((row) => [row.row, row]));
@@ -20,7 +20,12 @@ export function checkMembers(call: Call, model: Model, rules: ToolRules): void {
   if (call.operation.needsMediaRates) checkMediaRates(call, model);
   for (const use of call.demand.guarded) {
     const row = rows.get(use.row);
-    if (row === undefined || isAccepted(row, use, call, model)) continue;
+    if (row === undefined) continue;
+    if (isAccepted(row, use, call, model)) {
+      const { toolBound } = rules;
+      if (toolBound === undefined || hasBoundedCalls(row, use, call, model)) continue;
+      throw unboundedTool(row, use, toolBound);
+    }
     if (!canBeLeftOut(use, call, model, rules)) throw refused(row, use, model);
   }
 }
@@ -53,6 +58,27 @@ function isAccepted(row: GuardedRow, use: GuardedUse, call: Call, model: Model):
 function pricedRow(row: ReachMember, { price }: Model): CostMember | undefined {
   const members = price.per === 'free' ? undefined : price.members;
   return costMembers.find((name) => name === row && members?.[name] !== undefined);
+}
+
+/** Whether the caller or the price says how often a tool may be called that costs something. */
+function hasBoundedCalls(
+  { row }: GuardedRow,
+  { maxCalls }: GuardedUse,
+  { operation }: Call,
+  { price }: Model,
+): boolean {
+  const tool = costMembers.find((name) => name === row && isProviderTool(name));
+  if (tool === undefined || maxCalls !== undefined || operation.isFree) return true;
+  if (price.per === 'free' || price.members?.[tool] === undefined) return true;
+  return price.members[tool].holdCalls !== undefined;
+}
+
+function unboundedTool({ raises }: GuardedRow, { at }: GuardedUse, bound: string): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    `\`${at}\` ${raises}, without a limit. Send \`${bound}\` with it.`,
+    { param: at, reason: 'member_not_allowed' },
+  );
 }
 
 type Permission = NonNullable<Model['allow']>[ReachMember];

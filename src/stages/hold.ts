@@ -68,8 +68,8 @@ export function holdFor(call: Call, model: Model): Hold {
   const estimate = promptBound(call.demand.prompt, model);
   const prompt = promptBound(withFraming(call.demand.prompt), model);
   const members = memberBounds(call, model);
-  const { size, quality, maxToolCalls } = call.demand;
-  const request = { size, quality, members: members.members, maxToolCalls };
+  const { size, quality } = call.demand;
+  const request = { size, quality, members: members.members, maxCalls: members.maxCalls };
   const bound = usageBound(call, model, prompt, members);
   return {
     nanos: maxCostOf(bound, price, request),
@@ -98,13 +98,13 @@ export function usageBound(
   call: Call,
   model: Model,
   { text, media }: PromptTokens,
-  { inputTokens, outputTokens, generationsPerAnswer }: MemberBounds,
+  { inputTokens, outputTokens, generationsPerAnswer, promptPasses }: MemberBounds,
 ): UsageBound {
   const { candidates } = call.demand;
   const made = candidates * generationsPerAnswer;
   return {
-    textTokens: text + inputTokens,
-    mediaTokens: media,
+    textTokens: text * promptPasses + inputTokens,
+    mediaTokens: media * promptPasses,
     outputTokens: made * (outputBound(call, model) + outputTokens) + predictedTokens(call, model),
     images: made,
     mayCacheForAnHour: mayCacheForAnHour(call, model),

@@ -3,7 +3,7 @@
  * them.
  */
 import type { Call, GuardedUse } from '../call.ts';
-import { type CostMember, costMembers, type MemberPrice } from '../money.ts';
+import { type CostMember, costMembers, type MemberPrice, type ToolCalls } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
 import { defaultHoldCalls } from '../prices/cost.ts';
 
@@ -19,6 +19,10 @@ export interface MemberBounds {
   readonly generationsPerAnswer: number;
   /** How often the provider runs the model: once, plus once for each tool call. */
   readonly passes: number;
+  /** How often a model reads the whole prompt: once, plus once for each summary or other model. */
+  readonly promptPasses: number;
+  /** The most calls of each tool; undefined if there are no members with a price. */
+  readonly maxCalls: ToolCalls | undefined;
 }
 
 /** Tools that run at the provider and feed their results back to the model. */
@@ -32,8 +36,14 @@ const providerTools: ReadonlySet<CostMember> = new Set([
   'code_interpreter',
   'shell',
   'mcp',
+  'advisor',
   'tool_search',
 ]);
+/** Whether a member is a tool that runs at the provider, and may be called several times. */
+export function isProviderTool(row: CostMember): boolean {
+  return providerTools.has(row);
+}
+
 /** The most output tokens of a summary that replaces a conversation. */
 const compactionTokens = 16_384;
 
@@ -44,6 +54,8 @@ export const noMembers: MemberBounds = {
   outputTokens: 0,
   generationsPerAnswer: 1,
   passes: 1,
+  promptPasses: 1,
+  maxCalls: undefined,
 };
 
 /** Computes the bounds of a call whose members have been checked. */
@@ -52,21 +64,56 @@ export function memberBounds({ demand, operation }: Call, model: Model): MemberB
   if (demand.guarded.length === 0 || operation.isFree) return noMembers;
   if (price.per === 'free' || price.members === undefined) return noMembers;
   const members: CostMember[] = [];
-  let { inputTokens, outputTokens, generationsPerAnswer, passes } = noMembers;
+  const maxCalls: { [Row in CostMember]?: number } = {};
+  let { inputTokens, outputTokens, generationsPerAnswer, promptPasses } = noMembers;
+  let toolPasses = 0;
   for (const row of costMembers) {
     const priced = price.members[row];
     const uses = demand.guarded.filter((use) => use.row === row);
     if (priced === undefined || uses.length === 0) continue;
     members.push(row);
     const amount = Math.max(1, ...uses.map((use) => use.amount ?? 1));
-    inputTokens += addedInput(row, priced, model, demand.maxToolCalls) ?? 0;
+    const calls = callsOf(priced, uses, demand.maxToolCalls);
+    maxCalls[row] = calls;
+    inputTokens += addedInput(row, priced, model, calls) ?? 0;
     if (row === 'reasoning_budget') outputTokens += amount;
     if (row === 'compaction') outputTokens += compactionTokens;
     if (row === 'best_of' || row === 'num_images') generationsPerAnswer *= amount;
-    if (providerTools.has(row)) passes += priced.holdCalls ?? defaultHoldCalls;
-    if (row === 'compaction') passes += 1;
+    if (providerTools.has(row)) toolPasses += calls;
+    if (row === 'compaction') promptPasses += 1;
+    if (row === 'fallbacks') promptPasses += modelsIn(uses);
   }
-  return { members, inputTokens, outputTokens, generationsPerAnswer, passes };
+  const passes = promptPasses + toolPasses;
+  return {
+    members,
+    inputTokens,
+    outputTokens,
+    generationsPerAnswer,
+    passes,
+    promptPasses,
+    maxCalls,
+  };
+}
+
+/**
+ * The most calls of a tool. Each declaration of it may have a bound of its own, and the request one
+ * for all tools; the price's is the most that is held for each.
+ */
+function callsOf(
+  { holdCalls = defaultHoldCalls }: MemberPrice,
+  uses: readonly GuardedUse[],
+  maxToolCalls: number | undefined,
+): number {
+  const declared = uses.reduce(
+    (sum, { maxCalls }) => sum + Math.min(holdCalls, maxCalls ?? holdCalls),
+    0,
+  );
+  return Math.min(declared, maxToolCalls ?? declared);
+}
+
+/** The number of other models that a request names; one if it leaves the choice to the provider. */
+function modelsIn(uses: readonly GuardedUse[]): number {
+  return uses.reduce((sum, { models }) => sum + Math.max(1, models.length), 0);
 }
 
 /** True if the price of the member bounds its cost. */
@@ -87,9 +134,8 @@ function addedInput(
   row: CostMember,
   { holdInputTokens, holdCalls = defaultHoldCalls }: MemberPrice,
   { price, contextTokens }: Model,
-  maxToolCalls = Number.POSITIVE_INFINITY,
+  calls: number = holdCalls,
 ): number | undefined {
-  const calls = Math.min(holdCalls, maxToolCalls);
   if (holdInputTokens !== undefined) return calls === 0 ? 0 : holdInputTokens;
   if (!providerTools.has(row) || price.per !== 'token') return 0;
   return contextTokens === undefined ? undefined : contextTokens * calls;

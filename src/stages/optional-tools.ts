@@ -13,8 +13,8 @@ import type { Model } from '../ports/catalog.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { RelayEdits } from './reference-edits.ts';
 
-/** What decides which tools clients declare unasked. */
-export type ToolRules = Pick<Protocol, 'optionalTools'>;
+/** What decides which tools clients declare unasked, and how they bound them. */
+export type ToolRules = Pick<Protocol, 'optionalTools' | 'toolBound'>;
 
 /**
  * True if the tool may be left out: clients declare it unasked, there are other tools, and the tool

@@ -232,13 +232,20 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
     status: end.status,
     outcome: outcomeOf(end.ending, rule),
     reason: end.reason,
-    usage: end.usage,
+    usage: summedUsage(end.usage),
     basis: charge.basis,
     heldNanos,
     chargeNanos: charge.nanos,
     costNanos: channel?.cost === undefined ? undefined : reportedCost(state, rule, charge),
     price: state.price,
   };
+}
+
+/** Records have the sum of all passes, which stores can keep in columns. */
+function summedUsage(usage: Usage | undefined): Usage | undefined {
+  if (usage?.passes === undefined) return usage;
+  const { passes: _passes, ...sum } = usage;
+  return sum;
 }
 
 function outcomeOf(ending: CallEnding, rule: ChargeRule): CallOutcome {

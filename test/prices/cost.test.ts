@@ -102,7 +102,7 @@ describe('Anthropic', () => {
     expect(units(cached, longSonnet)).toBe(whole > 200_000 ? '0.120006' : '0.0600027');
   });
 
-  it('chooses the tier by the largest pass if server tools caused several', () => {
+  it('chooses the tier of each pass if server tools caused several', () => {
     const pass = { input_tokens: 150_000, output_tokens: 10 };
     const usage = anthropic({
       input_tokens: 300_000,
@@ -114,6 +114,40 @@ describe('Anthropic', () => {
     });
 
     expect(units(usage, longSonnet)).toBe('0.9003');
+  });
+
+  it('charges each pass at its own tier, and what no pass states by the largest', () => {
+    const low = { type: 'message', input_tokens: 150_000, output_tokens: 10 };
+    const high = { type: 'message', input_tokens: 250_000, output_tokens: 20 };
+    const usage = { input_tokens: 400_000, output_tokens: 30, iterations: [low, high] };
+
+    // 150,000 × 3 + 10 × 15 + 250,000 × 6 + 20 × 22.50, per million
+    expect(units(anthropic(usage), longSonnet)).toBe('1.9506');
+    // 1,000 more tokens of input × 6
+    expect(units(anthropic({ ...usage, input_tokens: 401_000 }), longSonnet)).toBe('1.9566');
+  });
+
+  it('charges what ran beside the reply: summaries, advisers, and a refused first attempt', () => {
+    const pass = { input_tokens: 1_000, output_tokens: 100 };
+    const of = (...types: readonly string[]): Usage | undefined =>
+      anthropic({ ...pass, iterations: types.map((type) => ({ type, ...pass })) });
+
+    expect(of('message')).toMatchObject({ inputTokens: 1_000, outputTokens: 100 });
+    for (const types of [
+      ['compaction', 'message'],
+      ['message', 'advisor_message'],
+      ['message', 'fallback_message'],
+    ]) {
+      expect(of(...types)).toMatchObject({ inputTokens: 2_000, outputTokens: 200 });
+    }
+  });
+
+  it('charges the larger of the totals and the sum of their passes', () => {
+    const pass = { type: 'message', input_tokens: 600, output_tokens: 60 };
+
+    expect(
+      anthropic({ input_tokens: 1_000, output_tokens: 200, iterations: [pass, pass] }),
+    ).toMatchObject({ inputTokens: 1_200, outputTokens: 200 });
   });
 });
 

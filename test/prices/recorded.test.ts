@@ -53,10 +53,14 @@ function ofModality(usage: JsonValue, list: string, modality: string): number {
 }
 
 function anthropicCost(usage: JsonValue): number {
-  const compacted = items(member(usage, 'iterations')).filter(
-    (one) => member(one, 'type') === 'compaction',
-  );
-  const ofPasses = [usage, ...compacted].reduce<number>((sum, pass) => {
+  const iterations = items(member(usage, 'iterations'));
+  const fellBack = iterations.some((one) => member(one, 'type') === 'fallback_message');
+  // The totals leave these out.
+  const beside = iterations.filter((one) => {
+    const type = String(member(one, 'type'));
+    return /^(?:compaction|advisor_message)$/.test(type) || (fellBack && type === 'message');
+  });
+  const ofPasses = [usage, ...beside].reduce<number>((sum, pass) => {
     const forAnHour = count(member(pass, 'cache_creation'), 'ephemeral_1h_input_tokens');
     return (
       sum +

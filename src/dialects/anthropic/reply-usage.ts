@@ -6,7 +6,7 @@ import {
   usageOfWholeReply,
 } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import type { ToolCalls, Usage } from '../../money.ts';
+import type { PassUsage, ToolCalls, Usage } from '../../money.ts';
 import type { UsageReader } from '../stream-usage.ts';
 import { countIn, countOrZero, hasCount, withCachedInInput } from '../usage-counts.ts';
 
@@ -38,22 +38,22 @@ export function usageOfObject(usage: JsonValue | undefined): Usage | undefined {
 
 /**
  * Reads a `usage` object. Anthropic counts tokens read from the cache and written to it separately
- * from the input. The tokens of a compaction are stated only in `iterations`; all other iterations
- * are included in the totals.
+ * from the input. The totals are the sum of the passes that made the reply. What else ran is stated
+ * only in `iterations`, and added here: the summary of a compaction, an adviser, and the refused
+ * first attempt of a call that another model then answered.
  */
 export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
   if (!hasCount(usage, names)) return undefined;
   const iterations = items(member(usage, 'iterations'));
-  const parts = [usage, ...iterations.filter((one) => member(one, 'type') === 'compaction')];
-  const sum = (name: string): number =>
-    parts.reduce<number>((sum, one) => sum + countOrZero(one, name), 0);
-  const cached = sum('cache_read_input_tokens');
-  const written = sum('cache_creation_input_tokens');
+  const sum = totals(usage, iterations);
+  const cached = sum((one) => countOrZero(one, 'cache_read_input_tokens'));
+  const written = sum((one) => countOrZero(one, 'cache_creation_input_tokens'));
   const reasoning = countIn(member(usage, 'output_tokens_details'), 'thinking_tokens');
-  const forAnHour = parts.reduce<number>((sum, one) => sum + hourWrites(one), 0);
+  const forAnHour = sum(hourWrites);
+  const output = sum((one) => countOrZero(one, 'output_tokens'));
   return {
-    inputTokens: sum('input_tokens') + cached + written,
-    outputTokens: Math.max(sum('output_tokens'), reasoning ?? 0),
+    inputTokens: sum((one) => countOrZero(one, 'input_tokens')) + cached + written,
+    outputTokens: Math.max(output, reasoning ?? 0),
     cachedInputTokens: isStated(usage, 'cache_read_input_tokens') ? cached : undefined,
     cacheWriteTokens: isStated(usage, 'cache_creation_input_tokens') ? written : undefined,
     reasoningTokens: reasoning,
@@ -62,7 +62,41 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
     gap: anthropicGap(usage),
     cacheWrite1hTokens: forAnHour === 0 ? undefined : Math.min(forAnHour, written),
     largestPassInputTokens: largestPass(iterations),
+    passes: iterations.length < 2 ? undefined : iterations.map(passOf),
     toolCalls: toolCallsIn(member(usage, 'server_tool_use')),
+  };
+}
+
+/** A count of a `usage` object or of one of its iterations. */
+type CountOf = (counts: JsonValue | undefined) => number;
+
+/** Adds up a count; of a total and the sum of its passes, which should be equal, the larger one. */
+function totals(
+  usage: JsonValue | undefined,
+  iterations: readonly JsonValue[],
+): (count: CountOf) => number {
+  const fellBack = iterations.some((one) => member(one, 'type') === 'fallback_message');
+  const isBeside = (one: JsonValue): boolean => {
+    const type = member(one, 'type');
+    return type === 'compaction' || type === 'advisor_message' || (fellBack && type === 'message');
+  };
+  const beside = iterations.filter(isBeside);
+  const inside = iterations.filter((one) => !isBeside(one));
+  const sumOf = (parts: readonly JsonValue[], count: CountOf): number =>
+    parts.reduce<number>((sum, one) => sum + count(one), 0);
+  return (count) => Math.max(count(usage), sumOf(inside, count)) + sumOf(beside, count);
+}
+
+function passOf(pass: JsonValue): PassUsage {
+  const cached = countOrZero(pass, 'cache_read_input_tokens');
+  const written = countOrZero(pass, 'cache_creation_input_tokens');
+  const forAnHour = Math.min(hourWrites(pass), written);
+  return {
+    inputTokens: inputOf(pass),
+    cachedInputTokens: cached,
+    cacheWrite5mTokens: written - forAnHour,
+    cacheWrite1hTokens: forAnHour,
+    outputTokens: countOrZero(pass, 'output_tokens'),
   };
 }
 
@@ -70,10 +104,7 @@ function hourWrites(usage: JsonValue | undefined): number {
   return countOrZero(member(usage, 'cache_creation'), 'ephemeral_1h_input_tokens');
 }
 
-/**
- * The largest prompt of all iterations. Prices that depend on the prompt's size apply to each
- * iteration, not to the sum.
- */
+/** The largest prompt of all iterations. */
 function largestPass(iterations: readonly JsonValue[]): number | undefined {
   if (iterations.length < 2) return undefined;
   return Math.max(...iterations.map(inputOf));

@@ -24,6 +24,7 @@ export const messages: Protocol = {
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'messages',
   // The API has no member for several answers.
+  toolBound: 'max_uses',
   candidates: { member: 'n', maximum: 1 },
   sessionOf: messagesSession,
   checkHeaders: checkMessagesHeaders,
