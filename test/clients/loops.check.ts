@@ -42,7 +42,9 @@ describe.each(pairs(5))('%s', (_name, pair) => {
   });
 
   // Most of these clients declare strict tools, which DeepSeek does not have.
-  it.runIf(upstream.takesSchemasAndImages)(
+  // LangChain 0 switches reasoning off, which Gemini 3 can't do.
+  const asksTooMuch = client.disablesReasoning === true && upstream.name === 'gemini';
+  it.runIf(upstream.takesSchemasAndImages && !asksTooMuch)(
     'sends nothing unasked that a strict model refuses',
     async () => {
       const { target } = await started(pair, onTestFinished);

@@ -30,9 +30,13 @@ const { ONLY_CLIENT = '', ONLY_UPSTREAM = '' } = process.env;
 // Behind a parser of the host, the gateway warns once that bodies are serialised again.
 const usedMounts = mounts.filter(({ body }) => body === 'bytes');
 
-/** All pairs; a second number shifts the mounts, so that another file tests other ones. */
-export function pairs(shift: number): readonly (readonly [name: string, pair: Pair])[] {
+/** All pairs, or those of some APIs; the number shifts the mounts, so that another file tests other ones. */
+export function pairs(
+  shift: number,
+  ...wanted: readonly Api['protocol'][]
+): readonly (readonly [name: string, pair: Pair])[] {
   const all = apis
+    .filter(({ protocol }) => wanted.length === 0 || wanted.includes(protocol))
     .flatMap((api) => api.clients.map((client) => ({ api, client })))
     .flatMap((one) => one.api.upstreams.map((upstream) => ({ ...one, upstream })))
     .map((pair, index): Pair => ({ ...pair, mount: mountAt(index + shift) }));

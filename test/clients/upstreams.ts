@@ -149,6 +149,7 @@ export function modelsOf(
       model('plain', models.plain),
       model('agent-1', `${models.agent}-1`),
       model('agent-2', `${models.agent}-2`),
+      model('redacted-agent-2', models.agent.replace('-agent', '-redacted-agent-2')),
       ...faultNames.map((fault) => model(fault, fault)),
       ...(name === strict?.upstream
         ? [{ ...model('strict', `${models.agent}-1`), id: strict.id, strict: true }]

@@ -10,9 +10,9 @@ export async function aiSdkAnthropicClients(
 ): Promise<readonly Client[]> {
   const version = await aiSdk(major);
   const { createAnthropic }: typeof AnthropicProvider = await import(providerName);
-  const settings: Settings = ({ baseURL, apiKey, model }, reasons) => ({
+  const settings: Settings = ({ baseURL, apiKey, model, maxRetries = 0 }, reasons) => ({
     model: createAnthropic({ baseURL, apiKey })(model),
-    maxRetries: 0,
+    maxRetries,
     providerOptions: {
       anthropic: reasons ? { thinking: { type: 'enabled', budgetTokens: thinkingBudget } } : {},
     },

@@ -7,6 +7,7 @@ import {
   type Client,
   instructions,
   maxRounds,
+  type Question,
   type Target,
 } from './client.ts';
 
@@ -54,11 +55,11 @@ function wholeClient(version: AiSdkVersion, settings: Settings): Client {
   return {
     name: 'generateText',
     streams: false,
-    ask: async (target, { prompt, imageUrl, structured, signal }) => {
+    ask: async (target, question) => {
+      const { structured } = question;
       const result = await sdk.generateText({
         ...settings(target, false),
-        messages: [userMessage(prompt, imageUrl)],
-        ...(signal === undefined ? {} : { abortSignal: signal }),
+        ...optionsOf(version, question),
         ...(structured === true ? placeOutput(version) : {}),
       });
       if (structured !== true) return answerOf(result);
@@ -82,11 +83,11 @@ function streamClient(version: AiSdkVersion, settings: Settings): Client {
   return {
     name: 'streamText',
     streams: true,
-    ask: async (target, { prompt, imageUrl, structured, signal, onText }) => {
+    ask: async (target, question) => {
+      const { structured, onText } = question;
       const result = sdk.streamText({
         ...settings(target, false),
-        messages: [userMessage(prompt, imageUrl)],
-        ...(signal === undefined ? {} : { abortSignal: signal }),
+        ...optionsOf(version, question),
         ...(structured === true ? placeOutput(version) : {}),
         onError: () => {},
       });
@@ -118,6 +119,27 @@ function streamClient(version: AiSdkVersion, settings: Settings): Client {
   };
 }
 
+function optionsOf({ major }: AiSdkVersion, { prompt, imageUrl, ...question }: Question) {
+  const { pdf, stop, cached, signal } = question;
+  const parts: Exclude<AiSdk.UserContent, string> = [{ type: 'text', text: prompt }];
+  if (imageUrl !== undefined) parts.push({ type: 'image', image: imageUrl });
+  if (pdf !== undefined) parts.push({ type: 'file', data: pdf, mediaType: 'application/pdf' });
+  const system: AiSdk.SystemModelMessage = {
+    role: 'system',
+    content: instructions,
+    providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+  };
+  const messages: AiSdk.ModelMessage[] = [{ role: 'user', content: parts }];
+  if (cached === true && major < 7) messages.unshift(system);
+  return {
+    messages,
+    // Version 7 takes instructions only here.
+    ...(cached === true && major === 7 ? { instructions: system } : {}),
+    ...(stop === undefined ? {} : { stopSequences: [stop] }),
+    ...(signal === undefined ? {} : { abortSignal: signal }),
+  };
+}
+
 /** The option for structured output, which had another name in version 5. */
 function placeOutput({ major, sdk }: AiSdkVersion) {
   const output = sdk.Output.object({ schema: place });
@@ -145,7 +167,7 @@ async function conversation(
   const messages: AiSdk.ModelMessage[] = [];
   const answers: string[] = [];
   for (const prompt of prompts) {
-    messages.push(userMessage(prompt));
+    messages.push({ role: 'user', content: prompt });
     const answer = await send(messages);
     messages.push(...answer.messages);
     answers.push(answer.text);
@@ -189,17 +211,6 @@ function modelOutput(major: number, output: unknown) {
   // The name of that part in version 5.
   if (major === 5) Reflect.set(image, 'type', 'media');
   return { type: 'content' as const, value: [image] };
-}
-
-function userMessage(prompt: string, imageUrl?: string): AiSdk.ModelMessage {
-  if (imageUrl === undefined) return { role: 'user', content: prompt };
-  return {
-    role: 'user',
-    content: [
-      { type: 'text', text: prompt },
-      { type: 'image', image: imageUrl },
-    ],
-  };
 }
 
 function answerOf(

@@ -9,6 +9,7 @@ import {
   type Conversation,
   instructions,
   maxRounds,
+  type Question,
   rootOf,
   type Target,
   thinkingBudget,
@@ -42,18 +43,16 @@ export async function anthropicClients(
   version: string,
 ): Promise<readonly Client[]> {
   const Anthropic = await anthropicSdk(packageName);
-  const sdkFor = ({ baseURL, apiKey }: Target): AnthropicSdk =>
-    new Anthropic({ baseURL: rootOf(baseURL), apiKey, maxRetries: 0 });
+  const sdkFor = ({ baseURL, apiKey, maxRetries = 0 }: Target): AnthropicSdk =>
+    new Anthropic({ baseURL: rootOf(baseURL), apiKey, maxRetries });
   const clients = ways.map(
     ([way, streams, send]): Client => ({
       name: `anthropic ${version} ${way}`,
       streams,
-      ask: async (target, { prompt, imageUrl, structured, ...options }) => {
-        const request = {
-          ...requestFor(target.model, [userMessage(prompt, imageUrl)]),
-          ...(structured === true ? { output_config: { format: placeFormat } } : {}),
-        };
-        const answer = answerOf(await send(sdkFor(target), request, options));
+      ask: async (target, question) => {
+        const { structured } = question;
+        const request = questionRequest(target.model, question);
+        const answer = answerOf(await send(sdkFor(target), request, question));
         return structured === true ? { ...answer, parsed: JSON.parse(answer.text) } : answer;
       },
       converse: (target, conversation) =>
@@ -71,17 +70,16 @@ function toolRunnerClient(name: string, sdkFor: (target: Target) => AnthropicSdk
   return {
     name,
     streams: false,
-    ask: async (target, { prompt, imageUrl, structured, signal }) => {
+    ask: async (target, question) => {
       const message = await sdkFor(target).beta.messages.create(
         {
-          ...requestFor(target.model, [userMessage(prompt, imageUrl)]),
+          ...questionRequest(target.model, question),
           betas: ['interleaved-thinking-2025-05-14'],
-          ...(structured === true ? { output_config: { format: placeFormat } } : {}),
         },
-        { signal },
+        { signal: question.signal },
       );
       const answer = answerOf(message);
-      return structured === true ? { ...answer, parsed: JSON.parse(answer.text) } : answer;
+      return question.structured === true ? { ...answer, parsed: JSON.parse(answer.text) } : answer;
     },
     converse: async (target, { prompts, tools, reasons }) => {
       const sdk = sdkFor(target);
@@ -253,6 +251,17 @@ function conversationRequest(
   };
 }
 
+function questionRequest(model: string, question: Question): Request {
+  const { structured, stop, cached } = question;
+  const cache_control = { type: 'ephemeral' as const };
+  return {
+    ...requestFor(model, [questionMessage(question)]),
+    ...(structured === true ? { output_config: { format: placeFormat } } : {}),
+    ...(stop === undefined ? {} : { stop_sequences: [stop] }),
+    ...(cached === true ? { system: [{ type: 'text', text: instructions, cache_control }] } : {}),
+  };
+}
+
 function requestFor(model: string, messages: Messages.MessageParam[]): Request {
   return { model, max_tokens: 4096, messages };
 }
@@ -273,16 +282,22 @@ function declaration({ name, parameter }: AppTool) {
   };
 }
 
-function userMessage(prompt: string, imageUrl?: string): Messages.MessageParam {
-  if (imageUrl === undefined) return { role: 'user', content: prompt };
-  const data = imageUrl.slice(imageUrl.indexOf(',') + 1);
-  return {
-    role: 'user',
-    content: [
-      { type: 'text', text: prompt },
-      { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
-    ],
-  };
+function userMessage(prompt: string): Messages.MessageParam {
+  return { role: 'user', content: prompt };
+}
+
+function questionMessage({ prompt, imageUrl, pdf }: Question): Messages.MessageParam {
+  if (imageUrl === undefined && pdf === undefined) return userMessage(prompt);
+  const content: Messages.ContentBlockParam[] = [{ type: 'text', text: prompt }];
+  if (imageUrl !== undefined) {
+    const data = imageUrl.slice(imageUrl.indexOf(',') + 1);
+    content.push({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } });
+  }
+  if (pdf !== undefined) {
+    const source = { type: 'base64', media_type: 'application/pdf', data: pdf } as const;
+    content.push({ type: 'document', source });
+  }
+  return { role: 'user', content };
 }
 
 interface Ended {

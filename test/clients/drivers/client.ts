@@ -6,6 +6,8 @@ export interface Target {
   readonly baseURL: string;
   readonly apiKey: string;
   readonly model: string;
+  /** How often the client may retry. Default: 0. */
+  readonly maxRetries?: number;
 }
 
 /** One question to a model. */
@@ -15,6 +17,12 @@ export interface Question {
   readonly imageUrl?: string;
   /** Whether the answer has to be an object of {@link placeSchema}. */
   readonly structured?: boolean;
+  /** A PDF as Base64 that is sent with the prompt, by clients of the Messages API. */
+  readonly pdf?: string;
+  /** A stop sequence, for clients of the Messages API. */
+  readonly stop?: string;
+  /** Whether to mark the instructions for the cache, for clients of the Messages API. */
+  readonly cached?: boolean;
   readonly signal?: AbortSignal;
   /** Called with each piece of text of a streamed answer. */
   readonly onText?: (text: string) => void;
@@ -69,6 +77,8 @@ export interface Client {
    * tokens of the first and the last.
    */
   readonly addsUsageOfEvents?: boolean;
+  /** Whether it switches reasoning off where it is not asked for. */
+  readonly disablesReasoning?: boolean;
   /** Whether it sends its signal with the request. */
   readonly abortsEarly?: boolean;
   readonly ask: Ask;

@@ -26,14 +26,14 @@ function versionClients(
   structuredBy: 'jsonSchema' | 'functionCalling',
 ): readonly Client[] {
   const modelOf = (
-    { baseURL, apiKey, model }: Target,
+    { baseURL, apiKey, model, maxRetries = 0 }: Target,
     reasons: boolean,
   ): Langchain1.ChatAnthropic =>
     new version.ChatAnthropic({
       model,
       apiKey,
       anthropicApiUrl: rootOf(baseURL),
-      maxRetries: 0,
+      maxRetries,
       maxTokens: 4096,
       ...(reasons ? { thinking: { type: 'enabled', budget_tokens: thinkingBudget } } : {}),
     });
@@ -61,6 +61,7 @@ function versionClients(
   return clients.map((client) => ({
     ...client,
     addsUsageOfEvents: client.streams,
+    disablesReasoning: major === 0,
     // Version 0 waits for the reply to a streamed call before it looks at the signal.
     abortsEarly: major > 0 || !client.streams,
   }));

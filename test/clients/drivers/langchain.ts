@@ -12,6 +12,7 @@ import {
   type Conversation,
   instructions,
   maxRounds,
+  type Question,
   type Target,
 } from './client.ts';
 
@@ -33,6 +34,7 @@ export interface LangchainSetup {
 
 interface Options {
   readonly signal?: AbortSignal;
+  readonly stop?: string[];
 }
 
 /** A model, or one with tools. */
@@ -68,10 +70,14 @@ export function langchainClients(setup: LangchainSetup): readonly Client[] {
     return {
       name: `${setup.name} ${streams ? 'stream' : 'invoke'}${setup.suffix}`,
       streams,
-      ask: async (target, { prompt, imageUrl, structured, signal, onText }) => {
+      ask: async (target, question) => {
+        const { structured, stop, signal, onText } = question;
         const model = setup.modelOf(target);
-        const messages = [userMessage(core, prompt, imageUrl)];
-        const options = signal === undefined ? {} : { signal };
+        const messages = questionMessages(core, question);
+        const options = {
+          ...(signal === undefined ? {} : { signal }),
+          ...(stop === undefined ? {} : { stop: [stop] }),
+        };
         if (structured === true) {
           const parser = model.withStructuredOutput(place, { method: setup.structuredBy });
           const parsed = await parser.invoke(messages, options);
@@ -148,18 +154,20 @@ function resultsOf(
   });
 }
 
-function userMessage(
+function questionMessages(
   core: LangchainSetup['core'],
-  prompt: string,
-  imageUrl?: string,
-): Core.HumanMessage {
-  if (imageUrl === undefined) return new core.HumanMessage(prompt);
-  return new core.HumanMessage({
-    content: [
-      { type: 'text', text: prompt },
-      { type: 'image_url', image_url: { url: imageUrl } },
-    ],
-  });
+  { prompt, imageUrl, pdf, cached }: Question,
+): Core.BaseMessage[] {
+  const source = { type: 'base64', media_type: 'application/pdf', data: pdf };
+  const content = [
+    { type: 'text', text: prompt },
+    ...(imageUrl === undefined ? [] : [{ type: 'image_url', image_url: { url: imageUrl } }]),
+    ...(pdf === undefined ? [] : [{ type: 'document', source }]),
+  ];
+  const message = new core.HumanMessage(content.length === 1 ? prompt : { content });
+  if (cached !== true) return [message];
+  const marked = { type: 'text', text: instructions, cache_control: { type: 'ephemeral' } };
+  return [new core.SystemMessage({ content: [marked] }), message];
 }
 
 function answerOf(message: Core.AIMessage): Answer {
