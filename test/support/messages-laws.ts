@@ -22,11 +22,14 @@ export function messagesEvents(stream: string | Uint8Array): readonly MessagesEv
       const lines = event.split('\n').filter((line) => line !== '' && !line.startsWith(':'));
       const data = lines.filter((line) => line.startsWith('data:'));
       if (data.length !== 1) throw new Error('An event has no data on one line.');
-      return {
-        name: lines.find((line) => line.startsWith('event: '))?.slice('event: '.length),
-        data: parsed(data.join('').slice('data:'.length)),
-      };
+      const name = lines.find((line) => line.startsWith('event: '));
+      return messagesEvent(data.join('').slice('data:'.length), name?.slice('event: '.length));
     });
+}
+
+/** An event with this data. */
+export function messagesEvent(json: string, name?: string | undefined): MessagesEvent {
+  return { name, data: parsed(json) };
 }
 
 /** How far a stream has come. */

@@ -1,10 +1,11 @@
 /** Reads the replies that callers get with simple code: whole, as events, or as an array. */
+import { foldedMessage, messagesEvent } from '../../support/messages-laws.ts';
 import { dataOf, eventsOf, type Figures, type OutputPart } from './oracle.ts';
 import { argumentsOf, joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, text, without } from './tree.ts';
 
 /** The caller's protocol. */
-export type Protocol = 'chat' | 'native' | 'responses';
+export type Protocol = 'chat' | 'native' | 'responses' | 'messages';
 
 /** One choice as the caller got it. */
 export interface GotChoice {
@@ -232,14 +233,56 @@ function itemOutput(item: Json): readonly OutputPart[] {
   }
 }
 
+/** A stream is assembled by the rules of Anthropic's SDK. */
+function messagesWhole(documents: readonly Json[]): Json {
+  const [first] = documents;
+  if (first?.type === 'message') return first;
+  const events = documents.map((data) => messagesEvent(JSON.stringify(data)));
+  return record(JSON.parse(JSON.stringify(foldedMessage(events))));
+}
+
+function messagesGot(whole: Json): Got {
+  const blocks = list(whole.content).map(record);
+  const usage = record(whole.usage);
+  const cached = count(usage.cache_read_input_tokens);
+  const written = count(usage.cache_creation_input_tokens);
+  const figures = {
+    input: count(usage.input_tokens) + cached + written,
+    cached,
+    output: count(usage.output_tokens),
+  };
+  const choice: GotChoice = {
+    index: 0,
+    output: joined(blocks.flatMap(blockOutput)),
+    finish: text(whole.stop_reason),
+    callIds: blocks.flatMap(({ id }) => (id === undefined ? [] : [text(id)])),
+  };
+  return { choices: [choice], figures };
+}
+
+function blockOutput(block: Json): readonly OutputPart[] {
+  switch (block.type) {
+    case 'text':
+      return [{ kind: 'text', text: text(block.text) }];
+    case 'thinking':
+      return [{ kind: 'thought', text: text(block.thinking) }];
+    case 'tool_use':
+      return [{ kind: 'call', name: text(block.name), args: block.input }];
+    default:
+      return [];
+  }
+}
+
 const wholes: Readonly<Record<Protocol, (documents: readonly Json[]) => Json>> = {
   chat: chatWhole,
   native: nativeWhole,
   responses: responsesWhole,
+  messages: messagesWhole,
 };
 
 const gots: Readonly<Record<Protocol, (whole: Json) => Got>> = {
   chat: chatGot,
   native: nativeGot,
   responses: responsesGot,
+  messages: messagesGot,
 };

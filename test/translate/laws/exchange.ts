@@ -11,6 +11,7 @@ import {
   type CallerRequest,
   chat,
   chatWithUsage,
+  messages,
   native,
   responses,
   wholeChat,
@@ -38,6 +39,8 @@ export const pairs: readonly Pair[] = [
   { protocol: 'responses', dialect: 'openai' },
   { protocol: 'responses', dialect: 'gemini' },
   { protocol: 'responses', dialect: 'anthropic' },
+  { protocol: 'messages', dialect: 'openai' },
+  { protocol: 'messages', dialect: 'gemini' },
 ];
 
 /** The protocols that are translated for upstreams of this dialect. */
@@ -116,6 +119,7 @@ export const streamLayouts: Readonly<Record<Protocol, readonly Layout[]>> = {
   chat: ['sse'],
   native: ['sse', 'json_array'],
   responses: ['sse'],
+  messages: ['sse'],
 };
 
 const nativeWithThoughts = JSON.stringify({
@@ -129,6 +133,13 @@ export function asking(protocol: Protocol, layout: Layout): CallerRequest {
   if (protocol === 'responses') {
     const wants = { reasoning: { summary: 'auto' }, stream: layout !== 'json' };
     return responses(JSON.stringify({ model: 'm', input: 'hi', ...wants }));
+  }
+  if (protocol === 'messages') {
+    const wants = { thinking: { type: 'adaptive' }, max_tokens: 1_000, stream: layout !== 'json' };
+    const hello = [{ role: 'user', content: 'hi' }];
+    const body = JSON.stringify({ model: 'm', messages: hello, ...wants });
+    // The prompt is estimated from the body, which has one length.
+    return messages(body.replace('"stream":true', '"stream": true'));
   }
   return chat(layout === 'json' ? wholeChat : chatWithUsage);
 }
@@ -215,6 +226,7 @@ export function maskedIds(text: string): string {
   return text
     .replace(/"(Z3cyO[\w-]+)"/g, (_, sealed: string) => quotedContents(sealed))
     .replace(/"((?:resp|msg|rs|fc|ctc|ig)_tg_)[\w-]+"/g, '"$1"')
+    .replace(/"msg_[0-9A-Za-z]{24}"/g, '"msg_"')
     .replace(/"call_[0-9A-Za-z]{24}"/g, '"call_"')
     .replace(/"((?:audio-)?(?:chatcmpl-)?)req_[0-9A-Za-z_-]+"/g, '"$1req"');
 }

@@ -2,7 +2,13 @@
  * Builds a caller's next turn after tool calls like SDKs do, and reads the request sent upstream.
  */
 import type { DialectName } from '../../../src/ports/catalog.ts';
-import { type CallerRequest, chat, native, responses } from '../../support/any-model-gateway.ts';
+import {
+  type CallerRequest,
+  chat,
+  messages,
+  native,
+  responses,
+} from '../../support/any-model-gateway.ts';
 import type { Protocol } from './caller-side.ts';
 import { isRecord, type Json, list, parsed, record, strings, text } from './tree.ts';
 
@@ -83,10 +89,31 @@ function responsesEcho(answer: string, { order }: Echo): CallerRequest {
   return responses(JSON.stringify({ model: 'm', input, tools }));
 }
 
+/** The content is returned as it is, with the results in the next message. */
+function messagesEcho(answer: string, { order }: Echo): CallerRequest {
+  const { content } = record(JSON.parse(answer));
+  const calls = list(content)
+    .map(record)
+    .filter(({ type }) => type === 'tool_use');
+  const results = order.map((position) => ({
+    type: 'tool_result',
+    tool_use_id: calls[position]?.id,
+    content: JSON.stringify(resultOf(position)),
+  }));
+  const tools = namesOf(calls).map((name) => ({ name, input_schema: { type: 'object' } }));
+  const turns = [
+    { role: 'user', content: 'How is it?' },
+    { role: 'assistant', content },
+    { role: 'user', content: results },
+  ];
+  return messages(JSON.stringify({ model: 'm', max_tokens: 9, messages: turns, tools }));
+}
+
 const echoes: Readonly<Record<Protocol, (answer: string, echo: Echo) => CallerRequest>> = {
   chat: chatEcho,
   native: nativeEcho,
   responses: responsesEcho,
+  messages: messagesEcho,
 };
 
 function withoutId(part: Json): Json {

@@ -1,6 +1,7 @@
 /** For any upstream reply, a caller gets a reply or a well-formed error. */
 import { describe, expect, it } from 'vitest';
 import { chat } from '../../support/any-model-gateway.ts';
+import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { shapeFaults } from '../../support/responses-shape.ts';
 import { answered, type Protocol } from './caller-side.ts';
@@ -106,6 +107,10 @@ function expectSane(protocol: Protocol, layout: Layout, outcome: Outcome, input:
   if (protocol === 'responses' && isStream) {
     expect(brokenLaws(responsesEvents(reply.text)), about).toEqual([]);
   }
+  if (protocol === 'messages' && isStream) {
+    const events = messagesEvents(reply.text);
+    expect(brokenMessagesLaws(events, { isOwn: true }), about).toEqual([]);
+  }
   const body = layout === 'sse' ? withoutBareError(protocol, reply.text) : reply.text;
   for (const one of answered(body, isStream)) {
     if (isRecord(one.error)) expectError(protocol, one, about);
@@ -125,7 +130,8 @@ function expectError(protocol: Protocol, one: Json, about: string): void {
   expect(error.code, about).not.toBe(500);
   // OpenAI's errors have no code if the type is specific enough.
   const codes = protocol === 'native' ? ['number'] : ['string', 'object'];
-  expect(codes, about).toContain(typeof error.code);
+  if (protocol === 'messages') expect(one.request_id, about).toMatch(/^test-id-/);
+  else expect(codes, about).toContain(typeof error.code);
   if (typeof error.code === 'object') expect(error.code, about).toBeNull();
   expect(typeof (protocol === 'native' ? error.status : error.type), about).toBe('string');
 }
@@ -147,6 +153,10 @@ function expectReply(protocol: Protocol, one: Json, isStream: boolean, about: st
     expect(isRecord(one.promptFeedback) || candidates.length > 0, about).toBe(true);
     return;
   }
+  if (protocol === 'messages') {
+    if (!isStream) expectMessage(one, about);
+    return;
+  }
   expect(typeof one.id, about).toBe('string');
   expect(one.model, about).toBe('m');
   for (const choice of list(one.choices).map(record)) {
@@ -161,6 +171,30 @@ function expectReply(protocol: Protocol, one: Json, isStream: boolean, about: st
     expect(finishes, about).toContain(choice.finish_reason);
   }
 }
+
+/** The AI SDK refuses any other message. */
+function expectMessage(one: Json, about: string): void {
+  expect(one, about).toMatchObject({ type: 'message', role: 'assistant', model: 'm' });
+  expect(one.id, about).toMatch(/^msg_[0-9A-Za-z]{24}$/);
+  const { input_tokens, output_tokens } = record(one.usage);
+  expect([typeof input_tokens, typeof output_tokens], about).toEqual(['number', 'number']);
+  const reasons = ['end_turn', 'max_tokens', 'tool_use', 'refusal'];
+  expect(reasons, about).toContain(one.stop_reason);
+  for (const block of list(one.content).map(record)) {
+    const names = blockMembers.get(String(block.type)) ?? [];
+    expect(names, about).not.toEqual([]);
+    for (const name of names) expect(typeof block[name], about).toBe('string');
+    if (block.type === 'tool_use') expect(isRecord(block.input), about).toBe(true);
+  }
+}
+
+/** The texts of each kind of block. */
+const blockMembers: ReadonlyMap<string, readonly string[]> = new Map([
+  ['text', ['text']],
+  ['thinking', ['thinking', 'signature']],
+  ['redacted_thinking', ['data']],
+  ['tool_use', ['id', 'name']],
+]);
 
 /** A stream with documents changed, removed, repeated or moved. */
 function mangledStream({ dialect, text }: Recorded, draw: Draw): readonly string[] {

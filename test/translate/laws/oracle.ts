@@ -40,6 +40,13 @@ export interface Reply {
   readonly useless?: boolean;
 }
 
+/** Whether a reply is unusable to Messages callers, who get no media. */
+export function isUselessMessage({ choices, useless }: Reply): boolean {
+  const kinds = (choices[0]?.output ?? []).map(({ kind }) => kind);
+  const isAnswer = kinds.some((kind) => kind === 'text' || kind === 'call');
+  return useless === true || (kinds.includes('media') && !isAnswer);
+}
+
 /** The oracle's functions for a dialect. */
 export interface Oracle {
   /** The whole reply that the documents of a stream add up to. */

@@ -112,6 +112,7 @@ const tagged: Readonly<Record<Protocol, RegExp>> = {
   chat: /\.extra_content\.google\.thought_signature$|\.reasoning_details\[\]\.(?:signature|data)$/,
   native: /\.thoughtSignature$/,
   responses: /\.encrypted_content$/,
+  messages: /\.(?:signature|data)$/,
 };
 
 function expectTagged(

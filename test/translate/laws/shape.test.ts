@@ -1,6 +1,7 @@
 /** Every character arrives in order, with one finish after it. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';
+import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { shapeFaults } from '../../support/responses-shape.ts';
 import { answered, gotten, type Protocol } from './caller-side.ts';
@@ -72,6 +73,7 @@ describe.each(pairs)('awkward text from $dialect to $protocol', (pair) => {
 
 /** The members of a whole message have no order, but the deltas of a stream do. */
 function inOrder({ protocol }: Pair, reported: readonly OutputPart[]): readonly OutputPart[] {
+  if (protocol === 'messages') return joined(reported.filter(({ kind }) => kind !== 'media'));
   if (protocol !== 'chat') return reported;
   const order = ['thought', 'text', 'media', 'call'];
   return joined(order.flatMap((kind) => reported.filter((one) => one.kind === kind)));
@@ -107,6 +109,9 @@ function expectShape(protocol: Protocol, body: string): void {
   if (protocol === 'responses') {
     expect(brokenLaws(responsesEvents(body))).toEqual([]);
     return expect(shapeFaults(documents.at(-1)?.response)).toEqual([]);
+  }
+  if (protocol === 'messages') {
+    return expect(brokenMessagesLaws(messagesEvents(body), { isOwn: true })).toEqual([]);
   }
   expect(body.match(/data: \[DONE\]\n\n/g)).toHaveLength(1);
   expect(body.endsWith('data: [DONE]\n\n')).toBe(true);

@@ -1,6 +1,7 @@
 /** A stream without its end never looks complete. */
 import { describe, expect, it } from 'vitest';
 import { brokenStream } from '../../relay/streams.ts';
+import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
@@ -15,7 +16,7 @@ import {
   streams,
   wholes,
 } from './exchange.ts';
-import { dataOf, eventsOf, framed, oracles } from './oracle.ts';
+import { dataOf, eventsOf, framed, isUselessMessage, oracles } from './oracle.ts';
 import { drawn, type Json, parsed, record } from './tree.ts';
 
 /** The error for an interrupted upstream reply in each protocol. */
@@ -36,6 +37,10 @@ const errors = {
     type: 'server_error',
     param: null,
     code: 'upstream_failed',
+  },
+  messages: {
+    type: 'api_error',
+    message: 'The upstream failed to answer this request. Retry later.',
   },
 } as const;
 
@@ -106,12 +111,14 @@ describe('a complete stream', () => {
     const [protocol, , { dialect, text }] = row;
     const whole = record(JSON.parse(text));
     const documents = oracles[dialect].stream(whole, drawn(3)).filter(isNoTerminator);
-    if (oracles[dialect].reply(whole).useless === true || !documents.some(isLast)) return;
+    const reply = oracles[dialect].reply(whole);
+    const isUseless = protocol === 'messages' ? isUselessMessage(reply) : reply.useless === true;
+    if (isUseless || !documents.some(isLast)) return;
 
     const scripted = streamOf(dialect, documents);
-    const { answer: reply, gateway } = await exchanged(dialect, asking(protocol, 'sse'), scripted);
+    const { answer, gateway } = await exchanged(dialect, asking(protocol, 'sse'), scripted);
 
-    expect(reply.text).not.toContain('"error":{');
+    expect(answer.text).not.toContain('"error":{');
     expect(gateway.records[0]?.outcome).toBe('complete');
   });
 });
@@ -135,7 +142,16 @@ function expectBroken(
   expect(reply.text).not.toContain('[DONE]');
   if (reply.status !== 200) {
     expect(reply.status).toBe(502);
-    expect(JSON.parse(reply.text)).toEqual({ error: errors[protocol] });
+    const { error } = record(JSON.parse(reply.text));
+    expect(error).toEqual(errors[protocol]);
+    return;
+  }
+  if (protocol === 'messages') {
+    expect(brokenMessagesLaws(messagesEvents(reply.text), { isOwn: true })).toEqual([]);
+    expect(answered(reply.text, true).at(-1)).toMatchObject({
+      type: 'error',
+      error: errors.messages,
+    });
     return;
   }
   if (protocol === 'responses') {

@@ -14,7 +14,14 @@ import {
   translated,
   wholes,
 } from './exchange.ts';
-import { type Choice, documentsOf, type OutputPart, oracles, type Reply } from './oracle.ts';
+import {
+  type Choice,
+  documentsOf,
+  isUselessMessage,
+  type OutputPart,
+  oracles,
+  type Reply,
+} from './oracle.ts';
 import { joined } from './pieces.ts';
 import { drawn, type Json, record, strings } from './tree.ts';
 
@@ -88,7 +95,8 @@ function expectSame(streamed: Translated, whole: Translated): void {
 
 /** The content must be complete and in order, with its finish and usage. */
 function expectTrue({ protocol }: Pair, { answer, whole, usage }: Translated, reply: Reply): void {
-  if (reply.useless === true) {
+  const isUseless = protocol === 'messages' ? isUselessMessage(reply) : reply.useless === true;
+  if (isUseless) {
     expect(answer.status).toBe(502);
     return;
   }
@@ -100,7 +108,9 @@ function expectTrue({ protocol }: Pair, { answer, whole, usage }: Translated, re
   for (const { callIds } of got.choices) expectIds(callIds);
   expectFigures(protocol, whole);
   if (reply.figures === undefined) return;
-  expect(got.figures).toEqual(reply.figures);
+  // These callers get an estimate in place of a count that is missing.
+  const isEstimated = protocol === 'messages' && reply.figures.output === 0;
+  if (!isEstimated) expect(got.figures).toEqual(reply.figures);
   const { input, cached, output } = reply.figures;
   expect(usage).toMatchObject({
     inputTokens: input,
@@ -155,12 +165,19 @@ const words: Readonly<Record<Protocol, Readonly<Record<Choice['finish'], string>
     content_filter: 'content_filter',
     other: 'completed',
   },
+  messages: {
+    stop: 'end_turn',
+    tool_calls: 'tool_use',
+    length: 'max_tokens',
+    content_filter: 'refusal',
+    other: 'end_turn',
+  },
 };
 
-/** A blocked prompt is one choice without content for chat, and none for native. */
+/** A blocked prompt is no candidate for native, and a choice without content for the others. */
 function expected(protocol: Protocol, { choices }: Reply): unknown {
   const blocked: Choice = { index: 0, output: [], finish: 'content_filter' };
-  const reported = choices.length === 0 && protocol === 'chat' ? [blocked] : choices;
+  const reported = choices.length === 0 && protocol !== 'native' ? [blocked] : choices;
   return reported.map(({ index, output, finish }) => ({
     index,
     ...(protocol === 'chat' ? bySort(output) : { output }),

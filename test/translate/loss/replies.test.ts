@@ -58,11 +58,17 @@ const unneeded: readonly {
     to: 'responses',
     why: 'the caller gets the name that he asked for, and an id of the gateway to refer to',
   },
+  {
+    place: /^(?:id|responseId|model)$/,
+    over: 'openai gemini',
+    to: 'messages',
+    why: 'the caller gets the name that he asked for, and an id in the form of Anthropic’s',
+  },
 ];
 
-/** Callers of Responses get one choice, the only one that the gateway requests for them. */
+/** Callers of these APIs get one choice, the only one that the gateway requests for them. */
 function madeFor(protocol: Route['protocol'], reply: Tree): Tree {
-  if (protocol !== 'responses') return reply;
+  if (protocol !== 'responses' && protocol !== 'messages') return reply;
   return withLists(reply, (name, value) =>
     name === 'choices' || name === 'candidates' ? value.slice(0, 1) : value,
   );
@@ -153,6 +159,7 @@ function answeredFor(route: Route, document: unknown): Outcome {
   const named = outcome.dropped.flatMap((name) => [
     ...pathsOf(name, route.dialect, record(document)),
     ...(route.protocol === 'responses' ? responsesPathsOf(name, record(document)) : []),
+    ...(route.protocol === 'messages' ? messagesPathsOf(name, record(document)) : []),
   ]);
   return { ...outcome, dropped: named };
 }
@@ -182,6 +189,18 @@ const responsesMeanings: Readonly<Record<string, readonly string[]>> = {
   safety_ratings: ['candidates.safetyRatings'],
   url_context_metadata: ['candidates.urlContextMetadata'],
 };
+
+/** What the blocks of a message can't express. */
+const messagesMeanings: Readonly<Record<string, readonly string[]>> = {
+  ...responsesMeanings,
+  citations: ['choices.message.annotations', 'candidates.groundingMetadata'],
+  'content.audio': responsesMeanings.audio ?? [],
+  'content.image': responsesMeanings.images ?? [],
+};
+
+function messagesPathsOf(name: string, reply: Json): readonly string[] {
+  return messagesMeanings[name] ?? responsesPathsOf(name, reply);
+}
 
 function responsesPathsOf(name: string, { candidates }: Json): readonly string[] {
   if (name !== 'parts') return responsesMeanings[name] ?? [];

@@ -1,4 +1,5 @@
 /** Translates documents directly with the codecs, thousands per second. */
+import { anthropicServer } from '../../../src/dialects/anthropic/server/codec.ts';
 import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
 import type {
   CallerExchange,
@@ -48,6 +49,11 @@ export const routes: readonly Route[] = [
   { protocol: 'responses', dialect: 'gemini', model: 'gemini-1.5-pro' },
   { protocol: 'responses', dialect: 'anthropic', model: 'claude-opus-4-8' },
   { protocol: 'responses', dialect: 'anthropic', model: 'claude-sonnet-4-5' },
+  { protocol: 'messages', dialect: 'openai', model: 'gpt-5.4' },
+  { protocol: 'messages', dialect: 'openai', model: 'gpt-4.1' },
+  { protocol: 'messages', dialect: 'openai', model: 'deepseek', own: vendorCapabilities.deepseek },
+  { protocol: 'messages', dialect: 'gemini', model: 'gemini-3-pro-preview' },
+  { protocol: 'messages', dialect: 'gemini', model: 'gemini-1.5-pro' },
 ];
 
 /** The result of a translation. */
@@ -90,7 +96,12 @@ function requestOf(body: unknown): JsonObject {
   return request;
 }
 
-const codecs = { chat: openaiServer, native: geminiServer, responses: openaiResponsesServer };
+const codecs = {
+  chat: openaiServer,
+  native: geminiServer,
+  responses: openaiResponsesServer,
+  messages: anthropicServer,
+};
 
 function targetOf({ dialect, model, own }: Route): UpstreamTarget {
   let made = 0;
@@ -114,7 +125,10 @@ export function answerFor(route: Route, reply: unknown): Outcome {
   const read = exchange.readReply(document);
   const unusable = read.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { json: '', texts: '', dropped: [], refused: unusable.reason };
-  const { text, dropped: unwritten } = caller.writeReply(read, replyHead);
+  const { text, dropped: unwritten, isUnusable } = caller.writeReply(read, replyHead);
+  if (isUnusable === true) {
+    return { json: '', texts: '', dropped: [], refused: 'upstream_unusable_output' };
+  }
   const dropped = [...unwritten, ...exchange.unread(document)];
   return { json: text, texts: textsIn(text), dropped, refused: undefined };
 }
@@ -146,6 +160,12 @@ const plainRequests = {
     input: 'hi',
     reasoning: { summary: 'auto' },
     include: ['message.output_text.logprobs'],
+  },
+  messages: {
+    model: 'm',
+    max_tokens: 9,
+    messages: [{ role: 'user', content: 'hi' }],
+    thinking: { type: 'adaptive' },
   },
 } as const;
 

@@ -26,8 +26,7 @@ export function writeStream(head: ReplyHead, context: ReplyContext): ContentStre
   return {
     write: (events) => {
       for (const event of events) {
-        // What comes before does not show that the upstream replies.
-        if ('choice' in event || event.type === 'blocked') begin(stream, events);
+        if (startTypes.has(event.type)) begin(stream, events);
         message.add(event);
       }
       return sink.take();
@@ -49,6 +48,14 @@ export function writeStream(head: ReplyHead, context: ReplyContext): ContentStre
     },
   };
 }
+
+/**
+ * The events that start a message. The others don't show that the upstream replies, or are left
+ * out: a reply of nothing else is a failure, which has its status until the stream begins.
+ */
+const startTypes: ReadonlySet<ContentEvent['type']> = new Set([
+  ...(['text', 'reasoning', 'refusal', 'tool_begin', 'blocked'] as const),
+]);
 
 /** Google's first event states the usage of the prompt behind its content. */
 function begin(stream: StreamState, events: readonly ContentEvent[]): void {
