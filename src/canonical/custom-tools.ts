@@ -3,7 +3,7 @@
  * common form, each is a function whose only argument is that text.
  */
 import { parseBounded } from '../bounded-json.ts';
-import { type JsonObject, type JsonValue, member } from '../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../json.ts';
 import { jsonText } from './raw-json.ts';
 import type { ContentRequest, FunctionTool } from './request.ts';
 
@@ -20,10 +20,15 @@ export function customArguments(text: string): string {
   return jsonText({ input: text });
 }
 
-/** The text of such arguments. Arguments of another form are the text themselves. */
+/**
+ * The text of such arguments. Arguments of another form are the text themselves; so are those with
+ * more members, which nothing else could hold.
+ */
 export function customInput(args: string): string {
-  const text = member(parseBounded(args), 'input');
-  return typeof text === 'string' ? text : args;
+  const value = parseBounded(args);
+  const text = member(value, 'input');
+  const isWhole = isJsonObject(value) && Object.keys(value).length === 1;
+  return isWhole && typeof text === 'string' ? text : args;
 }
 
 /**

@@ -35,6 +35,8 @@ inputNode.members.set('tools', toolNode);
 const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = guardedRows.flatMap(
   (row) => (row.toolTypes ?? []).map((type) => [lettersOf(type), row] as const),
 );
+/** The input items whose members replace those of the body from there on. */
+const settingsType = 'configuration_update';
 /** Larger values are neither neutral nor parsed for model names. */
 const maxValueBytes = 4096;
 
@@ -106,8 +108,16 @@ function visitInside(search: Search, start: number, place: GuardedNode, at: stri
     place === toolNode || place === inputNode
       ? scanObject(text, start, place)
       : { end: skipValue(text, start), isPlain: false };
-  if (!isPlain) visitMembers(search, membersOf(text, { start, end }), place, `${at}.`);
+  if (isPlain) return end;
+  const inside = membersOf(text, { start, end });
+  visitMembers(search, inside, place === inputNode ? nodeOfItem(text, inside) : place, `${at}.`);
   return end;
+}
+
+/** An item that changes the settings may hold whatever the body may. */
+function nodeOfItem(text: Buffer, item: readonly Member[]): GuardedNode {
+  const type = item.find(({ name }) => name === 'type');
+  return type !== undefined && shortText(text, type.value) === settingsType ? root : inputNode;
 }
 
 function visitToolType(search: Search, tool: readonly Member[], value: Span, at: string): void {
@@ -162,7 +172,7 @@ function checkValue(search: Search, row: GuardedRow, span: Span, at: string): vo
 
 /**
  * The end of a tool or an input item, and whether it contains nothing guarded: it has none of the
- * names, and a tool is a function. Most are, and need only this one pass.
+ * names, a tool is a function, and an item changes no settings. Most need only this one pass.
  */
 function scanObject(
   bytes: Buffer,
@@ -180,7 +190,11 @@ function scanObject(
     const value = afterName(bytes, nameEnd);
     const end = skipValue(bytes, value);
     if (members.has(name)) isPlain = false;
-    else if (isTool && name === 'type') isPlain &&= isString(bytes, value, end, 'function');
+    else if (name === 'type') {
+      isPlain &&= isTool
+        ? isString(bytes, value, end, 'function')
+        : !isString(bytes, value, end, settingsType);
+    }
     at = nextInside(bytes, end);
   }
   return { end: at + 1, isPlain };

@@ -32,6 +32,27 @@ const patchCall = (args: string): ToolCallPart => ({
 });
 const native = { customTools: true };
 
+describe('the arguments of a call', () => {
+  it.each([
+    '{"input":"a","path":"b"}',
+    '{"path":"b"}',
+    '{"input":1}',
+    '["input"]',
+    'a',
+    '',
+  ])('are the text themselves if they have another form: %s', (args) => {
+    expect(customInput(args)).toBe(args);
+  });
+
+  it('are a text that comes back', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        expect(customInput(customArguments(text))).toBe(text);
+      }),
+    );
+  });
+});
+
 describe('for OpenAI’s chat', () => {
   it('a custom tool keeps its kind, and its format is nested', () => {
     const written = (format?: JsonObject) =>

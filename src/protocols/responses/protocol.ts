@@ -33,7 +33,7 @@ export const responses: Protocol = {
   },
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'responses',
-  // The API has no member for several answers.
+  // The API has one answer.
   candidates: { member: 'n', maximum: 1 },
   // Codex declares a search in every request.
   optionalTools: ['web_search'],

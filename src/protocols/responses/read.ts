@@ -25,6 +25,7 @@ interface ResponsesFields {
   readonly background?: boolean | null | undefined;
   readonly store?: boolean | null | undefined;
   readonly max_output_tokens?: number | null | undefined;
+  readonly n?: number | null | undefined;
   readonly previous_response_id?: string | null | undefined;
   readonly prompt_cache_key?: unknown;
   readonly max_tool_calls?: unknown;
@@ -38,6 +39,8 @@ const responsesFields: z.ZodType<ResponsesFields> = z.object({
   background: flag,
   store: flag,
   max_output_tokens: positiveField,
+  // OpenAI has no such member here, but a compatible server may read it.
+  n: positiveField,
   previous_response_id: z.string('must be a string').nullish(),
   // A hint, which only the upstream validates.
   prompt_cache_key: z.unknown().optional(),
@@ -82,7 +85,7 @@ export function readResponses(scanned: ScannedBody, { operation }: CallTarget): 
         operation === operations.compact
           ? compactedTokens
           : (fields.max_output_tokens ?? undefined),
-      candidates: 1,
+      candidates: fields.n ?? 1,
       size: undefined,
       quality: undefined,
       maxToolCalls: countOf(fields.max_tool_calls),
@@ -99,6 +102,7 @@ function checkBounds(scanned: ScannedBody, fields: ResponsesFields): void {
     members: {
       model: fields.model,
       stream: fields.stream ?? false,
+      n: fields.n ?? 1,
       previous_response_id: fields.previous_response_id ?? null,
       // What is checked or refused at the top level must not come in another way.
       ...{ input: null, instructions: null, background: false, conversation: null, prompt: null },
@@ -121,6 +125,7 @@ function membersIn(scanned: ScannedBody): ResponsesMembers {
     background: undefined,
     store: undefined,
     max_output_tokens: undefined,
+    n: undefined,
     previous_response_id: undefined,
     prompt_cache_key: undefined,
     max_tool_calls: undefined,
@@ -135,6 +140,7 @@ function membersIn(scanned: ScannedBody): ResponsesMembers {
       case 'background':
       case 'store':
       case 'max_output_tokens':
+      case 'n':
       case 'previous_response_id':
       case 'prompt_cache_key':
       case 'max_tool_calls':
