@@ -15,6 +15,8 @@ export interface Demo {
 export function linesToPaste({ base, secrets, models, place }: Demo): string {
   const chatBody = { model: models.chat, messages: [{ role: 'user', content: 'Say hello.' }] };
   const responsesBody = { model: models.chat, input: 'Say hello.' };
+  const embedBody = { model: models.embedding, input: ['A lighthouse', 'A bridge'], dimensions: 8 };
+  const embedOne = { content: { parts: [{ text: 'A lighthouse' }] }, outputDimensionality: 8 };
   const picture = { model: models.image, prompt: 'A lighthouse', quality: 'low' };
   const native = { contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] };
   const nativePath = `/v1beta/models/${models.native}`;
@@ -39,6 +41,10 @@ ${post('/v1/chat/completions', bearer('KEY'), { ...chatBody, stream: true })}
 # The Responses API, which new clients of OpenAI call
 ${post('/v1/responses', bearer('KEY'), responsesBody)}
 
+# Embeddings, in OpenAI's shape and in Google's
+${post('/v1/embeddings', bearer('KEY'), embedBody)}
+${post(`/v1beta/models/${models.nativeEmbedding}:embedContent`, googleKey, embedOne)}
+
 # An image, and saved as image.png
 ${post('/v1/images/generations', bearer('IMAGE_KEY'), picture)} | head -c 300
 ${post('/v1/images/generations', bearer('IMAGE_KEY'), picture)} | ${saveAsPng}
@@ -55,6 +61,7 @@ ${get('/v1/key', bearer('KEY'))}
 const chat = new OpenAI({ baseURL: '${base}/v1', apiKey: process.env.KEY });
 await chat.chat.completions.create(${JSON.stringify(chatBody)});
 await chat.responses.create(${JSON.stringify(responsesBody)});
+await chat.embeddings.create(${JSON.stringify(embedBody)});
 const images = new OpenAI({ baseURL: '${base}/v1', apiKey: process.env.IMAGE_KEY });
 await images.images.generate(${JSON.stringify(picture)});
 const google = new GoogleGenAI({ apiKey: process.env.KEY, httpOptions: { baseUrl: '${base}' } });

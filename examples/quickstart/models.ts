@@ -7,6 +7,8 @@ export interface DemoModels {
   readonly chat: string;
   readonly native: string;
   readonly image: string;
+  readonly embedding: string;
+  readonly nativeEmbedding: string;
   /** Models that fail as their names say; none if the embedded upstream serves no protocol. */
   readonly faults: readonly string[];
   /** The upstream of each protocol, for the terminal. */
@@ -43,8 +45,11 @@ export function demoModels(
   const chat = env.OPENAI_MODEL || 'gpt-4o-mini';
   const native = env.GEMINI_MODEL || 'gemini-2.5-flash';
   const image = env.OPENAI_IMAGE_MODEL || 'gpt-image-1';
+  const embedding = env.OPENAI_EMBEDDING_MODEL || 'text-embedding-3-small';
+  const nativeEmbedding = env.GEMINI_EMBEDDING_MODEL || 'gemini-embedding-2';
   const protocols: readonly ProtocolName[] = ['chat', 'responses', 'native'];
   const text = { protocols, groups: ['text'], price, maxOutputTokens: 16_384 };
+  const vectors = { protocols: ['embeddings'], groups: ['text'] } as const;
   const embedded = [openai, gemini].filter(({ credential }) => credential === 'embedded');
   const offered = embedded.length === 0 ? [] : faults;
   return {
@@ -64,6 +69,22 @@ export function demoModels(
         ]),
         channels: [openai],
       },
+      {
+        id: embedding,
+        vendor: 'OpenAI',
+        channels: [openai],
+        ...vectors,
+        price: tokenPrice({ input: '0.02' }),
+        contextTokens: 8_192,
+      },
+      {
+        id: nativeEmbedding,
+        vendor: 'Gemini',
+        channels: [gemini],
+        ...vectors,
+        price: tokenPrice({ input: '0.20', imageInput: '0.45' }),
+        contextTokens: 8_192,
+      },
       ...offered.map(
         (id): Model => ({
           id,
@@ -76,6 +97,8 @@ export function demoModels(
     chat,
     native,
     image,
+    embedding,
+    nativeEmbedding,
     faults: offered,
     either: [chat, native, claude],
     openaiUpstream: env.OPENAI_API_KEY ? 'OpenAI' : fakeUpstream,

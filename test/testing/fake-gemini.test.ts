@@ -144,7 +144,7 @@ describe('as Google', () => {
 
   it('refuses unknown paths and invalid bodies with its own 404 and 400', async () => {
     const path = await post(upstream, '/v1beta/nothing', {});
-    const method = await post(upstream, '/v1beta/models/m:embedContent', {});
+    const method = await post(upstream, '/v1beta/models/m:embedText', {});
     const messages = await post(upstream, '/v1beta/models/m:generateContent', { messages: [] });
     const empty = await post(upstream, '/v1beta/models/m:generateContent', { contents: [] });
 

@@ -2,6 +2,7 @@
 import { type JsonObject, member } from '../../json.ts';
 import { faultNames } from './faults.ts';
 import { contentScript, refuseContents } from './gemini-content.ts';
+import { embedScript } from './gemini-embeddings.ts';
 import { geminiError } from './gemini-errors.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import { geminiHeaders, geminiModels } from './recordings.ts';
@@ -64,6 +65,10 @@ function callModel(
       return contentScript(model, body, 'whole', context);
     case 'streamGenerateContent':
       return contentScript(model, body, query.get('alt') === 'sse' ? 'sse' : 'array', context);
+    case 'embedContent':
+      return embedScript(model, body, 'one', context);
+    case 'batchEmbedContents':
+      return embedScript(model, body, 'batch', context);
     case 'countTokens':
       return refuseContents(body, model, 'count') ?? json(200, tokenCount);
     default:

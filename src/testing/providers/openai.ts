@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { faultNames } from './faults.ts';
 import { chatScript } from './openai-chat.ts';
+import { embeddingsScript } from './openai-embeddings.ts';
 import { openaiError } from './openai-errors.ts';
 import { imageFileScript, imagePath, imagesScript } from './openai-images.ts';
 import { counted, type Provider, type ProviderRequest, type ReplyContext } from './provider.ts';
@@ -38,6 +39,7 @@ function route({ method, path, body, origin }: ProviderRequest, context: ReplyCo
   if (method === 'POST' && path === '/v1/chat/completions') return chatScript(body, context);
   if (method === 'POST' && path === '/v1/images/generations')
     return imagesScript(body, context, origin);
+  if (method === 'POST' && path === '/v1/embeddings') return embeddingsScript(body, context);
   if (path === responsesPath || path.startsWith(`${responsesPath}/`)) {
     const served = responsesRoute(method, path.slice(responsesPath.length + 1), body, context);
     if (served !== undefined) return served;

@@ -120,6 +120,7 @@ export const openaiModels: readonly string[] = [
   'gpt-4o-mini',
   'gpt-image-1',
   'dall-e-3',
+  'text-embedding-3-small',
 ];
 
 /** The models in Google's `GET /v1beta/models`. */
@@ -149,5 +150,13 @@ export const geminiModels: readonly JsonObject[] = [
     topK: 64,
     maxTemperature: 2,
     thinking: true,
+  },
+  {
+    name: 'models/gemini-embedding-2',
+    version: '2',
+    displayName: 'Gemini Embedding 2',
+    inputTokenLimit: 8192,
+    outputTokenLimit: 1,
+    supportedGenerationMethods: ['embedContent', 'batchEmbedContents', 'countTokens'],
   },
 ];
