@@ -103,8 +103,14 @@ describe('a body is refused', () => {
 describe('a model', () => {
   const chatBody = { messages: [{ role: 'user', content: 'hi' }] };
   const calls = {
-    chat: (id: string): CallerRequest => ({ path: '/v1/chat/completions', body: { model: id, ...chatBody } }),
-    embeddings: (id: string): CallerRequest => ({ path: '/v1/embeddings', body: { model: id, input: 'hi' } }),
+    chat: (id: string): CallerRequest => ({
+      path: '/v1/chat/completions',
+      body: { model: id, ...chatBody },
+    }),
+    embeddings: (id: string): CallerRequest => ({
+      path: '/v1/embeddings',
+      body: { model: id, input: 'hi' },
+    }),
     native: (id: string): CallerRequest => ({
       path: `/v1beta/models/${id}:generateContent`,
       body: { contents: [{ parts: [{ text: 'hi' }] }] },
