@@ -26,6 +26,8 @@ export interface Operation {
    * even if its caller disconnects.
    */
   readonly isBoughtOnce: boolean;
+  /** It may be sent again after a failure at any point, even in the middle of its reply. */
+  readonly isRepeatable: boolean;
   /** The reply consists of images, and its usage counts them. */
   readonly makesImages: boolean;
   /** The reply has content that is counted in tokens where the upstream reports no usage. */
@@ -48,6 +50,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     name: 'content',
     isFree: false,
     isBoughtOnce: false,
+    isRepeatable: false,
     makesImages: false,
     hasOutputTokens: true,
     needsMediaRates: false,
@@ -58,6 +61,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     name: 'images',
     isFree: false,
     isBoughtOnce: true,
+    isRepeatable: false,
     makesImages: true,
     hasOutputTokens: true,
     needsMediaRates: false,
@@ -69,6 +73,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     name: 'embed',
     isFree: false,
     isBoughtOnce: false,
+    isRepeatable: true,
     makesImages: false,
     hasOutputTokens: false,
     needsMediaRates: true,
@@ -79,6 +84,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     name: 'count_tokens',
     isFree: true,
     isBoughtOnce: false,
+    isRepeatable: false,
     makesImages: false,
     hasOutputTokens: true,
     needsMediaRates: false,
@@ -90,6 +96,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
     name: 'compact',
     isFree: false,
     isBoughtOnce: false,
+    isRepeatable: false,
     makesImages: false,
     hasOutputTokens: true,
     needsMediaRates: false,

@@ -73,7 +73,6 @@ export type {
   ProtocolName,
   ReasoningEffort,
   ThinkingBudget,
-  Timeouts,
 } from './ports/catalog.ts';
 export type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
@@ -122,6 +121,7 @@ export type { AllowedMembers, ReachMember } from './ports/reach-members.ts';
 export type { IndexEntry, ResponseIndex } from './ports/response-index.ts';
 export type { ResponseOptions } from './ports/response-options.ts';
 export type { ResultStore, StoredResult } from './ports/result-store.ts';
+export type { Timeouts } from './ports/timeouts.ts';
 export type {
   ByteSink,
   UpstreamBody,

@@ -7,7 +7,7 @@ import { type ChargePolicy, chargePolicy } from './charge-policy.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { ConfigurationError } from './errors.ts';
 import type { EventListener } from './events.ts';
-import type { Catalog, Timeouts } from './ports/catalog.ts';
+import type { Catalog } from './ports/catalog.ts';
 import type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 import type { Guard } from './ports/guard.ts';
 import type { IdempotencyStore } from './ports/idempotency-store.ts';
@@ -27,6 +27,7 @@ import {
   aClock,
   aFunction,
   checkSetUp,
+  each,
   flag,
   methods,
   oneOf,
@@ -35,6 +36,7 @@ import {
   type Wording,
   wait,
 } from './ports/set-up.ts';
+import type { Timeouts } from './ports/timeouts.ts';
 import type { UpstreamClient } from './ports/upstream-client.ts';
 import type { UsageSink } from './ports/usage-sink.ts';
 import { randomIds } from './random-ids.ts';
@@ -92,9 +94,8 @@ export interface GatewayOptions {
   readonly allowQueryKey?: boolean;
   /**
    * What happens to paths of OpenAI's, Anthropic's and Google's APIs that the gateway does not
-   * serve, such as `/v1/embeddings` and `:embedContent` of a model. `refuse`: 404 in the provider's
-   * error format, naming what is served. `pass`: they are left to the host, for example because it
-   * has a `/v1/files` of its own.
+   * serve, such as `/v1/audio/speech`. `refuse`: 404 in the provider's error format, naming what is
+   * served. `pass`: they are left to the host, for example because it has a `/v1/files` of its own.
    */
   readonly unserved?: 'refuse' | 'pass';
   /** Serves `GET /v1/key`, where the owner of a key sees its limit and usage. */
@@ -116,6 +117,8 @@ export interface GatewayOptions {
    * keys, as with request bodies.
    */
   readonly maxConcurrentCalls?: number;
+  /** The most requests that a translated embedding call may be split into; above it, 400. */
+  readonly maxEmbeddingPieces?: number;
   /** The timeouts for upstreams; those of a model or channel take precedence. */
   readonly timeouts?: Partial<Timeouts>;
   /**
@@ -186,6 +189,7 @@ export const defaultOptions: {
   readonly maxImageBodyBytes: number;
   readonly maxBufferedBytes: number;
   readonly maxConcurrentCalls: number;
+  readonly maxEmbeddingPieces: number;
   readonly timeouts: Timeouts;
   readonly callerStallMs: number;
   readonly leaseMs: number;
@@ -201,6 +205,7 @@ export const defaultOptions: {
   maxImageBodyBytes: 1024 * 1024,
   maxBufferedBytes: 256 * 1024 * 1024,
   maxConcurrentCalls: 10_000,
+  maxEmbeddingPieces: 32,
   timeouts: {
     connectMs: 5_000,
     firstByteStreamedMs: 120_000,
@@ -346,6 +351,7 @@ const optionsSchema = z.strictObject(
     maxImageBodyBytes: positive.optional(),
     maxBufferedBytes: positive.optional(),
     maxConcurrentCalls: positive.optional(),
+    maxEmbeddingPieces: positive.optional(),
     timeouts: each({ ...defaultOptions.timeouts }, () => wait.optional()).optional(),
     callerStallMs: wait.optional(),
     leaseMs: z.int(lease).min(5_000, lease).max(900_000, lease).optional(),
@@ -358,12 +364,6 @@ const optionsSchema = z.strictObject(
   },
   'must be an object',
 );
-
-/** The schema of an object with exactly the members of `like`. */
-function each<T>(like: Readonly<Record<string, T>>, schemaOf: (value: T) => z.ZodType): z.ZodType {
-  const members = Object.entries(like).map(([name, value]) => [name, schemaOf(value)] as const);
-  return z.strictObject(Object.fromEntries(members), 'must be an object');
-}
 
 /** The remedy for options without a default. */
 const remedies: ReadonlyMap<unknown, string> = new Map([

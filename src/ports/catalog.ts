@@ -4,6 +4,7 @@ import type { MaybePromise } from './call-options.ts';
 import type { ApiKey } from './key-store.ts';
 import type { RateLimits } from './rates.ts';
 import type { AllowedMembers } from './reach-members.ts';
+import type { Timeouts } from './timeouts.ts';
 
 /** All APIs. `protocols/table.ts` needs a row for each; the compiler checks it. */
 export const protocolNames = [
@@ -150,6 +151,23 @@ export interface Capabilities {
    * channel replaces all flags of callers.
    */
   readonly dropBetas?: readonly string[];
+  /** Embeddings: the most inputs that one request may have. Longer calls are split. */
+  readonly embeddingBatch?: number;
+  /**
+   * Embeddings: accepts `encoding_format: "base64"`. Where it is false, the upstream is asked for
+   * numbers, and callers that asked for Base64 get it from the gateway.
+   */
+  readonly embeddingBase64?: boolean;
+  /** Embeddings: accepts `encoding_format: "float"`; where it is false, the other way round. */
+  readonly embeddingFloat?: boolean;
+  /** Embeddings: accepts token ids as input. */
+  readonly embeddingTokens?: boolean;
+  /**
+   * `full`: vectors have length one only if they have all the dimensions of the model
+   * (gemini-embedding-001), so that callers of OpenAI's API, which rely on it, get them scaled.
+   * `always`: vectors are passed on as they are.
+   */
+  readonly unitLength?: 'always' | 'full';
 }
 
 /** All reasoning efforts, from the lowest to the highest. */
@@ -293,30 +311,6 @@ export interface Channel {
    */
   readonly hideErrors?: boolean;
   readonly timeouts?: Partial<Timeouts>;
-}
-
-/** Timeouts for an upstream, in ms. */
-export interface Timeouts {
-  readonly connectMs: number;
-  /** Until the status line of a streamed reply. */
-  readonly firstByteStreamedMs: number;
-  /** Until the status line of a reply that is not streamed. */
-  readonly firstByteMs: number;
-  /**
-   * Between two chunks of the reply. Time in which the gateway itself pauses the reply for a slow
-   * caller does not count.
-   */
-  readonly idleMs: number;
-  /** How long a stream may send nothing but pings and comments, at its start and between events. */
-  readonly firstTokenMs: number;
-  /**
-   * How long the gateway keeps back the status line of a stream until the reply has content, so
-   * that an early failure has its own status; then it sends 200. Later in the stream: how long it
-   * may be quiet before the gateway sends a comment that keeps the connection alive, where the
-   * caller's clients accept comments.
-   */
-  readonly quietMs: number;
-  readonly totalMs: number;
 }
 
 /** A model that callers can name. */

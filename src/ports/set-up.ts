@@ -131,3 +131,12 @@ export function oneOf(values: readonly string[]): string {
   const quoted = values.map((value) => `'${value}'`);
   return `must be ${[quoted.slice(0, -1).join(', '), quoted.at(-1)].join(' or ')}`;
 }
+
+/** The schema of an object with exactly the members of `like`. */
+export function each<T>(
+  like: Readonly<Record<string, T>>,
+  schemaOf: (value: T) => z.ZodType,
+): z.ZodType {
+  const members = Object.entries(like).map(([name, value]) => [name, schemaOf(value)] as const);
+  return z.strictObject(Object.fromEntries(members), 'must be an object');
+}

@@ -119,7 +119,17 @@ async function tryChannels(
       chooseNext(admitted, { passed, hasTried: true, credentials }, upstreams).kind === 'channel';
     const firstByteMs = isTrial ? trialMs : leftMs;
     const credential = credentials?.get(channel.id);
-    const attempt = { held, channelPlan, prepared, credential, firstByteMs, lease, attemptNumber };
+    const { mayRetry } = budget;
+    const attempt = {
+      held,
+      channelPlan,
+      prepared,
+      credential,
+      firstByteMs,
+      lease,
+      mayRetry,
+      attemptNumber,
+    };
     const ended = await tryChannel(attempt, upstreams);
     const outcome = isTrial ? allowRetryAfterTrial(ended) : ended;
     if (!('failure' in outcome)) {

@@ -78,7 +78,7 @@ function countedNanos(charged: ChargedCall, usage: Usage): Nanos {
 /** The charge of a call by the rule for its ending. */
 export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: ReplyEnd): Charge {
   const { call } = charged.admitted;
-  const { usage, countedTokens } = replyEnd;
+  const { usage, countedTokens, isEstimated } = replyEnd;
   if (call.operation.isFree || rule === 'release' || rule === 'nothing' || rule === 'pend') {
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined, usage };
   }
@@ -103,14 +103,15 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
   const possible = cappedUsage(usage, charged);
   const filled = withCounted(possible, countedTokens ?? 0, charged);
   if (filled !== possible) return filledCharge(charged, rule, possible, filled);
-  const anomaly = possible === usage ? undefined : 'above_maximum';
+  const missing = isEstimated === true && rule === 'usage' ? 'missing' : undefined;
+  const anomaly = possible === usage ? missing : 'above_maximum';
   const made = withImagesMade(possible, replyEnd, call);
   const nanos = costFor(made, charged);
   const { heldNanos, channel } = charged;
   const isAbove = nanos > heldNanos;
   return {
     nanos: isAbove && channel?.usageTrust === 'held' ? heldNanos : nanos,
-    basis: 'usage',
+    basis: isEstimated === true ? 'estimate' : 'usage',
     anomaly,
     aboveHold: isAbove ? nanos : undefined,
     usage: made,

@@ -2,16 +2,16 @@
 import type { ImageCounter } from '../dialects/dialect.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { noUsage } from '../money.ts';
-import type { PreparedCall } from './prepared-call.ts';
+import type { PreparedRequest } from './prepared-call.ts';
 
 /**
  * Wraps a prepared call so that its usage includes the images in the reply, counted as the caller
  * gets it.
  */
 export function withCountedImages(
-  prepared: PreparedCall,
+  prepared: PreparedRequest,
   makeCounter: () => ImageCounter,
-): PreparedCall {
+): PreparedRequest {
   const { tap } = prepared;
   return {
     ...prepared,

@@ -186,7 +186,7 @@ function retryAfterBreak(
   if (stage === 'connect') return 'elsewhere';
   if (timedOut || call.operation.isBoughtOnce) return 'never';
   // Part of a document was made. A stream that may still be tried elsewhere has had no content yet.
-  const isHalf = stage === 'body' && call.framing === 'json';
+  const isHalf = stage === 'body' && call.framing === 'json' && !call.operation.isRepeatable;
   return isHalf || replySizeReasons.has(reason) ? 'never' : 'once';
 }
 
@@ -212,13 +212,15 @@ function healthSignalOfBreak({ stage, reason, timedOut }: UpstreamError): Health
 /** The failure for a 2xx response without a valid reply. What was billed for it is charged. */
 export function badReply(bad: BadReply, call: Call, model: Model, status: number): CallFailure {
   const { reason, countedTokens, usage, endedBeforeContent } = bad;
+  const { isBoughtOnce, isRepeatable } = call.operation;
+  const maySendAgain = isRepeatable || (endedBeforeContent === true && !isBoughtOnce);
   const code = 'upstream_failed';
   return {
     error: new GatewayError(code, messageFor(code, true, call, model), { reason }),
     ending: endingOfBadReply(bad, call),
     countedTokens,
     usage,
-    retry: endedBeforeContent && !call.operation.isBoughtOnce ? 'once' : 'never',
+    retry: maySendAgain ? 'once' : 'never',
     healthSignal: { kind: 'failed', reason, where: 'model' },
     reason,
     status,

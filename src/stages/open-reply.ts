@@ -14,7 +14,7 @@ import { onQuiet, watchProgress } from '../upstream/watch-attempt.ts';
 import {
   type Judgement,
   maxBufferedRelayBytes,
-  type PreparedCall,
+  type PreparedRequest,
   startsLikeJson,
   tapFailure,
   unreadableReply,
@@ -41,7 +41,7 @@ export interface StreamedReply {
  */
 export async function openReply(
   response: OpenedResponse,
-  prepared: PreparedCall,
+  prepared: PreparedRequest,
   running: Pick<RunningCall, 'watch'>,
 ): Promise<Opening> {
   const { body, headers } = response;
@@ -68,7 +68,7 @@ export async function openReply(
  */
 async function openByContent(
   body: DetachableBody,
-  prepared: PreparedCall,
+  prepared: PreparedRequest,
   running: Pick<RunningCall, 'watch'>,
 ): Promise<Opening> {
   const first = await readHead(body, (chunk) => !isBlank(chunk));
@@ -148,7 +148,7 @@ function judgeStreamStart(
 
 async function openUnfinished(
   body: DetachableBody,
-  prepared: PreparedCall,
+  prepared: PreparedRequest,
   { running, first = noHead }: StreamStart,
 ): Promise<Opening> {
   const { maxBufferedBytes, framing, tap: makeTap } = prepared;

@@ -14,7 +14,7 @@ import type { EmbeddingCallerExchange } from '../dialects/embedding-codec.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
 import { GatewayError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import type { Channel } from '../ports/catalog.ts';
+import type { Channel, Model } from '../ports/catalog.ts';
 import { isRelayed, type Protocol, type RelayRules } from '../protocols/protocol.ts';
 import type { Admitted } from './call-record.ts';
 import { leftOutTools } from './check-members.ts';
@@ -22,12 +22,13 @@ import { withCountedImages } from './counted-images.ts';
 import { estimatedPrompt } from './estimated-prompt.ts';
 import { droppedNote } from './notes.ts';
 import { withoutTools } from './optional-tools.ts';
-import type { PreparedCall, WholeReply } from './prepared-call.ts';
+import type { PreparedCall, PreparedRequest, WholeReply } from './prepared-call.ts';
 import { relayEdits, withKeptItems } from './reference-edits.ts';
 import { type MoreEdits, prepareRelayed } from './relayed.ts';
 import type { ResolvedReferences } from './resolved-references.ts';
 import { estimatedCount, prepareUpstreamCount } from './token-count.ts';
 import { prepareTranslated, type Translation } from './translated.ts';
+import { prepareTranslatedEmbeddings } from './translated-embeddings.ts';
 import { prepareTranslatedImage } from './translated-image.ts';
 
 /** Either a prepared call to send, or a reply that needs no upstream. */
@@ -57,6 +58,8 @@ interface TranslationInput {
   readonly head: ReplyHead;
   readonly strict: boolean;
   readonly readers: RequestReaders;
+  readonly model: Model;
+  readonly maxEmbeddingPieces: number;
 }
 
 /** Prepares one call for any number of channels. */
@@ -130,7 +133,7 @@ function countingImages(
 ): PrepareForChannel {
   return (channel, dialect, upstreamModel) => {
     const prepared = prepare(channel, dialect, upstreamModel);
-    return 'kind' in prepared
+    return 'kind' in prepared || prepared.series !== undefined
       ? prepared
       : withCountedImages(prepared, () => imageCounter(call.framing));
   };
@@ -174,10 +177,10 @@ function moreEdits(
 
 /** Notices if the upstream can't read encrypted content of unknown origin. */
 function noticingUnreadable(
-  prepared: PreparedCall,
+  prepared: PreparedRequest,
   references: ResolvedReferences,
   { refusesSealed }: RelayRules,
-): PreparedCall {
+): PreparedRequest {
   if (refusesSealed === undefined || !hasRemovableUnknown(references)) return prepared;
   return {
     ...prepared,
@@ -263,7 +266,9 @@ function translationInput(
     keepsOutput: settings.responses.items !== undefined,
     estimatedInputTokens: () => estimatedPrompt(call, model, hold),
   };
-  return { call, protocol, dialect, target, head, strict: model.strict === true, readers };
+  const strict = model.strict === true;
+  const { maxEmbeddingPieces } = settings;
+  return { call, protocol, dialect, target, head, strict, readers, model, maxEmbeddingPieces };
 }
 
 /** The translator of each operation. */
@@ -278,9 +283,17 @@ const translators: Readonly<Record<OperationName, (input: TranslationInput) => P
       head,
       strict,
     }),
-  embed: () => {
-    throw new GatewayError('not_implemented', 'Embeddings are not translated between providers.');
-  },
+  embed: ({ call, model, dialect, target, head, readers, maxEmbeddingPieces }) =>
+    prepareTranslatedEmbeddings({
+      call,
+      model,
+      caller: readers.embeddings(),
+      dialect,
+      codec: codecOf(dialect.embeddings),
+      target,
+      head,
+      maxPieces: maxEmbeddingPieces,
+    }),
   count_tokens: (input) => {
     const { tokenCounter } = input.dialect;
     const translation = translationOf(input);

@@ -3,6 +3,7 @@
  * the upstream's reply is turned into the caller's.
  */
 import { parseBounded } from '../bounded-json.ts';
+import type { ReplyPieces } from '../bytes/body/paced-reply.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import type { Framing, PromptSize } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -12,12 +13,12 @@ import type { HeaderMap } from '../http.ts';
 import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 
-/** A call prepared for one channel. */
-export interface PreparedCall {
+/** A call prepared for one channel: one request, or a series that makes one reply. */
+export type PreparedCall = PreparedRequest | PreparedSeries;
+
+interface PreparedBase {
   /** The dialect that reads the upstream's error responses. */
   readonly dialect: Pick<Dialect, 'readFailure'>;
-  /** The prefix of a streamed reply's content type. */
-  readonly streamContentType: string;
   /** Path and query below the channel's base URL. */
   readonly path: string;
   /** Headers of the caller that go up; they replace those of the channel. Mostly undefined. */
@@ -30,6 +31,18 @@ export interface PreparedCall {
   readonly prompt: PromptSize | undefined;
   /** Headers with notes for the caller. */
   readonly notes: HeaderMap;
+  /**
+   * The reply to an upstream's refusal that callers of this dialect expect as a reply: Google's
+   * callers expect a blocked prompt as one.
+   */
+  replyToRefusal(refusal: FailureReport): WholeReply | undefined;
+}
+
+/** A call that is one request. */
+export interface PreparedRequest extends PreparedBase {
+  readonly series?: undefined;
+  /** The prefix of a streamed reply's content type. */
+  readonly streamContentType: string;
   /** A document of at most this many bytes is buffered and judged whole. */
   readonly maxBufferedBytes: number;
   /** True if the tap can read a document where a stream was requested. */
@@ -41,11 +54,33 @@ export interface PreparedCall {
   readonly tap: (() => StreamTap) | undefined;
   /** Judges a whole document. */
   judge(bytes: Uint8Array): Judgement;
-  /**
-   * The reply to an upstream's refusal that callers of this dialect expect as a reply: Google's
-   * callers expect a blocked prompt as one.
-   */
-  replyToRefusal(refusal: FailureReport): WholeReply | undefined;
+}
+
+/**
+ * A call that may take several requests, which are sent one after the other through one channel.
+ * `body` is that of the first. Nothing of the reply is used before all of it is there.
+ */
+export interface PreparedSeries extends PreparedBase {
+  /** Starts the series. */
+  readonly series: () => RequestSeries;
+}
+
+/** The requests of one call, and what their replies add up to. */
+export interface RequestSeries {
+  /** Starts to read a reply to the current request, which may be sent again if its reply fails. */
+  read(): SeriesReader;
+  /** The body of the next request; undefined if the current one is the last. */
+  next(): readonly Uint8Array[] | undefined;
+  /** The reply of the call, once all requests have one. */
+  reply(): WholeReply | MadeReply;
+}
+
+/** Reads the reply to one request. */
+export interface SeriesReader {
+  /** @throws UpstreamError if the reply is too large */
+  write(chunk: Uint8Array): void;
+  /** Returns what is wrong with the reply; undefined if nothing is. */
+  end(): FailedReply | BadReply | undefined;
 }
 
 /** The judgement of a buffered reply. */
@@ -56,6 +91,8 @@ export interface WholeReply {
   readonly kind: 'whole';
   readonly bytes: Uint8Array;
   readonly usage: Usage | undefined;
+  /** The gateway estimated the usage, or a part of it, because the upstream reported none. */
+  readonly isEstimated?: boolean | undefined;
   /** Tokens counted in the content, if they can't be counted in `bytes` and are needed. */
   readonly countedTokens?: number | undefined;
   /**
@@ -69,6 +106,16 @@ export interface WholeReply {
   readonly reason?: string | undefined;
   /** What later requests may refer to; undefined in APIs whose requests refer to nothing. */
   readonly referable?: ReferableReply | undefined;
+}
+
+/** A whole, checked reply that is too large to be made before it is sent. */
+export interface MadeReply {
+  readonly kind: 'made';
+  /** Makes the pieces, from the first one at each call. */
+  pieces(): ReplyPieces;
+  readonly usage: Usage;
+  readonly isEstimated?: boolean | undefined;
+  readonly notes: HeaderMap;
 }
 
 /** An error response, or an error in the body of a 200 response. */

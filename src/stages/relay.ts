@@ -1,4 +1,5 @@
 /** Passes an opened reply on to the caller through its tap, and settles the call at its end. */
+import { setImmediate } from 'node:timers/promises';
 import { maxUnpacedBytes } from '../bytes/body/paced-reply.ts';
 import { pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
 import { documentTokens } from '../dialects/document-tokens.ts';
@@ -20,7 +21,7 @@ import { failedTransport } from './failure.ts';
 import { type GrowingStream, growingStream } from './grow-hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
 import type { StreamedReply } from './open-reply.ts';
-import type { WholeReply } from './prepared-call.ts';
+import type { MadeReply, WholeReply } from './prepared-call.ts';
 import { paced, replyHeaders, wholeReply } from './respond.ts';
 import { sendWhole } from './running.ts';
 import type { UpstreamReply, Upstreams } from './try-channel.ts';
@@ -39,6 +40,7 @@ export function relay(
   settlement.recordFirstByte();
   copy?.begin({ 'content-type': 'application/json', ...notes });
   if (reply.kind === 'whole') return relayWhole(reply, outcome, held);
+  if (reply.kind === 'made') return relayMade(reply, outcome, held);
   copy?.add(reply.firstOutput);
   const { tap } = reply;
   const stream = { tap, outcome, held, freeDisconnects, emit, disconnectReason: undefined };
@@ -57,18 +59,41 @@ function relayWhole(
   const response =
     reply.bytes.length <= maxUnpacedBytes
       ? whole
-      : paced(whole, (bytes) => sendWhole(running, bytes));
+      : paced(whole, (pieces) => sendWhole(running, pieces));
   settleInBackground(held, lease, served, {
     ending: reply.ending ?? 'complete',
     status: 200,
     reason: reply.reason,
     usage: reply.usage,
+    isEstimated: reply.isEstimated,
     // The content is counted only if the upstream does not report output tokens.
     countedTokens: reply.usage?.outputTokens
       ? undefined
       : (reply.countedTokens ?? documentTokens(reply.bytes)),
   });
   return response;
+}
+
+/** Sends a reply that is made while it is sent. It is complete, so that it is settled before. */
+function relayMade(reply: MadeReply, { lease, notes }: UpstreamReply, held: Held): GatewayResponse {
+  const { call, received, running } = held.admitted;
+  const body = sendWhole(running, reply.pieces());
+  const { usage, isEstimated } = reply;
+  settleInBackground(held, lease, served, { ending: 'complete', status: 200, usage, isEstimated });
+  return {
+    status: 200,
+    headers: { ...replyHeaders(received.responseContext, call.framing), ...notes },
+    body,
+  };
+}
+
+/** Copies a reply that can be repeated, in turns of the event loop. */
+export async function copyMade(reply: MadeReply, copy: ReplyCopy): Promise<void> {
+  const pieces = reply.pieces();
+  for (let piece = pieces.next(); piece !== undefined; piece = pieces.next()) {
+    copy.add(piece);
+    await setImmediate();
+  }
 }
 
 function relayStream(

@@ -16,7 +16,7 @@ import {
   documentIn,
   type Judgement,
   maxBufferedRelayBytes,
-  type PreparedCall,
+  type PreparedRequest,
   type WholeReply,
 } from './prepared-call.ts';
 
@@ -43,7 +43,7 @@ export interface RelayInput {
 }
 
 /** Prepares a call to be relayed. */
-export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedCall {
+export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedRequest {
   const { call, rules, dialect, channel, upstreamModel, requestId } = input;
   const ownEdits = rules.edits(call, upstreamModel, channel);
   const edits = more === undefined ? ownEdits : [...ownEdits, ...more.extra];

@@ -1,6 +1,6 @@
 /** Builds responses: the headers that each of them has, and errors in the caller's dialect. */
 import { randomUUID } from 'node:crypto';
-import { maxUnpacedBytes } from '../bytes/body/paced-reply.ts';
+import { maxUnpacedBytes, piecesOf, type ReplyPieces } from '../bytes/body/paced-reply.ts';
 import type { Framing } from '../call.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../errors.ts';
 import type {
@@ -119,11 +119,11 @@ export function wholeReply(
  */
 export function paced(
   response: GatewayResponse,
-  bodyFor: (bytes: Uint8Array) => ReplyBody,
+  bodyFor: (pieces: ReplyPieces) => ReplyBody,
 ): GatewayResponse {
   const { body } = response;
   if ('sendTo' in body || body.length <= maxUnpacedBytes) return response;
-  return { ...response, body: bodyFor(body) };
+  return { ...response, body: bodyFor(piecesOf(body)) };
 }
 
 /** A JSON document that the gateway made. */

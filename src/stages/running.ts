@@ -3,7 +3,7 @@
  * holds.
  */
 import { type FairShares, fairShares } from '../bytes/body/fair-shares.ts';
-import type { PacedReply } from '../bytes/body/paced-reply.ts';
+import type { PacedReply, ReplyPieces } from '../bytes/body/paced-reply.ts';
 import type { UpstreamError } from '../errors.ts';
 import { type EventListener, swallowErrors } from '../events.ts';
 import type { ReplyBody } from '../http.ts';
@@ -29,6 +29,8 @@ export interface RunningCall {
   readonly hold: HoldKeeper;
   /** Starts watching an attempt that is sent now, with the channel's timeouts. */
   startAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity): void;
+  /** The same for a further request of the attempt. */
+  continueAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity): void;
   /** How many attempts were sent. */
   readonly attemptCount: number;
   /** The watch of the latest attempt; undefined before the first. */
@@ -57,8 +59,8 @@ export interface RunningCall {
  * A body for a large whole reply, which is sent as fast as its caller reads. Until it is written or
  * its connection is closed, the call counts as running, because it takes memory.
  */
-export function sendWhole(call: RunningCall, bytes: Uint8Array): ReplyBody {
-  const reply = call.replies.add(bytes, () => {
+export function sendWhole(call: RunningCall, pieces: ReplyPieces): ReplyBody {
+  const reply = call.replies.add(pieces, () => {
     call.unread = undefined;
     call.stopCounting();
     if (call.isDoneOnceSent) call.done();
@@ -208,6 +210,10 @@ function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall):
       // Only the attempt ends: the next one must not find the call aborted.
       const end = caller.endAttempt;
       entry.watch = watchAttempt({ timeouts, callerStallMs, clock, end }, lastActivity);
+    },
+    continueAttempt: (timeouts, lastActivity) => {
+      entry.startAttempt(timeouts, lastActivity);
+      entry.attemptCount -= 1;
     },
     onDone: (giveBack) => {
       if (entry.index !== undefined) entry.giveBacks.push(giveBack);

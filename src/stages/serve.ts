@@ -26,7 +26,7 @@ import type { LoopTurn } from './loop-turn.ts';
 import type { ModelPlans } from './model-plan.ts';
 import { readCallInTurns, receiveBody } from './read-call.ts';
 import { shuttingDown } from './refuse.ts';
-import { relay } from './relay.ts';
+import { copyMade, relay } from './relay.ts';
 import { rememberWhole } from './remember-reply.ts';
 import type { Reserve } from './reserve.ts';
 import { jsonReply, optionsResponse, paced } from './respond.ts';
@@ -89,7 +89,7 @@ export function serving(shared: Shared): Serve {
         ? await describeKey(authenticated, route.caller)
         : await listModels(route, authenticated, shared);
     const { replies } = shared.intake.calls;
-    return paced(jsonReply(received.responseContext, document), (bytes) => replies.add(bytes));
+    return paced(jsonReply(received.responseContext, document), (pieces) => replies.add(pieces));
   };
 }
 
@@ -156,7 +156,7 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
 }
 
 function sendRepeat(repeat: GatewayResponse, running: RunningCall): GatewayResponse {
-  const response = paced(repeat, (bytes) => sendWhole(running, bytes));
+  const response = paced(repeat, (pieces) => sendWhole(running, pieces));
   running.done();
   return response;
 }
@@ -178,6 +178,7 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
       if (reply.kind === 'whole' && reply.referable !== undefined) {
         await rememberWhole(reply, outcome, served, upstreams.emit);
       }
+      if (reply.kind === 'made' && served.copy !== undefined) await copyMade(reply, served.copy);
       return relay(outcome, served, upstreams);
     }
     const { error, ending, reason, countedTokens, usage } = outcome.failure;

@@ -74,7 +74,7 @@ export async function storedReply(
     const bytes = await askProvider(request, await entryOf(request), deps);
     if (isDelete) await forgetReply(request);
     const response = wholeReply(received.responseContext, bytes, 'json', {});
-    return paced(response, (large) => sendWhole(running, large));
+    return paced(response, (pieces) => sendWhole(running, pieces));
   } finally {
     running.done();
   }

@@ -11,7 +11,7 @@ import {
   documentIn,
   type Judgement,
   maxBufferedRelayBytes,
-  type PreparedCall,
+  type PreparedRequest,
   type WholeReply,
 } from './prepared-call.ts';
 import type { Translation } from './translated.ts';
@@ -25,7 +25,7 @@ export function prepareUpstreamCount(
   translation: Translation,
   counter: TokenCounter,
   codec: TokenCountCodec,
-): PreparedCall {
+): PreparedRequest {
   const { call, caller, dialect, target, strict } = translation;
   const { text, dropped } = counter.body(caller.request, target);
   return {

@@ -11,7 +11,7 @@ import { droppedNote } from './notes.ts';
 import {
   type Judgement,
   maxBufferedRelayBytes,
-  type PreparedCall,
+  type PreparedRequest,
   tapFailure,
   unreadableReply,
 } from './prepared-call.ts';
@@ -31,7 +31,7 @@ export interface ImageTranslation {
  *
  * @throws GatewayError `not_portable` that names what this upstream does not support
  */
-export function prepareTranslatedImage(translation: ImageTranslation): PreparedCall {
+export function prepareTranslatedImage(translation: ImageTranslation): PreparedRequest {
   const { request, dialect, codec, target, head, strict } = translation;
   const exchange = codec.begin(request, target);
   const body = Buffer.from(exchange.body);

@@ -26,7 +26,7 @@ import {
   documentIn,
   type Judgement,
   maxBufferedTranslationBytes,
-  type PreparedCall,
+  type PreparedRequest,
   type WholeReply,
 } from './prepared-call.ts';
 
@@ -47,7 +47,7 @@ export interface Translation {
  *
  * @throws GatewayError `not_portable` that names what this upstream does not support
  */
-export function prepareTranslated(translation: Translation): PreparedCall {
+export function prepareTranslated(translation: Translation): PreparedRequest {
   const { call, caller, dialect, target, head, strict } = translation;
   const exchange = dialect.content.begin(caller.request, target);
   const notes = droppedNote(exchange.dropped, strict, caller.unasked);

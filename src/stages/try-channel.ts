@@ -28,11 +28,19 @@ import type { FreeDisconnects } from './free-disconnects.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan } from './model-plan.ts';
 import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
-import type { FailedReply, PreparedCall, WholeReply } from './prepared-call.ts';
+import { type Opened, openSeries, type SeriesDeps } from './open-series.ts';
+import type {
+  FailedReply,
+  MadeReply,
+  PreparedCall,
+  PreparedRequest,
+  PreparedSeries,
+  WholeReply,
+} from './prepared-call.ts';
 import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
 
 /** A reply that may go to the caller. */
-export type OpenedReply = WholeReply | StreamedReply;
+export type OpenedReply = WholeReply | MadeReply | StreamedReply;
 
 /** A reply of an upstream, and what passing it on needs to know about its origin. */
 export interface UpstreamReply {
@@ -74,6 +82,8 @@ export interface Attempt {
   readonly firstByteMs: number;
   /** The channel, in use by this attempt from the moment it was chosen. */
   readonly lease: ChannelLease;
+  /** Takes from the budget for sending again what may have run; false if it is used up. */
+  readonly mayRetry: () => boolean;
   /** Counted from 1. Together with the request's id it names this attempt in events and records. */
   readonly attemptNumber: number;
 }
@@ -92,21 +102,27 @@ export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promis
     const response = await send(attempt, access, upstreams);
     attempt.lease.firstByte(received.settings.clock.monotonicMs());
     await upstreams.endOfReplyTurn();
-    const opening = await openResponse(response, attempt.prepared, admitted);
-    return recordAttempt(
-      outcomeOf(opening, response.status, access, attempt, upstreams),
-      attempt,
-      upstreams,
-    );
+    const { prepared } = attempt;
+    const opened =
+      prepared.series === undefined
+        ? { opening: await openResponse(response, prepared, admitted), status: response.status }
+        : await openSeries(response, prepared, seriesDeps(prepared, access, attempt, upstreams));
+    return recordAttempt(outcomeOf(opened, access, attempt, upstreams), attempt, upstreams);
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
-    const failure = failedTransport(error, call, model);
+    const broken = failedTransport(error, call, model);
+    const failure = attempt.prepared.series === undefined ? broken : withoutReply(broken);
     return recordAttempt(
       { failure: blameLongSilence(failure, error, attempt) },
       attempt,
       upstreams,
     );
   }
+}
+
+/** Nothing of a series is used before all of it is there, so that a part of it costs nothing. */
+function withoutReply(failure: CallFailure): CallFailure {
+  return failure.ending === 'truncated' ? { ...failure, ending: 'failed' } : failure;
 }
 
 /**
@@ -135,10 +151,35 @@ function blameLongSilence(
   return { ...failure, healthSignal: { kind: 'failed', reason, where: 'model', timedOut: true } };
 }
 
+/** What the further requests of a series need. */
+function seriesDeps(
+  prepared: PreparedSeries,
+  access: Access,
+  attempt: Attempt,
+  upstreams: Upstreams,
+): SeriesDeps {
+  const { held, channelPlan, mayRetry } = attempt;
+  const { call, model, received } = held.admitted;
+  const { firstByteMs } = channelPlan.timeouts;
+  return {
+    send: (body) =>
+      send({ ...attempt, firstByteMs, prepared: { ...prepared, body } }, access, upstreams, true),
+    openError: (response) => openErrorResponse(response, prepared, received.settings),
+    failureOf: (failed, status) =>
+      failed.kind === 'failure'
+        ? refusedByUpstream(failed.report, call, model, access.redaction)
+        : badReply(failed, call, model, status),
+    failureOfBreak: (error) => failedTransport(error, call, model),
+    report: (failure) => reportFailure(failure, attempt, upstreams),
+    mayRetry,
+  };
+}
+
 function send(
   { held: { admitted }, channelPlan, prepared, credential, firstByteMs }: Attempt,
   access: Access,
   { client, freeDisconnects }: Upstreams,
+  isContinued?: true,
 ): Promise<OpenedResponse> {
   const { call, running, received } = admitted;
   const { id } = channelPlan.channel;
@@ -148,7 +189,9 @@ function send(
     channelPlan.upstreamModel,
   );
   const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = channelPlan.timeouts;
-  running.startAttempt({ firstByteMs, idleMs, firstTokenMs, quietMs, totalMs }, lastActivity);
+  const timeouts = { firstByteMs, idleMs, firstTokenMs, quietMs, totalMs };
+  if (isContinued === undefined) running.startAttempt(timeouts, lastActivity);
+  else running.continueAttempt(timeouts, lastActivity);
   const { origin, basePath, dialect } = channelPlan;
   const path = basePath + prepared.path;
   const { body } = prepared;
@@ -174,8 +217,7 @@ function send(
 }
 
 function outcomeOf(
-  opening: Opening,
-  status: number,
+  { opening, status }: Opened,
   { redaction }: Access,
   attempt: Attempt,
   upstreams: Upstreams,
@@ -193,6 +235,8 @@ function outcomeOf(
     }
     case 'bad':
       return { failure: badReply(opening, call, model, status) };
+    case 'made':
+      return { reply: opening, redaction, notes: opening.notes, lease, status };
     case 'whole': {
       const outcome = { reply: opening, redaction, notes: opening.notes ?? notes, lease, status };
       return opening.referable === undefined ? outcome : withAccount(outcome, attempt);
@@ -271,7 +315,7 @@ function endingOfOutcome(outcome: UpstreamOutcome): CallEnding | undefined {
 
 function openResponse(
   response: OpenedResponse,
-  prepared: PreparedCall,
+  prepared: PreparedRequest,
   { running, received: { settings } }: Begun,
 ): Promise<Opening> {
   const { status } = response;

@@ -1,14 +1,14 @@
 /**
  * The whole replies that are being sent. One whose caller does not read is cut off, like a stream.
  */
-import { type PacedReply, pacedReply } from '../bytes/body/paced-reply.ts';
+import { type PacedReply, pacedReply, type ReplyPieces } from '../bytes/body/paced-reply.ts';
 import { swallowErrors } from '../events.ts';
 import type { Settings } from '../options.ts';
 
 /** The whole replies of one gateway that their callers have not completely read. */
 export interface UnreadReplies {
   /** A body that is sent as fast as its caller reads. `onOver` is called once it keeps nothing. */
-  add(bytes: Uint8Array, onOver?: () => void): PacedReply;
+  add(pieces: ReplyPieces, onOver?: () => void): PacedReply;
   /** Cuts off the replies of callers that have not read for `callerStallMs`. */
   tick(): void;
 }
@@ -27,8 +27,8 @@ export function unreadReplies(settings: () => Settings): UnreadReplies {
     nowMs() - readAtMs >= callerStallMs;
 
   return {
-    add: (bytes, onOver) => {
-      const reply = pacedReply(bytes, {
+    add: (pieces, onOver) => {
+      const reply = pacedReply(pieces, {
         advanced: () => {
           unread.readAtMs = nowMs();
         },

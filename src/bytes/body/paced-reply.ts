@@ -3,12 +3,22 @@
  * not read would stay in the response's buffer, where nothing limits how much of it there is, or
  * for how long.
  */
+// Imported, because a host's tests may replace the global timers with fakes.
+import { setImmediate } from 'node:timers';
 import type { ReplyBody } from '../../http.ts';
 import { type Outlet, readableOutlet, writableOutlet } from './outlet.ts';
 
 /** Replies up to this size need no pacing: they fit into the buffers of a connection. */
 export const maxUnpacedBytes: number = 64 * 1024;
 const pieceBytes = 64 * 1024;
+
+/** The bytes of a whole reply, in pieces that are made when they are sent. */
+export interface ReplyPieces {
+  /** The next piece; undefined after the last. */
+  next(): Uint8Array | undefined;
+  /** Making a piece takes time, so each is made in a turn of the event loop of its own. */
+  readonly isComputed: boolean;
+}
 
 /** What is reported while a paced reply is sent. */
 export interface SendingListener {
@@ -25,16 +35,31 @@ export interface PacedReply extends ReplyBody {
   cut(): void;
 }
 
-/** A reply in pieces that keeps `bytes` until the last one is written. */
-export function pacedReply(bytes: Uint8Array, listener: SendingListener): PacedReply {
-  let left: Uint8Array = bytes;
+/** Cuts a reply that is in memory into pieces. Keeps its bytes until the last piece is taken. */
+export function piecesOf(bytes: Uint8Array): ReplyPieces {
+  let left = bytes;
+  return {
+    isComputed: false,
+    next: () => {
+      if (left.length === 0) return undefined;
+      // A copy, because a piece that waits in a buffer would keep the memory of the whole reply.
+      const piece = Buffer.from(left.subarray(0, pieceBytes));
+      left = left.subarray(pieceBytes);
+      return piece;
+    },
+  };
+}
+
+/** A reply in pieces, which are kept until the last one is written. */
+export function pacedReply(pieces: ReplyPieces, listener: SendingListener): PacedReply {
+  let source: ReplyPieces | undefined = pieces;
+  let upcoming: Uint8Array | undefined;
   let outlet: Outlet | undefined;
-  let isOver = false;
 
   const end = (): void => {
-    if (isOver) return;
-    isOver = true;
-    left = nothing;
+    if (source === undefined) return;
+    source = undefined;
+    upcoming = undefined;
     listener.over();
   };
   const cut = (): void => {
@@ -42,22 +67,26 @@ export function pacedReply(bytes: Uint8Array, listener: SendingListener): PacedR
     outlet?.destroy();
   };
   const writeOn = (): void => {
-    while (!isOver && outlet !== undefined && left.length > 0) {
-      // A copy, because a piece that waits in a buffer would keep the memory of the whole reply.
-      const piece = Buffer.from(left.subarray(0, pieceBytes));
-      left = left.subarray(pieceBytes);
-      if (left.length === 0) endWith(piece, outlet, cut);
-      else if (!outlet.write(piece)) return;
+    while (source !== undefined && outlet !== undefined && upcoming !== undefined) {
+      const piece = upcoming;
+      upcoming = source.next();
+      if (upcoming === undefined) return endWith(piece, outlet, cut);
+      if (!outlet.write(piece)) return;
+      if (source?.isComputed === true) {
+        setImmediate(writeOn);
+        return;
+      }
     }
   };
   const begin = (out: Outlet): void => {
     outlet = out;
-    if (isOver) return out.destroy();
+    if (source === undefined) return out.destroy();
     watch(out, end, () => {
-      if (isOver) return;
+      if (source === undefined) return;
       listener.advanced();
       writeOn();
     });
+    upcoming = source.next();
     writeOn();
   };
   return { cut, ...replyBody(begin) };
@@ -88,5 +117,3 @@ function replyBody(begin: (out: Outlet) => void): ReplyBody {
     },
   };
 }
-
-const nothing = new Uint8Array(0);

@@ -47,6 +47,11 @@ export const anthropicCapabilities: CapabilityTable = {
     promptCacheKey: false,
     responses: false,
     dropBetas: [],
+    embeddingBatch: 1,
+    embeddingBase64: false,
+    embeddingFloat: true,
+    embeddingTokens: false,
+    unitLength: 'always',
   },
   known: /claude-(?:[a-z]+-[4-9]|fable|mythos)/,
   // An alias behind a proxy may refer to an older model. Only the newest models support `xhigh` and

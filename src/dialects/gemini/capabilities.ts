@@ -60,11 +60,18 @@ export const geminiCapabilities: CapabilityTable = {
     promptCacheKey: false,
     responses: false,
     dropBetas: [],
+    embeddingBatch: 100,
+    embeddingBase64: false,
+    embeddingFloat: true,
+    embeddingTokens: false,
+    unitLength: 'always',
   },
   known: /gemini-3/,
   // An alias such as `gemini-flash-latest` may refer to a model without `minimal` or `medium`.
   unknown: { efforts: ['low', 'high'] },
   older: [
+    // With fewer than 3,072 dimensions its vectors have a length of about 0.6.
+    { models: /gemini-embedding-001/, flags: { unitLength: 'full' } },
     {
       models: /gemini-3-pro/,
       flags: { efforts: ['low', 'high'] },

@@ -4,6 +4,7 @@ import type { Dialect } from '../dialect.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { geminiCapabilities } from './capabilities.ts';
 import { geminiClient, geminiTokenCounter } from './client/codec.ts';
+import { geminiEmbeddings } from './embedding-client.ts';
 import { geminiFailure, geminiInBandFailure } from './errors.ts';
 import { geminiImages } from './image/codec.ts';
 import { measureGemini } from './prompt-size.ts';
@@ -28,7 +29,7 @@ export const gemini: Dialect = {
   inBandFailure: geminiInBandFailure,
   content: geminiClient,
   images: geminiImages,
-  embeddings: undefined,
+  embeddings: geminiEmbeddings,
   measure: measureGemini,
   tokenCounter: geminiTokenCounter,
 };

@@ -46,6 +46,11 @@ export const openaiCapabilities: CapabilityTable = {
     promptCacheKey: true,
     responses: true,
     dropBetas: [],
+    embeddingBatch: 2_048,
+    embeddingBase64: true,
+    embeddingFloat: true,
+    embeddingTokens: true,
+    unitLength: 'always',
   },
   older: [
     {

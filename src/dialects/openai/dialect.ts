@@ -3,6 +3,7 @@ import type { Dialect } from '../dialect.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { openaiCapabilities } from './capabilities.ts';
 import { openaiClient } from './client/codec.ts';
+import { openaiEmbeddings } from './embedding-client.ts';
 import { openaiFailure, openaiInBandFailure } from './errors.ts';
 import { measureOpenai } from './prompt-size.ts';
 
@@ -25,7 +26,7 @@ export const openai: Dialect = {
   content: openaiClient,
   // Image calls are always relayed, because the image protocol is OpenAI's.
   images: undefined,
-  embeddings: undefined,
+  embeddings: openaiEmbeddings,
   measure: measureOpenai,
   tokenCounter: undefined,
 };

@@ -1,5 +1,6 @@
 /** `POST /v1/embeddings`: OpenAI's embeddings. */
 import { operations } from '../../call.ts';
+import { openaiEmbeddingServer } from '../../dialects/openai/embedding-server.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol } from '../protocol.ts';
 import { readEmbeddings } from './read.ts';
@@ -23,7 +24,7 @@ export const embeddings: Protocol = {
   codecs: {
     content: undefined,
     images: undefined,
-    embeddings: undefined,
+    embeddings: openaiEmbeddingServer,
     countTokens: undefined,
   },
   imageCounter: undefined,

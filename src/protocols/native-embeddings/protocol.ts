@@ -3,6 +3,10 @@
  * are two rows of the table, because requests and replies differ, and one API for catalogs.
  */
 import { operations } from '../../call.ts';
+import {
+  geminiBatchEmbeddingServer,
+  geminiEmbeddingServer,
+} from '../../dialects/gemini/embedding-server.ts';
 import { geminiCaller } from '../callers/gemini.ts';
 import type { Protocol } from '../protocol.ts';
 import { readBatchEmbedContents, readEmbedContent } from './read.ts';
@@ -33,7 +37,7 @@ export const embedContent: Protocol = {
   codecs: {
     content: undefined,
     images: undefined,
-    embeddings: undefined,
+    embeddings: geminiEmbeddingServer,
     countTokens: undefined,
   },
 };
@@ -47,7 +51,7 @@ export const batchEmbedContents: Protocol = {
   codecs: {
     content: undefined,
     images: undefined,
-    embeddings: undefined,
+    embeddings: geminiBatchEmbeddingServer,
     countTokens: undefined,
   },
 };

@@ -9,6 +9,8 @@ const count = z
   .int('must be a whole number of 0 or above')
   .nonnegative('must be a whole number of 0 or above');
 
+const aboveZero = 'must be a whole number above 0';
+
 const thinkingBudget = z.strictObject(
   { min: count, max: count, off: flag.optional() },
   'must be a range: { min, max }, in tokens',
@@ -60,6 +62,11 @@ const flags = {
       'must be a list of flags of anthropic-beta',
     )
     .optional(),
+  embeddingBatch: z.int(aboveZero).positive(aboveZero).optional(),
+  embeddingBase64: flag.optional(),
+  embeddingFloat: flag.optional(),
+  embeddingTokens: flag.optional(),
+  unitLength: choice(['always', 'full']),
 } satisfies Readonly<Record<keyof Capabilities, z.ZodType>>;
 
 /** Strict, so that a misspelt flag is reported. */

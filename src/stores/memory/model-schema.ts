@@ -9,11 +9,11 @@ import {
   type MediaPartTokens,
   type Model,
   protocolNames,
-  type Timeouts,
 } from '../../ports/catalog.ts';
 import { rateLimitsSchema, rateRemedyOf } from '../../ports/rates-schema.ts';
 import type { AllowedMembers } from '../../ports/reach-members.ts';
 import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
+import type { Timeouts } from '../../ports/timeouts.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';
 

@@ -10,7 +10,7 @@ import { jsonTokens } from './tokens.ts';
 
 /** The longest name that is compared, in bytes as received, escapes and quotes included. */
 const nameLimitBytes = 1024;
-const textLimitBytes = 16_384;
+const defaultTextLimitBytes = 16_384;
 
 /** What to extract from the value at one position of a document; all members are optional. */
 export interface ExtractionRule {
@@ -21,8 +21,8 @@ export interface ExtractionRule {
   /** The rule for every element, if the value is an array. */
   readonly elements?: ExtractionRule;
   /**
-   * Receives the JSON text of the whole value, or undefined if it is longer than 16 KiB. The rules
-   * for its members and elements are then ignored.
+   * Receives the JSON text of the whole value, or undefined if it is longer than the limit. The
+   * rules for its members and elements are then ignored.
    */
   readonly text?: (json: string | undefined) => void;
   /** Receives the contents of the value, if it is a string. */
@@ -51,8 +51,13 @@ export interface StringExtractor {
 
 /**
  * Starts the extraction from one document. The result does not depend on how it is cut into chunks.
+ *
+ * @param textLimitBytes a longer text of a value is not kept. Default: 16 KiB
  */
-export function stringExtractor(root: ExtractionRule): StringExtractor {
+export function stringExtractor(
+  root: ExtractionRule,
+  textLimitBytes: number = defaultTextLimitBytes,
+): StringExtractor {
   const name = rangeCapture(nameLimitBytes);
   const text = rangeCapture(textLimitBytes);
   // By depth: the rules for the open containers.

@@ -1,0 +1,166 @@
+/**
+ * Reads the vectors of an embedding reply while it arrives, one at a time, and checks at its end
+ * that each input has exactly one.
+ */
+import { parseBounded } from '../bounded-json.ts';
+import { type ExtractionRule, stringExtractor } from '../bytes/json/stream/string-extractor.ts';
+import { readVector, type Vector, type VectorForm, vectorBytes } from '../canonical/vectors.ts';
+import { UpstreamError } from '../errors.ts';
+import type { JsonValue } from '../json.ts';
+import type { Usage } from '../money.ts';
+import type { Dialect } from './dialect.ts';
+import type { EmbeddingReplyFormat } from './embedding-codec.ts';
+import { byteBounds, type FailureReport } from './tap.ts';
+
+/** What a reply must have to be usable. */
+export interface ExpectedVectors {
+  /** The number of vectors: one for each input. */
+  readonly count: number;
+  /** How many numbers each has; undefined if the caller left it to the model. */
+  readonly dimensions: number | undefined;
+  readonly form: VectorForm;
+}
+
+/** The result of a whole reply. */
+export type EmbeddingReply =
+  | {
+      readonly kind: 'vectors';
+      /** In the order of the inputs. */
+      readonly vectors: readonly Vector[];
+      readonly usage: Usage | undefined;
+    }
+  | { readonly kind: 'failure'; readonly report: FailureReport }
+  | { readonly kind: 'bad'; readonly reason: string };
+
+/** Reads one reply. */
+export interface EmbeddingReader {
+  /** @throws UpstreamError `reply_too_large` for a reply without an end */
+  write(chunk: Uint8Array): void;
+  end(): EmbeddingReply;
+}
+
+/** The JSON text of one vector: 65,000 numbers, written as widely as servers do. */
+const maxVectorText = 2 * 1024 * 1024;
+/** The memory of all vectors of one reply. 2,048 of 8,192 numbers as floats are half of it. */
+const maxVectorBytes = 128 * 1024 * 1024;
+
+interface Result {
+  vector: Vector | undefined;
+  index: JsonValue | undefined;
+}
+
+/** Starts to read one reply. */
+export function embeddingReader(
+  format: EmbeddingReplyFormat,
+  { inBandFailure }: Pick<Dialect, 'inBandFailure'>,
+  expected: ExpectedVectors,
+): EmbeddingReader {
+  const results: Result[] = [];
+  const bounds = byteBounds();
+  let heldBytes = 0;
+  let isUnusable = false;
+  let usageJson: string | undefined;
+  let errorJson: string | undefined;
+  let isEmpty = true;
+
+  const takeVector = (json: string | undefined): void => {
+    const result = results.at(-1);
+    if (isUnusable || result === undefined) return;
+    const vector = json === undefined ? undefined : readVector(json, expected.form);
+    if (vector === undefined || result.vector !== undefined) {
+      isUnusable = true;
+      return;
+    }
+    result.vector = vector;
+    heldBytes += vectorBytes(vector);
+    if (heldBytes > maxVectorBytes) throw new UpstreamError('body', 'reply_too_large');
+  };
+  const element: ExtractionRule = {
+    onBegin: () => {
+      if (results.length >= expected.count) isUnusable = true;
+      else results.push({ vector: undefined, index: undefined });
+    },
+    members: {
+      [format.vector]: { text: takeVector },
+      ...(format.index === undefined
+        ? {}
+        : {
+            [format.index]: {
+              text: (json) => {
+                const result = results.at(-1);
+                if (result !== undefined) result.index = valueIn(json);
+              },
+            },
+          }),
+    },
+  };
+  const extractor = stringExtractor(
+    {
+      members: {
+        [format.list]: { elements: element },
+        [format.usage]: {
+          text: (json) => {
+            usageJson = json;
+          },
+        },
+        error: {
+          text: (json) => {
+            errorJson = json ?? 'true';
+          },
+        },
+      },
+    },
+    maxVectorText,
+  );
+
+  return {
+    write: (chunk) => {
+      isEmpty &&= chunk.length === 0;
+      bounds.add(chunk.length, true);
+      extractor.write(chunk);
+    },
+    end: () => {
+      const failure = inBandFailure({ error: valueIn(errorJson) ?? null });
+      if (failure !== undefined) return { kind: 'failure', report: failure };
+      if (isEmpty) return { kind: 'bad', reason: 'upstream_empty' };
+      if (!extractor.isWhole()) return { kind: 'bad', reason: 'upstream_truncated' };
+      const vectors = isUnusable ? undefined : inOrder(results, expected);
+      if (vectors === undefined) return { kind: 'bad', reason: 'upstream_unusable' };
+      const usage = valueIn(usageJson);
+      return {
+        kind: 'vectors',
+        vectors,
+        usage: usage === undefined ? undefined : format.usageOf(usage),
+      };
+    },
+  };
+}
+
+function valueIn(json: string | undefined): JsonValue | undefined {
+  return json === undefined ? undefined : parseBounded(json);
+}
+
+/**
+ * The vectors in the order of the inputs: by `index`, or as they came if none has one. Undefined if
+ * an input has none or two, or if they are not equally long. Clients do not check any of it, and
+ * would give a text the vector of another.
+ */
+function inOrder(
+  results: readonly Result[],
+  { count, dimensions }: ExpectedVectors,
+): readonly Vector[] | undefined {
+  if (results.length !== count) return undefined;
+  const isIndexed = results.some(({ index }) => index !== undefined);
+  const placed = new Map<unknown, Vector>();
+  for (const [position, { vector, index }] of results.entries()) {
+    if (vector !== undefined) placed.set(isIndexed ? index : position, vector);
+  }
+  const width = dimensions ?? results[0]?.vector?.length;
+  const vectors: Vector[] = [];
+  for (let position = 0; position < count; position += 1) {
+    const vector = placed.get(position);
+    if (vector === undefined || vector.length !== width) return undefined;
+    vectors.push(vector);
+  }
+  return vectors;
+}

@@ -1,0 +1,55 @@
+/** Writes embedding requests for Google's upstreams, and says where their replies have the vectors. */
+import type { EmbeddingInput } from '../../canonical/embeddings.ts';
+import { jsonText } from '../../canonical/raw-json.ts';
+import { GatewayError } from '../../errors.ts';
+import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
+import { geminiEmbeddingUsage } from './embedding-usage.ts';
+import { resourceName } from './resource.ts';
+
+/** Google's models make vectors of this length unless fewer dimensions are asked for. */
+const fullDimensions = 3_072;
+
+/** The codec of the dialect `gemini`. It always asks for a batch, also for one input. */
+export const geminiEmbeddings: EmbeddingClientCodec = {
+  begin: ({ inputs, inputMember, dimensions, task, title }, { upstreamModel, capabilities }) => {
+    const texts = inputs.map((input) => textOf(input, inputMember));
+    const shared = {
+      taskType: task?.text.toUpperCase(),
+      title: title?.text,
+      outputDimensionality: dimensions,
+    };
+    const model = resourceName(upstreamModel);
+    return {
+      dropped: [],
+      hasUnitLength:
+        capabilities.unitLength === 'always' ||
+        dimensions === undefined ||
+        dimensions >= fullDimensions,
+      body: (from, end) =>
+        jsonText({
+          requests: texts
+            .slice(from, end)
+            .map((text) => ({ model, content: { parts: [{ text }] }, ...shared })),
+        }),
+      reply: geminiEmbeddingReply,
+    };
+  },
+};
+
+/** A reply of `:batchEmbedContents`, whose order is that of the requests. */
+const geminiEmbeddingReply: EmbeddingReplyFormat = {
+  list: 'embeddings',
+  vector: 'values',
+  index: undefined,
+  usage: 'usageMetadata',
+  usageOf: geminiEmbeddingUsage,
+};
+
+function textOf(input: EmbeddingInput, inputMember: string): string {
+  if (input.kind === 'text') return input.text;
+  throw new GatewayError(
+    'not_portable',
+    `This model has another tokenizer. Send \`${inputMember}\` as text, not as token ids.`,
+    { param: inputMember },
+  );
+}

@@ -1,0 +1,158 @@
+/** Reads native (Gemini) embedding requests, one or a batch, and writes their replies. */
+import type { EmbeddingInput, EmbeddingSetting } from '../../canonical/embeddings.ts';
+import { jsonText } from '../../canonical/raw-json.ts';
+import { numberList } from '../../canonical/vectors.ts';
+import { GatewayError } from '../../errors.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { EmbeddingReplyWriter, EmbeddingServerCodec } from '../embedding-codec.ts';
+import { integerField, listField, objectField, textField, unknownFields } from './server/fields.ts';
+
+/** The codec of callers of `:batchEmbedContents`. */
+export const geminiBatchEmbeddingServer: EmbeddingServerCodec = {
+  begin: (body) => {
+    const requests = listField(body, 'requests', '').map((value, index) =>
+      readRequest(value, `requests[${index}].`),
+    );
+    return exchangeOf(requests, {
+      inputMember: 'requests',
+      at: 'requests.',
+      unknown: unknownFields(body, ['model', 'requests']).map(({ written }) => written),
+      writer: writerOf('{"embeddings":[', ']'),
+    });
+  },
+};
+
+/** The codec of callers of `:embedContent`. */
+export const geminiEmbeddingServer: EmbeddingServerCodec = {
+  begin: (body) =>
+    exchangeOf([readRequest(body, '')], {
+      inputMember: 'content',
+      at: '',
+      unknown: [],
+      writer: writerOf('{"embedding":', ''),
+    }),
+};
+
+/** One request. Its paths begin with `at`. */
+interface ReadRequest {
+  readonly at: string;
+  readonly input: EmbeddingInput;
+  readonly dimensions: number | undefined;
+  readonly taskType: string | undefined;
+  readonly title: string | undefined;
+  /** The names of its members that are not carried. */
+  readonly unknown: readonly string[];
+  readonly dropped: readonly string[];
+}
+
+function readRequest(value: JsonValue, at: string): ReadRequest {
+  const { text, isJoined } = readText(objectField(value, 'content', at.slice(0, -1)), at);
+  const path = at.slice(0, -1);
+  return {
+    at,
+    input: { kind: 'text', text },
+    dimensions: integerField(value, 'outputDimensionality', path),
+    taskType: textField(value, 'taskType', path),
+    title: textField(value, 'title', path),
+    unknown: unknownFields(value, knownMembers).map(({ written }) => written),
+    dropped: isJoined ? [`${at}content`] : [],
+  };
+}
+
+const knownMembers: readonly string[] = [
+  'model',
+  'content',
+  'outputDimensionality',
+  'taskType',
+  'title',
+];
+
+/** Several parts of one content are one input, for which other providers take one text. */
+function readText(
+  content: JsonObject | undefined,
+  at: string,
+): { readonly text: string; readonly isJoined: boolean } {
+  const texts = listField(content, 'parts', `${at}content`).map((part, index) => {
+    const text = textField(part, 'text', `${at}content.parts[${index}]`);
+    if (text !== undefined) return text;
+    throw notPortable(`${at}content.parts[${index}]`, 'This model takes texts only.');
+  });
+  const text = texts.join('\n');
+  if (texts.every((one) => one === '')) {
+    throw notPortable(`${at}content`, 'This model takes no empty text.');
+  }
+  return { text, isJoined: texts.length > 1 };
+}
+
+interface ExchangeParts {
+  readonly inputMember: string;
+  /** The path before the names of members that all requests share. */
+  readonly at: string;
+  readonly unknown: readonly string[];
+  readonly writer: EmbeddingReplyWriter;
+}
+
+function exchangeOf(
+  requests: readonly ReadRequest[],
+  { inputMember, at, unknown, writer }: ExchangeParts,
+): ReturnType<EmbeddingServerCodec['begin']> {
+  const dropped = new Set(unknown);
+  for (const request of requests) {
+    for (const name of request.unknown) dropped.add(`${at}${name}`);
+    for (const path of request.dropped) dropped.add(path);
+  }
+  return {
+    request: {
+      inputs: requests.map(({ input }) => input),
+      inputMember,
+      dimensions: commonDimensions(requests),
+      task: firstSetting(requests, 'taskType', at),
+      title: firstSetting(requests, 'title', at),
+      dropped: [...dropped],
+    },
+    keepsText: true,
+    unitLengthMember: undefined,
+    estimateMember: undefined,
+    writer,
+  };
+}
+
+/** Only Google's models take these settings, which are listed once for all requests. */
+function firstSetting(
+  requests: readonly ReadRequest[],
+  name: 'taskType' | 'title',
+  at: string,
+): EmbeddingSetting | undefined {
+  const text = requests.map((request) => request[name]).find((one) => one !== undefined);
+  return text === undefined ? undefined : { text, at: `${at}${name}` };
+}
+
+/** Another provider takes one number of dimensions for a whole call. */
+function commonDimensions(requests: readonly ReadRequest[]): number | undefined {
+  const [first] = requests;
+  const other = requests.find(({ dimensions }) => dimensions !== first?.dimensions);
+  if (other === undefined) return first?.dimensions;
+  throw notPortable(
+    `${other.at}outputDimensionality`,
+    'This model makes all vectors of a batch equally long: give all requests the same value.',
+  );
+}
+
+function notPortable(param: string, sentence: string): GatewayError {
+  return new GatewayError('not_portable', `\`${param}\` can't be sent. ${sentence}`, { param });
+}
+
+function writerOf(head: string, end: string): EmbeddingReplyWriter {
+  return {
+    head: () => head,
+    vector: (vector, index) => `${index === 0 ? '' : ','}{"values":${numberList(vector)}}`,
+    tail: (_modelId, inputTokens) => {
+      if (inputTokens === undefined) return `${end}}`;
+      const usageMetadata = {
+        promptTokenCount: inputTokens,
+        promptTokenDetails: [{ modality: 'TEXT', tokenCount: inputTokens }],
+      };
+      return `${end},${jsonText({ usageMetadata }).slice(1)}`;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** Writes embedding requests for OpenAI's upstreams, and says where their replies have the vectors. */
+import type { EmbeddingInput } from '../../canonical/embeddings.ts';
+import { jsonText } from '../../canonical/raw-json.ts';
+import { GatewayError } from '../../errors.ts';
+import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
+import { openaiEmbeddingUsage } from './embedding-usage.ts';
+
+/** The codec of the dialect `openai`. */
+export const openaiEmbeddings: EmbeddingClientCodec = {
+  begin: ({ inputs, inputMember, dimensions, task, title }, { upstreamModel, capabilities }) => {
+    const { embeddingBase64, embeddingTokens } = capabilities;
+    if (!embeddingTokens && inputs.some(({ kind }) => kind === 'tokens')) {
+      throw new GatewayError(
+        'not_portable',
+        `This model takes texts only. Send \`${inputMember}\` as text, not as token ids.`,
+        { param: inputMember },
+      );
+    }
+    return {
+      dropped: [task, title].flatMap((setting) => (setting === undefined ? [] : [setting.at])),
+      hasUnitLength: true,
+      body: (from, end) =>
+        jsonText({
+          model: upstreamModel,
+          input: inputs.slice(from, end).map(written),
+          // A quarter of the bytes of numbers in text, and the full precision of their floats.
+          encoding_format: embeddingBase64 ? 'base64' : 'float',
+          dimensions,
+        }),
+      reply: openaiEmbeddingReply,
+    };
+  },
+};
+
+function written(input: EmbeddingInput): string | readonly number[] {
+  return input.kind === 'text' ? input.text : input.ids;
+}
+
+/** A reply of `/embeddings`. */
+export const openaiEmbeddingReply: EmbeddingReplyFormat = {
+  list: 'data',
+  vector: 'embedding',
+  index: 'index',
+  usage: 'usage',
+  usageOf: openaiEmbeddingUsage,
+};

@@ -1,0 +1,191 @@
+/**
+ * Opens the replies of a call that takes several requests. They are sent one after the other, so
+ * that their order is certain and a rate limit is not run into by the call itself. The reply is
+ * used only if all of them succeed.
+ */
+// Imported, because a host's tests may replace the global timers with fakes.
+import { setImmediate } from 'node:timers';
+import { isUpstreamError, type UpstreamError } from '../errors.ts';
+import type { DetachableBody } from '../upstream/body/head.ts';
+import type { CallFailure } from './failure.ts';
+import type { Opening } from './open-reply.ts';
+import type {
+  BadReply,
+  FailedReply,
+  MadeReply,
+  PreparedSeries,
+  RequestSeries,
+} from './prepared-call.ts';
+import type { OpenedResponse } from './send-upstream.ts';
+
+/** What a series needs of the attempt that it belongs to. */
+export interface SeriesDeps {
+  /** Sends a further request of the series. */
+  send(body: readonly Uint8Array[]): Promise<OpenedResponse>;
+  openError(response: OpenedResponse): Promise<FailedReply>;
+  failureOf(failed: FailedReply | BadReply, status: number): CallFailure;
+  failureOfBreak(error: UpstreamError): CallFailure;
+  /** Reports the failure of a request that is sent again. */
+  report(failure: CallFailure): void;
+  /** Takes from the budget for sending again what may have run; false if it is used up. */
+  mayRetry(): boolean;
+}
+
+/** What a response, or a series of them, turned out to be. */
+export interface Opened {
+  readonly opening: Opening | MadeReply;
+  /** The HTTP status of the last response. */
+  readonly status: number;
+}
+
+/** A request that failed, as a response or by its connection. */
+type FailedRequest =
+  | { readonly failed: FailedReply | BadReply; readonly status: number }
+  | { readonly broken: UpstreamError };
+
+/** A request that succeeded. */
+interface ReceivedReply {
+  readonly status: number;
+}
+
+/**
+ * Reads the response to the first request, and sends the others. A request after the first that
+ * fails is sent once more; if it fails again, so does the call.
+ *
+ * @throws UpstreamError if a connection breaks
+ */
+export async function openSeries(
+  first: OpenedResponse,
+  prepared: PreparedSeries,
+  deps: SeriesDeps,
+): Promise<Opened> {
+  const series = prepared.series();
+  const opened = await receive(() => Promise.resolve(first), series, deps);
+  if (isFailed(opened)) return failedSeries(opened);
+  let { status } = opened;
+  for (let body = series.next(); body !== undefined; body = series.next()) {
+    const request = body;
+    const sendAgain = (): Promise<OpenedResponse> => deps.send(request);
+    let received = await receive(sendAgain, series, deps);
+    if (isFailed(received) && mayResend(received, deps)) {
+      received = await receive(sendAgain, series, deps);
+    }
+    if (isFailed(received)) return failedSeries(received);
+    ({ status } = received);
+  }
+  return { opening: series.reply(), status };
+}
+
+function isFailed(received: FailedRequest | ReceivedReply): received is FailedRequest {
+  return 'failed' in received || 'broken' in received;
+}
+
+function failedSeries(request: FailedRequest): Opened {
+  if ('broken' in request) throw request.broken;
+  return { opening: request.failed, status: request.status };
+}
+
+/**
+ * True for a failure that need not repeat itself: not for one of the request or the account, and
+ * not for a rate limit, which would only be run into again.
+ */
+function mayResend(request: FailedRequest, deps: SeriesDeps): boolean {
+  const failure =
+    'broken' in request
+      ? deps.failureOfBreak(request.broken)
+      : deps.failureOf(request.failed, request.status);
+  if (failure.retry === 'never' || failure.healthSignal.kind !== 'failed') return false;
+  if (failure.ending !== 'not_run' && !deps.mayRetry()) return false;
+  deps.report(failure);
+  return true;
+}
+
+async function receive(
+  send: () => Promise<OpenedResponse>,
+  series: RequestSeries,
+  deps: SeriesDeps,
+): Promise<FailedRequest | ReceivedReply> {
+  try {
+    const response = await send();
+    const { status, body } = response;
+    if (status < 200 || status >= 300) return { failed: await deps.openError(response), status };
+    const reader = series.read();
+    await readInTurns(body, reader.write);
+    const failed = reader.end();
+    return failed === undefined ? { status } : { failed, status };
+  } catch (error) {
+    if (!isUpstreamError(error)) throw error;
+    return { broken: error };
+  }
+}
+
+/** What is read in one turn of the event loop: some milliseconds of work. */
+const turnBytes = 256 * 1024;
+const maxWaitingBytes = 1024 * 1024;
+
+/**
+ * Reads a body to its end, a bounded number of bytes in each turn of the event loop.
+ *
+ * @throws UpstreamError if the body breaks off, or `write` throws
+ */
+function readInTurns(body: DetachableBody, write: (chunk: Uint8Array) => void): Promise<void> {
+  const whole = body.takeWhole(turnBytes);
+  if (whole !== undefined) {
+    write(whole);
+    return Promise.resolve();
+  }
+  return new Promise((resolve, reject) => {
+    let waiting: Uint8Array[] = [];
+    let waitingBytes = 0;
+    let hasEnded = false;
+    let isScheduled = false;
+
+    const schedule = (): void => {
+      if (isScheduled) return;
+      isScheduled = true;
+      setImmediate(work);
+    };
+    const giveUp = (error: unknown): void => {
+      waiting = [];
+      waitingBytes = 0;
+      reject(error);
+    };
+    const work = (): void => {
+      isScheduled = false;
+      try {
+        writeTurn();
+      } catch (error) {
+        body.abort();
+        return giveUp(error);
+      }
+      if (waiting.length > 0) schedule();
+      else if (hasEnded) resolve();
+      else body.resume();
+    };
+    const writeTurn = (): void => {
+      let left = turnBytes;
+      while (left > 0) {
+        const chunk = waiting.shift();
+        if (chunk === undefined) return;
+        const now = chunk.subarray(0, left);
+        write(now);
+        left -= now.length;
+        waitingBytes -= now.length;
+        if (now.length < chunk.length) waiting.unshift(chunk.subarray(now.length));
+      }
+    };
+    body.start({
+      write: (chunk) => {
+        waiting.push(chunk);
+        waitingBytes += chunk.length;
+        schedule();
+        if (waitingBytes > maxWaitingBytes) body.pause();
+      },
+      end: () => {
+        hasEnded = true;
+        schedule();
+      },
+      fail: giveUp,
+    });
+  });
+}

@@ -1,0 +1,217 @@
+/**
+ * Translates an embedding call for an upstream of another dialect. A call with more inputs than the
+ * upstream takes at once becomes a series of requests; the reply has all vectors or is an error.
+ */
+
+import { maxUnpacedBytes, type ReplyPieces } from '../bytes/body/paced-reply.ts';
+import { emptyBytes } from '../bytes/sse.ts';
+import { type Call, operations, type PromptSize } from '../call.ts';
+import type { EmbeddingRequest } from '../canonical/embeddings.ts';
+import type { Vector } from '../canonical/vectors.ts';
+import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
+import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
+import type {
+  EmbeddingCallerExchange,
+  EmbeddingClientCodec,
+  EmbeddingExchange,
+} from '../dialects/embedding-codec.ts';
+import { type EmbeddingReply, embeddingReader } from '../dialects/embedding-reader.ts';
+import { GatewayError } from '../errors.ts';
+import type { HeaderMap } from '../http.ts';
+import { noUsage } from '../money.ts';
+import type { Model } from '../ports/catalog.ts';
+import { estimatedTokens } from './estimated-prompt.ts';
+import { droppedNote, estimatedNote } from './notes.ts';
+import type {
+  MadeReply,
+  PreparedSeries,
+  RequestSeries,
+  SeriesReader,
+  WholeReply,
+} from './prepared-call.ts';
+
+/** An embedding call to be translated between two dialects. */
+export interface EmbeddingTranslation {
+  readonly call: Call;
+  readonly model: Model;
+  readonly caller: EmbeddingCallerExchange;
+  readonly dialect: Dialect;
+  readonly codec: EmbeddingClientCodec;
+  readonly target: UpstreamTarget;
+  readonly head: ReplyHead;
+  /** The most requests that one call may take. */
+  readonly maxPieces: number;
+}
+
+/** A translation whose request is written. */
+interface Exchange extends EmbeddingTranslation {
+  readonly exchange: EmbeddingExchange;
+  readonly batch: number;
+  /** The sizes of the inputs, each with what is sent along with it. */
+  readonly prompt: PromptSize;
+  readonly scales: boolean;
+}
+
+/**
+ * Prepares an embedding call to be translated.
+ *
+ * @throws GatewayError `not_portable` that names what this upstream does not support
+ */
+export function prepareTranslatedEmbeddings(translation: EmbeddingTranslation): PreparedSeries {
+  const { call, model, caller, dialect, codec, target } = translation;
+  const { request } = caller;
+  const exchange = codec.begin(request, target);
+  const batch = target.capabilities.embeddingBatch;
+  checkPieces(request, batch, translation.maxPieces);
+  const prompt = promptOf(call.demand.prompt, request);
+  const scales = caller.unitLengthMember !== undefined && !exchange.hasUnitLength;
+  const written: Exchange = { ...translation, exchange, batch, prompt, scales };
+  // Only what is left out is refused by a strict model: what a reply lacks was asked for by nobody.
+  const dropped = droppedNote([...request.dropped, ...exchange.dropped], model.strict === true);
+  return {
+    dialect,
+    path: upstreamPath(
+      dialect,
+      { operation: operations.embed, framing: 'json' },
+      target.upstreamModel,
+    ),
+    framing: 'json',
+    body: bodyOf(written, 0),
+    prompt: prompt === call.demand.prompt ? undefined : prompt,
+    notes: dropped,
+    series: () => seriesOf(written),
+    replyToRefusal: () => undefined,
+  };
+}
+
+function checkPieces({ inputs, inputMember }: EmbeddingRequest, batch: number, max: number): void {
+  const most = batch * max;
+  if (inputs.length <= most) return;
+  throw new GatewayError(
+    'not_portable',
+    `\`${inputMember}\` has ${inputs.length} inputs, and this model takes at most ${most} in one call.`,
+    { param: inputMember },
+  );
+}
+
+/** A title counts with each input. */
+function promptOf(prompt: PromptSize, { title }: EmbeddingRequest): PromptSize {
+  const { inputs } = prompt;
+  if (title === undefined || inputs === undefined) return prompt;
+  const titleBytes = Buffer.byteLength(title.text);
+  return {
+    ...prompt,
+    inputs: inputs.map((input) => ({ ...input, textBytes: input.textBytes + titleBytes })),
+  };
+}
+
+function bodyOf({ exchange, batch, caller }: Exchange, from: number): readonly Uint8Array[] {
+  const end = Math.min(from + batch, caller.request.inputs.length);
+  return [Buffer.from(exchange.body(from, end))];
+}
+
+/** What the requests of a series have brought so far. */
+interface SeriesState {
+  /** The index of the first input of the current request. */
+  from: number;
+  readonly vectors: Vector[];
+  inputTokens: number;
+  isEstimated: boolean;
+}
+
+function seriesOf(translation: Exchange): RequestSeries {
+  const { batch, caller } = translation;
+  const count = caller.request.inputs.length;
+  const state: SeriesState = { from: 0, vectors: [], inputTokens: 0, isEstimated: false };
+  return {
+    read: () => readerOf(translation, state, Math.min(batch, count - state.from)),
+    next: () => {
+      state.from += batch;
+      return state.from < count ? bodyOf(translation, state.from) : undefined;
+    },
+    reply: () => replyOf(translation, state),
+  };
+}
+
+function readerOf(translation: Exchange, state: SeriesState, count: number): SeriesReader {
+  const { caller, exchange, dialect, scales } = translation;
+  // The model decides how long the vectors are, and all of a call must be equally long.
+  const dimensions = caller.request.dimensions ?? state.vectors[0]?.length;
+  const reader = embeddingReader(exchange.reply, dialect, {
+    count,
+    dimensions,
+    form: { keepsText: caller.keepsText, scalesToUnitLength: scales },
+  });
+  return {
+    write: reader.write,
+    end: () => {
+      const reply = reader.end();
+      if (reply.kind === 'failure') return reply;
+      // Nothing of it can be charged, as nothing of it reaches the caller.
+      if (reply.kind === 'bad') return { ...reply, countedTokens: 0 };
+      take(reply, translation, state, count);
+      return undefined;
+    },
+  };
+}
+
+function take(
+  { vectors, usage }: Extract<EmbeddingReply, { readonly kind: 'vectors' }>,
+  { prompt, model }: Exchange,
+  state: SeriesState,
+  count: number,
+): void {
+  for (const vector of vectors) state.vectors.push(vector);
+  const inputs = prompt.inputs?.slice(state.from, state.from + count) ?? [];
+  state.isEstimated ||= usage === undefined;
+  state.inputTokens +=
+    usage?.inputTokens ?? estimatedTokens({ ...prompt, textBytes: 0, inputs }, model);
+}
+
+/** A reply that fits into one piece is sent at once. */
+function replyOf(translation: Exchange, state: SeriesState): WholeReply | MadeReply {
+  const usage = { ...noUsage, inputTokens: state.inputTokens };
+  const { isEstimated } = state;
+  const notes = notesOf(translation, state);
+  const begun = piecesOf(translation, state);
+  const first = begun.next() ?? emptyBytes;
+  const second = begun.next();
+  if (second === undefined) return { kind: 'whole', bytes: first, usage, isEstimated, notes };
+  return { kind: 'made', pieces: () => piecesOf(translation, state), usage, isEstimated, notes };
+}
+
+function notesOf({ caller, exchange, scales }: Exchange, { isEstimated }: SeriesState): HeaderMap {
+  const { unitLengthMember, estimateMember, request } = caller;
+  const replaced = scales && unitLengthMember !== undefined ? [unitLengthMember] : [];
+  return {
+    ...droppedNote([...request.dropped, ...exchange.dropped, ...replaced], false),
+    ...(isEstimated && estimateMember !== undefined ? estimatedNote(estimateMember) : {}),
+  };
+}
+
+/** Writes the reply, as many vectors at a time as fill a piece. */
+function piecesOf({ caller, head }: Exchange, state: SeriesState): ReplyPieces {
+  const { writer, estimateMember } = caller;
+  const { vectors, isEstimated, inputTokens } = state;
+  const statedTokens = isEstimated && estimateMember === undefined ? undefined : inputTokens;
+  let index = -1;
+  return {
+    isComputed: true,
+    next: () => {
+      if (index === vectors.length) return undefined;
+      let text = '';
+      if (index === -1) {
+        text = writer.head();
+        index = 0;
+      }
+      for (; text.length < maxUnpacedBytes; index += 1) {
+        const vector = vectors[index];
+        if (vector === undefined) break;
+        text += writer.vector(vector, index);
+      }
+      if (index < vectors.length) return Buffer.from(text);
+      index = vectors.length;
+      return Buffer.from(text + writer.tail(head.modelId, statedTokens));
+    },
+  };
+}

@@ -1,0 +1,222 @@
+/** Calls with more inputs than an upstream takes at once: all of their vectors or none, once charged. */
+import { describe, expect, it } from 'vitest';
+import { untouched } from '../../support/gateway-in-process.ts';
+import type { ScriptedReply } from '../../support/scripted-upstream.ts';
+import {
+  answering,
+  base64Of,
+  embedGateway,
+  floatsOf,
+  nativeCall,
+  openaiCall,
+  type SentRequest,
+} from './embed-gateway.ts';
+
+const inputs = Array.from({ length: 2_048 }, (_, index) => `text ${index}`);
+
+/** The vector of an input says which one it is. */
+function geminiReply({ body }: SentRequest, usage = true): ScriptedReply {
+  const texts: readonly string[] = body.requests.map(
+    (request: { readonly content: { readonly parts: readonly { readonly text: string }[] } }) =>
+      request.content.parts[0]?.text,
+  );
+  const usageMetadata = usage ? { promptTokenCount: texts.length * 3 } : undefined;
+  const embeddings = texts.map((text) => ({ values: [Number(text.split(' ')[1]), 0.25] }));
+  return { chunks: [JSON.stringify({ embeddings, usageMetadata })] };
+}
+
+function vectorsIn(text: string): readonly (readonly number[])[] {
+  return JSON.parse(text).data.map(({ embedding }: { readonly embedding: string }) =>
+    floatsOf(embedding),
+  );
+}
+
+const request = openaiCall({ input: inputs, encoding_format: 'base64' });
+const unavailable: ScriptedReply = { status: 500, chunks: ['{"error":{"code":500}}'] };
+
+describe('2,048 inputs over Gemini', () => {
+  it('take 21 requests in order, one hold and one charge of the sum', async () => {
+    const upstream = answering((sent) => geminiReply(sent));
+    const gateway = embedGateway({ dialect: 'gemini', upstream });
+
+    const { status, text } = await gateway.call(request);
+    const record = await gateway.nextRecord();
+
+    expect(status).toBe(200);
+    expect(vectorsIn(text)).toEqual(inputs.map((_, index) => [index, 0.25]));
+    expect(upstream.sent.map(({ body }) => body.requests.length)).toEqual([
+      ...Array.from({ length: 20 }, () => 100),
+      48,
+    ]);
+    expect(JSON.parse(text).usage).toEqual({ prompt_tokens: 6_144, total_tokens: 6_144 });
+    expect(record).toMatchObject({ chargeNanos: 6_144n, basis: 'usage', booked: true });
+    expect(record.attempts).toHaveLength(1);
+    expect(gateway.eventTypes().filter((type) => type === 'call_ended')).toHaveLength(1);
+    expect(await gateway.state()).toEqual({ ...untouched, used: 6_144n });
+  });
+
+  it('are flagged as estimated as a whole if one piece has no usage', async () => {
+    const upstream = answering((sent, index) => geminiReply(sent, index !== 4));
+    const gateway = embedGateway({ dialect: 'gemini', upstream });
+
+    const { text, headers } = await gateway.call(request);
+    const record = await gateway.nextRecord();
+
+    const stated = 6_144 - 300;
+    const { prompt_tokens: tokens } = JSON.parse(text).usage;
+    expect(headers['x-tollgate-estimated']).toBe('usage');
+    expect(tokens).toBeGreaterThan(stated);
+    expect(tokens).toBeLessThan(stated + 1_000);
+    expect(record).toMatchObject({ basis: 'estimate', chargeNanos: BigInt(tokens) });
+  });
+
+  it('succeed although the 13th request fails once', async () => {
+    const upstream = answering((sent, index) => (index === 12 ? unavailable : geminiReply(sent)));
+    const gateway = embedGateway({ dialect: 'gemini', upstream, channels: 2 });
+
+    const { text } = await gateway.call(request);
+
+    expect(vectorsIn(text)).toEqual(inputs.map((_, index) => [index, 0.25]));
+    expect(upstream.sent).toHaveLength(22);
+    expect(upstream.sent[13]).toEqual(upstream.sent[12]);
+    expect(new Set(upstream.sent.map(({ origin }) => origin)).size).toBe(1);
+    expect(gateway.eventTypes()).toContain('upstream_failed');
+  });
+
+  it('all go to the next channel if the 13th fails twice', async () => {
+    const upstream = answering((sent, index) =>
+      index === 12 || index === 13 ? unavailable : geminiReply(sent),
+    );
+    const gateway = embedGateway({ dialect: 'gemini', upstream, channels: 2 });
+
+    const { status, text } = await gateway.call(request);
+    const record = await gateway.nextRecord();
+
+    expect(status).toBe(200);
+    expect(vectorsIn(text)).toEqual(inputs.map((_, index) => [index, 0.25]));
+    expect(upstream.sent.map(({ origin }) => origin)).toEqual([
+      ...Array.from({ length: 14 }, () => 'https://c0.example'),
+      ...Array.from({ length: 21 }, () => 'https://c1.example'),
+    ]);
+    expect(record.chargeNanos).toBe(6_144n);
+    expect(record.attempts.map(({ channelId }) => channelId)).toEqual(['c0', 'c1']);
+  });
+
+  it('are refused as a whole, and cost nothing, if every channel fails', async () => {
+    const upstream = answering((sent, index) => (index % 20 < 3 ? geminiReply(sent) : unavailable));
+    const gateway = embedGateway({ dialect: 'gemini', upstream });
+
+    const { status, text } = await gateway.call(request);
+
+    expect(status).toBe(502);
+    expect(text).not.toContain('embedding');
+    expect(upstream.sent).toHaveLength(5);
+    expect(await gateway.state()).toEqual(untouched);
+  });
+
+  it('pass the wait of a rate limit on, without running into it again', async () => {
+    const limited: ScriptedReply = {
+      status: 429,
+      headers: { 'content-type': 'application/json', 'retry-after': '7' },
+      chunks: ['{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"slow"}}'],
+    };
+    const upstream = answering((sent, index) => (index === 12 ? limited : geminiReply(sent)));
+    const gateway = embedGateway({ dialect: 'gemini', upstream });
+
+    const { status, headers } = await gateway.call(request);
+
+    expect(status).toBe(429);
+    expect(headers['retry-after']).toBe('7');
+    expect(upstream.sent).toHaveLength(13);
+    expect(await gateway.state()).toEqual(untouched);
+  });
+
+  it.each([
+    0, 4, 20,
+  ])('send no further request once the caller has left during request %i', async (at) => {
+    let leave = (): void => {};
+    const upstream = answering((sent, index) => {
+      if (index === at) leave();
+      return geminiReply(sent);
+    });
+    const gateway = embedGateway({ dialect: 'gemini', upstream });
+
+    const inProgress = gateway.start(request);
+    leave = inProgress.disconnect;
+    const record = await gateway.nextRecord();
+    await expect(inProgress.reply).resolves.toBeDefined();
+
+    expect(upstream.sent).toHaveLength(at + 1);
+    expect(record).toMatchObject({ outcome: 'caller_left', status: 499, basis: 'estimate' });
+    expect((await gateway.state()).held).toBe(0n);
+  });
+
+  it('are counted once against the concurrent calls of a key', async () => {
+    const upstream = answering((sent) => geminiReply(sent));
+    const gateway = embedGateway({
+      dialect: 'gemini',
+      upstream,
+      key: { maxConcurrentCalls: 1 },
+    });
+
+    const first = await gateway.call(request);
+    const second = await gateway.call(request);
+
+    expect([first.status, second.status]).toEqual([200, 200]);
+  });
+
+  it('end with the time of the whole call', async () => {
+    const upstream = answering((sent, index) => {
+      gateway.clock.advance(40_000);
+      return geminiReply(sent, index < 100);
+    });
+    const gateway = embedGateway({
+      dialect: 'gemini',
+      upstream,
+      options: { timeouts: { totalMs: 100_000, firstByteMs: 90_000 } },
+    });
+
+    const { status } = await gateway.call(request);
+
+    expect(status).toBe(504);
+    expect(upstream.sent.length).toBeLessThan(5);
+  });
+});
+
+describe('a channel that takes one input at a time', () => {
+  const capabilities = { embeddingBatch: 1 };
+  const content = (index: number) => ({ content: { parts: [{ text: `text ${index}` }] } });
+  const requests = (count: number) => Array.from({ length: count }, (_, index) => content(index));
+  const upstream = () =>
+    answering(({ body }) => ({
+      chunks: [
+        JSON.stringify({
+          data: [{ index: 0, embedding: base64Of([Number(body.input[0].split(' ')[1])]) }],
+          usage: { prompt_tokens: 1 },
+        }),
+      ],
+    }));
+
+  it('gets up to 32 requests', async () => {
+    const { call } = embedGateway({ dialect: 'openai', capabilities, upstream: upstream() });
+
+    const { text } = await call(nativeCall('batchEmbedContents', { requests: requests(32) }));
+
+    expect(
+      JSON.parse(text).embeddings.map(({ values }: { values: readonly number[] }) => values[0]),
+    ).toEqual(requests(32).map((_, index) => index));
+  });
+
+  it('refuses more, and says how many it takes', async () => {
+    const sent = upstream();
+    const { call } = embedGateway({ dialect: 'openai', capabilities, upstream: sent });
+
+    const { status, text } = await call(
+      nativeCall('batchEmbedContents', { requests: requests(33) }),
+    );
+
+    expect(status).toBe(400);
+    expect(text).toContain('`requests` has 33 inputs, and this model takes at most 32');
+    expect(sent.sent).toHaveLength(0);
+  });
+});
