@@ -232,7 +232,7 @@ describe('a neutral value', () => {
     { mcp_servers: [] },
     { fallbacks: [] },
     { context_management: { edits: [] } },
-    { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    { tool_choice: { type: 'auto', disable_parallel_tool_use: false } },
     { tool_choice: { type: 'none' } },
     { output_config: {} },
     { metadata: {} },

@@ -43,7 +43,7 @@ export function readTools(body: JsonObject, drop: (at: string) => void): ToolMem
     tools,
     // Clients send a choice without tools too, where it has no effect.
     toolChoice: hasFunctions || toolChoice?.mode === 'required' ? toolChoice : undefined,
-    parallelToolCalls: isOneByOne && hasFunctions ? false : undefined,
+    parallelToolCalls: isOneByOne ? false : undefined,
   };
 }
 
