@@ -3,8 +3,9 @@
  * table in docs/translation.md is the expectation.
  */
 import { describe, expect, it } from 'vitest';
-import { columns, responsesColumns } from './matrix/columns.ts';
+import { columns, messagesColumns, responsesColumns } from './matrix/columns.ts';
 import { messageFeatures } from './matrix/messages.ts';
+import { messagesFeatures } from './matrix/messages-requests.ts';
 import { replyCell, requestCell } from './matrix/outcome.ts';
 import { replyFeatures } from './matrix/replies.ts';
 import { responsesFeatures } from './matrix/responses-requests.ts';
@@ -28,6 +29,12 @@ const responsesRows: readonly Row[] = await Promise.all(
     cells: await Promise.all(responsesColumns.map((column) => requestCell(feature, column))),
   })),
 );
+const messagesRows: readonly Row[] = await Promise.all(
+  messagesFeatures.map(async (feature) => ({
+    title: feature.title,
+    cells: await Promise.all(messagesColumns.map((column) => requestCell(feature, column))),
+  })),
+);
 const signatureRow = {
   title: signatureFeature,
   cells: await Promise.all(columns.map(signatureCell)),
@@ -44,7 +51,8 @@ const replyRows: readonly Row[] = [
 
 describe('the matrix', () => {
   it('has no cell in which something is lost in silence, or listed that was not asked for', () => {
-    const cells = [...requestRows, ...replyRows, ...responsesRows].flatMap((row) => row.cells);
+    const rows = [...requestRows, ...replyRows, ...responsesRows, ...messagesRows];
+    const cells = rows.flatMap((row) => row.cells);
 
     expect(cells.filter((cell) => /LOST|CHANGED|FAILED|LISTED/.test(cell))).toEqual([]);
   });
@@ -61,6 +69,15 @@ describe('the matrix', () => {
     const whole = table('request', titlesOf, responsesRows);
 
     expect(published('docs/translation.md', 'responses matrix'), `Paste this:\n${whole}\n`).toBe(
+      whole,
+    );
+  });
+
+  it('of Messages requests is the one in docs/translation.md', () => {
+    const titlesOf = messagesColumns.map(({ title }) => title);
+    const whole = table('request', titlesOf, messagesRows);
+
+    expect(published('docs/translation.md', 'messages matrix'), `Paste this:\n${whole}\n`).toBe(
       whole,
     );
   });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawn } from '../laws/tree.ts';
 import { chatRequest } from './chat-requests.ts';
+import { messagesRequest } from './messages-requests.ts';
 import { nativeRequest } from './native-requests.ts';
 import { responsesRequest } from './responses-requests.ts';
 import { type Loss, searched } from './search.ts';
@@ -34,27 +35,23 @@ const unneeded: readonly { readonly place: string; readonly over: string; readon
     },
   ];
 
-const makers: Partial<Readonly<Record<Route['protocol'], (drawn: Drawing) => Tree>>> = {
+const makers: Readonly<Record<Route['protocol'], (drawn: Drawing) => Tree>> = {
   chat: chatRequest,
   native: nativeRequest,
   responses: responsesRequest,
+  messages: messagesRequest,
 };
 
-const rows = routes.flatMap((route) => {
-  const make = makers[route.protocol];
-  return make === undefined
-    ? []
-    : [[route.protocol, route.dialect, route.model, route, make] as const];
-});
+const rows = routes.map((route) => [route.protocol, route.dialect, route.model, route] as const);
 
 describe('no leaf of a request is lost silently', () => {
   it.each(rows)(
     '%s over %s (%s)',
-    (_protocol, _dialect, _model, route, make) => {
+    (protocol, _dialect, _model, route) => {
       const lost = new Map<string, Loss>();
       let leaves = 0;
       for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
-        const document = make(drawing(drawn(seed), planted));
+        const document = makers[protocol](drawing(drawn(seed), planted));
         const found = searched(document, (body) => sentFor(route, body));
         leaves += found.leaves;
         for (const loss of found.lost.filter((one) => !isUnneeded(one, route))) {

@@ -80,7 +80,7 @@ function isNamed(path: string, dropped: readonly string[]): boolean {
   const place = unplaced(path);
   return dropped.some((name) => {
     const exact = name;
-    if (name === 'tools.schema' && schemas.test(place)) return true;
+    if (covered.get(name)?.test(place) === true) return true;
     if (path === exact || path.startsWith(`${exact}.`) || path.startsWith(`${exact}[`)) return true;
     return (
       place === exact ||
@@ -97,9 +97,16 @@ function isRoot(place: string, name: string): boolean {
 
 const conversations: ReadonlySet<string> = new Set(['messages', 'contents', 'input', 'tools']);
 
-/** The paths that `tools.schema` covers. */
-const schemas =
-  /^(?:input\.)?(?:tools\.){1,2}(?:function(?:Declarations)?\.)?parameters(?:JsonSchema)?\b/;
+/** Names that stand for several places at once, and these. */
+const covered: ReadonlyMap<string, RegExp> = new Map([
+  [
+    'tools.schema',
+    /^(?:input\.)?(?:tools\.){1,2}(?:(?:function(?:Declarations)?\.)?parameters(?:JsonSchema)?|input_schema)\b/,
+  ],
+  ['tools.schema.title', /^tools\.input_schema\b.*\.title$/],
+  ['cache_control', /\.cache_control\b/],
+  ['thinking', /^messages\.content\.(?:thinking|signature|data)$/],
+]);
 
 function unplaced(path: string): string {
   return path.replace(/\[\d+\]/g, '');

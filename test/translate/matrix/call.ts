@@ -4,6 +4,7 @@ import {
   type AnyModelSetup,
   anyModelGateway,
   chat,
+  messages,
   native,
   responses,
 } from '../../support/any-model-gateway.ts';
@@ -45,6 +46,7 @@ export async function called(
     chat: () => chat(sent),
     native: () => native(streamed ? 'sse' : 'json', sent),
     responses: () => responses(sent),
+    messages: () => messages(sent),
   } as const;
   const answer = await gateway.call(requests[protocol]());
   const [request] = upstream.requests;
@@ -74,6 +76,13 @@ const bodies = {
   chat: chatBody,
   native: nativeBody,
   responses: (body: JsonObject, stream: boolean) => ({ model: 'm', input: 'hi', ...body, stream }),
+  messages: (body: JsonObject, stream: boolean) => ({
+    model: 'm',
+    max_tokens: 64,
+    messages: [{ role: 'user', content: 'hi' }],
+    ...body,
+    stream,
+  }),
 } as const;
 
 /** The error of an answer in either dialect. */

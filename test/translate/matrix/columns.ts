@@ -7,7 +7,7 @@ export type Protocol = 'chat' | 'native';
 /** A column of requests. */
 export interface RequestColumn {
   readonly title: string;
-  readonly protocol: Protocol | 'responses';
+  readonly protocol: Protocol | 'responses' | 'messages';
   readonly dialect: DialectName;
 }
 
@@ -33,6 +33,12 @@ export const responsesColumns: readonly RequestColumn[] = [
   { title: 'responses over anthropic', protocol: 'responses', dialect: 'anthropic' },
 ];
 
+/** Messages over every other dialect; Anthropic's own gets the caller's bytes. */
+export const messagesColumns: readonly RequestColumn[] = [
+  { title: 'messages over openai', protocol: 'messages', dialect: 'openai' },
+  { title: 'messages over gemini', protocol: 'messages', dialect: 'gemini' },
+];
+
 /** The model that a channel of a dialect serves. */
 export const models: Readonly<Record<DialectName, string>> = {
   openai: 'gpt-5.6',
@@ -42,6 +48,13 @@ export const models: Readonly<Record<DialectName, string>> = {
 
 /** Whether the caller speaks the upstream's dialect. */
 export function isRelay({ protocol, dialect }: RequestColumn): boolean {
-  if (protocol === 'responses') return false;
-  return dialect === (protocol === 'chat' ? 'openai' : 'gemini');
+  return dialect === relayed[protocol];
 }
+
+/** A channel of the Responses columns has chat completions only. */
+const relayed: Readonly<Record<RequestColumn['protocol'], DialectName | undefined>> = {
+  chat: 'openai',
+  native: 'gemini',
+  responses: undefined,
+  messages: 'anthropic',
+};

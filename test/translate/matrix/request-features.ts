@@ -17,6 +17,7 @@ export interface RequestFeature {
   readonly chat?: AskedFor;
   readonly native?: AskedFor;
   readonly responses?: AskedFor;
+  readonly messages?: AskedFor;
   /** The part of the upstream's body that carries the meaning; a list has several spellings. */
   readonly carried: Readonly<Partial<Record<DialectName, JsonObject | readonly JsonObject[]>>>;
 }
