@@ -15,7 +15,10 @@ export interface TokenBound {
  * both a count and a rate.
  */
 export function costOfTokens(usage: Usage, price: TokenPrice): bigint {
-  if (price.tiers === undefined) return costAt(price.rates, usage);
+  // Without a function for both, because every call gets here.
+  if (price.tiers === undefined) {
+    return costOfInput(usage, price.rates) + costOfOutput(usage, price.rates);
+  }
   const { passes = [] } = usage;
   let millionths = costAt(tierRates(price, usage), without(usage, passes));
   for (const pass of passes) millionths += costAt(tierRates(price, pass), pass);

@@ -93,12 +93,19 @@ export function preparer(admitted: Admitted): Preparer {
   const { protocol } = route;
   const leftOut =
     protocol.optionalTools === undefined ? undefined : leftOutTools(call, model, protocol);
+  const { forward, cuts } = protocol.relay;
+  const isPlain =
+    references === undefined &&
+    leftOut === undefined &&
+    forward === undefined &&
+    cuts === undefined;
   // Made when needed: most calls are relayed.
   let readers: RequestReaders | undefined;
   const prepare: PrepareForChannel = (channel, dialect, upstreamModel, account = channel.id) => {
     if (isRelayed(protocol, dialect, channel, upstreamModel)) {
       const { relay } = protocol;
       const input = { call, rules: relay, dialect, channel, upstreamModel, requestId };
+      if (isPlain) return prepareRelayed(input);
       const more = moreEdits(admitted, leftOut, { channel, account });
       const prepared = prepareRelayed(input, more);
       return references === undefined ? prepared : noticingUnreadable(prepared, references, relay);

@@ -232,7 +232,7 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
     status: end.status,
     outcome: outcomeOf(end.ending, rule),
     reason: end.reason,
-    usage: summedUsage(end.usage),
+    usage: end.usage?.passes === undefined ? end.usage : summedUsage(end.usage),
     basis: charge.basis,
     heldNanos,
     chargeNanos: charge.nanos,
@@ -242,9 +242,7 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
 }
 
 /** Records have the sum of all passes, which stores can keep in columns. */
-function summedUsage(usage: Usage | undefined): Usage | undefined {
-  if (usage?.passes === undefined) return usage;
-  const { passes: _passes, ...sum } = usage;
+function summedUsage({ passes: _passes, ...sum }: Usage): Usage {
   return sum;
 }
 

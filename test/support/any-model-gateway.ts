@@ -54,6 +54,8 @@ export function anyModelGateway(setup: AnyModelSetup = {}): AnyModelGateway {
     ...anyModel,
     id,
     channels: [{ ...plainChannel(dialect), ...channel }],
+    // Embeddings have no price per image.
+    ...(model?.price?.per === 'image' ? { protocols: contentProtocols } : {}),
     ...model,
   });
   const { gateway, records, call } = gatewayInProcess({
@@ -95,9 +97,10 @@ function headersOf(body: Uint8Array): Readonly<Record<string, string>> {
   };
 }
 
+const contentProtocols = ['chat', 'images', 'native', 'responses', 'messages'] as const;
 const anyModel = {
   vendor: 'Acme',
-  protocols: ['chat', 'images', 'native', 'responses', 'messages', 'embeddings'],
+  protocols: [...contentProtocols, 'embeddings'],
   groups: ['staff'],
   price: { per: 'token', rates: { input: 1_000_000n, output: 1_000_000n } },
   maxOutputTokens: 1_000,
