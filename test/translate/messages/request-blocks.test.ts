@@ -145,7 +145,7 @@ describe('a block', () => {
       const isCarried = paths.some((path) => path.startsWith(place.at));
       // A search result is replaced as a whole, and nobody but Anthropic can read its thinking.
       const isListed = request.dropped.some((name) =>
-        [holder(place.at), 'thinking'].includes(name),
+        [holder(place.at), 'messages.thinking'].includes(name),
       );
       expect(isCarried || isListed).toBe(true);
       return;

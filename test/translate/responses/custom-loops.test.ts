@@ -5,7 +5,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import { habits, play, type Upstream, upstreams } from './loop.ts';
+import { type Upstream, upstreams } from '../loop.ts';
+import { habits, play } from './loop.ts';
 
 const grammar = { type: 'grammar', syntax: 'lark', definition: 'start: /(.|\\n)+/' };
 const tools: readonly JsonObject[] = [

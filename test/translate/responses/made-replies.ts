@@ -1,7 +1,7 @@
 /** Generators of replies with reasoning, whole and streamed, as each upstream may send them. */
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import type { Reply } from './loop.ts';
+import type { Reply } from '../loop.ts';
 
 /** Text with characters that are easily lost, and not blank. */
 const text = fc

@@ -4,11 +4,10 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import { documentsOf, parsed } from '../../support/codec.ts';
-import { type Fixture, type FixtureCategory, fixtures } from '../../support/fixtures.ts';
-import { pick, textAt } from '../matrix/json.ts';
-import { type Habit, habits, play, type Reply, type Upstream, upstreams } from './loop.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { type Habit, type Reply, type Upstream, upstreams } from '../loop.ts';
+import { recordedReplies } from '../recorded-replies.ts';
+import { habits, play } from './loop.ts';
 import {
   anthropicReply,
   geminiReply,
@@ -53,40 +52,8 @@ function isNotOurs(dropped: string, { habit }: { readonly habit: Habit }): boole
 }
 
 describe('recorded replies', () => {
-  /** Parts that only their provider understands are not output items. */
-  const foreign =
-    /server_tool_use|_tool_result|compaction|executableCode|inlineData|partialArgs|"fallback"/;
-  const replyOf = (recording: Fixture): Reply | undefined => {
-    const text = Buffer.from(recording.response).toString();
-    if (recording.status !== 200 || foreign.test(text)) return undefined;
-    if (recording.streamed) return { streamed: true, documents: documentsOf(text) };
-    return { streamed: false, documents: [parsed(text)] };
-  };
-  const recorded = (category: FixtureCategory, upstream: Upstream, names = /./) =>
-    fixtures(category)
-      .filter(({ name }) => names.test(name))
-      .flatMap((recording) => replyOf(recording) ?? [])
-      .filter(({ documents }) => {
-        const kinds = outputIn(upstream.dialect, documents).map(([kind]) => kind);
-        return kinds.some((kind) => kind !== 'text') && isWhole(upstream, documents);
-      });
-  const sets: readonly [string, Upstream, readonly Reply[]][] = [
-    ['Anthropic', upstreams.anthropic, recorded('anthropic', upstreams.anthropic)],
-    ['Gemini', upstreams.gemini, recorded('gemini', upstreams.gemini)],
-    [
-      'a server with reasoning_content',
-      upstreams.deepseek,
-      recorded('openai-compat', upstreams.deepseek, /zai|xai/),
-    ],
-    [
-      'Google’s compatible API',
-      upstreams.google,
-      recorded('openai-compat', upstreams.google, /google-compat/),
-    ],
-  ];
-
   it('are those that were recorded with reasoning, signatures and calls', () => {
-    const found = sets.map(([upstream, { dialect }, replies]) => {
+    const found = recordedReplies.map(([upstream, { dialect }, replies]) => {
       const parts = replies.flatMap(({ documents }) => outputIn(dialect, documents));
       return [upstream, replies.length, [...new Set(parts.map(([kind]) => kind))].sort()];
     });
@@ -99,7 +66,7 @@ describe('recorded replies', () => {
     ]);
   });
 
-  describe.each(sets)('of %s', (_, upstream, replies) => {
+  describe.each(recordedReplies)('of %s', (_, upstream, replies) => {
     it.each(ways)('come back unchanged: %s', (_way, way) => {
       replies.forEach((reply, index) => {
         const next = replies[(index + 1) % replies.length] ?? reply;
@@ -154,13 +121,3 @@ describe('a conversation that changes its model', () => {
     );
   });
 });
-
-/** Whether the reply came to its end, so that none of its calls is left out. */
-function isWhole({ dialect }: Upstream, documents: readonly JsonValue[]): boolean {
-  const finishes = documents.map((one) => {
-    if (dialect === 'gemini') return textAt(one, 'candidates', 0, 'finishReason');
-    if (dialect === 'openai') return textAt(one, 'choices', 0, 'finish_reason');
-    return textAt(one, 'stop_reason') || textAt(pick(one, 'delta'), 'stop_reason');
-  });
-  return finishes.some((finish) => /^(?:STOP|stop|tool_calls|end_turn|tool_use)$/.test(finish));
-}

@@ -18,7 +18,7 @@ export interface ReadThinking {
  * The name under which thinking is listed as dropped: agents send many blocks with every request,
  * whose paths would fill the header.
  */
-const listedAs = 'thinking';
+const listedAs = 'messages.thinking';
 
 /**
  * Reads a `thinking` block. A block of Anthropic's own has a signature that no other provider can

@@ -52,6 +52,8 @@ interface ThinkingState extends ThinkingOptions {
   /** The whole text of the open block; undefined if none is open. */
   openText: string | undefined;
   held: Reasoning[];
+  /** More reasoning belongs to the block that was held last. */
+  isHeldOpen: boolean;
   heldSignature: ProviderData | undefined;
 }
 
@@ -61,6 +63,7 @@ export function thinkingWriter(options: ThinkingOptions): ThinkingWriter {
     ...options,
     openText: undefined,
     held: [],
+    isHeldOpen: false,
     heldSignature: undefined,
   };
   const isHidden = options.thinking === 'off';
@@ -69,9 +72,11 @@ export function thinkingWriter(options: ThinkingOptions): ThinkingWriter {
     add: (reasoning) => (isHidden ? hold(state, reasoning) : write(state, reasoning)),
     signText: (signature) => seal(state, textEnvelope(signature)),
     holdText: (signature) => {
+      state.isHeldOpen = false;
       state.heldSignature = signature;
     },
     dropHeldText: () => {
+      state.isHeldOpen = false;
       state.heldSignature = undefined;
     },
     release: () => release(state),
@@ -122,18 +127,19 @@ function seal({ sink }: ThinkingState, envelope: string | undefined): void {
   sink.end(envelope);
 }
 
-function hold({ held }: ThinkingState, { text, providerData }: Reasoning): void {
-  const last = held.at(-1);
-  const continues = last !== undefined && last.providerData === undefined;
-  const isSealed = providerData?.kind === 'encrypted';
-  if (!continues || isSealed) held.push({ text, providerData });
-  else held[held.length - 1] = { text: last.text + text, providerData };
+/** Reasoning continues until it is signed, or other content comes. */
+function hold(state: ThinkingState, { text, providerData }: Reasoning): void {
+  const { held, isHeldOpen } = state;
+  const last = isHeldOpen && providerData?.kind !== 'encrypted' ? held.pop() : undefined;
+  held.push({ text: `${last?.text ?? ''}${text}`, providerData });
+  state.isHeldOpen = providerData === undefined;
 }
 
 /** Reasoning that nobody signed is written only if the upstream needs it back. */
 function release(state: ThinkingState): void {
   const { held, heldSignature, needsReasoningBack } = state;
   state.held = [];
+  state.isHeldOpen = false;
   state.heldSignature = undefined;
   seal(state, textEnvelope(heldSignature));
   for (const reasoning of held) {
