@@ -36,7 +36,7 @@ export function exampleGateway(upstreams: Upstreams): {
         ...text,
         id: 'gpt-4o-mini',
         vendor: 'OpenAI',
-        protocols: ['chat', 'responses'],
+        protocols: ['chat', 'messages', 'responses'],
         channels: [
           {
             id: 'openai',
@@ -52,7 +52,7 @@ export function exampleGateway(upstreams: Upstreams): {
         ...text,
         id: 'gemini-2.5-flash',
         vendor: 'Gemini',
-        protocols: ['native', 'responses'],
+        protocols: ['messages', 'native', 'responses'],
         channels: [
           {
             id: 'gemini',

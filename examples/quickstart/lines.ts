@@ -14,6 +14,7 @@ export interface Demo {
 /** The text for the terminal. */
 export function linesToPaste({ base, secrets, models, place }: Demo): string {
   const chatBody = { model: models.chat, messages: [{ role: 'user', content: 'Say hello.' }] };
+  const messagesBody = { ...chatBody, model: models.claude, max_tokens: 256 };
   const responsesBody = { model: models.chat, input: 'Say hello.' };
   const embedBody = { model: models.embedding, input: ['A lighthouse', 'A bridge'], dimensions: 8 };
   const embedOne = { content: { parts: [{ text: 'A lighthouse' }] }, outputDimensionality: 8 };
@@ -27,6 +28,7 @@ Tollgate is mounted in an Express app at ${base}
 
   OpenAI's APIs    served by ${models.openaiUpstream}
   native           served by ${models.geminiUpstream}
+  Messages         served by ${models.anthropicUpstream}
   keys and usage   in ${place}
 
 # Paste these first: the address, the key of group text, and that of group image
@@ -40,6 +42,9 @@ ${post('/v1/chat/completions', bearer('KEY'), { ...chatBody, stream: true })}
 
 # The Responses API, which new clients of OpenAI call
 ${post('/v1/responses', bearer('KEY'), responsesBody)}
+
+# Anthropic's Messages API
+${post('/v1/messages', 'x-api-key: $KEY', messagesBody)}
 
 # Embeddings, in OpenAI's shape and in Google's
 ${post('/v1/embeddings', bearer('KEY'), embedBody)}
@@ -57,7 +62,7 @@ ${get('/v1beta/models', googleKey)}
 # What the key may spend, and what it has used
 ${get('/v1/key', bearer('KEY'))}
 
-# The SDKs, unmodified: npm install openai @google/genai
+# The SDKs, unmodified: npm install openai @google/genai @anthropic-ai/sdk
 const chat = new OpenAI({ baseURL: '${base}/v1', apiKey: process.env.KEY });
 await chat.chat.completions.create(${JSON.stringify(chatBody)});
 await chat.responses.create(${JSON.stringify(responsesBody)});
@@ -66,8 +71,10 @@ const images = new OpenAI({ baseURL: '${base}/v1', apiKey: process.env.IMAGE_KEY
 await images.images.generate(${JSON.stringify(picture)});
 const google = new GoogleGenAI({ apiKey: process.env.KEY, httpOptions: { baseUrl: '${base}' } });
 await google.models.generateContent({ model: '${models.native}', contents: 'Say hello.' });
+const anthropic = new Anthropic({ baseURL: '${base}', apiKey: process.env.KEY });
+await anthropic.messages.create(${JSON.stringify(messagesBody)});
 
-# Each of these answers chat, Responses and native calls, whatever its upstream speaks
+# Each of these answers chat, Responses, Messages and native calls, whatever its upstream speaks
 ${models.either.join(', ')}
 
 ${faults}Ctrl-C ends it.

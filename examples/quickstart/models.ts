@@ -6,6 +6,7 @@ export interface DemoModels {
   readonly all: readonly Model[];
   readonly chat: string;
   readonly native: string;
+  readonly claude: string;
   readonly image: string;
   readonly embedding: string;
   readonly nativeEmbedding: string;
@@ -14,7 +15,8 @@ export interface DemoModels {
   /** The upstream of each protocol, for the terminal. */
   readonly openaiUpstream: string;
   readonly geminiUpstream: string;
-  /** Models that serve chat, Responses and native calls, whatever the dialect of their upstream. */
+  readonly anthropicUpstream: string;
+  /** Models that serve chat, Responses, Messages and native calls, whatever the dialect of their upstream. */
   readonly either: readonly string[];
 }
 
@@ -47,7 +49,7 @@ export function demoModels(
   const image = env.OPENAI_IMAGE_MODEL || 'gpt-image-1';
   const embedding = env.OPENAI_EMBEDDING_MODEL || 'text-embedding-3-small';
   const nativeEmbedding = env.GEMINI_EMBEDDING_MODEL || 'gemini-embedding-2';
-  const protocols: readonly ProtocolName[] = ['chat', 'responses', 'native'];
+  const protocols: readonly ProtocolName[] = ['chat', 'responses', 'messages', 'native'];
   const text = { protocols, groups: ['text'], price, maxOutputTokens: 16_384 };
   const vectors = { protocols: ['embeddings'], groups: ['text'] } as const;
   const embedded = [openai, gemini].filter(({ credential }) => credential === 'embedded');
@@ -96,6 +98,7 @@ export function demoModels(
     ],
     chat,
     native,
+    claude,
     image,
     embedding,
     nativeEmbedding,
@@ -103,6 +106,7 @@ export function demoModels(
     either: [chat, native, claude],
     openaiUpstream: env.OPENAI_API_KEY ? 'OpenAI' : fakeUpstream,
     geminiUpstream: env.GEMINI_API_KEY ? 'Gemini' : fakeUpstream,
+    anthropicUpstream: env.ANTHROPIC_API_KEY ? 'Anthropic' : fakeUpstream,
   };
 }
 

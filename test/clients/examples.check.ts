@@ -1,23 +1,25 @@
-/** The examples with clients of the Responses API, over OpenAI and over Gemini. */
+/** The examples with real clients, over OpenAI and over Gemini. */
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { expect, it, onTestFinished } from 'vitest';
 import { exampleGateway } from '../../examples/gateway.ts';
+import { askAboutWeather as askByAnthropicSdk } from '../../examples/messages-anthropic.ts';
 import { runWeatherAgent } from '../../examples/responses-agents.ts';
 import { askAboutWeather } from '../../examples/responses-ai-sdk.ts';
 import { startFakeUpstream } from '../../src/testing/index.ts';
 import { closed, listening } from '../support/servers.ts';
 
 const examples = [
-  ['responses-ai-sdk', askAboutWeather],
-  ['responses-agents', runWeatherAgent],
+  ['responses-ai-sdk', '/v1', askAboutWeather],
+  ['responses-agents', '/v1', runWeatherAgent],
+  ['messages-anthropic', '', askByAnthropicSdk],
 ] as const;
 
 it.each(
-  examples.flatMap(([name, run]) =>
-    ['gpt-4o-mini', 'gemini-2.5-flash'].map((model) => [name, model, run] as const),
+  examples.flatMap(([name, path, run]) =>
+    ['gpt-4o-mini', 'gemini-2.5-flash'].map((model) => [name, model, path, run] as const),
   ),
-)('examples/%s answers with %s, after a call of its tool', async (_name, model, run) => {
+)('examples/%s answers with %s, after a call of its tool', async (_name, model, path, run) => {
   const upstream = await startFakeUpstream();
   const { gateway, issued } = exampleGateway(upstream);
   const server = createServer(nodeAdapter(gateway));
@@ -28,7 +30,11 @@ it.each(
     await upstream.close();
   });
 
-  const answer = await run({ baseURL: `${origin}/v1`, apiKey: issued.secret }, model, 'Weather?');
+  const answer = await run(
+    { baseURL: `${origin}${path}`, apiKey: issued.secret },
+    model,
+    'Weather?',
+  );
 
   expect(answer).toContain('57°F');
   expect(upstream.calls).toHaveLength(2);

@@ -1,5 +1,5 @@
 /**
- * The real clients of the Responses API. They are not part of `npm test`, because their packages
+ * The real clients of the gateway's APIs. They are not part of `npm test`, because their packages
  * have to be installed.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
@@ -23,6 +23,7 @@ const config: ViteUserConfig = defineConfig({
       // The examples import the packages by their names, and are outside of this folder.
       { find: /^ai$/, replacement: `${here}/node_modules/ai7` },
       { find: /^@ai-sdk\/openai$/, replacement: `${here}/node_modules/ai-sdk-openai4` },
+      { find: /^@anthropic-ai\/sdk$/, replacement: `${here}/node_modules/@anthropic-ai/sdk` },
       { find: /^@openai\/agents$/, replacement: `${here}/node_modules/@openai/agents` },
     ],
   },

@@ -37,16 +37,17 @@ describe('npm start', () => {
     child.kill('SIGINT');
     const [code] = await once(child, 'exit');
 
-    expect(lines).toHaveLength(11);
+    expect(lines).toHaveLength(12);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(answers[0]?.text).toContain('"chat.completion"');
     expect(answers[1]?.text).toMatch(/data: \[DONE\]\n\n$/);
     expect(answers[2]?.text).toContain('"output_text"');
-    expect(JSON.parse(answers[3]?.text ?? '').data).toHaveLength(2);
-    expect(JSON.parse(answers[4]?.text ?? '').embedding.values).toHaveLength(8);
-    expect(pngOf(answers[5]?.text)).toBe('\x89PNG');
-    expect(answers[7]?.text).toContain('"candidates"');
-    expect(answers[9]?.text).toContain('"models/');
+    expect(answers[3]?.text).toContain('"stop_reason"');
+    expect(JSON.parse(answers[4]?.text ?? '').data).toHaveLength(2);
+    expect(JSON.parse(answers[5]?.text ?? '').embedding.values).toHaveLength(8);
+    expect(pngOf(answers[6]?.text)).toBe('\x89PNG');
+    expect(answers[8]?.text).toContain('"candidates"');
+    expect(answers[10]?.text).toContain('"models/');
     expect(JSON.parse(usage.text).data).toMatchObject({
       limit: 5,
       limit_reset: 'monthly',
@@ -135,7 +136,7 @@ describe('npm start', () => {
     const lines = commandsIn(output);
 
     const chat = await send(lines[0] ?? '');
-    const native = await send(lines[7] ?? '');
+    const native = await send(lines[8] ?? '');
     const paths = upstream.calls.map(({ path }) => path);
     await upstream.close();
 
