@@ -106,9 +106,9 @@ describe('the hold of an embedding call', () => {
     const of = { price, contextTokens: 8_192, mediaPartTokens: { image: 258 } };
     const one = { content: { parts: [{ text: 'hi' }, image] } };
 
-    // The media type counts as text: "hi" and "image/png" are 11 bytes.
-    expect(batch([one], of)).toBe(bound(11, 8_192) + 516n);
-    expect(batch([one, one], of)).toBe(2n * (bound(11, 8_192) + 516n));
+    // The media type and the names around the data count as text: 33 bytes with "hi".
+    expect(batch([one], of)).toBe(bound(33, 8_192) + 516n);
+    expect(batch([one, one], of)).toBe(2n * (bound(33, 8_192) + 516n));
   });
 
   it('is nothing for a free model', () => {

@@ -88,16 +88,8 @@ function readOne(request: ScannedBody, modelId: string, at: string): InputSize {
   return { textBytes: contentBytes + settingBytes(request), tokens: 0, media };
 }
 
-const contentNames: readonly string[] = [
-  'parts',
-  'text',
-  'role',
-  'inlineData',
-  'inline_data',
-  'mimeType',
-  'mime_type',
-  'data',
-];
+/** The names around every text. Those around media are few beside their tokens, and count. */
+const contentNames: readonly string[] = ['parts', 'text', 'role'];
 
 /** No task has a longer name. A longer value counts as text. */
 const maxTaskBytes = 64;
