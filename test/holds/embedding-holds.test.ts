@@ -49,11 +49,14 @@ interface Count {
   readonly media: number;
 }
 
-function countOpenai(body: JsonObject): Count {
-  const { input = null, ...rest } = body;
+function inputsOf({ input = null }: JsonObject): readonly JsonValue[] {
   const list = items(input);
-  const inputs = typeof input === 'string' || list.every(isNumber) ? [input] : list;
-  const ofInputs = inputs.reduce<number>((sum, one) => {
+  return typeof input === 'string' || list.every(isNumber) ? [input] : list;
+}
+
+function countOpenai(body: JsonObject): Count {
+  const { input: _counted, ...rest } = body;
+  const ofInputs = inputsOf(body).reduce<number>((sum, one) => {
     const ids = items(one);
     return sum + (ids.length > 0 ? ids.length : leafBytes(one) * tokensPerByte + marks);
   }, 0);
@@ -102,29 +105,44 @@ function isNumber(value: JsonValue): boolean {
   return typeof value === 'number';
 }
 
-/** Reports each call's tokens as used, media as images. */
+/** Reports each call's tokens as used, media as images, with a vector for each input. */
 function countingUpstream(): UpstreamClient {
   return {
     send: async ({ path, body }) => {
       const parsed: unknown = JSON.parse(Buffer.concat(body).toString());
       const document = isJsonObject(parsed) ? parsed : {};
-      const isGemini = path.includes(':');
-      const { text, media } = (isGemini ? countGemini : countOpenai)(document);
-      const tokens = Math.floor(text + media);
-      const reply = isGemini
-        ? {
-            embedding: { values: [1] },
-            embeddings: [{ values: [1] }],
-            usageMetadata: {
-              promptTokenCount: tokens,
-              promptTokenDetails: [{ modality: 'IMAGE', tokenCount: media }],
-            },
-          }
-        : { data: [{ embedding: [1] }], usage: { prompt_tokens: tokens, total_tokens: tokens } };
+      const reply = path.includes(':') ? geminiReply(document) : openaiReply(document);
       const headers = { 'content-type': 'application/json' };
       return { status: 200, headers, body: scriptedBody({ chunks: [JSON.stringify(reply)] }) };
     },
     close: async () => {},
+  };
+}
+
+function openaiReply(body: JsonObject): object {
+  const tokens = Math.floor(countOpenai(body).text);
+  const width = Number(body.dimensions ?? 1);
+  const isPacked = body.encoding_format === 'base64';
+  const vector = isPacked ? Buffer.alloc(4 * width).toString('base64') : Array(width).fill(0);
+  return {
+    data: inputsOf(body).map((_, index) => ({ index, embedding: vector })),
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  };
+}
+
+function geminiReply(body: JsonObject): object {
+  const { text, media } = countGemini(body);
+  const requests = body.requests === undefined ? [body] : items(body.requests);
+  const embeddings = requests.map((one) => ({
+    values: Array(Number(member(one, 'outputDimensionality') ?? 1)).fill(0),
+  }));
+  return {
+    embedding: embeddings[0],
+    embeddings,
+    usageMetadata: {
+      promptTokenCount: Math.floor(text + media),
+      promptTokenDetails: [{ modality: 'IMAGE', tokenCount: media }],
+    },
   };
 }
 
@@ -142,11 +160,10 @@ const nativeSeeds: readonly JsonObject[] = [
   { content: { parts: [{ text: 'See' }, picture] } },
 ];
 const seedsOf = [
-  { path: '/v1/embeddings', dialect: 'openai', seeds: openaiSeeds },
-  { path: '/v1beta/models/m:embedContent', dialect: 'gemini', seeds: nativeSeeds },
+  { path: '/v1/embeddings', seeds: openaiSeeds },
+  { path: '/v1beta/models/m:embedContent', seeds: nativeSeeds },
   {
     path: '/v1beta/models/m:batchEmbedContents',
-    dialect: 'gemini',
     seeds: [{ requests: [...nativeSeeds, one] }, { requests: [one, one], extra: 'x' }],
   },
 ] as const;
@@ -159,8 +176,17 @@ const prices = {
   }),
 } as const;
 
-describe.each(seedsOf)('$path: no place costs more than was held', ({ path, dialect, seeds }) => {
-  it.each(Object.entries(prices))('%s', async (_, price) => {
+/** Of the two, one is relayed and the other translated. */
+const cases = [
+  ['openai', 'at one rate'],
+  ['openai', 'with media at rates of their own'],
+  ['gemini', 'at one rate'],
+  ['gemini', 'with media at rates of their own'],
+] as const;
+
+describe.each(seedsOf)('$path: no place costs more than was held', ({ path, seeds }) => {
+  it.each(cases)('over %s, %s', async (dialect, name) => {
+    const price = prices[name];
     const model: Model = {
       id: 'm',
       protocols: ['embeddings'],
