@@ -85,6 +85,8 @@ export interface GatewayErrorDetails {
   readonly shouldRetry?: boolean;
   /** A more specific name than the code, for events and usage records; never sent to the caller. */
   readonly reason?: string;
+  /** The status of an upstream that is overloaded, if no other could serve the call. */
+  readonly upstreamStatus?: number;
   /** How long the caller should wait before a retry can succeed. */
   readonly retryAfterMs?: number;
   /** The allowed methods, for `method_not_allowed`: `POST`, `GET, HEAD`. */
@@ -105,6 +107,7 @@ export class GatewayError extends Error {
   readonly clientCode: string | undefined;
   readonly shouldRetry: boolean | undefined;
   readonly reason: string | undefined;
+  readonly upstreamStatus: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
   readonly originalRequestId: string | undefined;
@@ -116,6 +119,7 @@ export class GatewayError extends Error {
     this.clientCode = details.clientCode;
     this.shouldRetry = details.shouldRetry;
     this.reason = details.reason;
+    this.upstreamStatus = details.upstreamStatus;
     this.retryAfterMs = details.retryAfterMs;
     this.allow = details.allow;
     this.originalRequestId = details.originalRequestId;
@@ -125,8 +129,11 @@ export class GatewayError extends Error {
 /** A copy of the error with additional or replaced details. */
 export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
   const { code, message, param, clientCode, shouldRetry, reason, retryAfterMs } = error;
-  const { allow, originalRequestId, cause } = error;
-  const known = { param, clientCode, shouldRetry, reason, retryAfterMs, allow, originalRequestId };
+  const { allow, originalRequestId, upstreamStatus, cause } = error;
+  const known = {
+    ...{ param, clientCode, shouldRetry, reason, retryAfterMs, allow, originalRequestId },
+    upstreamStatus,
+  };
   const defined = Object.entries(known).filter(([, value]) => value !== undefined);
   return new GatewayError(code, message, { ...Object.fromEntries(defined), cause, ...details });
 }

@@ -49,23 +49,45 @@ const invisible = /(?<=[!-~])[\u00AD\u200B-\u200D\u2060\uFEFF]+(?=[!-~])/g;
 // Characters that could end a log line or reverse the direction of text in a terminal.
 const unprintable = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069]+/gu;
 
+/** What may stay of texts that a caller's clients know by their wording. */
+export interface TextRules {
+  readonly maxChars: number;
+  /** Links to a provider's public pages, which stay; a pattern with the flag `g`. */
+  readonly links: RegExp | undefined;
+}
+
+const plainRules: TextRules = { maxChars, links: undefined };
+
 /**
  * Returns the text without anything that must not reach a caller, at most 512 characters; undefined
  * if nothing is left. `secrets` are removed in any encoding and also in part; of a URL among them,
  * the host is removed as well.
  */
-export function redact(text: string, secrets: readonly string[]): string | undefined {
+export function redact(
+  text: string,
+  secrets: readonly string[],
+  rules: TextRules = plainRules,
+): string | undefined {
   const cleaned = withoutSecrets(text.slice(0, maxDecodedChars), secrets, secrets.flatMap(hostsOf));
   const trusted =
     text.length > maxDecodedChars ? cleaned.slice(0, -maxPartialSecretChars) : cleaned;
-  const plain = patterns
-    .reduce(
-      (kept, pattern) => kept.replace(pattern, redacted),
-      withoutCutWord(trusted).replace(invisible, ''),
-    )
-    .replace(unprintable, ' ')
-    .trim();
-  return plain === '' ? undefined : plain.slice(0, maxChars).toWellFormed();
+  const visible = withoutCutWord(trusted).replace(invisible, '');
+  const plain = withoutPatterns(visible, rules.links).replace(unprintable, ' ').trim();
+  return plain === '' ? undefined : plain.slice(0, rules.maxChars).toWellFormed();
+}
+
+function withoutPatterns(text: string, links: RegExp | undefined): string {
+  if (links === undefined) return patterns.reduce(withoutPattern, text);
+  const [first = '', ...others] = text.split(links);
+  const kept = text.match(links) ?? [];
+  return others.reduce(
+    (before, part, index) => before + kept[index] + patterns.reduce(withoutPattern, part),
+    patterns.reduce(withoutPattern, first),
+  );
+}
+
+function withoutPattern(text: string, pattern: RegExp): string {
+  return text.replace(pattern, redacted);
 }
 
 /** Cuts a long text and drops the word at the cut, which could be half an address. */

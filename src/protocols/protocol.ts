@@ -12,6 +12,7 @@ import type { ContentServerCodec } from '../dialects/codec.ts';
 import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts';
 import type { EmbeddingServerCodec } from '../dialects/embedding-codec.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
+import type { TextRules } from '../dialects/redact.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
 import type { GatewayError } from '../errors.ts';
 import type { GatewayRequest, HeaderMap, IncomingHeaders } from '../http.ts';
@@ -66,6 +67,8 @@ export interface Caller {
    */
   keyExample(settings: KeySettings): string;
   readonly models: ModelLists;
+  /** The status of an error, where these clients expect another one than the code's. */
+  statusOf?(error: GatewayError): number | undefined;
   /** The header in which these clients look for the request's id, beside `x-request-id`. */
   readonly requestIdHeader?: string;
   /** Writes what remains of rate limits; undefined if the provider has no headers for it. */
@@ -98,6 +101,8 @@ export interface ModelLists {
    */
   list(models: readonly Model[], search: string, startedAtSeconds: number): JsonObject;
   one(model: Model, startedAtSeconds: number): JsonObject;
+  /** The message for an unknown model, where clients know one by its wording. */
+  unknown?(modelId: string): string;
 }
 
 /** An API that the gateway serves. */
@@ -277,6 +282,8 @@ export interface RelayRules {
    * undefined if there is none.
    */
   readonly inBandFailure?: Dialect['inBandFailure'];
+  /** What may stay of an upstream's error texts; absent if nothing else than usually. */
+  readonly errorTexts?: TextRules;
   /** Why a document is not a valid reply to this call; undefined if it is. */
   invalidReplyReason(reply: JsonValue, call: Pick<Call, 'operation'>): string | undefined;
   /**

@@ -113,16 +113,22 @@ export function otherApi(
 export function unknownModel(modelId: string, { models }: Caller): GatewayError {
   return new GatewayError(
     'model_not_found',
-    `There is no model ${named(modelId)} here. ` +
-      `List the models with ${models.request} and copy a name.`,
+    models.unknown?.(readable(modelId)) ??
+      `There is no model ${named(modelId)} here. ` +
+        `List the models with ${models.request} and copy a name.`,
     { param: 'model' },
   );
 }
 
+/** Quotes a model's name. */
+function named(modelId: string): string {
+  return JSON.stringify(readable(modelId));
+}
+
 /**
- * Quotes a model's name, the only input that error messages echo: truncated, and without control
+ * A model's name, the only input that error messages echo: truncated, and without control
  * characters.
  */
-function named(modelId: string): string {
-  return JSON.stringify(modelId.slice(0, 128).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?'));
+function readable(modelId: string): string {
+  return modelId.slice(0, 128).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
 }

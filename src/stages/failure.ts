@@ -5,7 +5,7 @@
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import { isWellKnownCode } from '../dialects/failure-meaning.ts';
-import { redact } from '../dialects/redact.ts';
+import { redact, type TextRules } from '../dialects/redact.ts';
 import type { FailureReport } from '../dialects/tap.ts';
 import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
 import type { Usage } from '../money.ts';
@@ -38,6 +38,8 @@ export interface ErrorRedaction {
   readonly hideErrors: boolean;
   /** The account's secret and base URL, removed by exact match. */
   readonly secrets: readonly string[];
+  /** Set if the caller's clients know the provider's texts by their wording. */
+  readonly texts?: TextRules | undefined;
   /** The account returns 503 and 529 only before it does any work. */
   readonly rejectsBeforeWork: boolean;
 }
@@ -60,7 +62,7 @@ export function refusedByUpstream(
   const reason = report.reason ?? row.reason;
   const message =
     row.forwardsMessage === true && !redaction.hideErrors && report.message !== undefined
-      ? redact(report.message, redaction.secrets)
+      ? redact(report.message, redaction.secrets, redaction.texts)
       : undefined;
   const { isBoughtOnce } = call.operation;
   // `no_channel` invites a retry. A caller whose image may have been made must check the usage log
@@ -76,7 +78,7 @@ export function refusedByUpstream(
         reason,
         ...(row.forwardsMessage === true ? clientCode(report, redaction) : {}),
         ...(message === undefined ? {} : plainParam(report, redaction)),
-        ...(waits ? clampedWait(report.retryAfterMs) : {}),
+        ...(waits ? { ...clampedWait(report.retryAfterMs), upstreamStatus: report.status } : {}),
         ...(row.persistentMessage === undefined ? {} : { shouldRetry: false }),
       },
     ),

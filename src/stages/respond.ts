@@ -152,7 +152,7 @@ export function errorResponse(
   isBoughtOnce: boolean,
 ): GatewayResponse {
   const body = caller.errors.body(error, context.requestId);
-  const status = statusOf[error.code];
+  const status = statusFor(error, caller);
   return {
     status,
     headers: {
@@ -166,6 +166,11 @@ export function errorResponse(
     },
     body,
   };
+}
+
+/** The status with which a caller gets an error. */
+export function statusFor(error: GatewayError, caller: Caller): number {
+  return caller.statusOf?.(error) ?? statusOf[error.code];
 }
 
 /**

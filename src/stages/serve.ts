@@ -4,7 +4,6 @@
  */
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
-import { statusOf } from '../errors.ts';
 import { ignoreErrors } from '../host-streams.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { CallRoute, Route } from '../protocols/protocol.ts';
@@ -29,7 +28,7 @@ import { shuttingDown } from './refuse.ts';
 import { copyMade, relay } from './relay.ts';
 import { rememberWhole } from './remember-reply.ts';
 import type { Reserve } from './reserve.ts';
-import { jsonReply, optionsResponse, paced } from './respond.ts';
+import { jsonReply, optionsResponse, paced, statusFor } from './respond.ts';
 import { type RunningCall, type RunningCalls, sendWhole } from './running.ts';
 import type { Settle } from './settle.ts';
 import type { ReportSplitIndex } from './split-index.ts';
@@ -184,7 +183,7 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
     const { error, ending, reason, countedTokens, usage } = outcome.failure;
     // The usage record is written before the error is sent, because the error may point to it. Logs
     // use the status 499 for a caller that disconnected.
-    const status = reason === 'caller_left' ? 499 : statusOf[error.code];
+    const status = reason === 'caller_left' ? 499 : statusFor(error, admitted.route.caller);
     await settlement.close({ ending, status, reason, countedTokens, usage });
     throw error;
   } catch (error) {

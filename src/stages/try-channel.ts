@@ -218,11 +218,14 @@ function send(
 
 function outcomeOf(
   { opening, status }: Opened,
-  { redaction }: Access,
+  access: Access,
   attempt: Attempt,
   upstreams: Upstreams,
 ): UpstreamOutcome {
   const { prepared, held } = attempt;
+  const { errorTexts } = prepared;
+  const redaction =
+    errorTexts === undefined ? access.redaction : { ...access.redaction, texts: errorTexts };
   const { call, model } = held.admitted;
   const { notes } = prepared;
   const { lease } = attempt;

@@ -43,6 +43,11 @@ describe('GET /v1/models for Anthropic’s clients', () => {
         created_at: '2023-11-14T22:13:20Z',
         max_input_tokens: 1_000,
         max_tokens: 100,
+        capabilities: null,
+        lifecycle: 'active',
+        deprecated_at: null,
+        retires_at: null,
+        line: null,
       },
     ]);
   });

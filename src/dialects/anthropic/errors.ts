@@ -9,6 +9,7 @@ import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { namedMessage } from '../named-message.ts';
+import type { TextRules } from '../redact.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** The error type of each of the gateway's codes. */
@@ -94,6 +95,16 @@ const statuses: ReadonlyMap<string, number> = new Map([
  */
 const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organization has been disabled)/i;
 
+/**
+ * Anthropic's clients act on the wording of its errors, and people follow their links. A host that
+ * only begins like one of its public pages is none.
+ */
+export const anthropicTexts: TextRules = {
+  maxChars: 1_024,
+  links:
+    /(?<![\w.@-])(?:https:\/\/)?(?:(?:docs|console)\.anthropic|(?:docs|platform|support)\.claude)\.com(?![\w-]|\.\w|:\d|@)(?:\/[\w./#-]*)?/g,
+};
+
 /** Reads the body of an error response. */
 export function anthropicFailure(status: number, body: Uint8Array): FailureReport {
   return failureIn(parseBounded(Buffer.from(body).toString('utf8')), status);
@@ -123,7 +134,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
     param: undefined,
     retryAfterMs: undefined,
     fault: accountFaultOf(type, message) ?? fault,
-    clientCode,
+    clientCode: clientCode ?? text(member(member(source, 'details'), 'error_code')),
   };
 }
 

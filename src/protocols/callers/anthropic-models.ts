@@ -47,6 +47,11 @@ export function anthropicModel(model: Model, startedAtSeconds: number): JsonObje
     created_at: new Date(Math.min(createdAtMs, lastDateMs)).toISOString().replace('.000Z', 'Z'),
     max_input_tokens: model.contextTokens ?? null,
     max_tokens: model.maxOutputTokens ?? null,
+    capabilities: null,
+    lifecycle: 'active',
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
   };
 }
 

@@ -15,6 +15,8 @@ export const anthropicKeyHeader = 'x-api-key';
 /** The header that all clients of Anthropic's API send, and no others. */
 export const anthropicVersionHeader = 'anthropic-version';
 
+const overloadedStatus = 529;
+
 /** The clients that send `anthropic-version`. */
 export const anthropicCaller: Caller = {
   name: 'anthropic',
@@ -22,7 +24,15 @@ export const anthropicCaller: Caller = {
   keyHeaders: () => ['authorization', anthropicKeyHeader],
   secretOf: anthropicSecret,
   keyExample: () => `${anthropicKeyHeader}: <key>`,
-  models: { request: 'GET /v1/models', list: anthropicModelList, one: anthropicModel },
+  models: {
+    request: 'GET /v1/models',
+    list: anthropicModelList,
+    one: anthropicModel,
+    // As Anthropic writes it.
+    unknown: (modelId) => `model: ${modelId}`,
+  },
+  // Clients have an error class of their own for an overloaded Anthropic.
+  statusOf: ({ upstreamStatus }) => (upstreamStatus === overloadedStatus ? 529 : undefined),
   requestIdHeader: 'request-id',
   rateHeaders: anthropicRateHeaders,
 };
