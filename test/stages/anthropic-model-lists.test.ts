@@ -22,14 +22,22 @@ describe('GET /v1/models for Anthropic’s clients', () => {
     return JSON.parse(text);
   }
 
-  it('lists no model as long as none is served to them', async () => {
-    const { call } = gatewayInProcess({ models });
+  it('lists the models that the Messages API serves, for a bearer of the version', async () => {
+    const claude = model({ id: 'claude', protocols: ['messages'] });
+    const { call } = gatewayInProcess({ models: [...models, claude] });
     const { status, text } = await call({ ...get('/v1/models'), headers: version });
 
-    expect([status, JSON.parse(text)]).toEqual([
+    expect([status, JSON.parse(text)]).toMatchObject([
       200,
-      { data: [], has_more: false, first_id: null, last_id: null },
+      { data: [{ id: 'claude' }], has_more: false, first_id: 'claude', last_id: 'claude' },
     ]);
+  });
+
+  it('is empty where the Messages API serves no model', async () => {
+    const { call } = gatewayInProcess({ models });
+    const { text } = await call({ ...get('/v1/models'), headers: version });
+
+    expect(JSON.parse(text)).toEqual({ data: [], has_more: false, first_id: null, last_id: null });
   });
 
   it('describes a model as Anthropic does', async () => {
