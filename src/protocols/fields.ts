@@ -32,6 +32,11 @@ export function checkedFields<T>(
   });
 }
 
+/** A hint of the caller as text; undefined for anything else, which only the upstream judges. */
+export function hintOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
 /**
  * The parsed value of one member; undefined if it is missing.
  *

@@ -2,6 +2,7 @@
  * Calls the channels of a model, one after the other, until one replies or no other may be tried.
  */
 import { GatewayError, isGatewayError } from '../errors.ts';
+import { noSignal } from '../upstream/health-signal.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
 import type { Held } from './call-record.ts';
 import {
@@ -9,7 +10,6 @@ import {
   choose,
   chooseByReferences,
   noneChosen,
-  noSignal,
   resolveCredential,
   takeChannel,
 } from './choose-channel.ts';

@@ -6,7 +6,7 @@ import type { GatewayError } from '../errors.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { ChannelLease } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
-import type { HealthSignal } from '../upstream/health-signal.ts';
+import { noSignal } from '../upstream/health-signal.ts';
 import type { Admitted, Held } from './call-record.ts';
 import { accountFor, askCredential, type CallCredentials, servingAccount } from './credential.ts';
 import { type CallFailure, refusedByGateway } from './failure.ts';
@@ -152,9 +152,6 @@ export async function resolveCredential(
   const kind = { isBoughtOnce: admitted.call.operation.isBoughtOnce, hasTried };
   return health.availability(channel, upstreamModel, kind, answer.account).kind === 'available';
 }
-
-/** For a channel that was taken and not used. */
-export const noSignal: HealthSignal = { kind: 'neutral' };
 
 /**
  * Takes the channel, in the same turn of the event loop in which it was chosen. Otherwise two calls

@@ -8,7 +8,7 @@ import type { StreamTap } from '../dialects/tap.ts';
 import { GatewayError, UpstreamError } from '../errors.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ChannelLease } from '../upstream/channel-health.ts';
-import type { HealthSignal } from '../upstream/health-signal.ts';
+import { type HealthSignal, noSignal } from '../upstream/health-signal.ts';
 import type { Held } from './call-record.ts';
 import {
   type CallFailure,
@@ -34,8 +34,6 @@ export interface RelayedStream {
 
 /** The signal of a reply that was complete. */
 export const served: HealthSignal = { kind: 'served' };
-/** The signal of a reply that tells nothing about its channel. */
-const noSignal: HealthSignal = { kind: 'neutral' };
 
 /** The stream is over, by its own final event or because the connection ended. */
 export function endStream(stream: RelayedStream): Closing {

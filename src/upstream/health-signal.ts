@@ -25,5 +25,8 @@ export type HealthSignal =
    */
   | { readonly kind: 'forbidden'; readonly reason: string };
 
+/** The signal of a call that tells nothing about its channel, or of one that did not use it. */
+export const noSignal: HealthSignal = { kind: 'neutral' };
+
 /** The account with all its models, or only the model that was called. */
 export type HealthScope = 'account' | 'model';

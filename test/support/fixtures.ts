@@ -1,8 +1,6 @@
 /** The recorded provider exchanges of `test/fixtures`; `INDEX.md` there has the source of each. */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-
-const folder = new URL('../fixtures/', import.meta.url);
+import { fixtureFolder } from './fixture-folder.ts';
 
 const categories = [
   'anthropic',
@@ -58,28 +56,8 @@ export interface Fixture {
   readonly response: Uint8Array;
 }
 
-/** Every recording, or those of the given categories, in the order of the index. */
-export function fixtures(...wanted: readonly FixtureCategory[]): readonly Fixture[] {
-  return readIndex()
-    .filter(({ cat }) => wanted.length === 0 || wanted.includes(cat))
-    .map(load);
-}
-
-/** The one recording of that name. */
-export function fixture(name: string): Fixture {
-  const row = readIndex().find(({ id }) => id === name);
-  if (row === undefined) throw new Error(`There is no fixture named "${name}".`);
-  return load(row);
-}
-
-type Row = z.infer<typeof index>[number];
-
-function readIndex(): readonly Row[] {
-  return index.parse(JSON.parse(readFileSync(new URL('index.json', folder), 'utf8')));
-}
-
-function load(row: Row): Fixture {
-  const response = read(row, '.response.');
+const folder = fixtureFolder('', index, (row, read): Fixture => {
+  const response = read('response');
   if (response === undefined) throw new Error(`The fixture "${row.id}" has no response.`);
   return {
     name: row.id,
@@ -92,12 +70,13 @@ function load(row: Row): Fixture {
     features: row.features,
     headers: row.headers,
     requestHeaders: row.requestHeaders,
-    request: read(row, '.request.'),
+    request: read('request'),
     response,
   };
-}
+});
 
-function read(row: Row, side: '.request.' | '.response.'): Uint8Array | undefined {
-  const file = row.files.find((name) => name.startsWith(`${row.id}${side}`));
-  return file === undefined ? undefined : readFileSync(new URL(file, folder));
-}
+/** Every recording, or those of the given categories, in the order of the index. */
+export const fixtures: (...wanted: readonly FixtureCategory[]) => readonly Fixture[] = folder.all;
+
+/** The one recording of that name. */
+export const fixture: (name: string) => Fixture = folder.one;

@@ -2,10 +2,8 @@
  * Recorded exchanges of OpenAI's Responses API, requests of its clients, and some replies made by
  * hand; `INDEX.md` in their folder has the source of each.
  */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-
-const folder = new URL('../fixtures/responses/', import.meta.url);
+import { fixtureFolder } from './fixture-folder.ts';
 
 const categories = ['openai', 'openai-replies', 'compat', 'clients', 'synthetic'] as const;
 
@@ -40,42 +38,25 @@ export interface ResponsesFixture {
   readonly response: Uint8Array | undefined;
 }
 
-/** Every exchange, or those of the given categories, in the order of the index. */
-export function responsesFixtures(
-  ...wanted: readonly ResponsesCategory[]
-): readonly ResponsesFixture[] {
-  return readIndex()
-    .filter(({ cat }) => wanted.length === 0 || wanted.includes(cat))
-    .map(load);
-}
-
-/** The one exchange of that name. */
-export function responsesFixture(name: string): ResponsesFixture {
-  const row = readIndex().find(({ id }) => id === name);
-  if (row === undefined) throw new Error(`There is no fixture named "${name}".`);
-  return load(row);
-}
-
-type Row = z.infer<typeof index>[number];
-
-function readIndex(): readonly Row[] {
-  return index.parse(JSON.parse(readFileSync(new URL('index.json', folder), 'utf8')));
-}
-
-function load(row: Row): ResponsesFixture {
-  return {
+const folder = fixtureFolder(
+  'responses/',
+  index,
+  (row, read): ResponsesFixture => ({
     name: row.id,
     category: row.cat,
     model: row.model ?? undefined,
     status: row.status ?? undefined,
     streamed: row.stream,
     features: row.features,
-    request: read(row, '.request.'),
-    response: read(row, '.response.'),
-  };
-}
+    request: read('request'),
+    response: read('response'),
+  }),
+);
 
-function read(row: Row, side: '.request.' | '.response.'): Uint8Array | undefined {
-  const file = row.files.find((name) => name.startsWith(`${row.id}${side}`));
-  return file === undefined ? undefined : readFileSync(new URL(file, folder));
-}
+/** Every exchange, or those of the given categories, in the order of the index. */
+export const responsesFixtures: (
+  ...wanted: readonly ResponsesCategory[]
+) => readonly ResponsesFixture[] = folder.all;
+
+/** The one exchange of that name. */
+export const responsesFixture: (name: string) => ResponsesFixture = folder.one;

@@ -183,7 +183,7 @@ function tooLarge(maxBytes: number): GatewayError {
   );
 }
 
-/** The error for a body that the bytes of all calls, or those of its key, leave no room for. */
+/** The error for a body that would exceed the byte limit of all calls, or its key's share of it. */
 export function bodiesOverloaded(): GatewayError {
   return new GatewayError(
     'overloaded',

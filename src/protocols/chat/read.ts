@@ -11,7 +11,14 @@ import { type Call, operations } from '../../call.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
-import { arrayMember, checkedFields, fieldOf, insideField, parsedValue } from '../fields.ts';
+import {
+  arrayMember,
+  checkedFields,
+  fieldOf,
+  hintOf,
+  insideField,
+  parsedValue,
+} from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import { modelField, positiveField } from '../rules.ts';
 
@@ -71,7 +78,7 @@ export function readChat(scanned: ScannedBody): Call {
     framing: fields.stream === true ? 'sse' : 'json',
     body: scanned.body,
     members: scanned.members,
-    promptCacheKey: textOf(fields.prompt_cache_key),
+    promptCacheKey: hintOf(fields.prompt_cache_key),
     wantsUsage: fields.stream_options?.include_usage === true,
     demand: {
       prompt,
@@ -136,10 +143,6 @@ function membersIn(scanned: ScannedBody): ChatMembers {
 
 function usageOptionOf(inside: ScannedBody): { readonly include_usage: unknown } {
   return { include_usage: fieldOf(inside, 'include_usage') };
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function noRole(): GatewayError {

@@ -13,7 +13,7 @@ import { measureResponses } from '../../dialects/openai-responses/prompt-size.ts
 import { eachElement } from '../../dialects/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
-import { checkedFields, parsedValue } from '../fields.ts';
+import { checkedFields, hintOf, parsedValue } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import type { CallTarget } from '../protocol.ts';
 import { modelField, positiveField } from '../rules.ts';
@@ -74,7 +74,7 @@ export function readResponses(scanned: ScannedBody, { operation }: CallTarget): 
     framing: streamed ? 'sse' : 'json',
     body: scanned.body,
     members: scanned.members,
-    promptCacheKey: textOf(fields.prompt_cache_key),
+    promptCacheKey: hintOf(fields.prompt_cache_key),
     // The last event of a stream always states the usage.
     wantsUsage: true,
     references: findReferences(scanned),
@@ -220,8 +220,4 @@ function invalid(message: string, param: string): GatewayError {
 
 function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

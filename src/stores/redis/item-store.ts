@@ -8,18 +8,13 @@ import { z } from 'zod';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { ItemStore, StoredItem } from '../../ports/item-store.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
-import {
-  bytesScriptRunner,
-  isRedisBytesClient,
-  type RedisBytesClient,
-  type RunBytesScript,
-} from './binary-client.ts';
+import { bytesScriptRunner, type RedisBytesClient, type RunBytesScript } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
 import { forgetItemsScript, getItemsScript, putItemsScript } from './item-scripts.ts';
 import { ownerName } from './owner-name.ts';
 import { corrupt, listOf } from './reply.ts';
 import type { Script } from './script.ts';
-import { aPrefix, defaultPrefix, remedies } from './set-up.ts';
+import { bytesStoreOptions, defaultMaxBytes, defaultPrefix, remedies } from './set-up.ts';
 
 /** The client, and how many bytes are kept. */
 export interface RedisItemStoreOptions {
@@ -38,9 +33,7 @@ export interface RedisItemStoreOptions {
 
 const optionsSchema = z.strictObject(
   {
-    client: z.custom(isRedisBytesClient, 'must be a node-redis client, 5 or newer, or an ioredis'),
-    prefix: aPrefix.optional(),
-    maxBytes: positive.optional(),
+    ...bytesStoreOptions,
     maxItemBytes: positive.optional(),
   } satisfies Record<keyof RedisItemStoreOptions, z.ZodType>,
   'must be an object',
@@ -102,7 +95,7 @@ function putArguments(
   items: readonly StoredItem[],
   ttlMs: number,
   {
-    maxBytes = 64 * 1024 * 1024,
+    maxBytes = defaultMaxBytes,
     maxItemBytes = 256 * 1024,
   }: Pick<RedisItemStoreOptions, 'maxBytes' | 'maxItemBytes'>,
 ): { readonly args: readonly (string | Uint8Array)[]; readonly tooLarge: readonly string[] } {

@@ -10,11 +10,11 @@ import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
 import { labelsFrom } from '../sql/usage-json.ts';
-import { bytesScriptRunner, isRedisBytesClient, type RedisBytesClient } from './binary-client.ts';
+import { bytesScriptRunner, type RedisBytesClient } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
 import { corrupt } from './reply.ts';
 import { type Script, scriptOf } from './script.ts';
-import { aPrefix, defaultPrefix, remedies } from './set-up.ts';
+import { bytesStoreOptions, defaultMaxBytes, defaultPrefix, remedies } from './set-up.ts';
 
 /** The client, how many bytes are kept, and for how long. */
 export interface RedisResultStoreOptions {
@@ -33,9 +33,7 @@ export interface RedisResultStoreOptions {
 
 const optionsSchema = z.strictObject(
   {
-    client: z.custom(isRedisBytesClient, 'must be a node-redis client, 5 or newer, or an ioredis'),
-    prefix: aPrefix.optional(),
-    maxBytes: positive.optional(),
+    ...bytesStoreOptions,
     maxAgeMs: positive.optional(),
   } satisfies Record<keyof RedisResultStoreOptions, z.ZodType>,
   'must be an object',
@@ -53,7 +51,7 @@ const entryBytes = 1024;
  */
 export function redisResultStore(options: RedisResultStoreOptions): ResultStore {
   checkMakerOptions('redisResultStore', optionsSchema, options, remedies);
-  const { prefix = defaultPrefix, maxBytes = 64 * 1024 * 1024, maxAgeMs = 1_800_000 } = options;
+  const { prefix = defaultPrefix, maxBytes = defaultMaxBytes, maxAgeMs = 1_800_000 } = options;
   const run = bytesScriptRunner(options.client);
   const base = `${prefix}:{results}:`;
 

@@ -1,5 +1,7 @@
 /** Schemas and defaults for the options that the Redis stores share. */
 import { z } from 'zod';
+import { positive } from '../../ports/set-up.ts';
+import { isRedisBytesClient } from './binary-client.ts';
 import { isRedisClient } from './client.ts';
 
 /** A supported client. */
@@ -22,6 +24,20 @@ export const aQuotaClient: z.ZodType = aRedisClient.refine(
 export const aPrefix: z.ZodType = z
   .string('must match /^[A-Za-z0-9._:-]{1,64}$/')
   .regex(/^[A-Za-z0-9._:-]{1,64}$/, 'must match /^[A-Za-z0-9._:-]{1,64}$/');
+
+/** The options that all stores of binary data have. */
+export const bytesStoreOptions: {
+  readonly client: z.ZodType;
+  readonly prefix: z.ZodType;
+  readonly maxBytes: z.ZodType;
+} = {
+  client: z.custom(isRedisBytesClient, 'must be a node-redis client, 5 or newer, or an ioredis'),
+  prefix: aPrefix.optional(),
+  maxBytes: positive.optional(),
+};
+
+/** How many bytes such a store keeps by default. */
+export const defaultMaxBytes: number = 64 * 1024 * 1024;
 
 /** Remedies for the options that all Redis stores have. */
 export const remedies: Readonly<Record<string, string>> = {

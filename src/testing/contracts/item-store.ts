@@ -6,7 +6,7 @@ import type { ItemStore } from '../../ports/item-store.ts';
 import type { ContractCase } from './contract-case.ts';
 import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
-/** A store to test, with its clock, and with room for 1 MiB of one owner and items of 64 KiB. */
+/** A store to test, with its clock. It keeps at least 1 MiB of one owner, in items up to 64 KiB. */
 export interface ItemStoreSetup extends Cleanable {
   readonly store: ItemStore;
   /** Advances the store's clock; items must expire by this clock only. */

@@ -6,7 +6,7 @@ import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
 import type { ContractCase } from './contract-case.ts';
 import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
-/** An index to test, with its clock, and with room for 2,000 entries. */
+/** An index to test, with its clock. It keeps at least 2,000 entries. */
 export interface ResponseIndexSetup extends Cleanable {
   readonly index: ResponseIndex;
   /** The index's clock; entries must expire by this clock only. */

@@ -39,18 +39,23 @@ export interface ResponseHead {
 }
 
 /** The finished response. */
-export function whole({ items, tokens: [input, output] }: Content, head: ResponseHead): JsonObject {
+export function whole({ items, tokens }: Content, head: ResponseHead): JsonObject {
   return responseOf(head, {
     status: 'completed',
     output: items.map(finished),
-    usage: {
-      input_tokens: input,
-      input_tokens_details: { cached_tokens: 0 },
-      output_tokens: output,
-      output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: input + output,
-    },
+    usage: usageOf(tokens),
   });
+}
+
+/** The usage of a reply by its tokens of input and output. */
+export function usageOf([input, output]: Content['tokens']): JsonObject {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + output,
+  };
 }
 
 /** The response as a stream. */

@@ -10,6 +10,7 @@ import {
   failedStream,
   type ResponseHead,
   streamed,
+  usageOf,
   whole,
 } from './responses-events.ts';
 import { conversationOf, endsWithOutput, roundsMade, seal } from './responses-rules.ts';
@@ -173,18 +174,11 @@ export function compactScript(body: JsonValue | undefined, context: ReplyContext
   if ('refusal' in conversation) return conversation.refusal;
   const messages = conversation.items.filter((item) => member(item, 'role') === 'user');
   const id = counted('cmp_', context);
-  const [input, output] = chatTokens.afterTool;
   return json(200, {
     id: counted('resp_', context),
     object: 'response.compaction',
     created_at: context.createdAtSeconds,
     output: [...messages, { id, type: 'compaction', encrypted_content: seal(id) }],
-    usage: {
-      input_tokens: input,
-      input_tokens_details: { cached_tokens: 0 },
-      output_tokens: output,
-      output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: input + output,
-    },
+    usage: usageOf(chatTokens.afterTool),
   });
 }
