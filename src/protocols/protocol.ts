@@ -301,6 +301,11 @@ export interface RelayRules {
     counted: () => number,
   ): Usage | undefined;
   /**
+   * Repairs a reply that is not in the format that the call asked for. Absent in APIs whose
+   * upstreams keep to the format.
+   */
+  repair?(call: Call, channel: Pick<Channel, 'capabilities'>): ReplyRepair;
+  /**
    * What to say of a whole reply that is passed on as it is. Absent in APIs that have nothing to
    * say.
    */
@@ -323,6 +328,16 @@ export interface ReplyRemarks {
   readonly reason: string | undefined;
   /** Headers for the caller. */
   readonly notes: HeaderMap;
+}
+
+/** Brings a reply into the format that its call asked for, as it passes. */
+export interface ReplyRepair {
+  /** The bytes to pass on for the next bytes of the reply. */
+  write(chunk: Uint8Array): Uint8Array;
+  /** Something was brought into another format, although the channel's capabilities do not say so. */
+  hasRepaired(): boolean;
+  /** The reply has something that can't be. */
+  isUnusable(): boolean;
 }
 
 /** The route of a call: its protocol, and the properties from its path. */

@@ -58,7 +58,7 @@ async function tryChannels(
   const { admitted } = held;
   const { call, plan, received, references } = admitted;
   const { clock } = received.settings;
-  const { prepare, readAhead } = preparer(admitted);
+  const { prepare, readAhead } = preparer(admitted, upstreams.reportRepair);
   const chooseNext = references === undefined ? choose : chooseByReferences;
   const passed: string[] = [];
   const failures: CallFailure[] = [];

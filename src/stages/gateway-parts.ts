@@ -109,6 +109,7 @@ function sharedByCalls(
       perKeyCredentials: new WeakSet(),
       endOfReplyTurn: loopTurn(),
       emit,
+      reportRepair: onceForEach((channelId) => emit({ type: 'embedding_format', channelId })),
     },
     intake: {
       calls,

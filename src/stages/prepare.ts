@@ -25,6 +25,7 @@ import { withoutTools } from './optional-tools.ts';
 import type { PreparedCall, PreparedRequest, WholeReply } from './prepared-call.ts';
 import { relayEdits, withKeptItems } from './reference-edits.ts';
 import { type MoreEdits, prepareRelayed } from './relayed.ts';
+import { withRepair } from './repaired.ts';
 import type { ResolvedReferences } from './resolved-references.ts';
 import { estimatedCount, prepareUpstreamCount } from './token-count.ts';
 import { prepareTranslated, type Translation } from './translated.ts';
@@ -87,7 +88,7 @@ interface RequestReaders {
 }
 
 /** Makes the preparer of a call. */
-export function preparer(admitted: Admitted): Preparer {
+export function preparer(admitted: Admitted, reportRepair: (channelId: string) => void): Preparer {
   const { call, model, route, references } = admitted;
   const { requestId } = admitted.received.responseContext;
   const { protocol } = route;
@@ -107,7 +108,11 @@ export function preparer(admitted: Admitted): Preparer {
       const input = { call, rules: relay, dialect, channel, upstreamModel, requestId };
       if (isPlain) return prepareRelayed(input);
       const more = moreEdits(admitted, leftOut, { channel, account });
-      const prepared = prepareRelayed(input, more);
+      const relayed = prepareRelayed(input, more);
+      const prepared =
+        relay.repair === undefined
+          ? relayed
+          : withRepair(relayed, relay.repair, { call, channel, report: reportRepair });
       return references === undefined ? prepared : noticingUnreadable(prepared, references, relay);
     }
     readers ??= readersOf(admitted);

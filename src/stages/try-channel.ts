@@ -69,6 +69,8 @@ export interface Upstreams {
   readonly perKeyCredentials: PerKeyFunctions;
   readonly endOfReplyTurn: LoopTurn;
   readonly emit: EventListener;
+  /** Reports that a channel answers in another format than it was asked for; once each. */
+  readonly reportRepair: (channelId: string) => void;
 }
 
 /** One attempt of a call on one channel. */

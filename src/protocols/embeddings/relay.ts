@@ -1,15 +1,33 @@
-/** The edits and checks of a relayed embeddings call: only the model's name is edited. */
+/**
+ * The edits and checks of a relayed embeddings call: the model's name, and the encoding where the
+ * upstream accepts only one.
+ */
+import type { MemberEdit } from '../../bytes/body/splice.ts';
+import { findMember } from '../../bytes/json/read/members.ts';
+import type { Call } from '../../call.ts';
 import { embeddingTap } from '../../dialects/embedding-tap.ts';
+import { type EmbeddingFormat, embeddingRepair } from '../../dialects/openai/embedding-repair.ts';
 import { openaiEmbeddingUsage } from '../../dialects/openai/embedding-usage.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
+import { GatewayError } from '../../errors.ts';
 import { items, member } from '../../json.ts';
+import type { Channel } from '../../ports/catalog.ts';
+import { parsedValue } from '../fields.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
 
 /** The rules for embeddings calls to upstreams of the OpenAI dialect. */
 export const embeddingsRelay: RelayRules = {
-  edits: modelEdit,
+  edits: (call, upstreamModel, { capabilities }) => {
+    checkTokens(call, capabilities);
+    return [...modelEdit(call, upstreamModel), ...formatEdits(call, capabilities)];
+  },
+  repair: (call, { capabilities }) => {
+    const repair = embeddingRepair(askedFormat(call));
+    const isKnown = formatEdits(call, capabilities).length > 0;
+    return isKnown ? { ...repair, hasRepaired: () => false } : repair;
+  },
   tap: (call) =>
     embeddingTap({
       usageMember: 'usage',
@@ -26,3 +44,29 @@ export const embeddingsRelay: RelayRules = {
     notes: usage === undefined ? { 'x-tollgate-estimated': 'usage' } : {},
   }),
 };
+
+/** Without the member, the API answers numbers. */
+function askedFormat({ body, members }: Call): EmbeddingFormat {
+  const format = findMember(members, 'encoding_format');
+  const isBase64 = format !== undefined && parsedValue(body, format.value) === 'base64';
+  return isBase64 ? 'base64' : 'float';
+}
+
+/** Asks for the only encoding that the upstream accepts. The reply is repaired. */
+function formatEdits(call: Call, capabilities: Channel['capabilities']): readonly MemberEdit[] {
+  const { embeddingBase64 = true, embeddingFloat = true } = capabilities ?? {};
+  const asked = askedFormat(call);
+  const accepted = { float: embeddingFloat, base64: embeddingBase64 };
+  if (accepted[asked]) return [];
+  return [{ name: 'encoding_format', value: asked === 'float' ? '"base64"' : '"float"' }];
+}
+
+function checkTokens({ demand }: Call, capabilities: Channel['capabilities']): void {
+  if (capabilities?.embeddingTokens !== false) return;
+  if (demand.prompt.inputs?.some(({ tokens }) => tokens > 0) !== true) return;
+  throw new GatewayError(
+    'not_portable',
+    'This model takes texts only. Send `input` as text, not as token ids.',
+    { param: 'input' },
+  );
+}

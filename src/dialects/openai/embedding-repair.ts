@@ -1,0 +1,104 @@
+/**
+ * Brings the vectors of a relayed reply into the format that was asked for, where an upstream
+ * ignores `encoding_format` or knows only one. Everything else is passed on byte for byte. Some
+ * clients decode numbers that they did not expect as Base64, and store vectors of zeros.
+ */
+
+import { asBuffer } from '../../bytes/decode.ts';
+import { rangeCapture } from '../../bytes/json/stream/range-capture.ts';
+import { jsonTokens } from '../../bytes/json/stream/tokens.ts';
+import { openBracket, quote } from '../../bytes/json/text.ts';
+import { concatBytes } from '../../bytes/sse.ts';
+import { base64Of, numberList, readVector } from '../../canonical/vectors.ts';
+import { parseJson } from '../../json.ts';
+
+/** The formats of `encoding_format`. */
+export type EmbeddingFormat = 'float' | 'base64';
+
+/** The repair of one reply. */
+export interface EmbeddingRepair {
+  /** The bytes to pass on; those of a vector are held back until it is complete. */
+  write(chunk: Uint8Array): Uint8Array;
+  /** A vector came in the other format, and was brought into that asked for. */
+  hasRepaired(): boolean;
+  /** What came as a vector is none, so that the reply can't be repaired. */
+  isUnusable(): boolean;
+}
+
+/** Names are short. */
+const nameLimitBytes = 64;
+/** The JSON text of one vector: 65,000 numbers, written as widely as servers do. */
+const maxVectorText = 2 * 1024 * 1024;
+/** Levels in `{"data":[{"embedding":…}]}`. */
+const listDepth = 1;
+const vectorDepth = 3;
+
+/** Starts the repair of one reply. If its first vector is in the format asked for, nothing is done. */
+export function embeddingRepair(wanted: EmbeddingFormat): EmbeddingRepair {
+  const wantedFirst = wanted === 'base64' ? quote : openBracket;
+  const name = rangeCapture(nameLimitBytes);
+  const text = rangeCapture(maxVectorText);
+  let names: { list?: string | undefined; vector?: string | undefined } = {};
+  let state: 'looking' | 'fine' | 'repairing' | 'unusable' = 'looking';
+  let isInVector = false;
+  let out: Uint8Array[] = [];
+  /** The offset in the current chunk of the bytes that have not been passed on. */
+  let from = 0;
+  let current: Uint8Array = new Uint8Array(0);
+
+  const tokens = jsonTokens({
+    nameBegins: (at, depth) => {
+      if (depth === listDepth || depth === vectorDepth) name.begin(at);
+    },
+    nameEnds: (chunk, end, depth) => {
+      if (depth === listDepth) names = { list: stringIn(name.finish(chunk, end)) };
+      if (depth === vectorDepth) names.vector = stringIn(name.finish(chunk, end));
+    },
+    valueBegins: (first, at, depth) => {
+      if (depth !== vectorDepth || names.list !== 'data' || names.vector !== 'embedding') return;
+      if (state === 'looking') state = first === wantedFirst ? 'fine' : 'repairing';
+      if (state !== 'repairing' || first === wantedFirst) return;
+      isInVector = true;
+      out.push(current.subarray(from, at));
+      text.begin(at);
+    },
+    valueEnds: (chunk, end, depth) => {
+      if (!isInVector || depth !== vectorDepth) return;
+      isInVector = false;
+      const repaired = inFormat(text.finish(chunk, end), wanted);
+      if (repaired === undefined) state = 'unusable';
+      else out.push(Buffer.from(repaired));
+      from = end;
+    },
+  });
+
+  return {
+    write: (chunk) => {
+      if (state === 'fine') return chunk;
+      current = chunk;
+      from = 0;
+      out = [];
+      const bytes = asBuffer(chunk);
+      tokens.write(bytes);
+      name.endChunk(bytes);
+      text.endChunk(bytes);
+      if (!isInVector) out.push(chunk.subarray(from));
+      return concatBytes(out);
+    },
+    hasRepaired: () => state === 'repairing',
+    isUnusable: () => state === 'unusable',
+  };
+}
+
+const asSent = { keepsText: true, scalesToUnitLength: false };
+
+function inFormat(json: string | undefined, wanted: EmbeddingFormat): string | undefined {
+  const vector = json === undefined ? undefined : readVector(json, asSent);
+  if (vector === undefined) return undefined;
+  return wanted === 'base64' ? `"${base64Of(vector)}"` : numberList(vector);
+}
+
+function stringIn(text: string | undefined): string | undefined {
+  const value = text === undefined ? undefined : parseJson(text);
+  return typeof value === 'string' ? value : undefined;
+}
