@@ -1,4 +1,4 @@
-/** Generates ids of tool calls and messages, and makes any call's id acceptable to every provider. */
+/** Generates ids of calls and messages, and makes the id of any call acceptable everywhere. */
 import { createHash } from 'node:crypto';
 
 const longest = 64;

@@ -249,19 +249,19 @@ function objectOf(value: JsonValue | undefined): JsonObject {
 }
 
 function withDelta(block: JsonObject, delta: JsonValue | undefined): JsonObject {
-  const grown = (name: string, piece = name): JsonObject => ({
+  const longer = (name: string, piece = name): JsonObject => ({
     ...block,
     [name]: `${String(block[name] ?? '')}${String(member(delta, piece))}`,
   });
   switch (member(delta, 'type')) {
     case 'text_delta':
-      return grown('text');
+      return longer('text');
     case 'thinking_delta':
-      return grown('thinking');
+      return longer('thinking');
     case 'signature_delta':
       return { ...block, signature: member(delta, 'signature') ?? null };
     case 'input_json_delta':
-      return grown('json', 'partial_json');
+      return longer('json', 'partial_json');
     case 'citations_delta': {
       const citation = member(delta, 'citation') ?? null;
       return { ...block, citations: [...items(block.citations), citation] };

@@ -82,7 +82,7 @@ export interface Reply {
   readonly documents: readonly JsonValue[];
 }
 
-/** The API of the caller: how its requests hold a conversation, and where its replies have output. */
+/** The API of the caller: how requests hold a conversation, and where replies have output. */
 export interface CallerApi {
   readonly codec: ContentServerCodec;
   /** The first message of the user. */

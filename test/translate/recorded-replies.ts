@@ -1,4 +1,4 @@
-/** The recorded replies with reasoning, signatures and calls, for conversations of several turns. */
+/** The recorded replies with reasoning, signatures or calls, for conversations of many turns. */
 import type { JsonValue } from '../../src/json.ts';
 import { documentsOf, parsed } from '../support/codec.ts';
 import { type Fixture, type FixtureCategory, fixtures } from '../support/fixtures.ts';

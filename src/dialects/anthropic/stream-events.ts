@@ -3,7 +3,7 @@ import { oneLine } from '../../canonical/raw-json.ts';
 import type { GatewayError } from '../../errors.ts';
 import { anthropicErrorText } from './errors.ts';
 
-/** Keeps the connection of a silent stream alive. All clients ignore it, also as the first event. */
+/** Keeps the connection of a silent stream alive. All clients ignore it, even as the first. */
 export const pingEvent: string = 'event: ping\ndata: {"type": "ping"}\n\n';
 
 /**

@@ -11,7 +11,10 @@ import {
 } from '../../../src/canonical/reasoning-envelopes.ts';
 import type { Part } from '../../../src/canonical/request.ts';
 import { type TurnEntry, withSignatures } from '../../../src/canonical/signature-marks.ts';
-import { readReasoningItem } from '../../../src/dialects/openai-responses/server/reasoning-items.ts';
+import {
+  type ReadReasoning,
+  readReasoningItem,
+} from '../../../src/dialects/openai-responses/server/reasoning-items.ts';
 import { isJsonObject, type JsonObject } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
 
@@ -23,7 +26,7 @@ const summary = (...texts: readonly string[]): JsonObject => ({
 });
 const content = (text: string): JsonObject => ({ content: [{ type: 'reasoning_text', text }] });
 
-function read(item: JsonObject) {
+function read(item: JsonObject): ReadReasoning {
   return readReasoningItem({ at: 'input[2]', value: { type: 'reasoning', ...item } });
 }
 

@@ -3,10 +3,10 @@ import { prefixedId } from '../../../canonical/call-ids.ts';
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
 import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
-import { contentCounter } from '../../event-count.ts';
+import { type ContentCounter, contentCounter } from '../../event-count.ts';
 import { zeroUsage } from '../../openai/server/reply-pieces.ts';
 import type { BlockSink } from './block-sink.ts';
-import { contentBuilder } from './content-builder.ts';
+import { type ContentBuilder, contentBuilder } from './content-builder.ts';
 import type { ReplyContext } from './exchange.ts';
 import { finalUsage, type MessageUsage, startUsage } from './message-usage.ts';
 import type { Stop } from './stop.ts';
@@ -35,6 +35,13 @@ export interface EndedMessage {
   readonly usage: MessageUsage;
 }
 
+/** What a reply has had so far. */
+interface MessageState {
+  readonly content: ContentBuilder;
+  readonly counter: ContentCounter;
+  usage: ReplyUsage | undefined;
+}
+
 /** Starts a message whose blocks go to the sink. */
 export function openMessage(
   head: ReplyHead,
@@ -43,30 +50,22 @@ export function openMessage(
 ): OpenMessage {
   const needsReasoningBack = head.needsReasoningBack === true;
   const content = contentBuilder({ sink, thinking, needsReasoningBack });
-  const counter = contentCounter();
+  const state: MessageState = { content, counter: contentCounter(), usage: undefined };
   const id = prefixedId('msg_', head.newId);
   const first = { id, type: 'message', role: 'assistant', model: head.modelId };
-  let usage: ReplyUsage | undefined;
   return {
-    add: (event) => {
-      counter.add(event);
-      if ('choice' in event) content.add(event);
-      else if (event.type === 'usage') usage = event.usage;
-      else if (event.type === 'blocked') {
-        usage ??= zeroUsage;
-        content.block(event);
-      }
-    },
+    add: (event) => add(state, event),
     start: (stated) => ({
       ...first,
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: startUsage(stated ?? usage),
+      usage: startUsage(stated ?? state.usage),
     }),
     end: () => {
       const stop = stopMembers(content.end());
       const prompt = (): number => head.estimatedInputTokens?.() ?? 0;
+      const { counter, usage } = state;
       return { stop, usage: finalUsage(usage, { counted: counter.tokens, prompt }) };
     },
     whole: (blocks, { stop, usage: figures }) => ({
@@ -78,6 +77,17 @@ export function openMessage(
     isUnusable: content.isUnusable,
     dropped: content.dropped,
   };
+}
+
+function add(state: MessageState, event: ContentEvent): void {
+  const { content, counter } = state;
+  counter.add(event);
+  if ('choice' in event) content.add(event);
+  else if (event.type === 'usage') state.usage = event.usage;
+  else if (event.type === 'blocked') {
+    state.usage ??= zeroUsage;
+    content.block(event);
+  }
 }
 
 /** Which stop sequence ended a reply is not known: other providers don't tell. */
