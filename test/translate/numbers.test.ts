@@ -7,6 +7,7 @@ import {
   anyModelGateway,
   type CallerRequest,
   chat,
+  messages,
   native,
   wholeChat,
 } from '../support/any-model-gateway.ts';
@@ -113,7 +114,44 @@ const nativePlaces: readonly (readonly [string, (json: string) => string])[] = [
   ],
 ];
 
+const messagesPlaces: readonly (readonly [string, (json: string) => string])[] = [
+  [
+    'the input of a call',
+    (json) =>
+      `{"model":"m","max_tokens":9,"messages":[${question},{"role":"assistant","content":[{
+      "type":"tool_use","id":"c1","name":"f","input":${marked(json)}}]},
+      {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}]}`,
+  ],
+  [
+    'the result of a call',
+    (json) =>
+      `{"model":"m","max_tokens":9,"messages":[${question},{"role":"assistant","content":[{
+      "type":"tool_use","id":"c1","name":"f","input":{}}]},
+      {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1",
+      "content":${JSON.stringify(marked(json))}}]}]}`,
+  ],
+  [
+    'the schema of a tool',
+    (json) =>
+      `{"model":"m","max_tokens":9,"messages":[${question}],
+      "tools":[{"name":"f","input_schema":${parameters(json)}}]}`,
+  ],
+  [
+    'the schema of an answer',
+    (json) =>
+      `{"model":"m","max_tokens":9,"messages":[${question}],"output_config":{"format":{
+      "type":"json_schema","schema":${parameters(json)}}}}`,
+  ],
+];
+
 const requests: readonly Place[] = [
+  ...(['openai', 'gemini'] as const).flatMap((dialect) =>
+    messagesPlaces.map(([name, body]) => ({
+      name: `${name}, Messages to ${dialect}`,
+      dialect,
+      requestFor: (json: string) => messages(body(json)),
+    })),
+  ),
   ...(['gemini', 'anthropic'] as const).flatMap((dialect) =>
     chatPlaces.map(([name, body]) => ({
       name: `${name}, chat to ${dialect}`,

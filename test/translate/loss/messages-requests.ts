@@ -150,7 +150,7 @@ function assistant(d: Drawing, ids: readonly string[]): Tree {
   return d.object({
     role: 'assistant',
     content: [
-      ...d.some(0, 2, () => said(d)),
+      ...d.some(0, 2, () => assistantPart(d)),
       ...ids.map((id) =>
         d.object({ type: 'tool_use', id, name: d.name('look_'), input: d.data() }),
       ),
@@ -197,7 +197,7 @@ function text(d: Drawing): Tree {
   });
 }
 
-function said(d: Drawing): Tree {
+function assistantPart(d: Drawing): Tree {
   return d.one<() => Tree>(
     () => text(d),
     () => text(d),

@@ -101,7 +101,7 @@ const conversations: ReadonlySet<string> = new Set(['messages', 'contents', 'inp
 const covered: ReadonlyMap<string, RegExp> = new Map([
   [
     'tools.schema',
-    /^(?:input\.)?(?:tools\.){1,2}(?:(?:function(?:Declarations)?\.)?parameters(?:JsonSchema)?|input_schema)\b/,
+    /^(?:input\.)?(?:tools\.){1,2}(?:function(?:Declarations)?\.)?(?:parameters|input_schema)/,
   ],
   ['tools.schema.title', /^tools\.input_schema\b.*\.title$/],
   ['cache_control', /\.cache_control\b/],

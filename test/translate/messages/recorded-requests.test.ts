@@ -1,6 +1,6 @@
 /**
- * Requests that Anthropic answered: each is read, and written for every other dialect, or refused by
- * name.
+ * Requests that Anthropic answered: each is read, and written for every other dialect, or refused
+ * by name.
  */
 import { describe, expect, it } from 'vitest';
 import { jsonText } from '../../../src/canonical/raw-json.ts';

@@ -1,20 +1,10 @@
 /** The blocks of a conversation: what becomes of each, at every place where it may stand. */
 import { describe, expect, it } from 'vitest';
 import { everyPart } from '../../../src/canonical/every-part.ts';
-import type { Part } from '../../../src/canonical/request.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { refusalOf } from '../responses/read.ts';
+import { brief, call, pdf, png, question, result, text } from './blocks.ts';
 import { assistant, conversation, plainBody, readBody, user } from './read.ts';
-
-const text = (value: string): JsonObject => ({ type: 'text', text: value });
-const png = { type: 'base64', media_type: 'image/PNG', data: 'iVBORw0KGgo=' };
-const pdf = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQ=' };
-const call = (id = 'a', name = 'f'): JsonObject => ({ type: 'tool_use', id, name, input: {} });
-const result = (id: string, content?: JsonValue): JsonObject => ({
-  type: 'tool_result',
-  tool_use_id: id,
-  ...(content === undefined ? {} : { content }),
-});
 
 /** One block of every type. */
 const blocks: Readonly<Record<string, JsonObject>> = {
@@ -67,7 +57,6 @@ interface Place {
   readonly names?: string;
 }
 
-const asked = user(text('Hi'));
 const bodyOf = (...messages: readonly JsonObject[]): JsonObject => ({ ...plainBody, messages });
 const content = ['text', 'image', 'document', 'search_result'];
 const leftOut = [
@@ -85,14 +74,14 @@ const places: Readonly<Record<string, Place>> = {
   },
   'a message of the assistant': {
     at: 'messages[1].content[1]',
-    body: (block) => bodyOf(asked, assistant(text('Ah'), block), user(result('a', 'done'))),
+    body: (block) => bodyOf(question, assistant(text('Ah'), block), user(result('a', 'done'))),
     carries: [...content, 'tool_use', 'thinking', 'redacted_thinking'],
     leavesOut: true,
     code: 'not_portable',
   },
   'an instruction among the messages': {
     at: 'messages[1].content[0]',
-    body: (block) => bodyOf(asked, { role: 'system', content: [block] }),
+    body: (block) => bodyOf(question, { role: 'system', content: [block] }),
     carries: ['text'],
     leavesOut: false,
     code: 'not_portable',
@@ -184,258 +173,17 @@ function holder(path: string): string {
   return path.replace(/\.\w+\[\d+\]$/, '');
 }
 
-/** The parts of a message of the user with these blocks. */
-function partsOf(...content: readonly JsonObject[]): readonly Part[] {
-  return conversation(user(...content)).turns.flatMap(({ parts }) => parts);
-}
-
-describe('media', () => {
-  it('in Base64 have the type that they state', () => {
-    expect(partsOf({ type: 'image', source: png })).toMatchObject([
-      { kind: 'media', mimeType: 'image/png', source: { type: 'base64', data: png.data } },
-    ]);
-  });
-
-  it('at a URL stay there', () => {
-    const source = { type: 'url', url: 'https://a.test/x' };
-
-    expect(partsOf({ type: 'image', source }, { type: 'document', source, title: 'T' })).toEqual([
-      { kind: 'media', at: 'messages[0].content[0]', mimeType: undefined, source },
-      {
-        kind: 'media',
-        at: 'messages[0].content[1]',
-        mimeType: 'application/pdf',
-        source,
-        fileName: 'T',
-        fileNameAt: 'messages[0].content[1].title',
-      },
-    ]);
-  });
-
-  it.each(['image', 'document'])('that Anthropic stores are refused: %s', (type) => {
-    expect(
-      refusalOf(() => partsOf({ type, source: { type: 'file', file_id: 'file_1' } })),
-    ).toMatchObject({
-      code: 'not_portable',
-      param: 'messages[0].content[0].source.file_id',
-    });
-  });
-
-  it.each<[JsonObject, string]>([
-    [{ type: 'image' }, 'source'],
-    [{ type: 'image', source: 'x' }, 'source'],
-    [{ type: 'image', source: { type: 'path' } }, 'source.type'],
-    [{ type: 'image', source: { type: 'base64', data: 'x' } }, 'source.media_type'],
-    [{ type: 'image', source: { type: 'base64', media_type: 'image/png' } }, 'source.data'],
-    [{ type: 'image', source: { type: 'url', url: 'ftp://a.test' } }, 'source.url'],
-    [{ type: 'document', source: { type: 'text' } }, 'source.data'],
-    [{ type: 'document', source: { type: 'content' } }, 'source.content'],
-    [{ type: 'document', source: pdf, title: 7 }, 'title'],
-    [{ type: 'document', source: pdf, citations: true }, 'citations'],
-    [{ type: 'search_result', source: 's', content: [] }, 'title'],
-  ])('%j are refused by their path', (block, path) => {
-    expect(refusalOf(() => partsOf(block))).toMatchObject({
-      code: 'invalid_request',
-      param: `messages[0].content[0].${path}`,
-    });
-  });
-});
-
-describe('a document', () => {
-  const at = 'messages[0].content[0]';
-
-  it('of text is a file of text, whose title and context are its first lines', () => {
-    const source = { type: 'text', media_type: 'text/plain', data: 'Once …' };
-    const { turns, dropped } = conversation(
-      user({ type: 'document', source, title: 'Tale', context: 'An old one.' }),
-    );
-    const whole = 'Tale\nAn old one.\n\nOnce …';
-
-    expect(turns[0]?.parts).toEqual([
-      {
-        kind: 'media',
-        at,
-        mimeType: 'text/plain',
-        source: { type: 'base64', data: Buffer.from(whole).toString('base64') },
-        text: whole,
-      },
-    ]);
-    expect(dropped).toEqual([`${at}.title`, `${at}.context`]);
-  });
-
-  it('of blocks is these blocks', () => {
-    const content = [text('one'), { type: 'image', source: png }];
-
-    expect(partsOf({ type: 'document', source: { type: 'content', content } })).toMatchObject([
-      { kind: 'text', text: 'one', at: `${at}.source.content[0]` },
-      { kind: 'media', at: `${at}.source.content[1]` },
-    ]);
-    expect(partsOf({ type: 'document', source: { type: 'content', content: 'one' } })).toEqual([
-      { kind: 'text', text: 'one', at: `${at}.source.content` },
-    ]);
-  });
-
-  it('has its context before it', () => {
-    const { turns, dropped } = conversation(
-      user({ type: 'document', source: pdf, title: 'T.pdf', context: 'Old.' }),
-    );
-
-    expect(turns[0]?.parts).toMatchObject([
-      { kind: 'text', text: 'Old.\n\n' },
-      { kind: 'media', fileName: 'T.pdf' },
-    ]);
-    expect(dropped).toEqual([`${at}.context`]);
-  });
-
-  it('is not cited, which is listed', () => {
-    const citing = (enabled: boolean): JsonObject => ({
-      type: 'document',
-      source: pdf,
-      citations: { enabled },
-    });
-
-    expect(conversation(user(citing(true))).dropped).toEqual([`${at}.citations`]);
-    expect(conversation(user(citing(false))).dropped).toEqual([]);
-  });
-});
-
-describe('a search result', () => {
-  it('becomes text with its title and its source', () => {
-    const content = [text('one'), text('two')];
-    const { turns, dropped } = conversation(
-      user({ type: 'search_result', title: 'T', source: 'https://a.test', content }),
-    );
-
-    expect(turns[0]?.parts).toMatchObject([{ text: 'T\nhttps://a.test\n\none\ntwo\n' }]);
-    expect(dropped).toEqual(['messages[0].content[0]']);
-  });
-});
-
-describe('tool calls and their results', () => {
-  it('stand in the order of the calls, before all else that the user says', () => {
-    const { turns, dropped } = conversation(
-      asked,
-      assistant(text('Both.'), call('a', 'f'), call('b', 'g')),
-      user(text('before'), result('b', 'B'), text('between'), result('a', 'A'), text('behind')),
-    );
-
-    expect(turns.map(({ role, parts }) => [role, parts.map(brief)])).toEqual([
-      ['user', ['Hi']],
-      ['assistant', ['Both.', 'call a', 'call b']],
-      ['user', ['result a of f: A', 'result b of g: B']],
-      ['user', ['before', 'between', 'behind']],
-    ]);
-    expect(dropped).toEqual([]);
-  });
-
-  it('may be in several messages of one role', () => {
-    const { turns } = conversation(
-      asked,
-      assistant(call('a')),
-      assistant(call('b')),
-      user(result('b', 'B')),
-      { role: 'system', content: 'Be quick.' },
-      user(result('a', 'A')),
-    );
-
-    expect(turns.map(({ role, parts }) => [role, parts.map(brief)])).toEqual([
-      ['user', ['Hi']],
-      ['assistant', ['call a', 'call b']],
-      ['user', ['result a of f: A', 'result b of f: B']],
-      ['system', ['Be quick.']],
-    ]);
-  });
-
-  it('are completed where one is missing, and become text where there is no call', () => {
-    const { turns, dropped } = conversation(asked, assistant(call('a')), user(result('b', 'B')));
-
-    expect(turns.map(({ parts }) => parts.map(brief))).toEqual([
-      ['Hi'],
-      ['call a'],
-      ['result a of f: no result'],
-      ['[tool result unknown]: B'],
-    ]);
-    expect(dropped).toEqual(['messages[2].content[0]']);
-  });
-
-  it('have text, media, an error or nothing', () => {
-    const contentOf = (content: JsonValue | undefined, isError?: boolean) => {
-      const block = { ...result('a', content), ...(isError ? { is_error: true } : {}) };
-      const parts = conversation(asked, assistant(call()), user(block)).turns[2]?.parts ?? [];
-      return parts[0]?.kind === 'tool_result' ? parts[0] : undefined;
-    };
-
-    expect(contentOf(undefined)).toMatchObject({ content: [], isError: false });
-    expect(contentOf(null)).toMatchObject({ content: [] });
-    expect(contentOf([])).toMatchObject({ content: [] });
-    expect(contentOf('ok', true)).toMatchObject({ content: [{ text: 'ok' }], isError: true });
-    expect(
-      contentOf([text('a'), { type: 'image', source: png }, { type: 'document', source: pdf }]),
-    ).toMatchObject({ content: [{ text: 'a' }, { kind: 'media' }, { kind: 'media' }] });
-    expect(contentOf([{ type: 'tool_reference', tool_name: 'find' }])).toMatchObject({
-      content: [{ text: 'Tool find is available.\n' }],
-    });
-  });
-
-  it.each<[JsonObject, string]>([
-    [{ type: 'tool_use', name: 'f', input: {} }, 'messages[1].content[0].id'],
-    [{ type: 'tool_use', id: 'a', input: {} }, 'messages[1].content[0].name'],
-    [{ type: 'tool_use', id: 'a', name: 'f' }, 'messages[1].content[0].input'],
-    [{ type: 'tool_use', id: 'a', name: 'f', input: '{}' }, 'messages[1].content[0].input'],
-    [{ type: 'tool_use', id: 'a', name: 'f', input: [] }, 'messages[1].content[0].input'],
-  ])('%j is refused', (block, param) => {
-    expect(refusalOf(() => conversation(asked, assistant(block)))).toMatchObject({
-      code: 'invalid_request',
-      param,
-    });
-  });
-
-  it.each<[JsonObject, string]>([
-    [{ type: 'tool_result', content: 'a' }, 'messages[0].content[0].tool_use_id'],
-    [{ ...result('a'), is_error: 'yes' }, 'messages[0].content[0].is_error'],
-    [result('a', 7), 'messages[0].content[0].content'],
-  ])('%j is refused', (block, param) => {
-    expect(refusalOf(() => conversation(user(block)))).toMatchObject({ param });
-  });
-
-  it('a call by code of Anthropic is shown as one of the model, which is listed', () => {
-    const byCode = { ...call(), caller: { type: 'code_execution_20250825', tool_id: 's' } };
-    const direct = { ...call(), caller: { type: 'direct' } };
-
-    expect(conversation(asked, assistant(byCode), user(result('a'))).dropped).toEqual([
-      'messages.content.caller.type',
-      'messages.content.caller.tool_id',
-    ]);
-    expect(conversation(asked, assistant(direct), user(result('a'))).dropped).toEqual([]);
-  });
-});
-
-function brief(part: Part): string {
-  switch (part.kind) {
-    case 'text':
-      return part.text;
-    case 'tool_call':
-      return `call ${part.id}`;
-    case 'tool_result': {
-      const texts = part.content.map((one) => (one.kind === 'text' ? one.text : one.kind));
-      return `result ${part.callId} of ${part.name}: ${texts.join()}`;
-    }
-    default:
-      return part.kind;
-  }
-}
-
 describe('tools that Anthropic ran', () => {
   it('are left out of the history, and the texts around them stay', () => {
     const { turns, dropped } = conversation(
-      asked,
+      question,
       assistant(
         text('Let me look.'),
         ...leftOut.flatMap((type) => blocks[type] ?? []),
         text('Found it.'),
       ),
       assistant(...leftOut.flatMap((type) => blocks[type] ?? [])),
-      asked,
+      question,
     );
 
     expect(turns.map(({ parts }) => parts.map(brief))).toEqual([
@@ -449,76 +197,10 @@ describe('tools that Anthropic ran', () => {
   it('leave no empty turn', () => {
     const only = assistant(blocks.server_tool_use ?? null);
 
-    expect(conversation(asked, only, asked).turns.map(({ role }) => role)).toEqual([
+    expect(conversation(question, only, question).turns.map(({ role }) => role)).toEqual([
       'user',
       'user',
     ]);
     expect(refusalOf(() => conversation(only))).toMatchObject({ param: 'messages' });
-  });
-});
-
-describe('a compaction', () => {
-  const summary = { type: 'compaction', content: 'They said Hi.' };
-
-  it('stands for all that was said before it', () => {
-    const unreadable = user({ type: 'container_upload', file_id: 'f' });
-    const { system, turns, dropped } = readBody({
-      ...plainBody,
-      system: 'Be brief.',
-      messages: [unreadable, assistant(text('Hello.'), summary, text('Yes?')), user(text('What?'))],
-    }).request;
-
-    expect(system).toMatchObject([{ text: 'Be brief.' }]);
-    expect(turns.map(({ role, parts }) => [role, parts.map(brief)])).toEqual([
-      ['user', ['They said Hi.']],
-      ['assistant', ['Yes?']],
-      ['user', ['What?']],
-    ]);
-    expect(dropped).toEqual([]);
-  });
-
-  it('counts if it is the last one, and has succeeded', () => {
-    const failed = { type: 'compaction', content: null };
-    const { turns } = conversation(
-      asked,
-      assistant({ type: 'compaction', content: 'older' }),
-      asked,
-      assistant(summary),
-      asked,
-      assistant(failed, text('Yes?')),
-    );
-
-    expect(turns.flatMap(({ parts }) => parts.map(brief))).toEqual(['They said Hi.', 'Hi', 'Yes?']);
-  });
-
-  it('is refused if only Anthropic can read it', () => {
-    const sealed = { type: 'compaction', content: null, encrypted_content: 'ZGF0YQ==' };
-
-    expect(refusalOf(() => conversation(asked, assistant(sealed), asked))).toMatchObject({
-      code: 'not_portable',
-      param: 'messages[1].content[0]',
-    });
-    const readable = { ...summary, encrypted_content: 'ZGF0YQ==' };
-    expect(conversation(asked, assistant(readable), asked).dropped).toEqual([
-      'messages.content.encrypted_content',
-    ]);
-  });
-});
-
-describe('an instruction among the messages', () => {
-  it('is a turn of its own, and before all others a part of the system prompt', () => {
-    const { system, turns, dropped } = readBody({
-      ...plainBody,
-      system: 'a',
-      messages: [
-        { role: 'system', content: 'b' },
-        asked,
-        { role: 'system', content: [text('c')], clear_at: 'end', output_config: { effort: 'low' } },
-      ],
-    }).request;
-
-    expect(system.map(({ text: one }) => one)).toEqual(['a', 'b']);
-    expect(turns.map(({ role }) => role)).toEqual(['user', 'system']);
-    expect(dropped).toEqual(['messages.clear_at', 'messages.output_config']);
   });
 });

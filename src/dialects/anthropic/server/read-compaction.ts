@@ -2,11 +2,16 @@
  * Reads `compaction` blocks. Each has the summary of all that was said before it, which Anthropic
  * ignores from then on.
  */
-import type { TextPart } from '../../../canonical/request.ts';
+import type { TextPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import { member } from '../../../json.ts';
 import { type ObjectAtPath, textIn } from '../../read-members.ts';
-import type { SentMessage } from './read-messages.ts';
+
+/** A message and its blocks. */
+export interface SentMessage {
+  readonly role: Turn['role'];
+  readonly blocks: readonly ObjectAtPath[];
+}
 
 /** The part of a conversation that counts. */
 export interface LivePart {

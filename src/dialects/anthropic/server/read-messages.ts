@@ -15,18 +15,12 @@ import {
   readSystemBlock,
   readUserBlock,
 } from './read-blocks.ts';
-import { sinceCompaction } from './read-compaction.ts';
+import { type SentMessage, sinceCompaction } from './read-compaction.ts';
 
 /** The system prompt and the conversation. */
 export interface Conversation extends Pick<ContentRequest, 'system' | 'turns'> {
   /** The paths of blocks that Claude Code adds to the system prompt by itself. */
   readonly attributions: readonly string[];
-}
-
-/** A message and its blocks. */
-export interface SentMessage {
-  readonly role: Turn['role'];
-  readonly blocks: readonly ObjectAtPath[];
 }
 
 /**

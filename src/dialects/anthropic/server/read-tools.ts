@@ -1,6 +1,6 @@
 /**
- * Reads `tools` and `tool_choice`. Tools that the caller declares with a schema are functions; those
- * that Anthropic defines, whether it runs them or the caller does, are built in.
+ * Reads `tools` and `tool_choice`. Tools that the caller declares with a schema are functions;
+ * those that Anthropic defines, whether it runs them or the caller does, are built in.
  */
 import type {
   BuiltInTool,
