@@ -13,7 +13,13 @@ import type { ProviderData } from './provider-data.ts';
  */
 export type ContentEvent =
   /** Comes first, if the upstream sends its id or model. */
-  | { readonly type: 'start'; readonly id: string | undefined; readonly model: string | undefined }
+  | {
+      readonly type: 'start';
+      readonly id: string | undefined;
+      readonly model: string | undefined;
+      /** The tier that served the call; undefined if the upstream does not say it here. */
+      readonly serviceTier?: ServiceTier | undefined;
+    }
   /** Visible text. An empty text only carries provider data. */
   | TextEvent<'text'>
   /** Reasoning. An empty text only carries the signature of the reasoning before it. */
@@ -85,6 +91,12 @@ export type ContentEvent =
    * failure. `reason` is `upstream_unusable_output` or `upstream_empty_response`.
    */
   | { readonly type: 'unusable'; readonly reason: string };
+
+/** The tiers of a reply, in OpenAI's words. */
+export const serviceTiers = ['auto', 'default', 'flex', 'scale', 'priority'] as const;
+
+/** The tier that served a call. */
+export type ServiceTier = (typeof serviceTiers)[number];
 
 /** An event of one type. */
 export type EventOf<Type extends ContentEvent['type']> = Extract<

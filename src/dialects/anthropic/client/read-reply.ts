@@ -1,5 +1,5 @@
 /** Reads a whole reply of Anthropic's Messages API. */
-import type { ContentEvent } from '../../../canonical/reply.ts';
+import type { ContentEvent, ServiceTier } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import { anthropicReplyUsage } from '../reply-usage.ts';
 import { blockReader, endEvent, type ReadContext } from './blocks.ts';
@@ -22,10 +22,22 @@ export function readReply(reply: JsonValue, context: ReadContext): readonly Cont
   return [startEvent(reply), ...contentEvents, ...blocks.rest(), endEvent(stop, blocks), ...usage];
 }
 
-/** The id and model, from a whole reply or from the `message` of a `message_start`. */
+/** The head of a reply, from a whole one or from the `message` of a `message_start`. */
 export function startEvent(message: JsonValue | undefined): ContentEvent {
-  return { type: 'start', id: stringMember(message, 'id'), model: stringMember(message, 'model') };
+  const tier = stringMember(member(message, 'usage'), 'service_tier');
+  const serviceTier = tier === undefined ? undefined : tiers.get(tier);
+  return {
+    type: 'start',
+    id: stringMember(message, 'id'),
+    model: stringMember(message, 'model'),
+    ...(serviceTier === undefined ? {} : { serviceTier }),
+  };
 }
+
+const tiers: ReadonlyMap<string, ServiceTier> = new Map([
+  ['standard', 'default'],
+  ['priority', 'priority'],
+]);
 
 /** The usage event; none if the usage is missing or invalid. */
 function usageEvents(usage: JsonValue | undefined): readonly ContentEvent[] {

@@ -1,5 +1,5 @@
 /** Collects the events of a reply, whole or streamed: its items, and the usage beside them. */
-import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
+import type { ContentEvent, ReplyUsage, ServiceTier } from '../../../canonical/reply.ts';
 import type { ReplyHead, ReplyOutput } from '../../codec.ts';
 import { zeroUsage } from '../../openai/server/reply-pieces.ts';
 import type { EventLog } from './event-log.ts';
@@ -36,23 +36,27 @@ export function startReply(head: ReplyHead, context: ReplyContext, log: EventLog
   const items = outputBuilder({ context, needsReasoningBack, log, newId });
   const isKept = context.stores && head.keepsOutput === true;
   let usage: ReplyUsage | undefined;
+  let serviceTier: ServiceTier | undefined;
   return {
     add: (event) => {
       if ('choice' in event) items.add(event);
+      else if (event.type === 'start') serviceTier ??= event.serviceTier;
       else if (event.type === 'usage') usage = event.usage;
       else if (event.type === 'blocked') {
         usage ??= zeroUsage;
         items.block(event);
       }
     },
-    running: objects.running,
+    running: () => objects.running(serviceTier),
     end: () => {
       const incompleteReason = items.end();
       const status = incompleteReason === undefined ? 'completed' : 'incomplete';
       const output = items.items().map(({ json }) => json);
-      return { status, response: objects.ended({ status, incompleteReason, output, usage }) };
+      const state = { status, incompleteReason, output, usage, serviceTier } as const;
+      return { status, response: objects.ended(state) };
     },
-    broken: () => objects.ended({ status: 'incomplete', output: items.broken(), usage }),
+    broken: () =>
+      objects.ended({ status: 'incomplete', output: items.broken(), usage, serviceTier }),
     output: () => (isKept ? { replyId: objects.id, items: items.items() } : undefined),
     dropped: items.dropped,
   };

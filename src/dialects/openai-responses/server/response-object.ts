@@ -1,6 +1,6 @@
 /** Writes the response object, which whole replies are and the first and last events contain. */
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
-import type { ReplyUsage } from '../../../canonical/reply.ts';
+import type { ReplyUsage, ServiceTier } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
 import type { ReplyContext } from './exchange.ts';
 import type { IncompleteReason } from './output-end.ts';
@@ -15,13 +15,14 @@ export interface ResponseState {
   /** The items, each as JSON text. */
   readonly output: readonly string[];
   readonly usage: ReplyUsage | undefined;
+  readonly serviceTier: ServiceTier | undefined;
 }
 
 /** Writes the response objects of one reply. */
 export interface ResponseObjects {
   readonly id: string;
   /** The object while the reply is running. */
-  running(): ResponseMembers;
+  running(serviceTier: ServiceTier | undefined): ResponseMembers;
   /** The object of a reply that has ended, with the members that may be large. */
   ended(state: ResponseState): ResponseMembers;
 }
@@ -43,15 +44,15 @@ export function responseObjects(
       state.incompleteReason === undefined ? null : { reason: state.incompleteReason },
     model: modelId,
     output: rawJson(`[${state.output.join(',')}]`),
-    // What the upstream charged for is not known here.
-    service_tier: null,
+    service_tier: state.serviceTier ?? null,
     ...echo.settings,
     store: stores && keepsOutput,
     usage: state.usage === undefined ? null : usageMembers(state.usage),
   });
   return {
     id,
-    running: () => members({ status: 'in_progress', output: [], usage: undefined }),
+    running: (serviceTier) =>
+      members({ status: 'in_progress', output: [], usage: undefined, serviceTier }),
     ended: (state) => ({ ...members(state), ...echo.prompt }),
   };
 }

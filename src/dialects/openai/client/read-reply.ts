@@ -1,5 +1,5 @@
 /** Reads an OpenAI-shaped reply, streamed or whole, as events. */
-import type { ContentEvent } from '../../../canonical/reply.ts';
+import { type ContentEvent, serviceTiers } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader, StreamReading } from '../../codec.ts';
 import { usageMerger } from '../../stream-usage.ts';
@@ -74,7 +74,10 @@ function documentReader(context: ReadContext): DocumentReader {
 function startEvents(document: JsonValue): ContentEvent[] {
   const id = stringOrEmpty(member(document, 'id')) || undefined;
   const model = stringOrEmpty(member(document, 'model')) || undefined;
-  return id === undefined && model === undefined ? [] : [{ type: 'start', id, model }];
+  if (id === undefined && model === undefined) return [];
+  const stated = member(document, 'service_tier');
+  const serviceTier = serviceTiers.find((tier) => tier === stated);
+  return [{ type: 'start', id, model, ...(serviceTier === undefined ? {} : { serviceTier }) }];
 }
 
 /**
