@@ -16,7 +16,7 @@ export interface DemoModels {
   readonly openaiUpstream: string;
   readonly geminiUpstream: string;
   readonly anthropicUpstream: string;
-  /** Models that serve chat, Responses, Messages and native calls, whatever the dialect of their upstream. */
+  /** Models that serve all APIs of text, whatever the dialect of their upstream. */
   readonly either: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The requests of a coding agent, as such agents send them: headers, system blocks, tools, turns. */
+/** The requests of a coding agent: its headers, system blocks, tools and turns. */
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 
 /** The key that a user of the agent has at Anthropic. It must go nowhere. */

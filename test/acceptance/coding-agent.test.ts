@@ -1,7 +1,7 @@
 /**
  * The session of a coding agent, over Anthropic, a chat upstream and Google: a probe, a count, a
- * conversation with two rounds of parallel calls, and background requests to a small model. The fake
- * upstreams refuse what the real ones refuse.
+ * conversation with two rounds of parallel calls, and background requests to a small model. The
+ * fake upstreams refuse what the real ones refuse.
  */
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';

@@ -8,7 +8,7 @@ export interface Api {
   readonly protocol: 'responses' | 'messages';
   readonly clients: readonly Client[];
   readonly upstreams: readonly Upstream[];
-  /** A model whose name some of the clients know, so that they have settings of their own for it. */
+  /** A model whose name some clients know, so that they have settings of their own for it. */
   readonly knownModel: string;
 }
 

@@ -1,4 +1,4 @@
-/** Methods of `@anthropic-ai/sdk` beside those that create messages, and its less common options. */
+/** Methods of `@anthropic-ai/sdk` beside those that create messages, and rarer options. */
 import type { default as AnthropicSdk, ClientOptions } from '@anthropic-ai/sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { apis } from './apis.ts';

@@ -30,7 +30,10 @@ const { ONLY_CLIENT = '', ONLY_UPSTREAM = '' } = process.env;
 // Behind a parser of the host, the gateway warns once that bodies are serialised again.
 const usedMounts = mounts.filter(({ body }) => body === 'bytes');
 
-/** All pairs, or those of some APIs; the number shifts the mounts, so that another file tests other ones. */
+/**
+ * All pairs, or those of some APIs; the number shifts the mounts, so that another file tests other
+ * ones.
+ */
 export function pairs(
   shift: number,
   ...wanted: readonly Api['protocol'][]

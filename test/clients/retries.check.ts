@@ -1,4 +1,4 @@
-/** Clients of the Messages API retry by the headers of a failed reply, and then get their answer. */
+/** Clients of the Messages API retry by the headers of a failure, and then get their answer. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { anthropicError } from '../../src/testing/providers/anthropic-errors.ts';
 import { failureOf, pairs, started } from './pairs.ts';

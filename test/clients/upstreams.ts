@@ -113,8 +113,8 @@ function signaturesAnywhere(value: JsonValue | undefined): readonly JsonValue[] 
 /**
  * The models of every upstream: `gemini/plain`, `gemini/agent-1` and `gemini/agent-2` for one and
  * two rounds of calls, and those that fail: `gemini/demo-429`. Each has an account of its own, so
- * that no failure of one affects another. `strict` is a further model, of one upstream, that refuses
- * what it can't translate.
+ * that no failure of one affects another. `strict` is a further model, of one upstream, that
+ * refuses what it can't translate.
  */
 export function modelsOf(
   fake: FakeUpstream,

@@ -173,7 +173,7 @@ describe.each([
     expect(refusalIn(altered)).toMatch(/Invalid `(?:signature|data)`/);
   });
 
-  it('refuses calls without any of the blocks before them only where thinking is enabled', async () => {
+  it('refuses calls that lost their blocks only where thinking is enabled', async () => {
     const { second, conversation } = await twoRounds();
 
     const left = await say(conversation(second.filter((block) => !isThought(block))));

@@ -8,7 +8,7 @@ import { type Block, currentTurn, type Message, ofType } from './anthropic-block
 import { claudeSignature, thinkingPieces } from './anthropic-recordings.ts';
 
 /** Whether the request switches thinking on. */
-export function isThinking(body: JsonValue | undefined): boolean {
+function isThinking(body: JsonValue | undefined): boolean {
   const type = member(member(body, 'thinking'), 'type');
   return type === 'enabled' || type === 'adaptive';
 }
@@ -109,8 +109,8 @@ function movedThinking(model: string, messages: readonly Message[]): string | un
     const isLate = marks.length > 0 && !blocks.slice(0, marks.length).every(isThought);
     if (!isMoved && !isLate) continue;
     return (
-      `${at}.content: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message ` +
-      'cannot be modified. These blocks must remain as they were in the original response.'
+      `${at}.content: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant ` +
+      'message cannot be modified. These blocks must remain as they were in the original response.'
     );
   }
   return undefined;

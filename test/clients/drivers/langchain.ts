@@ -1,6 +1,6 @@
 /**
- * LangChain's chat models: `invoke` and `stream`, and loops of tools. Versions 0 and 1 have the same
- * interface here, but packages of their own.
+ * LangChain's chat models: `invoke` and `stream`, and loops of tools. Versions 0 and 1 have the
+ * same interface here, but packages of their own.
  */
 
 import type * as Core from '@langchain/core/messages';
