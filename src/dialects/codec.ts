@@ -156,6 +156,11 @@ export interface ContentExchange {
   readonly body: string;
   /** The caller's members that were dropped, shortened or replaced. */
   readonly dropped: readonly string[];
+  /**
+   * The caller's name of a member of the body that the upstream names in an error. Absent if this
+   * dialect's upstreams name none.
+   */
+  readonly callerParam?: (param: string) => string | undefined;
   /** Reads a whole reply; its events include a `finish` for every choice. */
   readReply(reply: JsonValue): readonly ContentEvent[];
   /**

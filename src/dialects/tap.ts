@@ -18,7 +18,7 @@ export interface FailureReport {
   readonly code: string | undefined;
   /** The request member that the upstream rejected. */
   readonly param: string | undefined;
-  /** From a header or from Google's `RetryInfo`. */
+  /** From a header, from Google's `RetryInfo` or from the words of the message. */
   readonly retryAfterMs: number | undefined;
   /**
    * The party at fault, if the error names it: the request and what it references, a model that the

@@ -92,7 +92,7 @@ export function inBandFailure({ tap, outcome, held }: RelayedStream): CallFailur
   const report = tap.failure();
   if (report === undefined) return undefined;
   const { call, model } = held.admitted;
-  return refusedByUpstream(report, call, model, outcome.redaction);
+  return refusedByUpstream(report, call, model, outcome);
 }
 
 /** Gives up a stream whose caller has disconnected. What has passed of it may have been stored. */

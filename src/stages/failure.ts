@@ -13,7 +13,7 @@ import type { Model } from '../ports/catalog.ts';
 import { vendorOf } from '../ports/model-defaults.ts';
 import type { HealthSignal } from '../upstream/health-signal.ts';
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
-import type { BadReply } from './prepared-call.ts';
+import type { BadReply, CallerParam } from './prepared-call.ts';
 
 /** A failed attempt. */
 export interface CallFailure {
@@ -44,6 +44,12 @@ export interface ErrorRedaction {
   readonly rejectsBeforeWork: boolean;
 }
 
+/** What the caller may learn from an upstream's error, and in which names. */
+export interface ErrorExposure {
+  readonly redaction: ErrorRedaction;
+  readonly callerParam?: CallerParam | undefined;
+}
+
 /** The bounds of an upstream's `Retry-After`, the same as those of a channel's cooldown. */
 const minWaitMs = 1_000;
 const maxWaitMs = 3_600_000;
@@ -56,8 +62,9 @@ export function refusedByUpstream(
   report: FailureReport,
   call: Pick<Call, 'operation'>,
   model: Model,
-  redaction: ErrorRedaction,
+  exposure: ErrorExposure,
 ): CallFailure {
+  const { redaction } = exposure;
   const row = withDeclaredBehavior(rowOf(report), redaction);
   const reason = report.reason ?? row.reason;
   const message =
@@ -77,7 +84,7 @@ export function refusedByUpstream(
       {
         reason,
         ...(row.forwardsMessage === true ? clientCode(report, redaction) : {}),
-        ...(message === undefined ? {} : plainParam(report, redaction)),
+        ...(message === undefined ? {} : plainParam(report, exposure)),
         ...(waits ? { ...clampedWait(report.retryAfterMs), upstreamStatus: report.status } : {}),
         ...(row.persistentMessage === undefined ? {} : { shouldRetry: false }),
       },
@@ -307,11 +314,12 @@ function clientCode(
   return isPlain && !hideErrors ? { clientCode: code } : {};
 }
 
-/** The name of a member as the upstream stated it, if it is a plain name without hidden text. */
+/** The caller's name of the member that the upstream names, if it is a plain name without secrets. */
 function plainParam(
   { param = '' }: FailureReport,
-  { secrets }: ErrorRedaction,
+  { redaction: { secrets }, callerParam }: ErrorExposure,
 ): { readonly param?: string } {
   const isName = /^[\w.[\]-]{1,64}$/.test(param) && redact(param, secrets) === param;
-  return isName ? { param } : {};
+  const name = isName ? callerParam?.(param) : undefined;
+  return name === undefined ? {} : { param: name };
 }

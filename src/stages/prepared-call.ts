@@ -39,7 +39,15 @@ interface PreparedBase {
    * callers expect a blocked prompt as one.
    */
   replyToRefusal(refusal: FailureReport): WholeReply | undefined;
+  readonly callerParam?: CallerParam | undefined;
 }
+
+/**
+ * The caller's name of a member of the sent body, which the upstream names in an error; undefined
+ * if the caller's body has no such member. Without this function it has none at all: a path such as
+ * `messages[3].content` would mean nothing, or something else, in the caller's API.
+ */
+export type CallerParam = (param: string) => string | undefined;
 
 /** A call that is one request. */
 export interface PreparedRequest extends PreparedBase {

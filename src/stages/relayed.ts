@@ -64,7 +64,12 @@ export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedReq
     tap: () => rules.tap(call, channel, requestId),
     judge: (bytes) => judge(bytes, input),
     replyToRefusal: () => undefined,
+    callerParam: sameName,
   };
+}
+
+function sameName(param: string): string {
+  return param;
 }
 
 /** The size of the edited body, if the edits added more than the hold allows for. */

@@ -20,13 +20,14 @@ import { errorText, failedTransport, refusedByUpstream } from './failure.ts';
 import { limit } from './limit.ts';
 import type { ChannelPlan, ModelPlans } from './model-plan.ts';
 import { noChannel } from './no-channel.ts';
+import { readErrorBody } from './open-response.ts';
 import { areEntries, areItems, isAnything } from './port-answers.ts';
 import { idSyntax, onlyItemsKept, storedReplyNotFound } from './reference-errors.ts';
 import { responseOwnerOf } from './references.ts';
 import { jsonReply, paced, wholeReply } from './respond.ts';
 import { type RunningCall, type RunningCalls, sendWhole } from './running.ts';
 import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
-import { readErrorBody, type Upstreams } from './try-channel.ts';
+import type { Upstreams } from './try-channel.ts';
 
 /** What these requests need of a gateway. */
 export interface StoredReplyDeps extends ModelLookup {
@@ -212,7 +213,7 @@ async function send(
     const body = await readErrorBody(response.body);
     const report = channelPlan.dialect?.readFailure(response.status, body);
     if (report === undefined) throw storedReplyNotFound(route.id);
-    throw refusedByUpstream(report, asCall, model, access.redaction).error;
+    throw refusedByUpstream(report, asCall, model, access).error;
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     throw failedTransport(error, asCall, model).error;

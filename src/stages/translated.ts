@@ -68,6 +68,7 @@ export function prepareTranslated(translation: Translation): PreparedRequest {
     judge: (bytes) => judge(bytes, exchange, translation),
     replyToRefusal: ({ code }) =>
       isFilterCode(code) ? blockedPromptReply(caller, head) : undefined,
+    callerParam: exchange.callerParam,
   };
 }
 

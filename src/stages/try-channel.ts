@@ -3,18 +3,15 @@
 import { findElidedFault } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
-import { retryAfterMs } from '../dialects/retry-after.ts';
 import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
-import type { Settings } from '../options.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
 import { nameOf } from '../upstream/accounts.ts';
-import { readHead } from '../upstream/body/head.ts';
 import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
-import type { Begun, Held } from './call-record.ts';
+import type { Held } from './call-record.ts';
 import { type Credential, type PerKeyFunctions, secretIn, servingAccount } from './credential.ts';
 import {
   badReply,
@@ -27,13 +24,13 @@ import {
 import type { FreeDisconnects } from './free-disconnects.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan } from './model-plan.ts';
-import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
+import type { StreamedReply } from './open-reply.ts';
+import { openErrorResponse, openResponse } from './open-response.ts';
 import { type Opened, openSeries, type SeriesDeps } from './open-series.ts';
 import type {
-  FailedReply,
+  CallerParam,
   MadeReply,
   PreparedCall,
-  PreparedRequest,
   PreparedSeries,
   WholeReply,
 } from './prepared-call.ts';
@@ -46,6 +43,7 @@ export type OpenedReply = WholeReply | MadeReply | StreamedReply;
 export interface UpstreamReply {
   readonly reply: OpenedReply;
   readonly redaction: ErrorRedaction;
+  readonly callerParam?: CallerParam | undefined;
   /** Headers with notes for the caller about a translated call. */
   readonly notes: HeaderMap;
   /** The channel, in use until the reply is over; undefined if no upstream was called. */
@@ -90,8 +88,6 @@ export interface Attempt {
   readonly attemptNumber: number;
 }
 
-const maxErrorBodyBytes = 64 * 1024;
-
 /** Tries the channel. Never rejects because of an upstream's failure. */
 export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { admitted } = attempt.held;
@@ -107,7 +103,7 @@ export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promis
     const { prepared } = attempt;
     const opened =
       prepared.series === undefined
-        ? { opening: await openResponse(response, prepared, admitted), status: response.status }
+        ? await openResponse(response, prepared, admitted)
         : await openSeries(response, prepared, seriesDeps(prepared, access, attempt, upstreams));
     return recordAttempt(outcomeOf(opened, access, attempt, upstreams), attempt, upstreams);
   } catch (error) {
@@ -169,7 +165,7 @@ function seriesDeps(
     openError: (response) => openErrorResponse(response, prepared, received.settings),
     failureOf: (failed, status) =>
       failed.kind === 'failure'
-        ? refusedByUpstream(failed.report, call, model, access.redaction)
+        ? refusedByUpstream(failed.report, call, model, access)
         : badReply(failed, call, model, status),
     failureOfBreak: (error) => failedTransport(error, call, model),
     report: (failure) => reportFailure(failure, attempt, upstreams),
@@ -229,14 +225,14 @@ function outcomeOf(
   const redaction =
     errorTexts === undefined ? access.redaction : { ...access.redaction, texts: errorTexts };
   const { call, model } = held.admitted;
-  const { notes } = prepared;
+  const { notes, callerParam } = prepared;
   const { lease } = attempt;
   switch (opening.kind) {
     case 'failure': {
       const { report } = opening;
       const reply = prepared.replyToRefusal(report);
       if (reply !== undefined) return { reply, redaction, notes, lease, status: report.status };
-      return { failure: refusedByUpstream(report, call, model, redaction) };
+      return { failure: refusedByUpstream(report, call, model, { redaction, callerParam }) };
     }
     case 'bad':
       return { failure: badReply(opening, call, model, status) };
@@ -248,7 +244,14 @@ function outcomeOf(
     }
     case 'streamed': {
       const reportingLease = leaseReportingFailures(attempt, upstreams);
-      const outcome = { reply: opening, redaction, notes, lease: reportingLease, status };
+      const outcome = {
+        reply: opening,
+        redaction,
+        callerParam,
+        notes,
+        lease: reportingLease,
+        status,
+      };
       return opening.tap.referable === undefined ? outcome : withAccount(outcome, attempt);
     }
   }
@@ -316,46 +319,6 @@ function blameCallerIfInvalidJson(failure: CallFailure, { body }: Call): CallFai
 function endingOfOutcome(outcome: UpstreamOutcome): CallEnding | undefined {
   if ('failure' in outcome) return outcome.failure.ending;
   return outcome.reply.kind === 'whole' ? outcome.reply.ending : undefined;
-}
-
-function openResponse(
-  response: OpenedResponse,
-  prepared: PreparedRequest,
-  { running, received: { settings } }: Begun,
-): Promise<Opening> {
-  const { status } = response;
-  if (status >= 200 && status < 300) return openReply(response, prepared, running);
-  return openErrorResponse(response, prepared, settings);
-}
-
-/** Error documents are small. Of a larger one the beginning suffices. */
-async function openErrorResponse(
-  { status, headers, body }: OpenedResponse,
-  { dialect }: PreparedCall,
-  { clock }: Settings,
-): Promise<FailedReply> {
-  const report = dialect.readFailure(status, await readErrorBody(body));
-  // Google may state one wait in a header and another in the body. Both have to be over.
-  const waits = [report.retryAfterMs, retryAfterMs(headers, clock.now())];
-  const named = waits.filter((waitMs) => waitMs !== undefined);
-  const waitMs = named.length === 0 ? undefined : Math.max(...named);
-  return { kind: 'failure', report: { ...report, retryAfterMs: waitMs } };
-}
-
-/** The beginning of an error document; empty if it breaks off. */
-export async function readErrorBody(body: OpenedResponse['body']): Promise<Uint8Array> {
-  let length = 0;
-  try {
-    const head = await readHead(body, (chunk) => {
-      length += chunk.length;
-      return length > maxErrorBodyBytes;
-    });
-    if (!head.ended) body.abort();
-    return head.bytes;
-  } catch {
-    // The status is known; only the text of the error is lost.
-    return new Uint8Array(0);
-  }
 }
 
 function reportFailure(

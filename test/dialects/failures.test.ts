@@ -147,6 +147,34 @@ describe('the retry delay', () => {
   });
 });
 
+describe('the wait in an error', () => {
+  const retryInfo = (retryDelay: string) => [
+    { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay },
+  ];
+
+  it.each<[string, object, number | undefined]>([
+    ['seconds in words', { message: 'Please try again in 1.2s. Visit us.' }, 1_200],
+    ['milliseconds', { message: 'Please try again in 864ms.' }, 864],
+    ['minutes and seconds', { message: 'Please try again in 6m0.5s.' }, 360_500],
+    ['hours and minutes', { message: 'please try again in 1h30m' }, 5_400_000],
+    ['whole words', { message: 'Please retry after 26 seconds.' }, 26_000],
+    ['two whole words', { message: 'Retry after 1 hour 2 minutes' }, 3_720_000],
+    ['RetryInfo, which counts', { message: 'Retry in 9s', details: retryInfo('3s') }, 3_000],
+    ['invalid RetryInfo and words', { message: 'Retry in 9s', details: retryInfo('s') }, 9_000],
+    ['no unit', { message: 'Please try again in 5 models.' }, undefined],
+    ['no number', { message: 'Please try again in a while.' }, undefined],
+    ['no wait', { message: 'Try again.' }, undefined],
+    ['words that may quote the caller', { message: 'Bad word "try again in 1h"' }, undefined],
+  ])('is read: %s', (_, error, waitMs) => {
+    for (const { readFailure, inBandFailure } of [openai, gemini]) {
+      const whole = readFailure(429, bytes({ error }));
+      const event = inBandFailure({ error: { code: 429, ...error } });
+
+      expect([whole.retryAfterMs, event?.retryAfterMs]).toEqual([waitMs, waitMs]);
+    }
+  });
+});
+
 describe('an error of the gateway', () => {
   const codes = Object.entries(statusOf).map(([code, status]) => [code, status] as const);
 

@@ -23,6 +23,15 @@ function waitIn({ status, headers }: CallerReply): readonly unknown[] {
   return [status, headers['retry-after'], headers['x-should-retry']];
 }
 
+const retryInfo = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34s' }];
+const inBandErrors = [
+  ['RetryInfo', 'gemini', { status: 'RESOURCE_EXHAUSTED', details: retryInfo }, '34'],
+  ['RetryInfo of a compatible endpoint', 'openai', { details: retryInfo }, '34'],
+  ['words', 'openai', { message: 'Please try again in 20s.' }, '20'],
+  ['a header', 'openai', { message: 'Slow down.' }, '7'],
+  ['a longer header', 'gemini', { message: 'Please retry in 2s.' }, '7'],
+] as const;
+
 describe('a caller whose channels all cool down', () => {
   it('gets the time until the first of them is back, not the last that was tried', async () => {
     const harness = channels(2, [limits({ 'retry-after': '7' }), limits({ 'retry-after': '20' })]);
@@ -48,6 +57,25 @@ describe('a caller whose channels all cool down', () => {
 
     expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([429, '7', undefined]);
     expect(harness.gateway.channels()[0]?.models[0]?.untilMs).toBe(harness.clock.now() + 7_000);
+  });
+
+  it.each(inBandErrors)('gets the time in the first event of a stream: %s', async (...row) => {
+    const [, dialect, error, seconds] = row;
+    const headers = { 'content-type': 'text/event-stream', 'retry-after': '7' };
+    const event = `data: ${JSON.stringify({ error: { code: 429, ...error } })}\n\n`;
+    for (const request of [sampleRequests.chatStream, sampleRequests.nativeStream]) {
+      const id = request === sampleRequests.chatStream ? 'chat' : ('native' as const);
+      const upstream = channel({ id: 'g', dialect, baseUrl: 'https://g.example/v1' });
+      const harness = gatewayInProcess({
+        handlers: [(up) => up.answer(200, event, headers)],
+        models: [model({ id, protocols: [id], channels: [upstream] })],
+      });
+
+      expect(waitIn(await harness.call(request))).toEqual([429, seconds, undefined]);
+      expect(harness.gateway.channels()[0]?.models[0]?.untilMs).toBe(
+        harness.clock.now() + Number(seconds) * 1_000,
+      );
+    }
   });
 
   it('is told not to retry by itself if the time is more than a minute', async () => {

@@ -9,7 +9,7 @@ import { isJsonObject, items, type JsonObject, type JsonValue, member } from '..
 import { bareMessage, meaningOf, namesCallerResource } from '../failure-meaning.ts';
 import { failureStatus } from '../failure-status.ts';
 import { namedMessage } from '../named-message.ts';
-import { durationMs } from '../retry-after.ts';
+import { statedWaitMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** The RPC status of each error code. Google's SDKs drop the message of an error without one. */
@@ -152,7 +152,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
     message,
     code: reason ?? rpcName,
     param: fault === 'model' ? undefined : memberOf(message),
-    retryAfterMs: details.map((detail) => durationMs(member(detail, 'retryDelay'))).find(Boolean),
+    retryAfterMs: statedWaitMs(error, message),
     fault: accountFaultOf(reason, rpcName, message) ?? fault,
     clientCode,
   };

@@ -8,6 +8,7 @@ import { statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { failureStatus } from '../failure-status.ts';
+import { statedWaitMs } from '../retry-after.ts';
 import { billedReply, type FailureReport } from '../tap.ts';
 
 /** `type` and `code` of OpenAI's error object for each of the gateway's codes. */
@@ -144,7 +145,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
     message,
     code: code ?? type,
     param: text(member(source, 'param')),
-    retryAfterMs: undefined,
+    retryAfterMs: statedWaitMs(source, message),
     fault: accountFaultOf(code ?? type) ?? fault,
     clientCode: clientCode ?? code,
   };

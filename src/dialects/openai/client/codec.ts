@@ -1,5 +1,6 @@
 /** The client codec for OpenAI and compatible servers. */
 import type { ContentClientCodec } from '../../codec.ts';
+import { callerParam } from './caller-param.ts';
 import { readReply, readStream } from './read-reply.ts';
 import { unreadMembers } from './unread-reply.ts';
 import { writeRequest } from './write-request.ts';
@@ -13,6 +14,7 @@ export const openaiClient: ContentClientCodec = {
     return {
       body,
       dropped,
+      callerParam: (param) => callerParam(param, request),
       unread: unreadMembers,
       readReply: (reply) => readReply(reply, context),
       readStream: ({ holdsCalls } = { holdsCalls: false }) => readStream(context, { holdsCalls }),

@@ -1,0 +1,36 @@
+/** Names the caller's member for one that an upstream names in an error. */
+import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
+
+/** The members of a chat completion that stand for one field of the common form. */
+const fields: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['logprobs', 'logprobs'],
+  ['max_completion_tokens', 'maxOutputTokens'],
+  ['max_tokens', 'maxOutputTokens'],
+  ['modalities', 'modalities'],
+  ['n', 'candidates'],
+  ['parallel_tool_calls', 'parallelToolCalls'],
+  ['presence_penalty', 'presencePenalty'],
+  ['reasoning_effort', 'reasoning'],
+  ['response_format', 'format'],
+  ['seed', 'seed'],
+  ['service_tier', 'serviceTier'],
+  ['stop', 'stop'],
+  ['temperature', 'temperature'],
+  ['tool_choice', 'toolChoice'],
+  ['tools', 'tools'],
+  ['top_k', 'topK'],
+  ['top_logprobs', 'logprobs'],
+  ['top_p', 'topP'],
+  ['user', 'endUserId'],
+  ['verbosity', 'verbosity'],
+]);
+
+/**
+ * The caller's name of the member in which this path begins. Messages and everything else have no
+ * counterpart: their positions are those of the translated body.
+ */
+export function callerParam(param: string, { names }: ContentRequest): string | undefined {
+  const field = fields.get(/^\w*/.exec(param)?.[0] ?? '');
+  return field === undefined ? undefined : names[field];
+}
