@@ -42,9 +42,11 @@ function ratesOf<Amount extends z.ZodType>(amount: Amount) {
   } satisfies Members<TokenRates>;
 }
 
-/** The schema of the priced request members; `fee` has the name that the form uses for a fee. */
-function membersOf<Fee extends Partial<Record<'perCall' | 'perCallNanos', z.ZodType>>>(fee: Fee) {
-  const member = z
+type FeeSchema = Partial<Record<'perCall' | 'perCallNanos', z.ZodType>>;
+
+/** The schema of a priced request member; `fee` has the name that the form uses for a fee. */
+function memberOf<Fee extends FeeSchema>(fee: Fee) {
+  return z
     .strictObject(
       {
         multiplier: factor.optional(),
@@ -55,6 +57,11 @@ function membersOf<Fee extends Partial<Record<'perCall' | 'perCallNanos', z.ZodT
       'must be an object; use {} for a member that costs nothing but its tokens',
     )
     .optional();
+}
+
+/** The schema of all priced request members. */
+function membersOf<Fee extends FeeSchema>(fee: Fee) {
+  const member = memberOf(fee);
   return z
     .strictObject(
       {

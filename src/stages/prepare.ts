@@ -24,7 +24,7 @@ import { droppedNote } from './notes.ts';
 import { withoutTools } from './optional-tools.ts';
 import type { PreparedCall, PreparedRequest, WholeReply } from './prepared-call.ts';
 import { relayEdits, withKeptItems } from './reference-edits.ts';
-import { type MoreEdits, prepareRelayed } from './relayed.ts';
+import { type MoreEdits, prepareRelayed, type RelayInput } from './relayed.ts';
 import { withRepair } from './repaired.ts';
 import type { ResolvedReferences } from './resolved-references.ts';
 import { estimatedCount, prepareUpstreamCount } from './token-count.ts';
@@ -92,41 +92,29 @@ export function preparer(admitted: Admitted, reportRepair: (channelId: string) =
   const { call, model, route, references } = admitted;
   const { requestId } = admitted.received.responseContext;
   const { protocol } = route;
+  const { relay, imageCounter } = protocol;
   const leftOut =
     protocol.optionalTools === undefined ? undefined : leftOutTools(call, model, protocol);
-  const { forward, cuts } = protocol.relay;
-  const isPlain =
-    references === undefined &&
-    leftOut === undefined &&
-    forward === undefined &&
-    cuts === undefined;
+  const own = relay.forward ?? relay.cuts ?? relay.repair;
+  const isPlain = (references ?? leftOut ?? own) === undefined;
   // Made when needed: most calls are relayed.
   let readers: RequestReaders | undefined;
   const prepare: PrepareForChannel = (channel, dialect, upstreamModel, account = channel.id) => {
     if (isRelayed(protocol, dialect, channel, upstreamModel)) {
-      const { relay } = protocol;
       const input = { call, rules: relay, dialect, channel, upstreamModel, requestId };
-      if (isPlain) return prepareRelayed(input);
-      const more = moreEdits(admitted, leftOut, { channel, account });
-      const relayed = prepareRelayed(input, more);
-      const prepared =
-        relay.repair === undefined
-          ? relayed
-          : withRepair(relayed, relay.repair, { call, channel, report: reportRepair });
-      return references === undefined ? prepared : noticingUnreadable(prepared, references, relay);
+      return isPlain
+        ? prepareRelayed(input)
+        : prepareEdited(input, admitted, { leftOut, account, reportRepair });
     }
     readers ??= readersOf(admitted);
     const input = translationInput(admitted, channel, dialect, upstreamModel, readers);
     return translators[call.operation.name](input);
   };
   const readAhead: Preparer['readAhead'] = (channel, dialect, upstreamModel) => {
-    if (readers !== undefined || isRelayed(protocol, dialect, channel, upstreamModel)) {
-      return undefined;
-    }
+    if (readers !== undefined || isRelayed(protocol, dialect, channel, upstreamModel)) return;
     readers = readersOf(admitted);
     return readInTurns(readers, call.operation.name);
   };
-  const { imageCounter } = protocol;
   const textBytes = call.body.text.length + (references?.keptBytes ?? 0);
   const isPricedPerImage = !call.operation.isFree && model.price.per === 'image';
   return {
@@ -151,26 +139,41 @@ function countingImages(
   };
 }
 
+/** What an edited relay depends on, beside its call and channel. */
+interface EditInput {
+  readonly leftOut: readonly GuardedUse[] | undefined;
+  readonly account: string;
+  readonly reportRepair: Parameters<typeof preparer>[1];
+}
+
+/** Prepares a call that is relayed with edits, or with more than its body. */
+function prepareEdited(
+  input: RelayInput,
+  admitted: Admitted,
+  { leftOut, account, reportRepair }: EditInput,
+): PreparedCall {
+  const { call, channel, rules } = input;
+  const { references } = admitted;
+  const relayed = prepareRelayed(input, moreEdits(admitted, leftOut, { channel, account }));
+  const prepared =
+    rules.repair === undefined
+      ? relayed
+      : withRepair(relayed, rules.repair, { call, channel, report: reportRepair });
+  return references === undefined ? prepared : noticingUnreadable(prepared, references, rules);
+}
+
 /**
- * What is sent beside the body, and the edits that the references of a call and the tools that it
- * can do without make necessary; undefined for nearly every call.
+ * What is sent beside the body, and the edits that the references of a call, the tools that it can
+ * do without, and reasoning of other providers make necessary.
  */
 function moreEdits(
   { call, model, references, route, received }: Admitted,
   leftOut: readonly GuardedUse[] | undefined,
   { channel, account }: { readonly channel: Channel; readonly account: string },
-): MoreEdits | undefined {
+): MoreEdits {
   const { relay } = route.protocol;
   const forwarded = relay.forward?.(received.request, channel);
   const cut = relay.cuts?.(call);
-  if (
-    references === undefined &&
-    leftOut === undefined &&
-    forwarded === undefined &&
-    cut === undefined
-  ) {
-    return undefined;
-  }
   const changes = [
     ...(references === undefined ? [] : [relayEdits(call, references, account)]),
     ...(leftOut === undefined ? [] : [withoutTools(call, leftOut)]),

@@ -151,6 +151,7 @@ function* partsIn(content: JsonValue | undefined): Generator<Media> {
       case 'image':
       case 'document': {
         const source = member(part, 'source');
+        if (member(source, 'type') === 'content') yield* partsIn(member(source, 'content'));
         if (member(source, 'type') === 'url') {
           yield { kind: member(part, 'type') === 'image' ? 'image' : 'reference', bytes: 0 };
         } else yield* payload(member(source, 'data'), member(source, 'media_type'));
@@ -188,7 +189,11 @@ function* sealedIn(value: JsonValue): Generator<string> {
   if (!isJsonObject(value)) return;
   for (const [name, inner] of Object.entries(value)) {
     const isOfReasoning = /^(?:reasoning|thinking)/.test(String(member(value, 'type')));
-    const isSealed = /^thought_?signature$/i.test(name) || (name === 'signature' && isOfReasoning);
+    const isRedacted = member(value, 'type') === 'redacted_thinking';
+    const isSealed =
+      /^thought_?signature$/i.test(name) ||
+      (name === 'signature' && isOfReasoning) ||
+      (name === 'data' && isRedacted);
     if (!isSealed) yield* sealedIn(inner);
     else if (typeof inner === 'string' && /^[A-Za-z0-9+/=]+$/.test(inner)) yield inner;
   }

@@ -28,6 +28,11 @@ const base64 = 'iVBORw0KGgo'.padEnd(size, 'A');
 const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${base64}` } };
 const blob = { inlineData: { mimeType: 'image/png', data: base64 } };
 const inputImage = { type: 'input_image', image_url: `data:image/png;base64,${base64}` };
+const imageBlock = {
+  type: 'image',
+  source: { type: 'base64', media_type: 'image/png', data: base64 },
+};
+const thought = { type: 'thinking', thinking: '', signature: base64 };
 const sealedItem = { type: 'reasoning', summary: [], encrypted_content: base64 };
 const encrypted = { type: 'reasoning.encrypted', data: base64, signature: base64 };
 
@@ -47,6 +52,9 @@ export const plants: readonly Plant[] = [
   { what: 'lists of inline data', value: [[blob]], members: { planted: [blob] } },
   { what: 'an input image', value: inputImage, members: { planted: inputImage } },
   { what: 'input images', value: [[inputImage]], members: { planted: [inputImage] } },
+  { what: 'image blocks', value: [[imageBlock]], members: { planted: [imageBlock] } },
+  { what: 'an image block', value: imageBlock, members: { ...imageBlock, planted: imageBlock } },
+  { what: 'signed thinking', value: thought, members: { ...thought, planted: [thought] } },
   { what: 'an encrypted item', value: sealedItem, members: { ...sealedItem, planted: sealedItem } },
   { what: 'encrypted reasoning', value: encrypted, members: { planted: [encrypted] } },
 ];

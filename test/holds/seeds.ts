@@ -1,10 +1,11 @@
 /** Valid bodies of each protocol, with every kind of content that a prompt may have. */
 import type { JsonObject } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
+import { messagesAliases, messagesSeeds } from './messages-seeds.ts';
 
 /** The test data of one protocol. */
 export interface ProtocolRow {
-  readonly name: 'chat' | 'native' | 'images' | 'responses';
+  readonly name: 'chat' | 'native' | 'images' | 'responses' | 'messages';
   /** How its calls are served, if not in the only way. */
   readonly served?: string;
   /** Of the channels. */
@@ -325,6 +326,16 @@ export const protocolRows: readonly ProtocolRow[] = [
     served: 'translated for chat completions',
     capabilities: { responses: false },
     dialects: ['openai'],
+  },
+  {
+    name: 'messages',
+    requests: [
+      { path: '/v1/messages', members: { model: 'm' } },
+      { path: '/v1/messages', members: { model: 'm', stream: true } },
+    ],
+    dialects: ['anthropic', 'openai', 'gemini'],
+    seeds: messagesSeeds,
+    aliases: messagesAliases,
   },
   {
     name: 'images',

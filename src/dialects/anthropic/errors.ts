@@ -101,8 +101,14 @@ const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organizati
  */
 export const anthropicTexts: TextRules = {
   maxChars: 1_024,
-  links:
-    /(?<![\w.@-])(?:https:\/\/)?(?:(?:docs|console)\.anthropic|(?:docs|platform|support)\.claude)\.com(?![\w-]|\.\w|:\d|@)(?:\/[\w./#-]*)?/g,
+  links: new RegExp(
+    [
+      String.raw`(?<![\w.@-])(?:https://)?`,
+      String.raw`(?:(?:docs|console)\.anthropic|(?:docs|platform|support)\.claude)\.com`,
+      String.raw`(?![\w-]|\.\w|:\d|@)(?:/[\w./#-]*)?`,
+    ].join(''),
+    'g',
+  ),
 };
 
 /** Reads the body of an error response. */

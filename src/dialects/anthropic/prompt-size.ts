@@ -108,6 +108,11 @@ function addSource(
   // A document may consist of blocks.
   if (type === 'content') return addContent(tally, members, `${at}.source`);
   const span = presentValue(text, members, type === 'url' ? 'url' : 'data');
-  if (span === undefined || text[span.start] !== quote || type === 'text') return;
+  if (span === undefined || text[span.start] !== quote) {
+    // A server that reads another form of URL fetches what it names.
+    if (type === 'url') tally.media.push({ kind: 'reference', bytes: 0, at: `${at}.source.url` });
+    return;
+  }
+  if (type === 'text') return;
   addMediaString(tally, { span, at, types: [...types, ...textsOf(text, members, 'media_type')] });
 }
