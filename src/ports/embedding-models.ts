@@ -1,6 +1,6 @@
 /**
- * What a model that offers embeddings must have: a price for tokens, and one upstream model, because
- * vectors of two models can't be compared and nothing in a reply shows which one made them.
+ * What a model that offers embeddings must have: a price for tokens, and one upstream model. Vectors
+ * of two models can't be compared, and nothing in a reply shows which one made them.
  */
 import type { Model } from './catalog.ts';
 import { protocolsOf } from './model-defaults.ts';
@@ -29,10 +29,11 @@ export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
   if (upstreamModels.size < 2) return undefined;
   return {
     member: 'channels',
-    problem: `its channels serve ${[...upstreamModels].join(' and ')}, and another model ${otherVectors}`,
+    problem:
+      `its channels serve ${[...upstreamModels].join(' and ')}, and another model ` + otherVectors,
   };
 }
 
 const otherVectors =
-  'makes other vectors, which would spoil an index without a sign. Use one upstream model, or state ' +
-  'sameVectors: true if these are names of the same one.';
+  'makes other vectors, which would spoil an index without a sign. Use one upstream model, or ' +
+  'state sameVectors: true if these are names of the same one.';

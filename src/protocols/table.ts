@@ -12,7 +12,7 @@ import { responses } from './responses/protocol.ts';
 /** Protocols by name. Tests may add others. */
 export type ProtocolTable = Readonly<Record<string, Protocol>>;
 
-/** Rows that share a name with another: one API for catalogs, with another shape for its callers. */
+/** Rows that share their name with another: one API for catalogs, in another shape for callers. */
 type FurtherRow = 'embedContent' | 'batchEmbedContents';
 
 /** The type requires a row for every name. */

@@ -89,17 +89,7 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
     const nanos = isPricedByToken ? countedNanos(charged, prompt) : 0n;
     return { nanos, basis: 'estimate', anomaly: undefined, aboveHold: undefined, usage: prompt };
   }
-  if (usage === undefined) {
-    const counted = countedUsage(charged, countedTokens ?? 0);
-    return {
-      nanos: countedNanos(charged, counted),
-      usage: counted,
-      basis:
-        countedTokens === undefined || !call.operation.hasOutputTokens ? 'estimate' : 'counted',
-      anomaly: rule === 'usage' ? 'missing' : undefined,
-      aboveHold: undefined,
-    };
-  }
+  if (usage === undefined) return chargeWithoutUsage(charged, rule, countedTokens);
   const possible = cappedUsage(usage, charged);
   const filled = withCounted(possible, countedTokens ?? 0, charged);
   if (filled !== possible) return filledCharge(charged, rule, possible, filled);
@@ -115,6 +105,23 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
     anomaly,
     aboveHold: isAbove ? nanos : undefined,
     usage: made,
+  };
+}
+
+/** The charge of a reply that reported no usage. */
+function chargeWithoutUsage(
+  charged: ChargedCall,
+  rule: ChargeRule,
+  countedTokens: number | undefined,
+): Charge {
+  const { hasOutputTokens } = charged.admitted.call.operation;
+  const counted = countedUsage(charged, countedTokens ?? 0);
+  return {
+    nanos: countedNanos(charged, counted),
+    usage: counted,
+    basis: countedTokens === undefined || !hasOutputTokens ? 'estimate' : 'counted',
+    anomaly: rule === 'usage' ? 'missing' : undefined,
+    aboveHold: undefined,
   };
 }
 

@@ -160,7 +160,7 @@ describe('a model', () => {
     const { call } = gatewayInProcess({ models: [...models, both] });
 
     const { text } = await call({ method: 'GET', path: '/v1beta/models' });
-    const listed = JSON.parse(text).models as readonly { name: string }[];
+    const { models: listed } = JSON.parse(text);
 
     const chat = ['generateContent', 'streamGenerateContent', 'countTokens'];
     const embedding = ['embedContent', 'batchEmbedContents'];
@@ -212,7 +212,7 @@ describe('a catalog', () => {
   const mixed = { ...embedder, channels: [channel(), other] };
   const fallen = { ...embedder, id: 'first', fallbacks: ['embedder'] };
 
-  it('refuses channels or fallbacks that make other vectors, unless they are stated to be the same', () => {
+  it('refuses channels and fallbacks that make other vectors, unless stated to be the same', () => {
     expect(() => staticCatalog([mixed])).toThrow(/embedder and other.*sameVectors/);
     expect(() => staticCatalog([fallen, embedder])).toThrow(/fallback.*sameVectors/);
     expect(() => staticCatalog([{ ...mixed, sameVectors: true }])).not.toThrow();

@@ -309,7 +309,7 @@ describe('an error text helps its reader', () => {
     [
       'POST',
       '/v1beta/models/g:embedText',
-      /no method embedText here\. Use generateContent, streamGenerateContent, countTokens, embedContent or batchEmbedContents\.$/,
+      /no method embedText here\. Use generateContent, .*, embedContent or batchEmbedContents\.$/,
     ],
     ['GET', '/v1/models/%2e%2e', /not readable/],
     ['<b>', '/v1/chat/completions', /^This method is not allowed here. Use POST\.$/],

@@ -77,7 +77,7 @@ describe('the fake Google', () => {
     expect(batch.document.usageMetadata).toMatchObject({ promptTokenCount: 2 });
   });
 
-  it('shortens vectors of the first model without bringing them to length 1, and has no usage', async () => {
+  it('shortens vectors of the first model without scaling them, and has no usage', async () => {
     const short = { ...text('hello'), outputDimensionality: 768 };
     const { document } = await google('gemini-embedding-001', 'embedContent', short);
 

@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import { findMember } from '../../bytes/json/read/members.ts';
 import type { ScannedBody } from '../../bytes/json/scan/body.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
 import { GatewayError } from '../../errors.ts';
+import { embeddingCall } from '../embedding-call.ts';
 import { checkExtraBody } from '../extra-body.ts';
 import { checkedFields, fieldOf } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
@@ -38,11 +39,7 @@ const countedElsewhere: ReadonlySet<string> = new Set([
  */
 export function readEmbeddings(scanned: ScannedBody): Call {
   const { body, members } = scanned;
-  const fields = checkedFields(embeddingFields, {
-    model: fieldOf(scanned, 'model'),
-    dimensions: fieldOf(scanned, 'dimensions'),
-    encoding_format: fieldOf(scanned, 'encoding_format'),
-  });
+  const modelId = readSettings(scanned);
   const input = findMember(members, 'input');
   if (input === undefined) {
     throw new GatewayError(
@@ -53,36 +50,32 @@ export function readEmbeddings(scanned: ScannedBody): Call {
       },
     );
   }
+  const restBytes = otherBytes(body, members, countedElsewhere);
+  const prompt = sizeOfInputs(readInputs(body, input.value), restBytes);
+  const others = members.filter((one) => one !== input);
+  return embeddingCall(
+    scanned,
+    modelId,
+    prompt,
+    guardedUses({ body, members: others }, prompt.media),
+  );
+}
+
+/** Checks the members beside the input; returns the model. */
+function readSettings(scanned: ScannedBody): string {
+  const { model, dimensions, encoding_format } = checkedFields(embeddingFields, {
+    model: fieldOf(scanned, 'model'),
+    dimensions: fieldOf(scanned, 'dimensions'),
+    encoding_format: fieldOf(scanned, 'encoding_format'),
+  });
   checkExtraBody(scanned, {
     members: {
-      model: fields.model,
+      model,
       // No value is the same as that of the body: the gateway has counted only that one.
       input: null,
-      dimensions: fields.dimensions ?? undefined,
-      encoding_format: fields.encoding_format ?? undefined,
+      dimensions: dimensions ?? undefined,
+      encoding_format: encoding_format ?? undefined,
     },
   });
-  const prompt = sizeOfInputs(
-    readInputs(body, input.value),
-    otherBytes(body, members, countedElsewhere),
-  );
-  return {
-    protocol: 'embeddings',
-    operation: operations.embed,
-    modelId: fields.model,
-    framing: 'json',
-    body,
-    members,
-    promptCacheKey: undefined,
-    wantsUsage: true,
-    demand: {
-      prompt,
-      predictedBytes: 0,
-      maxOutputTokens: 0,
-      candidates: 1,
-      size: undefined,
-      quality: undefined,
-      guarded: guardedUses({ body, members: members.filter((one) => one !== input) }, prompt.media),
-    },
-  };
+  return model;
 }

@@ -7,11 +7,12 @@ import { originalLength } from '../../bytes/body/body.ts';
 import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
 import { skipValue } from '../../bytes/json/read/skip.ts';
 import type { ScannedBody } from '../../bytes/json/scan/body.ts';
-import { type Call, type InputSize, operations } from '../../call.ts';
+import type { Call, InputSize } from '../../call.ts';
 import { leafBytes, otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
 import { mediaOfContent } from '../../dialects/gemini/prompt-size.ts';
 import { eachElement } from '../../dialects/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
+import { embeddingCall } from '../embedding-call.ts';
 import { arrayMember, checkedFields, fieldOf } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import { refuseOtherModel } from '../native/read.ts';
@@ -107,31 +108,13 @@ function settingBytes({ body, members }: ScannedBody): number {
 }
 
 function callOf(
-  { body, members }: ScannedBody,
+  scanned: ScannedBody,
   modelId: string,
   inputs: readonly InputSize[],
   otherMemberBytes: number,
 ): Call {
   const prompt = sizeOfInputs(inputs, otherMemberBytes);
-  return {
-    protocol: 'embeddings',
-    operation: operations.embed,
-    modelId,
-    framing: 'json',
-    body,
-    members,
-    promptCacheKey: undefined,
-    wantsUsage: true,
-    demand: {
-      prompt,
-      predictedBytes: 0,
-      maxOutputTokens: 0,
-      candidates: 1,
-      size: undefined,
-      quality: undefined,
-      guarded: guardedUses({ body, members }, prompt.media),
-    },
-  };
+  return embeddingCall(scanned, modelId, prompt, guardedUses(scanned, prompt.media));
 }
 
 function invalid(param: string, problem: string): GatewayError {

@@ -41,7 +41,8 @@ function problemOf(
 ): string | undefined {
   if (requests.length === 0) return '* BatchEmbedContentsRequest.requests: requests is required';
   if (requests.length > maxRequests) {
-    return `* BatchEmbedContentsRequest.requests: at most ${maxRequests} requests can be in one batch`;
+    const name = '* BatchEmbedContentsRequest.requests';
+    return `${name}: at most ${maxRequests} requests can be in one batch`;
   }
   for (const [index, request] of requests.entries()) {
     const at =

@@ -1,0 +1,31 @@
+/** The call of an embedding request, of whatever shape: inputs without any output. */
+import type { ScannedBody } from '../bytes/json/scan/body.ts';
+import { type Call, type GuardedUse, operations, type PromptSize } from '../call.ts';
+
+/** Makes the call of a request that has been checked and measured. */
+export function embeddingCall(
+  { body, members }: ScannedBody,
+  modelId: string,
+  prompt: PromptSize,
+  guarded: readonly GuardedUse[],
+): Call {
+  return {
+    protocol: 'embeddings',
+    operation: operations.embed,
+    modelId,
+    framing: 'json',
+    body,
+    members,
+    promptCacheKey: undefined,
+    wantsUsage: true,
+    demand: {
+      prompt,
+      predictedBytes: 0,
+      maxOutputTokens: 0,
+      candidates: 1,
+      size: undefined,
+      quality: undefined,
+      guarded,
+    },
+  };
+}
