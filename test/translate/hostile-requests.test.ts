@@ -4,6 +4,7 @@ import type { ContentRequest, Part, Turn } from '../../src/canonical/request.ts'
 import { toOpenApiSchema } from '../../src/canonical/schema/openapi.ts';
 import { objectSchema } from '../../src/canonical/schema/strictness.ts';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
+import { readRequest } from '../../src/dialects/anthropic/server/read-request.ts';
 import { geminiClient } from '../../src/dialects/gemini/client/codec.ts';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
@@ -82,6 +83,49 @@ describe.each(shapes)('a hundred thousand %s', (_, members) => {
     const body = bodyOf({ ...plainRequest, ...members });
 
     expect(body.length).toBeGreaterThan(0);
+  });
+});
+
+describe('a great many blocks of Anthropic’s callers', () => {
+  const text = { type: 'text', text: 'a' };
+  const call = (index: number): JsonObject => ({
+    type: 'tool_use',
+    id: `c${index}`,
+    name: 'f',
+    input: {},
+  });
+  const result = (index: number): JsonObject => ({
+    type: 'tool_result',
+    tool_use_id: `c${many / 4 - 1 - index}`,
+    content: 'a',
+  });
+  const compaction = { type: 'compaction', content: null };
+  const contents: readonly (readonly [string, readonly (readonly JsonObject[])[]])[] = [
+    ['of text', [list(() => text)]],
+    [
+      'of calls, with their results in another order',
+      [[text], list(call, many / 4), list(result, many / 4)],
+    ],
+    ['of results without calls', [list(result)]],
+    ['that are left out', [[text], list(() => ({ type: 'server_tool_use' }))]],
+    ['of compactions that failed', [[text], list(() => compaction)]],
+  ];
+
+  it.each(contents)('%s are read, and written for each upstream', (_, messages) => {
+    const { request } = readRequest(
+      {
+        model: 'm',
+        messages: messages.map((content, index) => ({
+          role: index % 2 === 0 ? 'user' : 'assistant',
+          content,
+        })),
+      },
+      { streamed: false },
+    );
+
+    for (const [name, bodyOf] of upstreams) {
+      if (name !== 'Claude') expect(bodyOf(request).length).toBeGreaterThan(0);
+    }
   });
 });
 
