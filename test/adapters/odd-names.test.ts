@@ -25,11 +25,13 @@ const names: readonly string[] = [
 const members = names.map((name) => `,${name}:1`).join('');
 const model = '"model":"vendor/name:free"';
 
+const tool = `{"type":"function","function":{"name":"f"${members}}}`;
+
 /** A body with all of the names, in each place whose members are listed. */
 const bodies: Readonly<Record<string, string>> = {
   'the body': `{${model},${messages('')}${members}}`,
   'a message': `{${model},${messages(members)}}`,
-  'a tool': `{${model},${messages('')},"tools":[{"type":"function","function":{"name":"f"${members}}}]}`,
+  'a tool': `{${model},${messages('')},"tools":[${tool}]}`,
 };
 
 function messages(inside: string): string {
