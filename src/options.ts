@@ -39,6 +39,8 @@ import {
 import type { Timeouts } from './ports/timeouts.ts';
 import type { UpstreamClient } from './ports/upstream-client.ts';
 import type { UsageSink } from './ports/usage-sink.ts';
+import { anthropicKeyHeader } from './protocols/callers/anthropic.ts';
+import { bearerHeader } from './protocols/callers/bearer.ts';
 import { randomIds } from './random-ids.ts';
 import { memoryIdempotencyStore } from './stores/memory/idempotency-store.ts';
 import { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
@@ -278,7 +280,7 @@ const lease =
   'must be an integer from 5,000 to 900,000 ms, because leases are renewed once a second at most';
 const headerNames = 'must be a non-empty list of header names in lower case';
 /** These headers have other meanings: the keys of the other APIs, and the host's sessions. */
-const otherHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-api-key']);
+const otherHeaders: ReadonlySet<string> = new Set([bearerHeader, 'cookie', anthropicKeyHeader]);
 const chargeRule: z.ZodType = z.enum(
   ['release', 'nothing', 'prompt', 'usage', 'observed', 'pend'],
   'must be release, nothing, prompt, usage, observed or pend',

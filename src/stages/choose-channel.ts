@@ -42,9 +42,7 @@ export function choose(
     // The usual channel, whose credential is a text, takes no further calls of functions.
     const isText = typeof credential === 'string';
     if (!isText && credentials !== undefined && isUnasked(channel, credentials)) return unasked;
-    const account = isText
-      ? undefined
-      : accountFor(channel, credential, key, credentials, perKeyCredentials);
+    const account = isText ? undefined : accountFor(channel, key, credentials, perKeyCredentials);
     const found = health.availability(channel, plan.channel(channel).upstreamModel, kind, account);
     // A cooling channel is not used where a fallback may serve the call.
     const isSpared = model.fallbacks !== undefined && isLastModel !== true;
@@ -165,11 +163,11 @@ export function takeChannel(
 ): ChannelLease {
   const { operation, framing } = call;
   const reply = operation.waitsAs[framing];
-  const { credential } = channel;
+  // Only a call that has asked a function may use another account than the channel's own.
   const account =
-    typeof credential === 'string'
+    credentials === undefined
       ? undefined
-      : accountFor(channel, credential, key, credentials, perKeyCredentials);
+      : accountFor(channel, key, credentials, perKeyCredentials);
   const lease = health.begin(channel, upstreamModel, { modelId, reply }, account);
   // The channel is freed when the call is done, whatever its outcome.
   running.onDone(() => lease.end(noSignal));

@@ -43,12 +43,12 @@ export type PerKeyFunctions = Pick<WeakSet<CredentialFunction>, 'add' | 'has'>;
  * counts.
  */
 export function accountFor(
-  { id }: Channel,
-  credential: CredentialFunction,
+  { id, credential }: Channel,
   key: ApiKey,
   known: CallCredentials | undefined,
   perKey: PerKeyFunctions,
 ): NamedAccount | undefined {
+  if (typeof credential === 'string') return undefined;
   const answer = known?.get(id);
   if (answer === undefined) return failureAccount(credential, key, perKey);
   return answer.kind === 'none' ? undefined : answer.account;

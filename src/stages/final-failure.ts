@@ -75,11 +75,7 @@ function soonestAvailableMs(
   const kind = { isBoughtOnce: call.operation.isBoughtOnce };
   const availableInMs = (channel: Channel): number => {
     if (credentials?.get(channel.id)?.kind === 'none') return Number.POSITIVE_INFINITY;
-    const { credential } = channel;
-    const account =
-      typeof credential === 'string'
-        ? undefined
-        : accountFor(channel, credential, key, credentials, perKey);
+    const account = accountFor(channel, key, credentials, perKey);
     const { upstreamModel } = plan.channel(channel);
     const availability = health.availability(channel, upstreamModel, kind, account);
     const isUsable = availability.kind !== 'unavailable' || availability.reason === 'busy';

@@ -6,7 +6,7 @@ import { anthropicErrorText } from '../../dialects/anthropic/errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { Caller } from '../protocol.ts';
 import { anthropicModel, anthropicModelList } from './anthropic-models.ts';
-import { bearerSecret } from './bearer.ts';
+import { bearerHeader, bearerSecret } from './bearer.ts';
 import { headerOnce } from './key-header.ts';
 import { anthropicRateHeaders } from './rate-headers.ts';
 
@@ -21,7 +21,7 @@ const overloadedStatus = 529;
 export const anthropicCaller: Caller = {
   name: 'anthropic',
   errors: { body: (error, requestId) => Buffer.from(anthropicErrorText(error, requestId)) },
-  keyHeaders: () => ['authorization', anthropicKeyHeader],
+  keyHeaders: () => [bearerHeader, anthropicKeyHeader],
   secretOf: anthropicSecret,
   keyExample: () => `${anthropicKeyHeader}: <key>`,
   models: {

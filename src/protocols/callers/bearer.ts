@@ -2,6 +2,9 @@
 import type { GatewayRequest } from '../../http.ts';
 import { headerOnce } from './key-header.ts';
 
+/** The header of bearer keys. */
+export const bearerHeader = 'authorization';
+
 const bearer = 'Bearer ';
 
 /**
@@ -10,7 +13,7 @@ const bearer = 'Bearer ';
  * @throws GatewayError `invalid_request` if `Connection` lists the header
  */
 export function bearerSecret(request: GatewayRequest): string | undefined {
-  const value = headerOnce(request, 'authorization');
+  const value = headerOnce(request, bearerHeader);
   if (value === undefined || !isBearer(value)) return undefined;
   return value.includes(' ', bearer.length) ? undefined : value.slice(bearer.length);
 }

@@ -4,14 +4,14 @@ import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { vendorOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../protocol.ts';
-import { bearerSecret } from './bearer.ts';
+import { bearerHeader, bearerSecret } from './bearer.ts';
 import { openaiRateHeaders } from './rate-headers.ts';
 
 /** The clients that call `/v1/chat/completions` and `/v1/images/generations`. */
 export const openaiCaller: Caller = {
   name: 'openai',
   errors: { body: (error) => Buffer.from(openaiErrorText(error)) },
-  keyHeaders: () => ['authorization'],
+  keyHeaders: () => [bearerHeader],
   secretOf: bearerSecret,
   keyExample: () => 'Authorization: Bearer <key>',
   models: {
