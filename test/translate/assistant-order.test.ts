@@ -41,16 +41,16 @@ function wordOf(block: JsonValue): string {
 }
 
 it.each<[string, readonly Part[], readonly string[]]>([
-  ['a text behind a call', [signed('s'), call('a'), text('A')], ['s', 'A', 'a']],
+  ['a text behind a call', [signed('s'), call('a'), text('A')], ['s', 'a', 'A']],
   [
     'texts behind parallel calls',
     [call('a'), call('b'), text('A'), text('B')],
-    ['A', 'B', 'a', 'b'],
+    ['a', 'b', 'A', 'B'],
   ],
   [
-    'only the text behind the last call',
+    'texts around each call',
     [text('A'), call('a'), text('B'), call('b'), text('C')],
-    ['A', 'a', 'B', 'C', 'b'],
+    ['A', 'a', 'B', 'b', 'C'],
   ],
   [
     'interleaved thinking as it was',
@@ -63,22 +63,16 @@ it.each<[string, readonly Part[], readonly string[]]>([
   expect(blocks(parts)).toEqual(expected);
 });
 
-it('Anthropic gets all thinking and calls in the model’s order, whatever texts are between', () => {
+it('Anthropic gets thinking, calls and texts in the model’s order, whatever it is', () => {
   const part = fc.constantFrom('thinking', 'call', 'text');
   fc.assert(
     fc.property(fc.array(part, { minLength: 1, maxLength: 12 }), (kinds) => {
-      const parts = [...kinds, 'call'].map((kind, index) => {
+      const parts = kinds.map((kind, index) => {
         if (kind === 'text') return text(`text${index}`);
         return kind === 'call' ? call(`call${index}`) : signed(`signed${index}`);
       });
-      const ordered = (words: readonly string[]) =>
-        words.filter((word) => !word.startsWith('text'));
-      const sent = parts.map((one) => one.at);
 
-      const written = blocks(parts);
-
-      expect(ordered(written)).toEqual(ordered(sent));
-      expect([...written].sort()).toEqual([...sent].sort());
+      expect(blocks(parts)).toEqual(parts.map((one) => one.at));
     }),
     { seed: 1, numRuns: 300 },
   );

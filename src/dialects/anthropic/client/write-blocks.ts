@@ -30,14 +30,15 @@ export function writeUserParts(parts: readonly Part[], target: PartTarget): Writ
 }
 
 /**
- * Writes the blocks of an assistant turn. Thinking and calls keep their order, which Anthropic
- * checks.
+ * Writes the blocks of an assistant turn in their order. Anthropic checks that of thinking and
+ * calls, and takes text between and behind calls, where Codex puts messages: five models did when
+ * it was measured (gotgenes/pi-anthropic-auth#66).
  *
  * @throws GatewayError `not_portable` for media, which Anthropic doesn't accept from the assistant
  */
 export function writeAssistantParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
   return joined(
-    withTextBeforeCalls(parts).map((part) => {
+    parts.map((part) => {
       // Anthropic's own replies have blank text in front of thinking, and no way to send it back.
       if (part.kind === 'text' && part.text.trim() === '') return nothing;
       if (part.kind !== 'media') return writePart(part, target);
@@ -46,24 +47,6 @@ export function writeAssistantParts(parts: readonly Part[], target: PartTarget):
       throw new GatewayError('not_portable', sentence, { param: part.at });
     }),
   );
-}
-
-/**
- * Moves text behind the last calls of the turn in front of them. Anthropic's models call last, but
- * Codex puts a message between its calls and their results (BerriAI/litellm#32536).
- */
-function withTextBeforeCalls(parts: readonly Part[]): readonly Part[] {
-  const lastCall = parts.findLastIndex(({ kind }) => kind === 'tool_call');
-  const behind = parts.slice(lastCall + 1);
-  if (lastCall === -1 || !behind.some(({ kind }) => kind === 'text')) return parts;
-  const head = parts.slice(0, lastCall + 1);
-  const firstCall = head.findLastIndex(({ kind }) => kind !== 'tool_call') + 1;
-  return [
-    ...head.slice(0, firstCall),
-    ...behind.filter(({ kind }) => kind === 'text'),
-    ...head.slice(firstCall),
-    ...behind.filter(({ kind }) => kind !== 'text'),
-  ];
 }
 
 const nothing: WrittenBlocks = { blocks: [], dropped: [] };
