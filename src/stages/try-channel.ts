@@ -300,7 +300,8 @@ function recordAttempt(
     lease.answered();
     return outcome;
   }
-  lease.end(failure.healthSignal);
+  // Providers answer counts apart from their models, so a count tells nothing about the channel.
+  lease.end(call.operation.isFree ? { kind: 'neutral' } : failure.healthSignal);
   if (failure.reason !== 'caller_left') reportFailure(failure, attempt, upstreams);
   return outcome;
 }
