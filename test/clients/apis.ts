@@ -24,7 +24,7 @@ export const apis: readonly Api[] = [
     protocol: 'messages',
     clients: messagesClients,
     upstreams: named('chat', 'deepseek', 'gemini', 'anthropic'),
-    knownModel: 'claude-sonnet-4-5',
+    knownModel: 'claude-sonnet-4-6',
   },
 ];
 
