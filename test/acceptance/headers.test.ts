@@ -22,7 +22,7 @@ afterEach(() => harness.close());
 const id = 'caller-chose-this-id';
 const always = {
   'x-request-id': id,
-  vary: 'authorization, x-vendor-api-key, x-goog-api-key, x-api-key, anthropic-version',
+  vary: 'authorization, x-api-key, x-vendor-api-key, x-goog-api-key, anthropic-version',
   'x-content-type-options': 'nosniff',
 };
 const document = {

@@ -14,7 +14,7 @@ countedRows('F85');
 const hostsOwn = ['date', 'connection', 'keep-alive', 'x-powered-by'];
 
 const always = {
-  vary: 'authorization, x-vendor-api-key, x-goog-api-key, x-api-key, anthropic-version',
+  vary: 'authorization, x-api-key, x-vendor-api-key, x-goog-api-key, anthropic-version',
   'x-content-type-options': 'nosniff',
   'x-request-id': 'test-id-00000001',
 };

@@ -235,7 +235,7 @@ function headersExpected(
     'content-type':
       isStream(kind) && !isFailure ? 'text/event-stream; charset=utf-8' : 'application/json',
     'cache-control': isStream(kind) && !isFailure ? 'no-cache, no-transform' : 'no-store',
-    vary: 'authorization, x-vendor-api-key, x-goog-api-key, x-api-key, anthropic-version',
+    vary: 'authorization, x-api-key, x-vendor-api-key, x-goog-api-key, anthropic-version',
     'x-should-retry': mayNotRetry ? 'false' : undefined,
     'retry-after': retryAfter === undefined ? undefined : String(retryAfter),
     'x-request-id': true,

@@ -291,6 +291,6 @@ it('a response names every header that may carry a key in Vary', async () => {
   const { headers } = await send('/v1', { lines: [] });
 
   expect(headers).toMatchObject({
-    vary: 'authorization, x-vendor-api-key, x-goog-api-key, x-api-key, anthropic-version',
+    vary: 'authorization, x-api-key, x-vendor-api-key, x-goog-api-key, anthropic-version',
   });
 });
