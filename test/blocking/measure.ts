@@ -30,9 +30,12 @@ interface Measured {
 
 /** Measures one reply of an upstream, which arrives in one turn. */
 async function measuredReply(reply: WorstReply): Promise<Measured> {
-  const { name, dialect, request, contentType, body } = reply;
+  const { name, dialect, request, contentType, body, capabilities = {} } = reply;
   const upstream = scriptedUpstream({ headers: { 'content-type': contentType }, chunks: [body] });
-  const { status, longestMs } = await longestTurn({ upstream, channel: { dialect } }, request);
+  const { status, longestMs } = await longestTurn(
+    { upstream, channel: { dialect, capabilities } },
+    request,
+  );
   return { name, megabytes: (body.length / 1e6).toFixed(1), status, longestMs };
 }
 

@@ -1,8 +1,14 @@
 /** Replies of upstreams made to keep the event loop busy, at the limits and far above them. */
 
-import type { DialectName } from '../../src/ports/catalog.ts';
+import type { Capabilities, DialectName } from '../../src/ports/catalog.ts';
 import type { CallerRequest } from '../support/any-model-gateway.ts';
-import { chat, native, wholeChat } from '../support/any-model-gateway.ts';
+import {
+  chat,
+  embeddings,
+  native,
+  nativeEmbeddings,
+  wholeChat,
+} from '../support/any-model-gateway.ts';
 
 /** A reply, and the call that it answers. */
 export interface WorstReply {
@@ -11,6 +17,7 @@ export interface WorstReply {
   readonly request: CallerRequest;
   readonly contentType: string;
   readonly body: Buffer;
+  readonly capabilities?: Capabilities;
 }
 
 const mebibyte = 1_048_576;
@@ -87,6 +94,42 @@ function both(name: string, dialect: DialectName, protocol: 'chat' | 'native', t
   });
 }
 
+const inputs = 2_048;
+const numbers = Array.from({ length: 3_072 }, (_, index) => Math.sin(index) / 20);
+const vector = `[${numbers.map((number) => number.toPrecision(9)).join(',')}]`;
+const packed = `"${Buffer.from(Float32Array.from(numbers).buffer).toString('base64')}"`;
+const repeated = (count: number, piece: string): string =>
+  Array.from({ length: count }, () => piece).join(',');
+
+function embeddingCall(format: 'float' | 'base64'): CallerRequest {
+  const texts = `[${repeated(inputs, '"a"')}]`;
+  return embeddings(`{"model":"m","encoding_format":"${format}","input":${texts}}`);
+}
+
+/** 2,048 vectors of 3,072 numbers; Google sends them in 16 replies. */
+function* embeddingReplies(): Generator<WorstReply> {
+  const contentType = 'application/json';
+  const batch = inputs / 16;
+  const values = Buffer.from(`{"embeddings":[${repeated(batch, `{"values":${vector}}`)}]}`);
+  const capabilities: Capabilities = { embeddingBatch: batch };
+  for (const format of ['float', 'base64'] as const) {
+    const name = `16 replies of ${batch} vectors, ${format} from gemini`;
+    const request = embeddingCall(format);
+    yield { name, dialect: 'gemini', request, contentType, body: values, capabilities };
+  }
+  const request = nativeEmbeddings(
+    `{"requests":[${repeated(inputs, '{"content":{"parts":[{"text":"a"}]}}')}]}`,
+  );
+  for (const [form, one] of [
+    ['Base64', packed],
+    ['numbers', vector],
+  ]) {
+    const body = Buffer.from(`{"data":[${repeated(inputs, `{"embedding":${one}}`)}]}`);
+    const name = `a reply of ${inputs} vectors as ${form}, native from openai`;
+    yield { name, dialect: 'openai', request, contentType, body };
+  }
+}
+
 /** Made one at a time, because together they would take more than a gigabyte. */
 export function* worstReplies(): Generator<WorstReply> {
   for (const [place, dialect, protocol, around] of places) {
@@ -98,5 +141,6 @@ export function* worstReplies(): Generator<WorstReply> {
     yield* both(`31 MiB of {} as ${place}`, dialect, protocol, around(`${far}{}`));
     yield* both('31 MiB of [', dialect, protocol, '['.repeat(31 * mebibyte));
   }
+  yield* embeddingReplies();
   yield* both('16,384 × 20 logprobs', 'openai', 'native', logprobs);
 }
