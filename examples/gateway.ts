@@ -1,4 +1,4 @@
-/** The gateway that the example apps share: one model of OpenAI, one of Google, one key. */
+/** The gateway that the example apps share: a model for text and one for embeddings of OpenAI and of Google, and one key. */
 import {
   createGateway,
   type Gateway,
@@ -28,6 +28,7 @@ export function exampleGateway(upstreams: Upstreams): {
     price: tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' }),
     maxOutputTokens: 16_384,
   } as const;
+  const embeddings = { groups: ['staff'], protocols: ['embeddings'] } as const;
   const gateway = createGateway({
     keys: memoryKeyStore({ keys: [issued] }),
     quota: memoryQuotaStore(),
@@ -61,6 +62,32 @@ export function exampleGateway(upstreams: Upstreams): {
             credential: process.env.GEMINI_API_KEY ?? 'none',
             priority: 1,
             weight: 1,
+          },
+        ],
+      },
+      {
+        ...embeddings,
+        id: 'text-embedding-3-small',
+        price: tokenPrice({ input: '0.02' }),
+        channels: [
+          {
+            id: 'openai',
+            dialect: 'openai',
+            baseUrl: upstreams.openaiBaseUrl,
+            credential: process.env.OPENAI_API_KEY ?? 'none',
+          },
+        ],
+      },
+      {
+        ...embeddings,
+        id: 'gemini-embedding-001',
+        price: tokenPrice({ input: '0.15' }),
+        channels: [
+          {
+            id: 'gemini',
+            dialect: 'gemini',
+            baseUrl: upstreams.geminiBaseUrl,
+            credential: process.env.GEMINI_API_KEY ?? 'none',
           },
         ],
       },
