@@ -1,6 +1,6 @@
 /**
- * What a model that offers embeddings must have: a price for tokens, and one upstream model. Vectors
- * of two models can't be compared, and nothing in a reply shows which one made them.
+ * What a model that offers embeddings must have: a price for tokens, and one upstream model.
+ * Vectors of two models can't be compared, and nothing in a reply shows which one made them.
  */
 import type { Model } from './catalog.ts';
 import { protocolsOf } from './model-defaults.ts';

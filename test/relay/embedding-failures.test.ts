@@ -103,7 +103,7 @@ describe.each(apis)('$name', (api) => {
     }
   });
 
-  it('a large reply that is cut ends with a cut connection, and costs at most its hold', async () => {
+  it('a large reply that breaks off is cut, and costs at most its hold', async () => {
     const large = api.reply(30_000);
     for (const share of [0.5, 0.9, 0.999]) {
       const end = Math.floor(large.length * share);
