@@ -120,7 +120,7 @@ export const blockFeatures: readonly RequestFeature[] = [
   feature(
     'thinking of Anthropic',
     { messages: [hi, assistant({ type: 'thinking', thinking: 'hm', signature: 'c' }), hi] },
-    'thinking',
+    'messages.thinking',
   ),
   feature(
     'blocks of tools that Anthropic ran, such as `server_tool_use`',
