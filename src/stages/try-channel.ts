@@ -221,11 +221,9 @@ function outcomeOf(
   upstreams: Upstreams,
 ): UpstreamOutcome {
   const { prepared, held } = attempt;
-  const { errorTexts } = prepared;
-  const redaction =
-    errorTexts === undefined ? access.redaction : { ...access.redaction, texts: errorTexts };
+  const { notes, callerParam, errorTexts: texts } = prepared;
+  const redaction = texts === undefined ? access.redaction : { ...access.redaction, texts };
   const { call, model } = held.admitted;
-  const { notes, callerParam } = prepared;
   const { lease } = attempt;
   switch (opening.kind) {
     case 'failure': {
@@ -243,15 +241,9 @@ function outcomeOf(
       return opening.referable === undefined ? outcome : withAccount(outcome, attempt);
     }
     case 'streamed': {
-      const reportingLease = leaseReportingFailures(attempt, upstreams);
-      const outcome = {
-        reply: opening,
-        redaction,
-        callerParam,
-        notes,
-        lease: reportingLease,
-        status,
-      };
+      const reporting = leaseReportingFailures(attempt, upstreams);
+      const reply = { reply: opening, redaction, callerParam, notes };
+      const outcome = { ...reply, lease: reporting, status };
       return opening.tap.referable === undefined ? outcome : withAccount(outcome, attempt);
     }
   }

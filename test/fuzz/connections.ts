@@ -84,6 +84,8 @@ const chat = `{"model":"m",${message}}`;
 const streamed = `{"model":"m","stream":true,${message}}`;
 const response = '{"model":"m","input":"hi"}';
 const streamedResponse = '{"model":"m","stream":true,"input":"hi"}';
+const claude = `{"model":"m","max_tokens":9,${message}}`;
+const streamedClaude = `{"model":"m","max_tokens":9,"stream":true,${message}}`;
 const native = '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}';
 
 function requestOf(chance: Chance, secret: string): string {
@@ -102,6 +104,8 @@ function requestOf(chance: Chance, secret: string): string {
     () => sent(post, streamed),
     () => sent(post, among(chance, [chat, streamed])),
     () => sent('POST /v1/responses', among(chance, [response, streamedResponse])),
+    () => sent('POST /v1/messages?beta=true', among(chance, [claude, streamedClaude])),
+    () => sent('POST /v1/messages/count_tokens', claude),
     () => sent('POST /v1/images/generations', '{"model":"m","prompt":"p"}'),
     () => {
       headers['x-vendor-api-key'] = secret;

@@ -19,16 +19,31 @@ import { sse } from './streams.ts';
 /** Wordings of Anthropic's refusals that clients match, or show to people. */
 const wordings: readonly string[] = [
   'prompt is too long: 3333404 tokens > 200000 maximum',
-  'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens` and try again',
-  'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5-20250929',
+  'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease ' +
+    'input length or `max_tokens` and try again',
+  'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for ' +
+    'claude-sonnet-4-5-20250929',
   'messages.1.content.0: Invalid `signature` in `thinking` block',
-  'messages.1.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.',
-  'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking',
-  'messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01A09q90qw90lq917835lq9. Each `tool_use` block must have a corresponding `tool_result` block in the next message.',
+  'messages.1.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant ' +
+    'message cannot be modified. These blocks must remain as they were in the original ' +
+    'response.',
+  'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found ' +
+    '`tool_use`. When `thinking` is enabled, a final `assistant` message must start with a ' +
+    'thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We ' +
+    'recommend you include thinking blocks from previous turns. To avoid this requirement, ' +
+    'disable `thinking`. Please consult our documentation at ' +
+    'https://docs.claude.com/en/docs/build-with-claude/extended-thinking',
+  'messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: ' +
+    'toolu_01A09q90qw90lq917835lq9. Each `tool_use` block must have a corresponding ' +
+    '`tool_result` block in the next message.',
   'context_management: Extra inputs are not permitted',
-  'messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5276828 bytes > 5242880 bytes',
-  'Unexpected value(s) `made-up-2025-01-01` for the `anthropic-beta` header. Please consult our documentation at docs.anthropic.com or try again without the header.',
-  'tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use.',
+  'messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5276828 bytes > ' +
+    '5242880 bytes',
+  'Unexpected value(s) `made-up-2025-01-01` for the `anthropic-beta` header. Please ' +
+    'consult our documentation at docs.anthropic.com or try again without the header.',
+  'tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft ' +
+    '2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at ' +
+    'https://docs.claude.com/en/docs/tool-use.',
   'messages: text content blocks must be non-empty',
 ];
 
@@ -189,7 +204,7 @@ describe('an error in mid-stream', () => {
     ['api_error', 'api_error'],
     ['made_up_error', 'api_error'],
   ])('%s ends the stream as %s, in one event', async (type, shown) => {
-    const error = `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, message: 'x' } })}\n\n`;
+    const error = errorEvent(type);
     const upstream = scriptedUpstream(sse(start, error, stop));
     const reply = await anyModelGateway({ upstream }).call(messages());
 
@@ -210,7 +225,7 @@ describe('an error in mid-stream', () => {
     ['rate_limit_error', 429],
     ['invalid_request_error', 400],
   ])('%s as the first event is the status %i', async (type, status) => {
-    const error = `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, message: 'x' } })}\n\n`;
+    const error = errorEvent(type);
     const reply = await anyModelGateway({ upstream: scriptedUpstream(sse(error)) }).call(
       messages(),
     );
@@ -269,11 +284,22 @@ describe('errors of the gateway', () => {
   });
 });
 
+function event(type: string, members: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+}
+
+function errorEvent(type: string): string {
+  return event('error', { error: { type, message: 'x' } });
+}
+
+const usage = { input_tokens: 3, output_tokens: 1 };
 const start =
-  'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}\n\n' +
-  'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n' +
-  'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}\n\n';
-const stop = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+  event('message_start', {
+    message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], usage },
+  }) +
+  event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }) +
+  event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hi' } });
+const stop = event('message_stop', {});
 
 async function refusedWith(
   status: number,

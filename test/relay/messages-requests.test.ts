@@ -89,7 +89,7 @@ describe('the headers of a relayed Messages call', () => {
     expect(all.sent.headers).not.toHaveProperty('anthropic-beta');
   });
 
-  it('betas that the operator refuses are no reason for a strict model to refuse the call', async () => {
+  it('betas that the operator refuses don’t make a strict model refuse the call', async () => {
     const { reply } = await relayed({
       headers: { 'anthropic-beta': 'b' },
       channel: { capabilities: { dropBetas: ['b'] } },
@@ -136,7 +136,7 @@ describe('the headers of a relayed Messages call', () => {
     }
   });
 
-  it('come back without any of the account’s, and with the id where clients look for it', async () => {
+  it('come back without the account’s, and with the id where clients look for it', async () => {
     const upstream = scriptedUpstream({
       ...answer,
       headers: {

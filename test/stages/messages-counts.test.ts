@@ -44,9 +44,8 @@ describe('a count over Anthropic', () => {
     const reply = await harness.call(count);
 
     expect([reply.status, reply.text]).toEqual([200, '{"input_tokens": 11}']);
-    expect(sent).toBe(
-      `/v1/messages/count_tokens ${JSON.stringify({ ...Object(count.body), model: 'upstream-model' })}`,
-    );
+    const expected = { ...Object(count.body), model: 'upstream-model' };
+    expect(sent).toBe(`/v1/messages/count_tokens ${JSON.stringify(expected)}`);
     expect(await harness.state()).toEqual(untouched);
   });
 
