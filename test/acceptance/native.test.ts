@@ -105,7 +105,7 @@ describe('the path of a native call', () => {
 
   it.each([
     'embedText',
-    'batchEmbedContents',
+    'asyncBatchEmbedContent',
     'generatecontent',
     'x',
   ])('with the method %s gets 404', async (method) => {

@@ -32,9 +32,9 @@ describe('a path that is not offered', () => {
           'The path /v1/images/edits is not served here. This gateway serves ' +
           'POST /v1/chat/completions, POST /v1/images/generations, POST /v1/responses, ' +
           'POST /v1/responses/input_tokens, POST /v1/responses/compact, GET /v1/responses/{id}, ' +
-          'POST /v1/messages, POST /v1/messages/count_tokens, ' +
+          'POST /v1/messages, POST /v1/messages/count_tokens, POST /v1/embeddings, ' +
           'POST /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, ' +
-          'GET /v1/models and GET /v1beta/models.',
+          ':embedContent, :batchEmbedContents, GET /v1/models and GET /v1beta/models.',
         type: 'invalid_request_error',
         param: null,
         code: 'unknown_url',
