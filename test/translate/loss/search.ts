@@ -105,7 +105,7 @@ const covered: ReadonlyMap<string, RegExp> = new Map([
   ],
   ['tools.schema.title', /^tools\.input_schema\b.*\.title$/],
   ['cache_control', /\.cache_control\b/],
-  ['thinking', /^messages\.content\.(?:thinking|signature|data)$/],
+  ['messages.thinking', /^messages\.content\.(?:thinking|signature|data)$/],
 ]);
 
 function unplaced(path: string): string {
