@@ -38,8 +38,8 @@ const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 
 
 /**
  * The wait in a message such as OpenAI's "Please try again in 6m0.5s", Gemini's "Please retry in
- * 34.07s" or Azure's "Please retry after 26 seconds". Text after a quotation mark may quote a caller,
- * who must not decide how long the account is left alone.
+ * 34.07s" or Azure's "Please retry after 26 seconds". Text after a quotation mark may quote a
+ * caller, who must not decide how long the account is left alone.
  */
 function waitInWords(message: string = ''): number | undefined {
   const lead = /^[^'"`“‘]*?\b(?:try again|retry) (?:in|after) (?=\d)/i.exec(message);

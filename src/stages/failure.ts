@@ -314,7 +314,7 @@ function clientCode(
   return isPlain && !hideErrors ? { clientCode: code } : {};
 }
 
-/** The caller's name of the member that the upstream names, if it is a plain name without secrets. */
+/** The caller's name of the member that the upstream names, if that is a plain name. */
 function plainParam(
   { param = '' }: FailureReport,
   { redaction: { secrets }, callerParam }: ErrorExposure,
