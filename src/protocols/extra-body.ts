@@ -21,7 +21,7 @@ export interface ReadMembers {
  * Whether a name is another name of the output bound: `maxOutputTokens`, `max_length`, `n_predict`.
  * Limits of the prompt or of parts of the output are other settings.
  */
-export function isBoundName(name: string): boolean {
+function isBoundName(name: string): boolean {
   return name.length <= maxNameLength && boundName.test(name) && !otherLimit.test(name);
 }
 

@@ -29,11 +29,11 @@ export function spliceMembers(
   body: Body,
   members: readonly Member[],
   edits: readonly MemberEdit[],
-  cuts: readonly Span[] = noCuts,
+  cuts?: readonly Span[],
 ): readonly Uint8Array[] {
   // A copy, because a host's client may empty the list, and the next channel needs the chunks
   // again.
-  if (edits.length === 0 && cuts.length === 0) return [...body.chunks];
+  if (edits.length === 0 && !cuts?.length) return [...body.chunks];
   const splice: Splice = { body, cuts, pieces: [], position: 0 };
   let lastKept: Member | undefined;
   // The start of the removed members between the last kept one and the next.
@@ -61,12 +61,10 @@ export function spliceMembers(
   return splice.pieces;
 }
 
-const noCuts: readonly Span[] = [];
-
 /** An edit in progress: the text up to `position` has been copied to `pieces` or replaced. */
 interface Splice {
   readonly body: Body;
-  readonly cuts: readonly Span[];
+  readonly cuts: readonly Span[] | undefined;
   readonly pieces: Uint8Array[];
   position: number;
 }
@@ -82,7 +80,7 @@ function replace(splice: Splice, start: number, end: number, text: string): void
 /** Copies the text up to `end`, without what is cut. */
 function keep({ body, cuts, pieces, position }: Splice, end: number): void {
   let from = position;
-  for (const cut of cuts) {
+  for (const cut of cuts ?? []) {
     if (cut.start < from || cut.start >= end) continue;
     pieces.push(...originalSlices(body, from, cut.start));
     from = cut.end;

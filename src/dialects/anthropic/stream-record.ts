@@ -51,12 +51,6 @@ export function recordEvent(record: MessageRecord, type: string, document: JsonO
   }
 }
 
-/** Records content of a delta that was recognised without parsing. */
-export function recordDeltas(record: MessageRecord): void {
-  record.begun = true;
-  record.contentBlocks += 1;
-}
-
 /** The results of the provider's tools come in blocks too, but no model wrote them. */
 function recordBlock(record: MessageRecord, document: JsonObject): void {
   const type = member(member(document, 'content_block'), 'type');
