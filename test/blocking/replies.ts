@@ -132,6 +132,7 @@ function* embeddingReplies(): Generator<WorstReply> {
 
 /** Made one at a time, because together they would take more than a gigabyte. */
 export function* worstReplies(): Generator<WorstReply> {
+  yield* embeddingReplies();
   for (const [place, dialect, protocol, around] of places) {
     for (const [unit, count] of units) {
       const list = Array.from({ length: count }, () => unit).join(',');
@@ -141,6 +142,5 @@ export function* worstReplies(): Generator<WorstReply> {
     yield* both(`31 MiB of {} as ${place}`, dialect, protocol, around(`${far}{}`));
     yield* both('31 MiB of [', dialect, protocol, '['.repeat(31 * mebibyte));
   }
-  yield* embeddingReplies();
   yield* both('16,384 × 20 logprobs', 'openai', 'native', logprobs);
 }
