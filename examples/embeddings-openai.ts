@@ -1,4 +1,4 @@
-/** OpenAI's SDK over any embedding model of the gateway: finds the text that is nearest to a query. */
+/** OpenAI's SDK over any embedding model of the gateway: finds the text nearest to a query. */
 import OpenAI from 'openai';
 
 /** A gateway, and who calls it. */

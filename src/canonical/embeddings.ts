@@ -1,6 +1,6 @@
 /**
- * The common form of embedding requests, between callers of one API and upstreams of another. Replies
- * are lists of vectors (`vectors.ts`) in the order of the inputs.
+ * The common form of embedding requests, between callers of one API and upstreams of another.
+ * Replies are lists of vectors (`vectors.ts`) in the order of the inputs.
  */
 
 /** One input, for which the model makes one vector. */
@@ -27,6 +27,6 @@ export interface EmbeddingRequest {
   readonly task: EmbeddingSetting | undefined;
   /** The title of the document that each input is a part of. */
   readonly title: EmbeddingSetting | undefined;
-  /** Members that were already dropped or replaced when the request was read, by the caller's names. */
+  /** Members that were dropped or replaced when the request was read, by the caller's names. */
   readonly dropped: readonly string[];
 }

@@ -2,8 +2,8 @@
  * The vectors of an embedding reply, and their forms on the wire. OpenAI's APIs write a vector as a
  * list of numbers or as Base64 of its 32-bit floats, little endian; Google's only as a list.
  */
-import { asBuffer } from '../bytes/decode.ts';
-import { items, parseJson } from '../json.ts';
+import { parseBounded } from '../bounded-json.ts';
+import { items } from '../json.ts';
 
 /**
  * A vector as floats or, if its numbers are to be passed on digit for digit, as the text in which
@@ -36,7 +36,7 @@ export interface VectorForm {
  * neither, is empty, or has a number that no 32-bit float can hold.
  */
 export function readVector(json: string, form: VectorForm): Vector | undefined {
-  const value = parseJson(json);
+  const value = parseBounded(json);
   if (typeof value === 'string') {
     const floats = floatsFromBase64(value);
     return floats !== undefined && form.scalesToUnitLength ? ofUnitLength(floats) : floats;
@@ -117,7 +117,7 @@ function isFloats(vector: Vector): vector is Float32Array {
 }
 
 function floatsIn(text: NumberText): Float32Array {
-  return Float32Array.from(finiteNumbers(items(parseJson(numberList(text)))) ?? []);
+  return Float32Array.from(finiteNumbers(items(parseBounded(numberList(text)))) ?? []);
 }
 
 /** All characters of a list of numbers. The place of each is its code of four bits. */
@@ -157,5 +157,5 @@ function unpacked({ characters, packed: pairs }: NumberText): string {
     text[at + 1] = alphabet[pair & 0xf] ?? 0;
     at += 2;
   }
-  return asBuffer(text.subarray(0, characters)).toString('latin1');
+  return text.toString('latin1', 0, characters);
 }

@@ -28,7 +28,7 @@ export interface EmbeddingCallerExchange {
    * are brought to that length; undefined if callers expect the upstream's own.
    */
   readonly unitLengthMember: string | undefined;
-  /** The member of the reply that states an estimated usage; undefined if an estimate is left out. */
+  /** The member that states an estimated usage; undefined if an estimate is left out. */
   readonly estimateMember: string | undefined;
   readonly writer: EmbeddingReplyWriter;
 }

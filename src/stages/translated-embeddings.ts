@@ -89,7 +89,8 @@ function checkPieces({ inputs, inputMember }: EmbeddingRequest, batch: number, m
   if (inputs.length <= most) return;
   throw new GatewayError(
     'not_portable',
-    `\`${inputMember}\` has ${inputs.length} inputs, and this model takes at most ${most} in one call.`,
+    `\`${inputMember}\` has ${inputs.length} inputs, ` +
+      `and this model takes at most ${most} in one call.`,
     { param: inputMember },
   );
 }

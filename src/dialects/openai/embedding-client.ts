@@ -1,4 +1,4 @@
-/** Writes embedding requests for OpenAI's upstreams, and says where their replies have the vectors. */
+/** Writes embedding requests for OpenAI's upstreams, and says where replies have the vectors. */
 import type { EmbeddingInput } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { GatewayError } from '../../errors.ts';

@@ -4,13 +4,13 @@
  * clients decode numbers that they did not expect as Base64, and store vectors of zeros.
  */
 
+import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 import { rangeCapture } from '../../bytes/json/stream/range-capture.ts';
 import { jsonTokens } from '../../bytes/json/stream/tokens.ts';
 import { openBracket, quote } from '../../bytes/json/text.ts';
 import { concatBytes } from '../../bytes/sse.ts';
 import { base64Of, numberList, readVector } from '../../canonical/vectors.ts';
-import { parseJson } from '../../json.ts';
 
 /** The formats of `encoding_format`. */
 export type EmbeddingFormat = 'float' | 'base64';
@@ -33,7 +33,7 @@ const maxVectorText = 2 * 1024 * 1024;
 const listDepth = 1;
 const vectorDepth = 3;
 
-/** Starts the repair of one reply. If its first vector is in the format asked for, nothing is done. */
+/** Starts the repair of one reply. Does nothing if its first vector is in the wanted format. */
 export function embeddingRepair(wanted: EmbeddingFormat): EmbeddingRepair {
   const wantedFirst = wanted === 'base64' ? quote : openBracket;
   const name = rangeCapture(nameLimitBytes);
@@ -99,6 +99,6 @@ function inFormat(json: string | undefined, wanted: EmbeddingFormat): string | u
 }
 
 function stringIn(text: string | undefined): string | undefined {
-  const value = text === undefined ? undefined : parseJson(text);
+  const value = text === undefined ? undefined : parseBounded(text);
   return typeof value === 'string' ? value : undefined;
 }

@@ -111,7 +111,8 @@ function writerOf(written: (vector: Vector) => string): EmbeddingReplyWriter {
   return {
     head: () => '{"object":"list","data":[',
     vector: (vector, index) =>
-      `${index === 0 ? '' : ','}{"object":"embedding","index":${index},"embedding":${written(vector)}}`,
+      `${index === 0 ? '' : ','}{"object":"embedding","index":${index},` +
+      `"embedding":${written(vector)}}`,
     tail: (modelId, inputTokens) => {
       const usage =
         inputTokens === undefined

@@ -24,7 +24,7 @@ export const embeddingsRelay: RelayRules = {
     return [...modelEdit(call, upstreamModel), ...formatEdits(call, capabilities)];
   },
   repair: (call, { capabilities }) => {
-    const repair = embeddingRepair(askedFormat(call));
+    const repair = embeddingRepair(requestedFormat(call));
     const isKnown = formatEdits(call, capabilities).length > 0;
     return isKnown ? { ...repair, hasRepaired: () => false } : repair;
   },
@@ -46,7 +46,7 @@ export const embeddingsRelay: RelayRules = {
 };
 
 /** Without the member, the API answers numbers. */
-function askedFormat({ body, members }: Call): EmbeddingFormat {
+function requestedFormat({ body, members }: Call): EmbeddingFormat {
   const format = findMember(members, 'encoding_format');
   const isBase64 = format !== undefined && parsedValue(body, format.value) === 'base64';
   return isBase64 ? 'base64' : 'float';
@@ -55,10 +55,10 @@ function askedFormat({ body, members }: Call): EmbeddingFormat {
 /** Asks for the only encoding that the upstream accepts. The reply is repaired. */
 function formatEdits(call: Call, capabilities: Channel['capabilities']): readonly MemberEdit[] {
   const { embeddingBase64 = true, embeddingFloat = true } = capabilities ?? {};
-  const asked = askedFormat(call);
+  const requested = requestedFormat(call);
   const accepted = { float: embeddingFloat, base64: embeddingBase64 };
-  if (accepted[asked]) return [];
-  return [{ name: 'encoding_format', value: asked === 'float' ? '"base64"' : '"float"' }];
+  if (accepted[requested]) return [];
+  return [{ name: 'encoding_format', value: requested === 'float' ? '"base64"' : '"float"' }];
 }
 
 function checkTokens({ demand }: Call, capabilities: Channel['capabilities']): void {

@@ -141,7 +141,7 @@ type LangchainVersion = Pick<typeof langchainOpenai, 'OpenAIEmbeddings'> &
 
 /** The types of version 0 differ in details that are not used here. */
 async function langchain0(): Promise<LangchainVersion> {
-  const path = '../langchain0/embeddings.ts';
+  const path = '../langchain0/index.ts';
   return await import(path);
 }
 

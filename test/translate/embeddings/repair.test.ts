@@ -1,4 +1,4 @@
-/** The repair of relayed vectors: wherever a reply is cut, only vectors of the other format change. */
+/** The repair of relayed vectors: however a reply is cut, only those of the other format change. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -31,10 +31,13 @@ const values = fc.array(
 );
 const vectors = fc.array(fc.tuple(values, fc.boolean()), { minLength: 1, maxLength: 5 });
 
+const rowOf = (vector: string, index: number): string =>
+  `{"index":${index},"embedding": ${vector} ,"y":{"embedding":[9]}}`;
+
 /** A reply around vectors, with members that look like them elsewhere. */
 const around = (list: readonly string[]): string =>
   `{"object":"list", "id": "é\\"[","embedding":[9],"x":{"data":[{"embedding":[9]}]},` +
-  `"data":\n[${list.map((one, index) => `{"index":${index},"embedding": ${one} ,"y":{"embedding":[9]}}`).join(', ')}],` +
+  `"data":\n[${list.map(rowOf).join(', ')}],` +
   `"model":"m","usage":{"prompt_tokens":1.0,"cost":1e-7}}`;
 
 describe.each(formats)('a relayed reply to a call for %s', (wanted) => {
@@ -120,7 +123,7 @@ describe('a relayed call', () => {
     [{ embeddingBase64: false }, 'base64', 'float', numbers],
     [{ embeddingFloat: false }, 'float', 'base64', base64Of(floats)],
     [{ embeddingFloat: false }, undefined, 'base64', base64Of(floats)],
-  ])('through a channel with %j asks for what it accepts', async (capabilities, format, sent, answer) => {
+  ])('with %j asks for what it accepts', async (capabilities, format, sent, answer) => {
     const upstream = answering(() => ({ chunks: [replyWith(answer)] }));
     const gateway = embedGateway({ dialect: 'openai', upstream, capabilities });
 

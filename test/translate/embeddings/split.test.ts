@@ -1,4 +1,4 @@
-/** Calls with more inputs than an upstream takes at once: all of their vectors or none, once charged. */
+/** Calls with more inputs than an upstream takes at once: all of their vectors or none. */
 import { describe, expect, it } from 'vitest';
 import { untouched } from '../../support/gateway-in-process.ts';
 import type { ScriptedReply } from '../../support/scripted-upstream.ts';
