@@ -1,4 +1,7 @@
-/** The gateway that the example apps share: a model for text and one for embeddings of OpenAI and of Google, and one key. */
+/**
+ * The gateway that the example apps share: a model for text and one for embeddings of OpenAI and of
+ * Google, and one key.
+ */
 import {
   createGateway,
   type Gateway,

@@ -194,8 +194,8 @@ export type GatewayEvent =
   /** Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /**
-   * A channel answered vectors in the other `encoding_format` than it was asked for, and the gateway
-   * converted them. Emitted once for each channel.
+   * A channel answered vectors in the other `encoding_format` than it was asked for, and the
+   * gateway converted them. Emitted once for each channel.
    */
   | { readonly type: 'embedding_format'; readonly channelId: string }
   /** A parser of the host consumed the body; `remedy` says what to change. */

@@ -146,9 +146,9 @@ export interface Capabilities {
    */
   readonly responses?: boolean;
   /**
-   * Flags of `anthropic-beta` that the account refuses. They are taken out of relayed Messages calls
-   * and listed in `x-tollgate-dropped` as `anthropic-beta:<flag>`. A header `anthropic-beta` of the
-   * channel replaces all flags of callers.
+   * Flags of `anthropic-beta` that the account refuses. They are taken out of relayed Messages
+   * calls and listed in `x-tollgate-dropped` as `anthropic-beta:<flag>`. A header `anthropic-beta`
+   * of the channel replaces all flags of callers.
    */
   readonly dropBetas?: readonly string[];
   /** Embeddings: the most inputs that one request may have. Longer calls are split. */

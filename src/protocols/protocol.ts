@@ -334,7 +334,7 @@ export interface ReplyRemarks {
 export interface ReplyRepair {
   /** The bytes to pass on for the next bytes of the reply. */
   write(chunk: Uint8Array): Uint8Array;
-  /** Something was brought into another format, although the channel's capabilities do not say so. */
+  /** A part had another format than the channel's capabilities say. */
   hasRepaired(): boolean;
   /** The reply has something that can't be. */
   isUnusable(): boolean;

@@ -185,7 +185,7 @@ function takeSlot(
 }
 
 function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall): Entry {
-  const { settings, entries, slots, keys, keepers, replies } = list;
+  const { settings, entries, slots, keepers, replies } = list;
   const caller = callerConnection();
   const entry: Entry = {
     caller,
@@ -216,17 +216,19 @@ function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall):
       entry.attemptCount -= 1;
     },
     onDone: (giveBack) => {
-      if (entry.index !== undefined) entry.giveBacks.push(giveBack);
-      else giveBack();
+      if (entry.index === undefined) giveBack();
+      else entry.giveBacks.push(giveBack);
     },
-    stopCounting: () => {
-      if (!entry.isCounted || entry.unread !== undefined) return;
-      entry.isCounted = false;
-      keys.give(keyId);
-    },
+    stopCounting: () => stopCounting(list, entry, keyId),
     done: () => remove(list, entry),
   };
   return entry;
+}
+
+function stopCounting({ keys }: CallList, entry: Entry, keyId: string): void {
+  if (!entry.isCounted || entry.unread !== undefined) return;
+  entry.isCounted = false;
+  keys.give(keyId);
 }
 
 function remove(list: CallList, entry: Entry): void {
