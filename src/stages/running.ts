@@ -27,10 +27,11 @@ export interface RunningCall {
   readonly caller: CallerConnection;
   /** Keeps the hold alive. */
   readonly hold: HoldKeeper;
-  /** Starts watching an attempt that is sent now, with the channel's timeouts. */
-  startAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity): void;
-  /** The same for a further request of the attempt. */
-  continueAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity): void;
+  /**
+   * Starts watching an attempt that is sent now, with the channel's timeouts. `isContinued`: a
+   * further request of the latest attempt, which is no attempt of its own.
+   */
+  startAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity, isContinued?: boolean): void;
   /** How many attempts were sent. */
   readonly attemptCount: number;
   /** The watch of the latest attempt; undefined before the first. */
@@ -185,7 +186,7 @@ function takeSlot(
 }
 
 function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall): Entry {
-  const { settings, entries, slots, keepers, replies } = list;
+  const { settings, entries, slots, keys, keepers, replies } = list;
   const caller = callerConnection();
   const entry: Entry = {
     caller,
@@ -203,32 +204,26 @@ function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall):
     unread: undefined,
     isDoneOnceSent: false,
     giveBacks: [() => slots.give(keyId, 1)],
-    startAttempt: (timeouts, lastActivity) => {
-      entry.attemptCount += 1;
+    startAttempt: (timeouts, lastActivity, isContinued = false) => {
+      if (!isContinued) entry.attemptCount += 1;
       entry.hold.setTotalTimeout(timeouts.totalMs);
       const { clock, callerStallMs } = settings();
       // Only the attempt ends: the next one must not find the call aborted.
       const end = caller.endAttempt;
       entry.watch = watchAttempt({ timeouts, callerStallMs, clock, end }, lastActivity);
     },
-    continueAttempt: (timeouts, lastActivity) => {
-      entry.startAttempt(timeouts, lastActivity);
-      entry.attemptCount -= 1;
-    },
     onDone: (giveBack) => {
       if (entry.index === undefined) giveBack();
       else entry.giveBacks.push(giveBack);
     },
-    stopCounting: () => stopCounting(list, entry, keyId),
+    stopCounting: () => {
+      if (!entry.isCounted || entry.unread !== undefined) return;
+      entry.isCounted = false;
+      keys.give(keyId);
+    },
     done: () => remove(list, entry),
   };
   return entry;
-}
-
-function stopCounting({ keys }: CallList, entry: Entry, keyId: string): void {
-  if (!entry.isCounted || entry.unread !== undefined) return;
-  entry.isCounted = false;
-  keys.give(keyId);
 }
 
 function remove(list: CallList, entry: Entry): void {

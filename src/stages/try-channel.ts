@@ -177,7 +177,7 @@ function send(
   { held: { admitted }, channelPlan, prepared, credential, firstByteMs }: Attempt,
   access: Access,
   { client, freeDisconnects }: Upstreams,
-  isContinued?: true,
+  isContinued = false,
 ): Promise<OpenedResponse> {
   const { call, running, received } = admitted;
   const { id } = channelPlan.channel;
@@ -188,8 +188,7 @@ function send(
   );
   const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = channelPlan.timeouts;
   const timeouts = { firstByteMs, idleMs, firstTokenMs, quietMs, totalMs };
-  if (isContinued === undefined) running.startAttempt(timeouts, lastActivity);
-  else running.continueAttempt(timeouts, lastActivity);
+  running.startAttempt(timeouts, lastActivity, isContinued);
   const { origin, basePath, dialect } = channelPlan;
   const path = basePath + prepared.path;
   const { body } = prepared;
