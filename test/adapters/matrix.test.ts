@@ -3,7 +3,8 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
-import { chatBody, imageBody, nativeBody, responsesBody } from '../support/bodies.ts';
+import { chatBody, imageBody, messagesBody, nativeBody, responsesBody } from '../support/bodies.ts';
+import { brokenLaws, messagesEvents } from '../support/messages-laws.ts';
 import {
   bearer,
   type UnmountedGateway,
@@ -69,6 +70,19 @@ describe.each(mounts)('$name', (mount: Mount) => {
     );
   });
 
+  it('answers a Messages call, whole and streamed', async () => {
+    const whole = await message(messagesBody);
+    const events = await message({ ...messagesBody, stream: true });
+    const { status, headers } = events;
+
+    expect(await whole.json()).toMatchObject({ type: 'message', stop_reason: 'end_turn' });
+    expect([status, headers.get('content-type')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+    ]);
+    expect(brokenLaws(messagesEvents(await events.text()), { isOwn: true })).toEqual([]);
+  });
+
   it('answers an image that decodes', async () => {
     const response = await image(imageBody);
     const [, base64 = ''] = /"b64_json": ?"([^"]+)"/.exec(await response.text()) ?? [];
@@ -106,11 +120,18 @@ describe.each(mounts)('$name', (mount: Mount) => {
     const noKey = await post('/v1/chat/completions', chatBody, {});
     const noSuffix = await post('/v1beta/models/native-1', nativeBody, {});
     const noModel = await chat({ ...chatBody, model: 'nope' });
+    const noMessage = await message({ ...messagesBody, model: 'nope' });
 
-    expect([noKey.status, noSuffix.status, noModel.status]).toEqual([401, 404, 404]);
+    expect([noKey, noSuffix, noModel, noMessage].map(({ status }) => status)).toEqual([
+      401, 404, 404, 404,
+    ]);
     expect(await noKey.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
     expect(await noSuffix.json()).toMatchObject({ error: { status: 'NOT_FOUND' } });
     expect(await noModel.json()).toMatchObject({ error: { code: 'model_not_found' } });
+    expect(await noMessage.json()).toMatchObject({
+      type: 'error',
+      error: { type: 'not_found_error' },
+    });
   });
 
   it('refuses a body that is too large, and closes the connection', async () => {
@@ -225,6 +246,11 @@ describe.each(mounts)('$name', (mount: Mount) => {
 
   function respond(body: object): Promise<Response> {
     return post('/v1/responses', body, bearer(harness.secrets.chat));
+  }
+
+  function message(body: object): Promise<Response> {
+    const key = { 'x-api-key': harness.secrets.chat, 'anthropic-version': '2023-06-01' };
+    return post('/v1/messages', body, key);
   }
 
   function image(body: object): Promise<Response> {

@@ -9,6 +9,9 @@ export const chatBody = {
 /** The same as a Responses request. */
 export const responsesBody = { model: 'chat-1', input: 'Hello!' } as const;
 
+/** The same as a Messages request. */
+export const messagesBody = { ...chatBody, max_tokens: 100 } as const;
+
 /** An image of the smallest size that has a price in `mounted-models.ts`. */
 export const imageBody = {
   model: 'image-1',

@@ -69,7 +69,7 @@ export function mountedModels(
     {
       ...chat,
       id: 'chat-1',
-      protocols: ['chat', 'responses'],
+      protocols: ['chat', 'responses', 'messages'],
       channels: [{ ...openai, upstreamModel: 'gpt-4o-mini' }],
     },
     { ...both, id: 'both-1', aliases: ['both-latest'] },
