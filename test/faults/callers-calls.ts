@@ -13,6 +13,7 @@ import {
   eventsFor,
   isNative,
   isResponses,
+  keyHeadersOf,
   priceOf,
   replies,
   requestOf,
@@ -28,7 +29,7 @@ export function modelsFor(
     {
       id: 'm',
       vendor: 'Acme',
-      protocols: ['chat', 'images', 'native', 'responses'],
+      protocols: ['chat', 'images', 'native', 'responses', 'messages'],
       groups: ['chat'],
       price: priceOf(kind),
       maxOutputTokens: 1_000,
@@ -57,17 +58,12 @@ export interface Sending {
 export function bytesOf(kind: Kind, secret: string, sending: Sending = {}): string {
   const { method = 'POST', headers } = sending;
   const { path, body } = requestOf(kind);
-  const key = keyHeader(isNative(kind), secret);
+  const key = keyHeadersOf(kind, secret);
   return rawRequest(
     `${method} ${path}`,
     { ...key, 'content-type': 'application/json', ...headers },
     body,
   );
-}
-
-/** The header that carries the key in the API of a path. */
-function keyHeader(native: boolean, secret: string): Readonly<Record<string, string>> {
-  return native ? { 'x-vendor-api-key': secret } : { authorization: `Bearer ${secret}` };
 }
 
 /** The whole reply, immediately. */

@@ -4,7 +4,7 @@ import { unmountedGateway } from '../support/mounted-gateway.ts';
 import { answering, bytesOf, modelsFor } from './callers-calls.ts';
 import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
-import { isNative, relayedReply } from './requests.ts';
+import { errorFormOf, isMessages, relayedReply } from './requests.ts';
 import { allMounts, isStream, type Kind, kinds } from './row.ts';
 import { mountNamed } from './run-caller-script.ts';
 
@@ -34,24 +34,39 @@ function goldenOf(kind: Kind): RawAnswer {
         'cache-control': 'no-store',
         'content-length': String(body.length),
       };
-  return { status: 200, headers: { ...always, ...framing }, body };
+  return { status: 200, headers: { ...always, ...ownIds(kind), ...framing }, body };
 }
 
+/** Anthropic's clients read the id from a header of their own. */
+function ownIds(kind: Kind): Readonly<Record<string, string>> {
+  return isMessages(kind) ? { 'request-id': always['x-request-id'] } : {};
+}
+
+const keyHeaders = {
+  openai: 'Authorization: Bearer <key>',
+  google: 'x-vendor-api-key: <key>` or `x-goog-api-key: <key>',
+  anthropic: 'x-api-key: <key>',
+} as const;
+
 function goldenRefusal(kind: Kind): RawAnswer {
-  const header = isNative(kind)
-    ? 'x-vendor-api-key: <key>` or `x-goog-api-key: <key>'
-    : 'Authorization: Bearer <key>';
+  const form = errorFormOf(kind);
   const message =
     'The API key is unknown, disabled or expired. ' +
-    `Send the complete key in the header \`${header}\`.`;
-  const body = isNative(kind)
-    ? { error: { code: 401, message, status: 'UNAUTHENTICATED' } }
-    : {
-        error: { message, type: 'invalid_request_error', param: null, code: 'invalid_api_key' },
-      };
+    `Send the complete key in the header \`${keyHeaders[form]}\`.`;
+  const openai = { message, type: 'invalid_request_error', param: null, code: 'invalid_api_key' };
+  const body = {
+    openai: { error: openai },
+    google: { error: { code: 401, message, status: 'UNAUTHENTICATED' } },
+    anthropic: {
+      type: 'error',
+      error: { type: 'authentication_error', message },
+      request_id: always['x-request-id'],
+    },
+  }[form];
   const text = JSON.stringify(body);
   const headers = {
     ...always,
+    ...ownIds(kind),
     'content-type': 'application/json',
     'cache-control': 'no-store',
     'content-length': String(text.length),

@@ -10,7 +10,7 @@ import { callerRows } from './callers-rows.ts';
 import { canaries, found } from './canaries.ts';
 import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
-import { isNative, usageNanos } from './requests.ts';
+import { type ErrorForm, errorFormOf, usageNanos } from './requests.ts';
 import { allMounts, type Charged, type Kind } from './row.ts';
 import { mountNamed, runScript, type ScriptOutcome } from './run-caller-script.ts';
 
@@ -31,7 +31,7 @@ describe('callers', () => {
     const played = await runScript(row, mount, kind);
 
     expect(played.answers.map(({ status }) => status)).toEqual(statuses);
-    for (const answer of failed(played)) expectDialect(answer, isNative(kind));
+    for (const answer of failed(played)) expectDialect(answer, errorFormOf(kind));
     expect(played.records).toEqual(
       records.map(({ status, outcome }) => expect.objectContaining({ status, outcome })),
     );
@@ -71,7 +71,8 @@ describe('methods', () => {
     const host = await mountNamed(mount).start(harness.gateway);
     const caller = await rawCaller(host.origin);
     const { method, path, status, allow } = row;
-    const key = row.isNative ? vendorKey(harness.secrets.native) : bearer(harness.secrets.chat);
+    const isGoogle = row.form === 'google';
+    const key = isGoogle ? vendorKey(harness.secrets.native) : bearer(harness.secrets.chat);
 
     caller.send(rawRequest(`${method} ${path}`, { ...key, connection: 'close' }));
     await caller.closed;
@@ -85,7 +86,7 @@ describe('methods', () => {
     expect(answer?.headers.allow).toBe(allow);
     if (method === 'HEAD') expect(caller.received()).toMatch(/\r\n\r\n$/);
     if (answer !== undefined && status === 405 && method !== 'HEAD') {
-      expectDialect(answer, row.isNative);
+      expectDialect(answer, row.form);
     }
     expect(harness.records).toEqual([]);
   });
@@ -96,17 +97,19 @@ function failed({ answers }: ScriptOutcome): readonly RawAnswer[] {
   return answers.filter(({ status }) => status >= 400 && status !== 417);
 }
 
-function expectDialect({ status, headers, body }: RawAnswer, native: boolean): void {
+function expectDialect({ status, headers, body }: RawAnswer, form: ErrorForm): void {
   expect(headers).toMatchObject({
     'x-request-id': expect.stringMatching(/./),
     'content-type': 'application/json',
     'cache-control': 'no-store',
   });
-  const message = expect.any(String);
-  const fields = native
-    ? { code: status, message, status: expect.any(String) }
-    : { message, type: expect.any(String), code: expect.any(String) };
-  expect(JSON.parse(body)).toMatchObject({ error: fields });
+  const text: unknown = expect.any(String);
+  const documents: Readonly<Record<ErrorForm, object>> = {
+    openai: { error: { message: text, type: text, code: text } },
+    google: { error: { code: status, message: text, status: text } },
+    anthropic: { type: 'error', error: { type: text, message: text }, request_id: text },
+  };
+  expect(JSON.parse(body)).toMatchObject(documents[form]);
 }
 
 function expectCharge({ chargeNanos }: UsageRecord, charge: Charged, kind: Kind): void {

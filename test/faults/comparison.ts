@@ -3,7 +3,8 @@ import { inspect, isDeepStrictEqual } from 'node:util';
 import type { ErrorCode } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import { errorFieldsIn, errorFieldsOf, streamErrorFieldsOf } from './error-fields.ts';
-import { isNative, relayedReply, usageNanos } from './requests.ts';
+import { messagesErrorAtEnd, messagesErrorIn } from './messages-kind.ts';
+import { isMessages, isNative, relayedReply, usageNanos } from './requests.ts';
 import { responsesErrorAtEnd } from './responses-kind.ts';
 import { type Expected, expectedOf, type Health, isStream, type Kind } from './row.ts';
 import { type Case, callsBeforeOf, type Outcome } from './run-case.ts';
@@ -38,7 +39,10 @@ export function comparisonExpected(testCase: Case): Comparison {
   const callerGets = isServedBySecond ? 'reply' : expected.callerGets;
   const failed = expected.reason === undefined ? [] : [`faulty: ${expected.reason}`];
   return {
-    callerGets: withCode(replyText(callerGets, kind), isServedBySecond ? undefined : keptCode),
+    callerGets: withCode(
+      replyText(callerGets, kind, expected.status),
+      isServedBySecond || isMessages(kind) ? undefined : keptCode,
+    ),
     headers: headersExpected(callerGets, kind, isServedBySecond ? undefined : expected),
     charge: isServedBySecond ? 'usage' : expected.charge,
     outcome: isServedBySecond ? 'complete' : expected.outcome,
@@ -65,6 +69,7 @@ export function comparisonOf(testCase: Case, outcome: Outcome): Comparison {
       ...pick(answer.headers, 'content-type', 'cache-control', 'vary', 'x-should-retry'),
       'retry-after': answer.headers['retry-after'],
       'x-request-id': answer.headers['x-request-id'] === record?.requestId && record !== undefined,
+      'request-id': answer.headers['request-id'] === record?.requestId && record !== undefined,
     },
     charge: chargeIn(kind, outcome),
     outcome: record?.outcome,
@@ -157,7 +162,7 @@ const codes: readonly string[] = [
   'upstream_timeout',
 ] satisfies readonly ErrorCode[];
 
-function replyText(callerGets: Expected['callerGets'], kind: Kind): string {
+function replyText(callerGets: Expected['callerGets'], kind: Kind, status?: number): string {
   switch (callerGets) {
     case 'reply':
     case 'cut':
@@ -167,7 +172,7 @@ function replyText(callerGets: Expected['callerGets'], kind: Kind): string {
     default:
       return isBroken(callerGets)
         ? `broken: ${streamErrorFieldsOf(codeIn(callerGets), kind)}`
-        : errorFieldsOf(callerGets, kind);
+        : errorFieldsOf(callerGets, kind, status);
   }
 }
 
@@ -192,17 +197,20 @@ function isCode(code: string): code is ErrorCode {
 }
 
 function replyTextIn({ row, kind }: Case, { answer }: Outcome): string {
-  const { status, text, isCut } = answer;
+  const { status, text, isCut, headers } = answer;
+  const requestId = headers['request-id'];
   if (isCut) return status === 200 ? 'cut' : `${status}, cut`;
+  if (status !== 200 && isMessages(kind)) return `${status} ${messagesErrorIn(text, requestId)}`;
   if (status !== 200) return `${isNative(kind) ? '' : `${status} `}${errorFieldsIn(text, kind)}`;
   const whole = row.circumstances?.expectedBody?.(kind) ?? relayedReply(kind);
   if (text === whole || text === relayedReply(kind)) return 'reply';
-  const error = isStream(kind) ? errorAtEnd(text, kind) : undefined;
+  const error = isStream(kind) ? errorAtEnd(text, kind, requestId) : undefined;
   return error === undefined ? `200 ${text.slice(0, 300)}` : `broken: ${error}`;
 }
 
 /** The error at the end of a stream, in the exact form that its protocol requires. */
-function errorAtEnd(text: string, kind: Kind): string | undefined {
+function errorAtEnd(text: string, kind: Kind, requestId: unknown): string | undefined {
+  if (kind === 'messages_stream') return messagesErrorAtEnd(text, requestId);
   if (kind === 'responses_stream') return responsesErrorAtEnd(text);
   if (!isNative(kind)) {
     const event = /^(?:[\s\S]*\n\n)?data: (\{"error":\{[^\n]*\}\})\n\n$/.exec(text)?.[1];
@@ -239,6 +247,7 @@ function headersExpected(
     'x-should-retry': mayNotRetry ? 'false' : undefined,
     'retry-after': retryAfter === undefined ? undefined : String(retryAfter),
     'x-request-id': true,
+    'request-id': isMessages(kind),
   };
 }
 

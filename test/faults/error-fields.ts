@@ -1,6 +1,6 @@
-/** The fields of each error code in both dialects: the matrix's own copy of docs/errors.md. */
+/** The fields of each error code in every dialect: the matrix's own copy of docs/errors.md. */
 import type { ErrorCode } from '../../src/errors.ts';
-import { isNative } from './requests.ts';
+import { errorFormOf, isMessages, isNative } from './requests.ts';
 import type { Kind } from './row.ts';
 
 interface ErrorFields {
@@ -8,42 +8,76 @@ interface ErrorFields {
   readonly type: string;
   readonly code: string | null;
   readonly google: string;
+  readonly anthropic: string;
 }
 
 const server = { type: 'server_error' } as const;
-const invalid = { type: 'invalid_request_error', google: 'INVALID_ARGUMENT' } as const;
+const invalid = {
+  type: 'invalid_request_error',
+  google: 'INVALID_ARGUMENT',
+  anthropic: 'invalid_request_error',
+} as const;
 
 /** The codes that can result from a fault of an upstream. */
 const errorFields: Partial<Readonly<Record<ErrorCode, ErrorFields>>> = {
   invalid_request: { status: 400, ...invalid, code: null },
-  body_too_large: { status: 413, ...invalid, code: 'body_too_large' },
+  body_too_large: {
+    status: 413,
+    ...invalid,
+    code: 'body_too_large',
+    anthropic: 'request_too_large',
+  },
   upstream_rate_limited: {
     status: 429,
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
     google: 'RESOURCE_EXHAUSTED',
+    anthropic: 'rate_limit_error',
   },
-  upstream_failed: { status: 502, ...server, code: 'upstream_failed', google: 'UNAVAILABLE' },
-  no_channel: { status: 503, ...server, code: 'no_channel', google: 'UNAVAILABLE' },
+  upstream_failed: {
+    status: 502,
+    ...server,
+    code: 'upstream_failed',
+    google: 'UNAVAILABLE',
+    anthropic: 'api_error',
+  },
+  no_channel: {
+    status: 503,
+    ...server,
+    code: 'no_channel',
+    google: 'UNAVAILABLE',
+    anthropic: 'overloaded_error',
+  },
   upstream_timeout: {
     status: 504,
     ...server,
     code: 'upstream_timeout',
     google: 'DEADLINE_EXCEEDED',
+    anthropic: 'timeout_error',
   },
 };
 
-/** How a caller of this kind sees a code: `502 server_error upstream_failed`. */
-export function errorFieldsOf(code: ErrorCode, kind: Kind): string {
+/**
+ * How a caller of this kind sees a code: `502 server_error upstream_failed`. `status` replaces the
+ * code's own.
+ */
+export function errorFieldsOf(code: ErrorCode, kind: Kind, status?: number): string {
   const row = errorFields[code];
   if (row === undefined) throw new Error(`No fault results in ${code}.`);
-  return isNative(kind)
-    ? `${row.status} ${row.google}`
-    : `${row.status} ${row.type} ${String(row.code)}`;
+  const fields = {
+    openai: `${row.type} ${String(row.code)}`,
+    google: row.google,
+    anthropic: row.anthropic,
+  };
+  return `${status ?? row.status} ${fields[errorFormOf(kind)]}`;
 }
 
-/** The same at the end of a stream. Those of the Responses API have the codes of that API. */
+/**
+ * The same at the end of a stream. Those of the Responses API have the codes of that API, and those
+ * of the Messages API have no status.
+ */
 export function streamErrorFieldsOf(code: ErrorCode, kind: Kind): string {
+  if (isMessages(kind)) return errorFields[code]?.anthropic ?? code;
   if (kind !== 'responses_stream') return errorFieldsOf(code, kind);
   const type = errorFields[code]?.type ?? code;
   return `${type} ${type === 'server_error' ? type : String(errorFields[code]?.code ?? type)}`;

@@ -48,8 +48,9 @@ function everyCombination(row: FaultRow): readonly Combination[] {
 /**
  * Each kind of a row at least once, and each channel setup once for every outcome that the row
  * expects: of kinds that expect the same, one runs with a single channel, the next with a second,
- * healthy one, and so on. The two kinds of the Responses API take turns if they expect the same.
- * The mounts rotate, because a fault of an upstream does not depend on the adapter.
+ * healthy one, and so on. The two kinds of the Responses API take turns if they expect the same,
+ * and so do those of the Messages API. The mounts rotate, because a fault of an upstream does not depend on the
+ * adapter.
  */
 function rotatedCombinations(row: FaultRow, index: number): readonly Combination[] {
   const kindsByOutcome = new Map<string, Kind[]>();
@@ -59,16 +60,23 @@ function rotatedCombinations(row: FaultRow, index: number): readonly Combination
   }
   const mounts = isThin ? oneMount : row.mounts;
   return [...kindsByOutcome.values()]
-    .map((sameOutcome) => withoutOther(sameOutcome, index))
+    .map((sameOutcome) => inTurns(sameOutcome, index))
     .flatMap((sameOutcome) => pairs(sameOutcome, row.channelSetups ?? allChannelSetups, row, index))
     .map(([kind, channelSetup], at) => [kind, itemInRotation(mounts, index + at), channelSetup]);
 }
 
-/** Without one of the two kinds of the Responses API, in turn, if both are there. */
-function withoutOther(alike: readonly Kind[], index: number): readonly Kind[] {
-  const both: readonly Kind[] = ['responses', 'responses_stream'];
-  if (!both.every((kind) => alike.includes(kind))) return alike;
-  return alike.filter((kind) => kind !== itemInRotation(both, index));
+/** The kinds that differ only in the form of the reply, of APIs with many rows of their own. */
+const takingTurns: readonly (readonly Kind[])[] = [
+  ['responses', 'responses_stream'],
+  ['messages', 'messages_stream'],
+];
+
+/** Of each two kinds that take turns, if both are there, the one whose turn it is not is left out. */
+function inTurns(alike: readonly Kind[], index: number): readonly Kind[] {
+  const out = takingTurns
+    .filter((both) => both.every((kind) => alike.includes(kind)))
+    .map((both) => itemInRotation(both, index));
+  return alike.filter((kind) => !out.includes(kind));
 }
 
 /** Every kind and every channel setup at least once, paired by rotation. */

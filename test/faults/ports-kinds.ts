@@ -3,7 +3,10 @@ import type { Kind as RequestKind } from '../support/models.ts';
 import type { Kind } from './row.ts';
 
 /** A fault of a port does not depend on the form of a reply, so these are not all kinds. */
-export type PortKind = Exclude<Kind, 'responses' | 'responses_stream'>;
+export type PortKind = Exclude<
+  Kind,
+  'responses' | 'responses_stream' | 'messages' | 'messages_stream'
+>;
 
 /** See {@link PortKind}. */
 export const portKinds: readonly PortKind[] = [

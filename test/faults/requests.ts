@@ -1,6 +1,7 @@
 /** The requests of the fault matrix, and the small replies of a healthy upstream. */
 import type { DialectName, Model, ProtocolName } from '../../src/ports/catalog.ts';
 import { canaries } from './canaries.ts';
+import { messagesBody, messagesEvents, messagesHeaders, wholeMessage } from './messages-kind.ts';
 import { responsesBody, responsesEvents, wholeResponse } from './responses-kind.ts';
 import { isStream, type Kind, type StreamKind } from './row.ts';
 
@@ -24,6 +25,9 @@ export function requestOf(kind: Kind, promptBytes = 0): CallerRequest {
     case 'responses':
     case 'responses_stream':
       return { path: '/v1/responses', body };
+    case 'messages':
+    case 'messages_stream':
+      return { path: '/v1/messages', body };
     default:
       return { path: '/v1/chat/completions', body };
   }
@@ -47,6 +51,9 @@ function bodyOf(kind: Kind, prompt: string): object {
     case 'responses':
     case 'responses_stream':
       return responsesBody(prompt, isStream(kind));
+    case 'messages':
+    case 'messages_stream':
+      return messagesBody(prompt, isStream(kind));
     default: {
       const image_url = { url: `data:image/png;base64,${base64}` };
       const content = [
@@ -72,15 +79,37 @@ export function isResponses(kind: Kind): boolean {
   return kind === 'responses' || kind === 'responses_stream';
 }
 
+/** Whether a kind uses the Messages API. */
+export function isMessages(kind: Kind): boolean {
+  return kind === 'messages' || kind === 'messages_stream';
+}
+
+/** The providers whose form the errors of an API have. */
+export type ErrorForm = 'openai' | 'google' | 'anthropic';
+
+/** The form of the errors that a caller of a kind gets, and that its upstream sends. */
+export function errorFormOf(kind: Kind): ErrorForm {
+  if (isMessages(kind)) return 'anthropic';
+  return isNative(kind) ? 'google' : 'openai';
+}
+
+/** The headers of a kind's API that carry the key. */
+export function keyHeadersOf(kind: Kind, key: string): Readonly<Record<string, string>> {
+  if (isMessages(kind)) return messagesHeaders(key);
+  return isNative(kind) ? { 'x-vendor-api-key': key } : { authorization: `Bearer ${key}` };
+}
+
 /** The API of a kind. */
 export function protocolOf(kind: Kind): ProtocolName {
   if (kind === 'image') return 'images';
   if (isResponses(kind)) return 'responses';
+  if (isMessages(kind)) return 'messages';
   return isNative(kind) ? 'native' : 'chat';
 }
 
 /** The dialect to which a kind is relayed. */
 export function dialectOf(kind: Kind): DialectName {
+  if (isMessages(kind)) return 'anthropic';
   return isNative(kind) ? 'gemini' : 'openai';
 }
 
@@ -105,6 +134,8 @@ export const usageNanos: Readonly<Record<Kind, bigint>> = {
   native_stream: 20n,
   responses: 20n,
   responses_stream: 20n,
+  messages: 20n,
+  messages_stream: 20n,
 };
 
 const firstChunk = { choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] };
@@ -119,6 +150,7 @@ export const events: Readonly<Record<StreamKind, readonly string[]>> = {
   chat_stream: [framed(firstChunk), framed(lastChunk), framed(usageChunk), 'data: [DONE]\n\n'],
   native_stream: [framed(candidate('Once')), framed(candidate('!', 'STOP'))],
   responses_stream: responsesEvents,
+  messages_stream: messagesEvents,
 };
 
 /** The events of a kind that has a stream. */
@@ -146,6 +178,8 @@ export const replies: Readonly<Record<Kind, string>> = {
   native_stream: events.native_stream.join(''),
   responses: JSON.stringify(wholeResponse),
   responses_stream: responsesEvents.join(''),
+  messages: JSON.stringify(wholeMessage),
+  messages_stream: messagesEvents.join(''),
 };
 
 /** The same as callers get them: without the usage that they did not request. */

@@ -2,8 +2,8 @@
  * Calls of the Responses API in the fault matrix: their request, the replies of a healthy upstream,
  * and what a caller gets of a stream. It shares no code with the gateway.
  */
-import { eventsOf } from '../relay/oracle.ts';
 import { canaries } from './canaries.ts';
+import { relayedEvents } from './relayed-events.ts';
 
 /** The members of a request. */
 export function responsesBody(prompt: string, stream: boolean): object {
@@ -81,32 +81,9 @@ export const responsesEvents: readonly string[] = [
   lastEvent('completed'),
 ];
 
-/**
- * What a caller gets of a stream: each event that is its name and one line of data unchanged, the
- * data of any other under the name of its type.
- */
+/** The text of a stream as its caller gets it: an event without a name stays without. */
 export function relayedResponses(text: string): string {
-  const list = eventsOf(text);
-  const isCut = text.endsWith('\r\r');
-  return list.map((event, at) => relayedEvent(event, isCut && at === list.length - 1)).join('');
-}
-
-/** `isUnfinished`: a line feed might follow, so that this would be no blank line yet. */
-function relayedEvent(event: string, isUnfinished: boolean): string {
-  const lines = event.replace('\uFEFF', '').split(/\r\n|\n|\r/);
-  const fields = lines.filter((line) => line !== '');
-  const data = fields.filter((line) => line.startsWith('data:'));
-  const names = fields.filter((line) => line.startsWith('event:'));
-  const text = data.map((line) => line.replace(/^data: ?/, '')).join('\n');
-  const type = /"type":"(response\.[\w.]+)"/.exec(text)?.[1] ?? '';
-  const isPlain =
-    fields.length === data.length + names.length &&
-    (names.length === 0 || (data.length === 1 && names[0]?.endsWith(type) === true)) &&
-    /\n\n$|\r\n\r\n$|\r\r$/.test(event) &&
-    !isUnfinished;
-  if (isPlain && !event.startsWith('\uFEFF')) return event;
-  const name = names.length === 0 ? '' : `event: ${type}\n`;
-  return `${name}${text.replace(/^/gm, 'data: ')}\n\n`;
+  return relayedEvents(text, { type: /"type":"(response\.[\w.]+)"/, areRequired: false });
 }
 
 /** A stream that ends with the two events on which clients raise. */

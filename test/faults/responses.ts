@@ -1,7 +1,7 @@
 /** The responses of scripts in the fault matrix: heads, leaking refusals, whole replies. */
 
 import { reads, type Script, sends } from './raw-upstream.ts';
-import { isNative, replies, typeOf } from './requests.ts';
+import { errorFormOf, replies, typeOf } from './requests.ts';
 import type { Kind } from './row.ts';
 
 /** The head of an answer, up to its blank line. */
@@ -48,9 +48,11 @@ export function refuses(
   { headers = {}, error = {} }: Refusal = {},
 ): (kind: Kind, leak: string) => Script {
   return (kind, leak) => {
-    const document = isNative(kind)
-      ? { error: { code: status, message: leak, status: 'SAID', ...error } }
-      : { error: { message: leak, type: 'said', param: null, code: null, ...error } };
+    const document = {
+      openai: { error: { message: leak, type: 'said', param: null, code: null, ...error } },
+      google: { error: { code: status, message: leak, status: 'SAID', ...error } },
+      anthropic: { type: 'error', error: { type: 'said', message: leak, ...error } },
+    }[errorFormOf(kind)];
     const heads = { 'content-type': 'application/json', ...leaking(leak), ...headers };
     return [reads, sends(answer(`${status} ${leak}`, JSON.stringify(document), heads))];
   };

@@ -14,7 +14,9 @@ export type Kind =
   | 'native'
   | 'native_stream'
   | 'responses'
-  | 'responses_stream';
+  | 'responses_stream'
+  | 'messages'
+  | 'messages_stream';
 
 /** Every kind of call. */
 export const kinds: readonly Kind[] = [
@@ -25,19 +27,22 @@ export const kinds: readonly Kind[] = [
   'native_stream',
   'responses',
   'responses_stream',
+  'messages',
+  'messages_stream',
 ];
 
 /** The kinds with a whole reply. */
-export const wholeKinds: readonly Kind[] = ['chat', 'image', 'native', 'responses'];
+export const wholeKinds: readonly Kind[] = ['chat', 'image', 'native', 'responses', 'messages'];
 
 /** See {@link streamKinds}. */
-export type StreamKind = 'chat_stream' | 'native_stream' | 'responses_stream';
+export type StreamKind = 'chat_stream' | 'native_stream' | 'responses_stream' | 'messages_stream';
 
 /** The kinds with a stream of events. */
 export const streamKinds: readonly StreamKind[] = [
   'chat_stream',
   'native_stream',
   'responses_stream',
+  'messages_stream',
 ];
 
 /** The mounts of the matrix, by their names in `test/adapters/mounts.ts`. */
@@ -93,6 +98,8 @@ export type Health = 'none' | 'counted' | 'timed_out' | 'cooling_down' | 'refuse
 export interface Expected {
   /** The caller's answer if this is the only channel. */
   readonly callerGets: CallerReply;
+  /** The status of an error, if the caller's API has another one for it than the code's own. */
+  readonly status?: number;
   /** The code of the upstream's error, if the caller's error has it. */
   readonly keptCode?: string | undefined;
   /** The expected `Retry-After` in seconds; there must be none if left out. */
@@ -121,6 +128,8 @@ export interface ExpectedOfKinds extends Expected {
   readonly native?: Partial<Expected>;
   readonly nativeStream?: Partial<Expected>;
   readonly responsesStream?: Partial<Expected>;
+  /** For both kinds of the Messages API. */
+  readonly messages?: Partial<Expected>;
 }
 
 /** Origins that a channel may have, such as `http://127.0.0.1:49152`. */
@@ -193,7 +202,7 @@ export function isStream(kind: Kind): kind is StreamKind {
 
 /** The expected results for a kind; the more specific ones win. */
 export function expectedOf({ expected }: Pick<FaultRow, 'expected'>, kind: Kind): Expected {
-  const { image, streams, native, nativeStream, responsesStream, ...all } = expected;
+  const { image, streams, native, nativeStream, responsesStream, messages, ...all } = expected;
   return {
     ...all,
     ...(kind === 'image' ? image : {}),
@@ -201,5 +210,6 @@ export function expectedOf({ expected }: Pick<FaultRow, 'expected'>, kind: Kind)
     ...(isStream(kind) ? streams : {}),
     ...(kind === 'native_stream' ? nativeStream : {}),
     ...(kind === 'responses_stream' ? responsesStream : {}),
+    ...(kind === 'messages' || kind === 'messages_stream' ? messages : {}),
   };
 }

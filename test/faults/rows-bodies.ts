@@ -189,7 +189,7 @@ export const rowsBodies: readonly FaultRow[] = [
     id: 'F39',
     fault: 'a compression bomb',
     ...everywhere,
-    kinds: ['chat', 'native', 'responses'],
+    kinds: ['chat', 'native', 'responses', 'messages'],
     upstream: packed('gzip', bomb),
     expected: { ...brokenStream, callerGets: 'cut', reason: 'compression_bomb' },
   },

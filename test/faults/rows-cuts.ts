@@ -4,8 +4,9 @@
  */
 import { relayedNative } from '../relay/oracle.ts';
 import { brokenStream, fine, halfDone, noContent } from './classes.ts';
+import { openingEvents as messagesOpening, relayedMessages } from './messages-kind.ts';
 import { ends, reads, resets, type Script, sends } from './raw-upstream.ts';
-import { events, eventsFor, isResponses, replies, typeOf } from './requests.ts';
+import { events, eventsFor, isMessages, isResponses, replies, typeOf } from './requests.ts';
 import { answer, head } from './responses.ts';
 import { openingEvents, relayedResponses } from './responses-kind.ts';
 import {
@@ -97,8 +98,10 @@ const cuts: readonly Cut[] = [
 /** On the other mounts every n-th offset is cut. */
 const otherMountsStep = 97;
 
-/** Replies of the Responses API are long, so they are cut at fewer bytes, and around each event. */
-const responsesStep = 29;
+/** Long replies are cut at fewer bytes, and around each event. */
+const longStep = 29;
+
+const isLong = (kind: Kind): boolean => isResponses(kind) || isMessages(kind);
 
 /** The rows: one for each offset of each kind's reply. */
 export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
@@ -107,8 +110,8 @@ export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
 
 function offsetsOf(kind: Kind, { step, turn }: Cut): readonly number[] {
   const { every, from } = turn === undefined || isFull ? { every: step, from: 0 } : turn;
-  const rarer = isResponses(kind) && !isFull ? responsesStep : 1;
-  const ends = isResponses(kind) && turn !== undefined ? endsOf(kind) : [];
+  const rarer = isLong(kind) && !isFull ? longStep : 1;
+  const ends = isLong(kind) && turn !== undefined ? endsOf(kind) : [];
   return Array.from({ length: replies[kind].length }, (_, at) => at).filter((offset) => {
     if (isThin) return offset % (10 * step) === 0;
     const isTurn = offset % (rarer * every) === from || ends.includes(offset);
@@ -211,6 +214,17 @@ function progressOf(kind: Kind, sent: string, isBroken: boolean): Progress {
       hasFigures: isDone,
     };
   }
+  if (kind === 'messages_stream') {
+    const isDone = whole === list.length;
+    return {
+      hasEvents: framed > 0,
+      passed: Math.max(0, whole - messagesOpening.length),
+      isDone,
+      hasFinished: isDone,
+      // The event before the last one has them.
+      hasFigures: whole >= list.length - 1,
+    };
+  }
   return kind === 'chat_stream'
     ? {
         hasEvents: framed > 0,
@@ -231,6 +245,7 @@ function progressOf(kind: Kind, sent: string, isBroken: boolean): Progress {
 /** The caller's text of a stream that counts as complete: without the usage event. */
 function readAt(kind: Kind, sent: string): string {
   if (kind === 'responses_stream') return relayedResponses(sent);
+  if (kind === 'messages_stream') return relayedMessages(sent);
   if (kind !== 'chat_stream') return relayedNative(sent).text;
   const [one = '', two = '', three = ''] = events.chat_stream;
   const before = sent.slice(0, one.length + two.length);

@@ -11,7 +11,7 @@ import {
   timedOut,
 } from './classes.ts';
 import { ends, reads, type Script, sends } from './raw-upstream.ts';
-import { isNative, replies } from './requests.ts';
+import { type ErrorForm, errorFormOf, replies } from './requests.ts';
 import { answer, head, leaking, refuses } from './responses.ts';
 import {
   type Circumstances,
@@ -77,28 +77,35 @@ const saysIn =
 const page = (_kind: Kind, leak: string): string =>
   `<!doctype html><title>Log in</title><p>${leak}</p>`;
 
-/** An error document of either dialect. */
+/** An error document, with these members of the error in each form. */
 const errorSaying =
-  (
-    openai: Readonly<Record<string, unknown>>,
-    google: Readonly<Record<string, unknown>>,
-  ): ((kind: Kind, leak: string) => string) =>
-  (kind, leak) =>
-    JSON.stringify({ error: { message: leak, ...(isNative(kind) ? google : openai) } });
+  (members: Readonly<Record<ErrorForm, object>>): ((kind: Kind, leak: string) => string) =>
+  (kind, leak) => {
+    const form = errorFormOf(kind);
+    const error = { message: leak, ...members[form] };
+    return JSON.stringify(form === 'anthropic' ? { type: 'error', error } : { error });
+  };
 
-const tooMany = errorSaying(
-  { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
-  { code: 429, status: 'RESOURCE_EXHAUSTED' },
-);
-const badKey = errorSaying(
-  { type: 'invalid_request_error', code: 'invalid_api_key' },
-  { code: 400, details: [{ reason: 'API_KEY_INVALID' }] },
-);
-const badRequest = errorSaying(
-  { type: 'invalid_request_error', code: null },
-  { code: 400, status: 'INVALID_ARGUMENT' },
-);
-const ownFault = errorSaying({ type: 'server_error', code: null }, { code: 500 });
+const tooMany = errorSaying({
+  openai: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  google: { code: 429, status: 'RESOURCE_EXHAUSTED' },
+  anthropic: { type: 'rate_limit_error' },
+});
+const badKey = errorSaying({
+  openai: { type: 'invalid_request_error', code: 'invalid_api_key' },
+  google: { code: 400, details: [{ reason: 'API_KEY_INVALID' }] },
+  anthropic: { type: 'authentication_error' },
+});
+const badRequest = errorSaying({
+  openai: { type: 'invalid_request_error', code: null },
+  google: { code: 400, status: 'INVALID_ARGUMENT' },
+  anthropic: { type: 'invalid_request_error' },
+});
+const ownFault = errorSaying({
+  openai: { type: 'server_error', code: null },
+  google: { code: 500 },
+  anthropic: { type: 'api_error' },
+});
 const asEvent =
   (document: (kind: Kind, leak: string) => string) =>
   (kind: Kind, leak: string): string =>
@@ -127,6 +134,7 @@ const wholeOf: Partial<Readonly<Record<Kind, Kind>>> = {
   chat_stream: 'chat',
   native_stream: 'native',
   responses_stream: 'responses',
+  messages_stream: 'messages',
 };
 
 /** 2xx without a body. */
@@ -206,7 +214,13 @@ export const rowsStatus: readonly FaultRow[] = [
     overloaded(9),
     { cooldownMs: 9_000 },
   ),
-  row('F26', '529', refuses(529), overloaded(10), { cooldownMs: 10_000 }),
+  row(
+    'F26',
+    '529, which is an answer of Anthropic’s API',
+    refuses(529),
+    { ...overloaded(10), messages: { status: 529 } },
+    { cooldownMs: 10_000 },
+  ),
   row('F27', '504', refuses(504), timedOut),
   row('F27', '524', refuses(524), timedOut),
   ...redirects,

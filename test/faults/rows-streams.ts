@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { relayedChat, relayedNative } from '../relay/oracle.ts';
 import { pieces } from '../relay/streams.ts';
 import { brokenStream, everywhere, fine, mayHaveRun, notRun } from './classes.ts';
+import { messagesEvent, relayedMessages } from './messages-kind.ts';
 import {
   ends,
   reads,
@@ -39,6 +40,7 @@ const firstOf = (kind: Kind): string => dividedEvents(kind)[0];
 /** The caller's text, by an oracle that shares no code with the gateway. */
 const relayedAs = (kind: Kind, text: string): string => {
   if (kind === 'responses_stream') return relayedResponses(text);
+  if (kind === 'messages_stream') return relayedMessages(text);
   return kind === 'chat_stream' ? relayedChat(text, false).text : relayedNative(text).text;
 };
 
@@ -95,14 +97,44 @@ const rowsFraming: readonly FaultRow[] = framings.flatMap(([name, frame]) =>
 const mebibytes = (count: number): string => 'x'.repeat(count * 1024 * 1024);
 const long = (kind: Kind, count: number): string => firstOf(kind).replace('Once', mebibytes(count));
 
-/** An error event of either dialect, with every secret. */
+/** The codes and types by which each dialect states an error. */
+interface StatedError {
+  readonly code: number;
+  readonly type: string;
+  readonly openai: string;
+  readonly anthropic: string;
+}
+
+/** An error event of a dialect, with every secret. */
 const failure =
-  (code: number, type: string, word = type): ((kind: Kind, leak: string) => string) =>
+  ({ code, type, openai, anthropic }: StatedError): ((kind: Kind, leak: string) => string) =>
   (kind, leak) => {
-    const error = { message: leak, type, code: word, param: null };
+    const error = { message: leak, type, code: openai, param: null };
+    if (kind === 'messages_stream') {
+      return messagesEvent('error', { error: { type: anthropic, message: leak } });
+    }
     if (kind === 'native_stream') return framed({ error: { code, message: leak, status: 'SAID' } });
     return kind === 'chat_stream' ? framed({ error }) : responsesEvent('error', 4, { error });
   };
+
+const serverError: StatedError = {
+  code: 500,
+  type: 'server_error',
+  openai: 'server_error',
+  anthropic: 'api_error',
+};
+const rateLimited: StatedError = {
+  code: 429,
+  type: 'rate_limit_exceeded',
+  openai: 'rate_limit_exceeded',
+  anthropic: 'rate_limit_error',
+};
+const invalidKey: StatedError = {
+  code: 401,
+  type: 'invalid_request_error',
+  openai: 'invalid_api_key',
+  anthropic: 'authentication_error',
+};
 
 /** An error after an event that the caller has received, and one in the same write as an event. */
 const failsWith = (
@@ -252,11 +284,11 @@ export const rowsStreams: readonly FaultRow[] = [
     ],
     expected: brokenStream,
   },
-  ...failsWith('a 500', failure(500, 'server_error'), 'upstream_error', {
+  ...failsWith('a 500', failure(serverError), 'upstream_error', {
     late: 'broken',
     early: mayHaveRun,
   }),
-  ...failsWith('a 429', failure(429, 'rate_limit_exceeded'), 'upstream_rate_limited', {
+  ...failsWith('a 429', failure(rateLimited), 'upstream_rate_limited', {
     late: 'broken: upstream_rate_limited',
     early: {
       ...notRun,
@@ -265,15 +297,10 @@ export const rowsStreams: readonly FaultRow[] = [
       health: 'cooling_down',
     },
   }),
-  ...failsWith(
-    'a 401',
-    failure(401, 'invalid_request_error', 'invalid_api_key'),
-    'upstream_auth_error',
-    {
-      late: 'broken',
-      early: { ...notRun, health: 'refused' },
-    },
-  ),
+  ...failsWith('a 401', failure(invalidKey), 'upstream_auth_error', {
+    late: 'broken',
+    early: { ...notRun, health: 'refused' },
+  }),
   {
     id: 'F48',
     fault: 'an event that is not JSON',

@@ -23,8 +23,8 @@ import { caseHeader, type Hosts } from './hosts.ts';
 import { type RawUpstream, rawUpstream, reads, type Script, sends } from './raw-upstream.ts';
 import {
   dialectOf,
-  isNative,
   isResponses,
+  keyHeadersOf,
   priceOf,
   protocolOf,
   replies,
@@ -270,8 +270,7 @@ function modelOf(kind: Kind, channels: readonly Channel[]): Model {
 }
 
 function headersOf({ id, kind }: Case, key: string): Readonly<Record<string, string>> {
-  const auth = isNative(kind) ? { 'x-vendor-api-key': key } : { authorization: `Bearer ${key}` };
-  return { ...auth, [caseHeader]: id };
+  return { ...keyHeadersOf(kind, key), [caseHeader]: id };
 }
 
 function healthyScript(kind: Kind): Script {
