@@ -3,6 +3,7 @@ import { runMatrix } from './matrix.ts';
 import { rowsBefore } from './rows-before.ts';
 import { rowsBodies } from './rows-bodies.ts';
 import { rowsCuts } from './rows-cuts.ts';
+import { rowsMessages } from './rows-messages.ts';
 import { rowsResponses } from './rows-responses.ts';
 import { rowsRetryAfter } from './rows-retry-after.ts';
 import { rowsStatus } from './rows-status.ts';
@@ -16,4 +17,5 @@ runMatrix('F01–F50', [
   ...rowsCuts,
   ...rowsStreams,
   ...rowsResponses,
+  ...rowsMessages,
 ]);

@@ -10,7 +10,11 @@ export const chatBody = {
 export const responsesBody = { model: 'chat-1', input: 'Hello!' } as const;
 
 /** The same as a Messages request. */
-export const messagesBody = { ...chatBody, max_tokens: 100 } as const;
+export const messagesBody = {
+  model: 'chat-1',
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'Hello!' }],
+} as const;
 
 /** An image of the smallest size that has a price in `mounted-models.ts`. */
 export const imageBody = {

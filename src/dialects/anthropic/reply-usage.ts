@@ -5,7 +5,7 @@ import {
   type UsageGap,
   usageOfWholeReply,
 } from '../../canonical/reply.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { PassUsage, ToolCalls, Usage } from '../../money.ts';
 import type { UsageReader } from '../stream-usage.ts';
 import { countIn, countOrZero, hasCount, withCachedInInput } from '../usage-counts.ts';
@@ -145,10 +145,31 @@ function isStated(usage: JsonValue | undefined, name: string): boolean {
   return countIn(usage, name) !== undefined;
 }
 
+/** The members of `usage` about the prompt. */
+const promptNames: readonly string[] = [
+  'input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation',
+];
+
+/**
+ * Takes the counts of the prompt out of an object in which all of them are zero, if earlier ones
+ * are known: servers such as SGLang end a stream with `input_tokens: 0` because its first event had
+ * the real count, and no prompt is empty.
+ */
+function withoutEmptyPrompt(
+  known: JsonObject | undefined,
+  usage: JsonValue | undefined,
+): JsonValue | undefined {
+  if (known === undefined || !isJsonObject(usage) || inputOf(usage) > 0) return usage;
+  return Object.fromEntries(Object.entries(usage).filter(([name]) => !promptNames.includes(name)));
+}
+
 /** Reads the usage objects of a stream. */
 export const anthropicUsageReader: UsageReader = {
   names: figureNames,
-  withImplied: (_known, usage) => usage,
+  withImplied: withoutEmptyPrompt,
   gap: anthropicGap,
   read: anthropicReplyUsage,
 };
