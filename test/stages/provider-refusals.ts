@@ -19,7 +19,7 @@ export interface Refused {
   readonly error?: Readonly<Record<string, unknown>>;
   /** The `code` that chat callers get, if it is not null. */
   readonly clientCode?: string;
-  /** The `param` that the caller gets. */
+  /** The `param` that the caller of a relayed call gets. */
   readonly param?: string;
 }
 

@@ -60,7 +60,7 @@ const unrouted = { code: 'no_channel', status: 503 } as const;
 const rows: readonly Row[] = [
   {
     refusal: 'no such path',
-    request: { path: '/v1/embeddings' },
+    request: { path: '/v1/moderations' },
     status: 404,
     code: 'unknown_url',
   },

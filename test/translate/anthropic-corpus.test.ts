@@ -105,13 +105,28 @@ function expected(blocks: readonly JsonValue[], message: JsonValue): object {
     usage: isCompacted
       ? {}
       : {
-          inputTokens:
-            number(usage, 'input_tokens') +
-            number(usage, 'cache_read_input_tokens') +
-            number(usage, 'cache_creation_input_tokens'),
-          outputTokens: number(usage, 'output_tokens'),
+          inputTokens: inAllPasses(usage, inputIn),
+          outputTokens: inAllPasses(usage, (one) => number(one, 'output_tokens')),
         },
   };
+}
+
+function inputIn(usage: JsonValue | undefined): number {
+  return (
+    number(usage, 'input_tokens') +
+    number(usage, 'cache_read_input_tokens') +
+    number(usage, 'cache_creation_input_tokens')
+  );
+}
+
+/** The totals leave out advisers and refused attempts, which `iterations` list. */
+function inAllPasses(
+  usage: JsonValue | undefined,
+  countOf: (usage: JsonValue | undefined) => number,
+): number {
+  let sum = 0;
+  for (const pass of items(member(usage, 'iterations'))) sum += countOf(pass);
+  return Math.max(countOf(usage), sum);
 }
 
 /** The message that a stream adds up to, as Anthropic's SDK builds it. */

@@ -41,12 +41,12 @@ describe('a whole reply', () => {
     expect(shown.slice(cited[0]?.start, cited[0]?.end)).toMatch(/^Caroline Ellison/);
   });
 
-  it('counts a compaction, but not an attempt that another model took over', () => {
+  it('counts a compaction, and an attempt that another model took over', () => {
     const compacted = begin().readReply(json(fixture('anthropic/v-compaction')));
     const takenOver = begin().readReply(json(fixture('anthropic/v-fallback')));
 
     expect(folded(compacted).usage).toMatchObject({ inputTokens: 61_067, outputTokens: 1_912 });
-    expect(folded(takenOver).usage).toMatchObject({ inputTokens: 412, outputTokens: 264 });
+    expect(folded(takenOver).usage).toMatchObject({ inputTokens: 820, outputTokens: 264 });
   });
 
   it('counts cache reads and writes as input', () => {
