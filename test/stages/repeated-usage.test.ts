@@ -96,4 +96,15 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
 
     expect(record.usage?.outputTokens).toBeGreaterThanOrEqual(5 + 40);
   });
+
+  it.runIf(dialect === 'anthropic')('keeps input that its end repeats as zero', async () => {
+    for (const midst of pool) {
+      const figures: readonly Figures[] = [[10, 1], midst, [0, 20]];
+      const record = await usageOf(kind, dialect, streams[dialect](figures));
+      const inputTokens = midst?.[0] || 10;
+
+      expect([midst, record.outcome, record.basis]).toEqual([midst, 'complete', 'usage']);
+      expect([midst, record.usage]).toMatchObject([midst, { inputTokens, outputTokens: 20 }]);
+    }
+  });
 });

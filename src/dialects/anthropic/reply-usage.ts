@@ -154,15 +154,17 @@ const promptNames: readonly string[] = [
 ];
 
 /**
- * Takes the counts of the prompt out of an object in which all of them are zero, if earlier ones
- * are known: servers such as SGLang end a stream with `input_tokens: 0` because its first event had
- * the real count, and no prompt is empty.
+ * Takes the counts of the prompt out of an object in which all of them are zero, in its passes too,
+ * if earlier ones are known: servers such as SGLang end a stream with `input_tokens: 0` because its
+ * first event had the real count, and no prompt is empty.
  */
 function withoutEmptyPrompt(
   known: JsonObject | undefined,
   usage: JsonValue | undefined,
 ): JsonValue | undefined {
-  if (known === undefined || !isJsonObject(usage) || inputOf(usage) > 0) return usage;
+  const isEmpty = (counts: JsonValue | undefined): boolean => inputOf(counts) === 0;
+  const states = [usage, ...items(member(usage, 'iterations'))];
+  if (known === undefined || !isJsonObject(usage) || !states.every(isEmpty)) return usage;
   return Object.fromEntries(Object.entries(usage).filter(([name]) => !promptNames.includes(name)));
 }
 
