@@ -51,6 +51,12 @@ export function recordEvent(record: MessageRecord, type: string, document: JsonO
   }
 }
 
+/** Records deltas whose content was counted without parsing them. */
+export function recordDeltas(record: MessageRecord, events: number): void {
+  record.begun = true;
+  record.contentBlocks += events;
+}
+
 /** The results of the provider's tools come in blocks too, but no model wrote them. */
 function recordBlock(record: MessageRecord, document: JsonObject): void {
   const type = member(member(document, 'content_block'), 'type');

@@ -4,7 +4,9 @@
  * length of their content.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { parseBounded } from '../../bounded-json.ts';
+import { asBuffer } from '../../bytes/decode.ts';
 import {
   concatBytes,
   emptyBytes,
@@ -15,16 +17,26 @@ import {
 } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { type DeltaTemplate, deltaTemplate } from '../delta-template.ts';
 import { framedEvent } from '../framed-event.ts';
 import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { type UnframedText, unframedText } from '../unframed-text.ts';
+import { isPlainContent, messagesDeltaParts } from './delta-parts.ts';
 import { anthropicInBandFailure } from './errors.ts';
-import { errorEvent } from './stream-events.ts';
-import { type MessageRecord, messageRecord, recordEvent, recordUsage } from './stream-record.ts';
+import { errorEvent, pingEvent } from './stream-events.ts';
+import {
+  type MessageRecord,
+  messageRecord,
+  recordDeltas,
+  recordEvent,
+  recordUsage,
+} from './stream-record.ts';
 
 /** The state of the tap of one reply. */
 interface TapState {
   readonly record: MessageRecord;
+  readonly template: DeltaTemplate;
+  readonly parsesAll: boolean;
   /** Text outside of any event. What it is can be decided only at the end. */
   readonly unframed: UnframedText;
   failure: FailureReport | undefined;
@@ -32,12 +44,25 @@ interface TapState {
   done: boolean;
 }
 
-/** Creates the tap of one reply. `requestId` is repeated in an error that ends it. */
-export function messagesStreamTap(requestId: string): StreamTap {
+/**
+ * Creates the tap of one reply. `requestId` is repeated in an error that ends it. `parsesAll`: no
+ * event is recognised without parsing it. What is recorded does not depend on that.
+ */
+export function messagesStreamTap(
+  requestId: string,
+  { parsesAll = false }: { readonly parsesAll?: boolean } = {},
+): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const record = messageRecord();
   const { counted, usage } = record;
-  const tap: TapState = { record, unframed: unframedText(), failure: undefined, done: false };
+  const tap: TapState = {
+    record,
+    template: deltaTemplate(messagesDeltaParts),
+    parsesAll,
+    unframed: unframedText(),
+    failure: undefined,
+    done: false,
+  };
   return {
     write: (chunk) => (isOver(tap) ? emptyBytes : pass(tap, cutter.push(chunk))),
     end: () => (isOver(tap) ? emptyBytes : passLastEvent(tap, cutter.rest())),
@@ -57,24 +82,28 @@ function isOver({ done, failure }: TapState): boolean {
   return done || failure !== undefined;
 }
 
-/** Passes whole events on. Usually a block is passed on whole and not copied. */
+/** Passes whole events on. Deltas, as nearly all are, are not parsed one by one. */
 function pass(tap: TapState, block: Uint8Array): Uint8Array {
   const { record } = tap;
+  // Invalid bytes become longer when they are decoded, so their events are parsed.
+  const isKnowable = !tap.parsesAll && isUtf8(block);
+  const text = isKnowable ? asBuffer(block).toString('latin1') : '';
   const kept: Uint8Array[] = [];
+  // Usually the whole block is passed on and not copied.
   let from = 0;
-  let at = 0;
+  let at = passKnown(tap, text, 0);
   while (at < block.length && !isOver(tap)) {
     const event = parseEvent(block, at);
     const end = at + event.raw.length;
     const before = record.contentBlocks;
-    const bytes = acceptEvent(tap, event);
+    const bytes = acceptEvent(tap, event, text.slice(at, end));
     record.bounds.add(event.raw.length, record.contentBlocks !== before);
     if (bytes !== event.raw) {
       if (from < at) kept.push(block.subarray(from, at));
       if (bytes !== undefined) kept.push(bytes);
       from = end;
     }
-    at = end;
+    at = isOver(tap) ? end : passKnown(tap, text, end);
   }
   if (from === 0 && at === block.length) return block;
   if (from < at) kept.push(block.subarray(from, at));
@@ -82,10 +111,43 @@ function pass(tap: TapState, block: Uint8Array): Uint8Array {
 }
 
 /**
- * Records an event; returns the bytes that are passed on to the caller, undefined for none.
- * Comments, empty data and documents without a type are not content.
+ * Records the events from `start` on that need not be parsed: deltas that match the template, and
+ * pings. Returns the end of the last one.
  */
-function acceptEvent(tap: TapState, event: SseEvent): Uint8Array | undefined {
+function passKnown(tap: TapState, text: string, start: number): number {
+  const { bounds } = tap.record;
+  let at = passDeltas(tap, text, start);
+  while (text.startsWith(pingEvent, at)) {
+    const end = at + pingEvent.length;
+    bounds.add(pingEvent.length, false);
+    at = passDeltas(tap, text, end);
+  }
+  return at;
+}
+
+/** Counts the deltas from `start` on that match the template; returns the end of the last one. */
+function passDeltas({ record, template }: TapState, text: string, start: number): number {
+  const { counted } = record;
+  let events = 0;
+  let at = start;
+  for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
+    const { start: from, contentEnd, reasoning } = template;
+    if (!isPlainContent(text, from, contentEnd)) break;
+    counted.addString(text, from, contentEnd, reasoning);
+    events += 1;
+    at = end;
+  }
+  if (events === 0) return start;
+  recordDeltas(record, events);
+  record.bounds.add(at - start, true);
+  return at;
+}
+
+/**
+ * Records an event, also given as latin1; returns the bytes that are passed on to the caller,
+ * undefined for none. Comments, empty data and documents without a type are not content.
+ */
+function acceptEvent(tap: TapState, event: SseEvent, text: string): Uint8Array | undefined {
   const { record } = tap;
   const { data, name, unframedText: glued } = event;
   if (glued !== '') tap.unframed.add(`${glued}\n`);
@@ -103,7 +165,10 @@ function acceptEvent(tap: TapState, event: SseEvent): Uint8Array | undefined {
   if (type === undefined) return undefined;
   recordEvent(record, type, document);
   tap.done = type === 'message_stop';
-  return framedEvent(event, type);
+  const framed = framedEvent(event, type);
+  // What matches the template is passed on unchanged, so it must be in the form of this one.
+  if (framed === event.raw && type === 'content_block_delta') tap.template.learn(text, document);
+  return framed;
 }
 
 /** An error by its content, by the event's name, or because the data can't be parsed. */
@@ -132,7 +197,7 @@ function passLastEvent(tap: TapState, rest: Uint8Array): Uint8Array {
   if (event !== undefined) {
     const { data } = event;
     const isWhole = data === undefined || parseBounded(data) !== undefined;
-    if (isWhole) bytes = acceptEvent(tap, { ...event, isDataOnly: false, raw: emptyBytes });
+    if (isWhole) bytes = acceptEvent(tap, { ...event, isDataOnly: false, raw: emptyBytes }, '');
   }
   checkUnframed(tap);
   // Anything else would be followed by an error.

@@ -14,9 +14,10 @@ import {
 } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject, member } from '../../json.ts';
+import { type DeltaTemplate, deltaTemplate } from '../delta-template.ts';
 import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { type UnframedText, unframedText } from '../unframed-text.ts';
-import { type DeltaTemplate, deltaTemplate } from './delta-template.ts';
+import { responsesDeltaParts } from './delta-parts.ts';
 import { eventDocument } from './event-document.ts';
 import { eventFailure, unframedFailure } from './failure.ts';
 import { failureEvents } from './failure-events.ts';
@@ -53,7 +54,7 @@ export function responsesStreamTap(): StreamTap {
   const { counted, tools, usage } = record;
   const tap: TapState = {
     record,
-    template: deltaTemplate(),
+    template: deltaTemplate(responsesDeltaParts),
     unframed: unframedText(),
     failure: undefined,
     done: false,
