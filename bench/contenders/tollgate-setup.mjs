@@ -48,7 +48,7 @@ export function catalogOf({
   };
   const text = {
     ...shared,
-    protocols: ['chat', 'native', 'responses'],
+    protocols: ['chat', 'native', 'responses', 'messages'],
     maxOutputTokens: 4_096,
     price,
   };

@@ -64,6 +64,22 @@ export function responsesCall({ stream = false, model = modelId, key = secret } 
   };
 }
 
+/** The same call in Anthropic's format. */
+export function messagesCall({ stream = false, model = modelId, key = secret } = {}) {
+  return {
+    path: '/v1/messages',
+    headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({
+      model,
+      max_tokens: 1_024,
+      ...(stream && { stream: true }),
+      system: 'You are a helpful assistant.',
+      messages: [{ role: 'user', content: prose(800) }],
+    }),
+    expect: stream ? '"message_stop"' : '"usage"',
+  };
+}
+
 /** The same call in Gemini's format. */
 export function nativeCall({ stream = false, model = modelId, key = secret } = {}) {
   const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';

@@ -1,14 +1,15 @@
-/** The Responses API beside chat: whole replies, and streams in a burst and at a model's pace. */
-import { chatCall, responsesCall } from '../lib/calls.mjs';
+/** The Responses and Messages APIs beside chat: whole replies, and streams in a burst and at a model's pace. */
+import { chatCall, messagesCall, responsesCall } from '../lib/calls.mjs';
 import { compare, rowsOf } from '../lib/compare.mjs';
 import { tollgate } from '../lib/contenders.mjs';
 
 const named = async (name, entry) => ({ ...(await entry), name });
-const target = { responses: { of: 'ratio', max: 1.1 } };
+const target = { of: 'ratio', max: 1.1 };
+const targets = { responses: target, messages: target };
 
 export const scenario = {
   name: 'responses',
-  title: 'Relayed Responses, compared with relayed chat',
+  title: 'Relayed Responses and Messages, compared with relayed chat',
 
   async run(context) {
     const whole = await compare(context, await started(context, {}), {
@@ -34,6 +35,10 @@ function started(context, { stream = false }) {
   return Promise.all([
     named('chat', tollgate(context, chatCall({ stream }), prefix)),
     named('responses', tollgate(context, responsesCall({ stream }), prefix)),
+    named(
+      'messages',
+      tollgate(context, messagesCall({ stream }), { ...prefix, dialect: 'anthropic' }),
+    ),
   ]);
 }
 
@@ -48,6 +53,6 @@ function streams(context, entries, as, shape) {
 function rows(values, label) {
   return rowsOf(values, {
     ...{ figure: 'cpuMicros', label, unit: 'µs', baseline: 'chat' },
-    targets: target,
+    targets,
   });
 }

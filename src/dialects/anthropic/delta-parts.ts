@@ -20,7 +20,7 @@ export function messagesDeltaParts(event: string): DeltaParts | undefined {
   if (match === null) return undefined;
   const start = match.index + match[0].length;
   const end = stringEnd(event, start);
-  const reasoning = reasoningOf(event.slice(0, start) + probe + event.slice(end));
+  const reasoning = reasoningAround(event.slice(0, start), event.slice(end));
   if (reasoning === undefined) return undefined;
   const close = event.length - eventEnd.length;
   let spaces = close;
@@ -35,12 +35,24 @@ export function messagesDeltaParts(event: string): DeltaParts | undefined {
 }
 
 /**
- * The member that holds the probe if it is reasoning, else ''; undefined if the event has other
- * content, or a member of the same name hides the probe.
+ * The member that holds the content between these two texts if it is reasoning, else ''; undefined
+ * if the event has other content, or a member of the same name hides this one.
  */
-function reasoningOf(event: string): string | undefined {
+function reasoningAround(before: string, after: string): string | undefined {
+  const [only, ...others] = contentOf(before + probe + after);
+  const isAlone = others.length === 0 && contentOf(before + after).length === 0;
+  return isAlone && only?.bytes === probe.length ? only.reasoning : undefined;
+}
+
+interface FoundContent {
+  /** -1 for other content than text. */
+  readonly bytes: number;
+  readonly reasoning: string;
+}
+
+function contentOf(event: string): readonly FoundContent[] {
   const { data = '' } = parseEvent(Buffer.from(event, 'latin1'), 0);
-  const found: { readonly bytes: number; readonly reasoning: string }[] = [];
+  const found: FoundContent[] = [];
   const addOther = (): unknown => found.push({ bytes: -1, reasoning: '' });
   addReplyContent(parseBounded(data) ?? null, {
     addBytes: (bytes, reasoning) => {
@@ -50,8 +62,7 @@ function reasoningOf(event: string): string | undefined {
     addSealed: addOther,
     addUnknown: addOther,
   });
-  const [only] = found;
-  return found.length === 1 && only?.bytes === probe.length ? only.reasoning : undefined;
+  return found;
 }
 
 /**

@@ -128,6 +128,33 @@ function changed(text: string, changes: readonly fc.TypeOfArbitrary<typeof chang
   return whole;
 }
 
+/** Deltas whose content is `Hi`: usual ones, and those of servers that imitate the API. */
+const shapes = [
+  ...['"type":"text_delta","text":"Hi"', '"type":"thinking_delta","thinking":"Hi"'],
+  ...['"type":"input_json_delta","partial_json":"Hi"', '"text": "Hi", "type": "text_delta"'],
+  ...[
+    '"type":"x","reasoning":"Hi"',
+    '"text":"Hi","reasoning":"Ho"',
+    '"text":"Hi","x":[{"y":"Ho"}]',
+  ],
+  ...['"text":"Hi","text":"Ho"', '"text":"Ho","text":"Hi"', '"text":"Ho","te\\u0078t":"Hi"'],
+  ...['"text":"Hi"},"delta":{"x":"Ho"', '"text":"Hi"},"x":{"text":"Ho"', '"text":["Hi"]'],
+  ...[
+    '"x":{"text":"Hi","thought":true}',
+    '"text":"Hi","signature":"c2ln"',
+    '"text":"Hi","role":"Ho"',
+  ],
+  ...['"x":{"data":"Hi","mime_type":"image/png","text":"Ho"}', '"text":"Hi"},"type":"ping","x":{'],
+  ...[
+    '"text":"Hi"},"usage":{"output_tokens":7',
+    '"text":"Hi"},"error":{',
+    '"text":"Hi"},"error":null,"x":{',
+  ],
+].flatMap((members) => {
+  const data = `data: {"type":"content_block_delta","index":0,"delta":{${members}} }\n\n`;
+  return [`event: content_block_delta\n${data}`, data, `event: message_delta\n${data}`];
+});
+
 const fraction = fc.double({ min: 0, max: 1, noNaN: true });
 
 /** The smaller ones: changes in them are as likely to meet as to miss each other. */
@@ -151,15 +178,18 @@ describe('a changed stream', () => {
     );
   });
 
-  it('is recorded as its parsed events are if one shape of delta repeats with any content', () => {
-    const delta = (content: string): string =>
-      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,' +
-      `"delta":{"type":"text_delta","text":"${content}"}  }\n\n`;
+  it('is recorded as its parsed events are if few shapes of deltas repeat with any content', () => {
     fc.assert(
-      fc.property(fc.array(fragment, { maxLength: 12 }), (contents) => {
-        const text = delta('Hi') + contents.map(delta).join('');
-        expectSame([Buffer.from(text, 'latin1')]);
-      }),
+      fc.property(
+        fc.uniqueArray(fc.constantFrom(...shapes), { minLength: 1, maxLength: 2 }),
+        fc.array(fc.tuple(fc.nat(), fc.boolean(), fragment), { minLength: 1, maxLength: 16 }),
+        (some, deltas) => {
+          const events = deltas.map(([index, isPlain, content]) =>
+            String(some[index % some.length]).replace('Hi', () => (isPlain ? 'Ho ho' : content)),
+          );
+          expectSame([Buffer.from(events.join(''), 'latin1')]);
+        },
+      ),
       { ...seeded, numRuns: isFull ? 30_000 : 1_500 },
     );
   });
