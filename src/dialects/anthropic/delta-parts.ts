@@ -66,8 +66,8 @@ function contentOf(event: string): readonly FoundContent[] {
 }
 
 /**
- * Content that must be parsed: a data URL, which counts as an image, however it is escaped, and what
- * may not be valid JSON.
+ * Content that must be parsed: a data URL, which counts as an image, however it is escaped, and
+ * what may not be valid JSON.
  */
 const unusual = /^data:|^[dat]{0,4}\\u|[^ -\xff]|\\(?!["\\/bfnrt]|u[\da-fA-F]{4})/;
 

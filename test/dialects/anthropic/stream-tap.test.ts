@@ -14,8 +14,8 @@ const streams = fixtures('anthropic', 'messages')
 const isFull = process.env.TEST_FORM === 'full';
 const cutsByDefault = 40;
 
-/** All that a tap tells, and what it passes on, after each chunk and the end. */
-function told(chunks: readonly Uint8Array[], parsesAll: boolean): readonly unknown[] {
+/** All that a tap reports, and what it passes on, after each chunk and the end. */
+function observed(chunks: readonly Uint8Array[], parsesAll: boolean): readonly unknown[] {
   const tap = messagesStreamTap('req_1', { parsesAll });
   const after = (bytes: Uint8Array): unknown => [latin1(bytes), stateOf(tap)];
   return [...chunks.map((chunk) => after(tap.write(chunk))), after(tap.end())];
@@ -38,7 +38,7 @@ function latin1(bytes: Uint8Array): string {
 }
 
 function expectSame(chunks: readonly Uint8Array[]): void {
-  expect(told(chunks, false)).toEqual(told(chunks, true));
+  expect(observed(chunks, false)).toEqual(observed(chunks, true));
 }
 
 describe('a recorded stream', () => {
@@ -74,7 +74,7 @@ describe('the deltas of the recorded streams', () => {
     const parse = vi.spyOn(JSON, 'parse');
     const [known = 0, parsed = 0] = [false, true].map((parsesAll) => {
       parse.mockClear();
-      for (const [, bytes] of streams) told([bytes], parsesAll);
+      for (const [, bytes] of streams) observed([bytes], parsesAll);
       return parse.mock.calls.length;
     });
 
@@ -110,7 +110,7 @@ const place = fc.constantFrom(
   /[\s\S]/g,
 );
 
-/** Changes a stream behind one of the matches of an expression: `removed` characters are replaced. */
+/** Replaces `removed` characters of a stream behind one of the matches of an expression. */
 const change = fc.record({
   place,
   at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
