@@ -111,14 +111,22 @@ const place = fc.constantFrom(
 );
 
 /** Replaces `removed` characters of a stream behind one of the matches of an expression. */
-const change = fc.record({
+interface Change {
+  readonly place: RegExp;
+  /** Selects one of the matches. */
+  readonly at: number;
+  readonly removed: number;
+  readonly inserted: string;
+}
+
+const change: fc.Arbitrary<Change> = fc.record({
   place,
   at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   removed: fc.constantFrom(0, 0, 1, 2, 5),
   inserted: fc.array(fragment, { maxLength: 2 }).map((pieces) => pieces.join('')),
 });
 
-function changed(text: string, changes: readonly fc.TypeOfArbitrary<typeof change>[]): string {
+function changed(text: string, changes: readonly Change[]): string {
   let whole = text;
   for (const { place: expression, at, removed, inserted } of changes) {
     const ends = [...whole.matchAll(expression)].map(({ index, 0: { length } }) => index + length);
