@@ -6,11 +6,17 @@ export type CallEnding =
   | 'not_run'
   /** The complete reply was received. */
   | 'complete'
-  /** A 2xx reply that was incomplete or invalid. */
+  /**
+   * A 2xx reply that was incomplete or invalid, or a call split into several requests of which the
+   * upstream refused a later one as the caller's fault.
+   */
   | 'truncated'
   /** A 2xx reply that says that the call still runs: the upstream took it into the background. */
   | 'still_running'
-  /** A 5xx, reset or timeout before any output: the call may have run. */
+  /**
+   * A 5xx, reset or timeout before any output: the call may have run. Also a split call of which
+   * a later request failed through no fault of the caller.
+   */
   | 'failed'
   /** A stream that failed or reported an error after output had begun. */
   | 'broken'

@@ -15,7 +15,7 @@ import {
 } from './choose-channel.ts';
 import { coverPrompt } from './cover-prompt.ts';
 import { type CallCredentials, servingAccount } from './credential.ts';
-import type { CallFailure, ErrorRedaction } from './failure.ts';
+import { type CallFailure, type ErrorRedaction, isPaidRefusal } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
 import { type Prepared, type PrepareForChannel, preparer } from './prepare.ts';
@@ -229,6 +229,8 @@ function overallFailure(
     return finalFailure(reported, failed, health);
   }
   if (ending === 'not_run') return callerDisconnected(ending);
+  // A caller pays for what it made fail itself, whether or not it waited for the error.
+  if (isPaidRefusal(reported)) return { ...reported, ...callerDisconnected('left') };
   // The attempt had failed before the caller disconnected.
   if (reported.reason !== 'caller_left') return callerDisconnected('failed');
   // A caller that disconnects pays nothing if the account kept it waiting.

@@ -13,7 +13,7 @@ import type { Model } from '../ports/catalog.ts';
 import { vendorOf } from '../ports/model-defaults.ts';
 import type { HealthSignal } from '../upstream/health-signal.ts';
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
-import type { BadReply, CallerParam } from './prepared-call.ts';
+import type { BadReply, CallerParam, SeriesUsage } from './prepared-call.ts';
 
 /** A failed attempt. */
 export interface CallFailure {
@@ -29,6 +29,8 @@ export interface CallFailure {
   readonly countedTokens?: number | undefined;
   /** The usage that the upstream reported. */
   readonly usage?: Usage | undefined;
+  /** The gateway estimated the usage, or a part of it. */
+  readonly isEstimated?: boolean | undefined;
   /** The upstream's status and headers had arrived. */
   readonly hasResponse?: boolean;
 }
@@ -234,6 +236,31 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
     reason,
     status,
   };
+}
+
+/** The refusals that blame the request. */
+const requestFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalid_request',
+  'body_too_large',
+]);
+
+/**
+ * The failure of a call that took several requests, of which some had replies. Nothing of them
+ * reaches the caller, so that it pays nothing where the upstream is at fault. A request that the
+ * upstream refuses is the caller's own fault: it pays for those before, or it could have any number
+ * of them for nothing by putting one behind them that is refused.
+ */
+export function failedSeries(failure: CallFailure, used: SeriesUsage | undefined): CallFailure {
+  if (used === undefined) {
+    return failure.ending === 'truncated' ? { ...failure, ending: 'failed' } : failure;
+  }
+  const ending = requestFaults.has(failure.error.code) ? 'truncated' : 'failed';
+  return { ...failure, ...used, ending };
+}
+
+/** True for a refusal of the caller's request whose earlier parts are charged. */
+export function isPaidRefusal({ error, ending }: CallFailure): boolean {
+  return ending === 'truncated' && requestFaults.has(error.code);
 }
 
 /** Part of a document has a price; a page of some other server has none. */

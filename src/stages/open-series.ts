@@ -1,7 +1,7 @@
 /**
  * Opens the replies of a call that takes several requests. They are sent one after the other, so
  * that their order is certain and a rate limit is not run into by the call itself. The reply is
- * used only if all of them succeed.
+ * used only if all of them succeed; what they used until one fails is known to the series.
  */
 // Imported, because a host's tests may replace the global timers with fakes.
 import { setImmediate } from 'node:timers';
@@ -9,13 +9,7 @@ import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { DetachableBody } from '../upstream/body/head.ts';
 import type { CallFailure } from './failure.ts';
 import type { Opening } from './open-reply.ts';
-import type {
-  BadReply,
-  FailedReply,
-  MadeReply,
-  PreparedSeries,
-  RequestSeries,
-} from './prepared-call.ts';
+import type { BadReply, FailedReply, MadeReply, RequestSeries } from './prepared-call.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 
 /** What a series needs of the attempt that it belongs to. */
@@ -56,10 +50,9 @@ interface ReceivedReply {
  */
 export async function openSeries(
   first: OpenedResponse,
-  prepared: PreparedSeries,
+  series: RequestSeries,
   deps: SeriesDeps,
 ): Promise<Opened> {
-  const series = prepared.series();
   const opened = await receive(() => Promise.resolve(first), series, deps);
   if (isFailed(opened)) return failedSeries(opened);
   let { status } = opened;

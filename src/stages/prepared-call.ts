@@ -82,8 +82,17 @@ export interface RequestSeries {
   read(): SeriesReader;
   /** The body of the next request; undefined if the current one is the last. */
   next(): readonly Uint8Array[] | undefined;
+  /** What the requests so far have used; undefined until the first has a reply. */
+  used(): SeriesUsage | undefined;
   /** The reply of the call, once all requests have one. */
   reply(): WholeReply | MadeReply;
+}
+
+/** What requests that have replies used. */
+export interface SeriesUsage {
+  readonly usage: Usage;
+  /** The gateway estimated the usage, or a part of it. */
+  readonly isEstimated: boolean;
 }
 
 /** Reads the reply to one request. */

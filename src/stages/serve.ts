@@ -180,11 +180,11 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
       if (reply.kind === 'made' && served.copy !== undefined) await copyMade(reply, served.copy);
       return relay(outcome, served, upstreams);
     }
-    const { error, ending, reason, countedTokens, usage } = outcome.failure;
+    const { error, ending, reason, countedTokens, usage, isEstimated } = outcome.failure;
     // The usage record is written before the error is sent, because the error may point to it. Logs
     // use the status 499 for a caller that disconnected.
     const status = reason === 'caller_left' ? 499 : statusFor(error, admitted.route.caller);
-    await settlement.close({ ending, status, reason, countedTokens, usage });
+    await settlement.close({ ending, status, reason, countedTokens, usage, isEstimated });
     throw error;
   } catch (error) {
     const ending = running.attemptCount > 0 ? 'failed' : 'not_run';

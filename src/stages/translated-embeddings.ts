@@ -27,6 +27,7 @@ import type {
   PreparedSeries,
   RequestSeries,
   SeriesReader,
+  SeriesUsage,
   WholeReply,
 } from './prepared-call.ts';
 
@@ -130,6 +131,7 @@ function seriesOf(translation: Exchange): RequestSeries {
       state.from += batch;
       return state.from < count ? bodyOf(translation, state.from) : undefined;
     },
+    used: () => (state.vectors.length === 0 ? undefined : usedBy(state)),
     reply: () => replyOf(translation, state),
   };
 }
@@ -169,16 +171,19 @@ function take(
     usage?.inputTokens ?? estimatedTokens({ ...prompt, textBytes: 0, inputs }, model);
 }
 
+function usedBy({ inputTokens, isEstimated }: SeriesState): SeriesUsage {
+  return { usage: { ...noUsage, inputTokens }, isEstimated };
+}
+
 /** A reply that fits into one piece is sent at once. */
 function replyOf(translation: Exchange, state: SeriesState): WholeReply | MadeReply {
-  const usage = { ...noUsage, inputTokens: state.inputTokens };
-  const { isEstimated } = state;
+  const used = usedBy(state);
   const notes = notesOf(translation, state);
   const begun = piecesOf(translation, state);
   const first = begun.next() ?? emptyBytes;
   const second = begun.next();
-  if (second === undefined) return { kind: 'whole', bytes: first, usage, isEstimated, notes };
-  return { kind: 'made', pieces: () => piecesOf(translation, state), usage, isEstimated, notes };
+  if (second === undefined) return { kind: 'whole', bytes: first, ...used, notes };
+  return { kind: 'made', pieces: () => piecesOf(translation, state), ...used, notes };
 }
 
 function notesOf({ caller, exchange, scales }: Exchange, { isEstimated }: SeriesState): HeaderMap {

@@ -17,6 +17,7 @@ import {
   badReply,
   type CallFailure,
   type ErrorRedaction,
+  failedSeries,
   failedTransport,
   refusedByGateway,
   refusedByUpstream,
@@ -32,6 +33,7 @@ import type {
   MadeReply,
   PreparedCall,
   PreparedSeries,
+  RequestSeries,
   WholeReply,
 } from './prepared-call.ts';
 import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
@@ -92,35 +94,35 @@ export interface Attempt {
 export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { admitted } = attempt.held;
   const { call, model, received } = admitted;
+  const { prepared, channelPlan } = attempt;
+  let series: RequestSeries | undefined;
   try {
-    const { channelPlan } = attempt;
     const { credential } = channelPlan.channel;
     const secret = typeof credential === 'string' ? credential : secretIn(attempt.credential);
     const access = channelPlan.access(secret);
     const response = await send(attempt, access, upstreams);
     attempt.lease.firstByte(received.settings.clock.monotonicMs());
     await upstreams.endOfReplyTurn();
-    const { prepared } = attempt;
-    const opened =
-      prepared.series === undefined
-        ? await openResponse(response, prepared, admitted)
-        : await openSeries(response, prepared, seriesDeps(prepared, access, attempt, upstreams));
-    return recordAttempt(outcomeOf(opened, access, attempt, upstreams), attempt, upstreams);
+    let opened: Opened;
+    if (prepared.series === undefined) opened = await openResponse(response, prepared, admitted);
+    else {
+      series = prepared.series();
+      opened = await openSeries(response, series, seriesDeps(prepared, access, attempt, upstreams));
+    }
+    const outcome = outcomeOf(opened, access, attempt, upstreams);
+    const ended = series === undefined ? outcome : endedSeries(outcome, series);
+    return recordAttempt(ended, attempt, upstreams);
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
-    const broken = failedTransport(error, call, model);
-    const failure = attempt.prepared.series === undefined ? broken : withoutReply(broken);
-    return recordAttempt(
-      { failure: blameLongSilence(failure, error, attempt) },
-      attempt,
-      upstreams,
-    );
+    const failure = blameLongSilence(failedTransport(error, call, model), error, attempt);
+    const ended = series === undefined ? { failure } : endedSeries({ failure }, series);
+    return recordAttempt(ended, attempt, upstreams);
   }
 }
 
-/** Nothing of a series is used before all of it is there, so that a part of it costs nothing. */
-function withoutReply(failure: CallFailure): CallFailure {
-  return failure.ending === 'truncated' ? { ...failure, ending: 'failed' } : failure;
+function endedSeries(outcome: UpstreamOutcome, series: RequestSeries): UpstreamOutcome {
+  if (!('failure' in outcome)) return outcome;
+  return { failure: failedSeries(outcome.failure, series.used()) };
 }
 
 /**

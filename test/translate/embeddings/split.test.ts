@@ -183,6 +183,107 @@ describe('2,048 inputs over Gemini', () => {
   });
 });
 
+describe('250 inputs, of which a request', () => {
+  const some = openaiCall({ input: inputs.slice(0, 250) });
+  const tokensBefore = [0, 300, 600];
+  const error = (status: number): ScriptedReply => ({
+    status,
+    chunks: [JSON.stringify({ error: { code: status, message: 'no' } })],
+  });
+  /** The requests before that at `at` have replies; that one, and its repetition, fail. */
+  const failingAt = (at: number, failure: ScriptedReply, usage = true) =>
+    answering((sent, index) => (index < at ? geminiReply(sent, usage) : failure));
+  const places = [0, 1, 2].flatMap((at) => [400, 413, 422].map((status) => [at, status] as const));
+
+  it.each(places)('%i is refused with %i pay for those before it', async (at, status) => {
+    const gateway = embedGateway({ dialect: 'gemini', upstream: failingAt(at, error(status)) });
+
+    const reply = await gateway.call(some);
+    const record = await gateway.nextRecord();
+
+    const tokens = tokensBefore[at] ?? 0;
+    expect(reply.status).toBe(status === 422 ? 400 : status);
+    expect(reply.text).not.toContain('embedding');
+    expect(record).toMatchObject({
+      chargeNanos: BigInt(tokens),
+      outcome: at === 0 ? 'not_run' : 'truncated',
+      basis: at === 0 ? 'policy' : 'usage',
+      attempts: [{ status, mayHaveRun: at > 0 }],
+    });
+    expect(record.usage?.inputTokens).toBe(at === 0 ? undefined : tokens);
+    expect(await gateway.state()).toEqual({ ...untouched, used: BigInt(tokens) });
+  });
+
+  it.each([1, 2])('%i is refused pay an estimate where usage is missing', async (at) => {
+    const upstream = failingAt(at, error(400), false);
+    const gateway = embedGateway({ dialect: 'gemini', upstream });
+
+    await gateway.call(some);
+    const record = await gateway.nextRecord();
+
+    expect(record).toMatchObject({ outcome: 'truncated', basis: 'estimate' });
+    expect(record.chargeNanos).toBe(BigInt(record.usage?.inputTokens ?? 0));
+    expect(record.chargeNanos).toBeGreaterThan(0n);
+    expect(record.chargeNanos).toBeLessThan(record.heldNanos);
+  });
+
+  it.each([1, 2])('%i is refused pay although the caller leaves then', async (at) => {
+    let leave = (): void => {};
+    const upstream = answering((sent, index) => {
+      if (index < at) return geminiReply(sent);
+      leave();
+      return error(400);
+    });
+    const gateway = embedGateway({ dialect: 'gemini', upstream });
+
+    const inProgress = gateway.start(some);
+    leave = inProgress.disconnect;
+    const record = await gateway.nextRecord();
+    await inProgress.reply;
+
+    expect(record).toMatchObject({ outcome: 'caller_left', status: 499 });
+    expect(record.chargeNanos).toBeGreaterThan(0n);
+  });
+
+  const upstreamFaults: readonly (readonly [string, ScriptedReply])[] = [
+    ['401', error(401)],
+    ['403', error(403)],
+    ['404', error(404)],
+    ['429', error(429)],
+    ['500', error(500)],
+    ['a page', { chunks: ['<html>'] }],
+    ['half a reply', { chunks: ['{"embeddings":[{"va'], ending: 'reset' }],
+  ];
+  const failures = upstreamFaults.flatMap(([name, reply]) =>
+    [1, 2].map((at) => [at, name, reply] as const),
+  );
+
+  it.each(failures)('%i fails with %s pay nothing, but ran', async (at, _name, failure) => {
+    const upstream = failingAt(at, failure);
+    const gateway = embedGateway({ dialect: 'gemini', upstream });
+
+    const { status } = await gateway.call(some);
+    const record = await gateway.nextRecord();
+
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(record).toMatchObject({ chargeNanos: 0n, outcome: 'unknown' });
+    expect(record.attempts.map(({ mayHaveRun }) => mayHaveRun)).toEqual([true]);
+    expect(await gateway.state()).toEqual(untouched);
+  });
+
+  it('is limited on one channel are served by the next', async () => {
+    const upstream = answering((sent, index) => (index === 1 ? error(429) : geminiReply(sent)));
+    const gateway = embedGateway({ dialect: 'gemini', upstream, channels: 2 });
+
+    const { status } = await gateway.call(some);
+    const record = await gateway.nextRecord();
+
+    expect(status).toBe(200);
+    expect(record).toMatchObject({ chargeNanos: 750n, outcome: 'complete' });
+    expect(record.attempts.map(({ mayHaveRun }) => mayHaveRun)).toEqual([true, true]);
+  });
+});
+
 describe('a channel that takes one input at a time', () => {
   const capabilities = { embeddingBatch: 1 };
   const content = (index: number) => ({ content: { parts: [{ text: `text ${index}` }] } });
