@@ -27,11 +27,23 @@ interface GuardedNode {
 }
 
 const root: GuardedNode = buildTree();
-/** Tools, which are in `tools`, in namespaces among them, and in input items that declare more. */
+/**
+ * Tools, which are in `tools`, in namespaces among them, in input items that declare more, and in
+ * the conversation, where a message or a block of it may add some.
+ */
 const toolNode: GuardedNode = childOf(root, 'tools');
-toolNode.members.set('tools', toolNode);
+/** Messages, their blocks, and blocks inside these. */
+const contentNode: GuardedNode = newPlace();
 const inputNode: GuardedNode = childOf(root, 'input');
-inputNode.members.set('tools', toolNode);
+for (const name of ['tools', 'tool', 'definition', 'definitions']) {
+  for (const { members } of [toolNode, contentNode, inputNode]) members.set(name, toolNode);
+}
+for (const name of ['content', 'parts']) {
+  for (const { members } of [contentNode, inputNode]) members.set(name, contentNode);
+}
+for (const name of ['messages', 'contents', 'system', 'system_instruction']) {
+  for (const spelled of [name, camelCase(name)]) root.members.set(spelled, contentNode);
+}
 const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = guardedRows.flatMap(
   (row) => (row.toolTypes ?? []).map((type) => [lettersOf(type), row] as const),
 );
@@ -40,9 +52,16 @@ const settingsType = 'configuration_update';
 /** Larger values are neither neutral nor parsed for model names. */
 const maxValueBytes = 4096;
 
+/**
+ * The beginnings of the names under which a conversation defines tools. A body without them is not
+ * searched there, unless it has escapes, which may stand for any letter.
+ */
+const definitionMarks = ['"tool', '"definition', '\\u'] as const;
+
 /** The search of one body. */
 interface Search {
   readonly body: Body;
+  readonly mayDefineTools: boolean;
   /** Created at the first use, because most requests use none. */
   found: GuardedUse[] | undefined;
 }
@@ -56,7 +75,10 @@ export function guardedUses(
   { body, members }: ScannedBody,
   media: readonly MediaUse[],
 ): readonly GuardedUse[] {
-  const search: Search = { body, found: undefined };
+  const [tool, definition, escaped] = definitionMarks;
+  const { text } = body;
+  const mayDefineTools = text.includes(tool) || text.includes(definition) || text.includes(escaped);
+  const search: Search = { body, mayDefineTools, found: undefined };
   visitMembers(search, members, root, '');
   for (const { at, isFileId } of media) {
     if (isFileId) addUse(search, { row: 'file_id', at, models: [] });
@@ -77,6 +99,7 @@ function visitMembers(
 ): void {
   for (const { name, value } of inside) {
     const known = place.members.get(name);
+    if (known === contentNode && !search.mayDefineTools) continue;
     if (known === root) {
       const level = at.match(/extra_?body/gi)?.length ?? 0;
       checkMerged(level, value.end - value.start);
@@ -105,7 +128,7 @@ function visitInside(search: Search, start: number, place: GuardedNode, at: stri
     );
   }
   const { end, isPlain } =
-    place === toolNode || place === inputNode
+    place === toolNode || place === inputNode || place === contentNode
       ? scanObject(text, start, place)
       : { end: skipValue(text, start), isPlain: false };
   if (isPlain) return end;
@@ -171,7 +194,7 @@ function checkValue(search: Search, row: GuardedRow, span: Span, at: string): vo
 }
 
 /**
- * The end of a tool or an input item, and whether it contains nothing guarded: it has none of the
+ * The end of a tool, a message, a block or an input item, and whether it contains nothing guarded: it has none of the
  * names, a tool is a function, and an item changes no settings. Most need only this one pass.
  */
 function scanObject(
@@ -313,11 +336,14 @@ function buildTree(): GuardedNode {
 }
 
 function childOf({ members }: GuardedNode, name: string): GuardedNode {
-  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const known = members.get(name) ?? newPlace();
   members.set(name, known);
-  members.set(camel, known);
+  members.set(camelCase(name), known);
   return known;
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function newPlace(): GuardedNode {

@@ -45,7 +45,24 @@ const content = (block: JsonObject): JsonObject => ({
 });
 const fileSource = { type: 'file', file_id: 'file_1' };
 
+/** A conversation in which these tools are added by value. */
+function added(...tools: readonly JsonObject[]): JsonObject {
+  const blocks = tools.map((definition) => ({
+    type: 'tool_addition',
+    tool: { type: 'tool_definition', definition },
+  }));
+  return {
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'system', content: blocks },
+    ],
+  };
+}
+const addedType = 'messages[1].content[0].tool.definition.type';
+
 const reach: readonly Case[] = [
+  [addedType, added(advisor), 'advisor'],
+  [addedType, added({ type: 'mcp_toolset', mcp_server_name: 'x' }), 'mcp'],
   ['fallbacks', { fallbacks: [{ model: 'claude-big' }] }, 'fallbacks'],
   ['fallbacks', { fallbacks: 'default' }, 'fallbacks'],
   ['tools[0].type', { tools: [advisor] }, 'advisor'],
@@ -80,6 +97,10 @@ const reach: readonly Case[] = [
 ];
 
 const cost: readonly Case[] = [
+  [addedType, added({ ...search, max_uses: 2 }), 'web_search'],
+  [addedType, added({ type: 'web_fetch_20250910', max_uses: 2 }), 'web_fetch'],
+  [addedType, added({ type: 'code_execution_20250825' }), 'code_execution'],
+  [addedType, added({ type: 'tool_search_tool_bm25_20251119' }), 'tool_search'],
   ['speed', { speed: 'fast' }, 'speed'],
   ['service_tier', { service_tier: 'priority' }, 'service_tier'],
   ['inference_geo', { inference_geo: 'us' }, 'inference_geo'],
@@ -213,6 +234,17 @@ describe('the hold of a tool that runs at the provider', () => {
     ];
 
     expect(await held(call({ tools }), priced({ web_search: each }))).toBe(plain + 5_000n);
+  });
+
+  it('adds those that the conversation declares', async () => {
+    const of = priced({ web_search: each });
+    const inline = added({ ...search, max_uses: 3 });
+    const both = { tools: [{ ...search, max_uses: 2 }], ...inline };
+
+    expect(await held(call(inline), of)).toBe(plain + 3_000n);
+    expect(await held(call(both), of)).toBe(plain + 5_000n);
+    const unbounded = await refused(call(added(search)), of);
+    expect(JSON.parse(unbounded.text).error.message).toContain('Send `max_uses` with it.');
   });
 
   it('has a whole context for each call, where the price states no other input', async () => {
