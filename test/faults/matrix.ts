@@ -49,8 +49,8 @@ function everyCombination(row: FaultRow): readonly Combination[] {
  * Each kind of a row at least once, and each channel setup once for every outcome that the row
  * expects: of kinds that expect the same, one runs with a single channel, the next with a second,
  * healthy one, and so on. The two kinds of the Responses API take turns if they expect the same,
- * and so do those of the Messages API. The mounts rotate, because a fault of an upstream does not depend on the
- * adapter.
+ * and so do those of the Messages API. The mounts rotate, because a fault of an upstream does not
+ * depend on the adapter.
  */
 function rotatedCombinations(row: FaultRow, index: number): readonly Combination[] {
   const kindsByOutcome = new Map<string, Kind[]>();
@@ -71,7 +71,7 @@ const takingTurns: readonly (readonly Kind[])[] = [
   ['messages', 'messages_stream'],
 ];
 
-/** Of each two kinds that take turns, if both are there, the one whose turn it is not is left out. */
+/** Of two kinds that take turns and are both there, leaves out the one whose turn it is not. */
 function inTurns(alike: readonly Kind[], index: number): readonly Kind[] {
   const out = takingTurns
     .filter((both) => both.every((kind) => alike.includes(kind)))

@@ -92,11 +92,17 @@ export function relayedMessages(text: string): string {
   return relayedEvents(text, { type: /"type": ?"(\w+)"/, areRequired: true });
 }
 
+/** An error document, whose clients show the message only if both types are there. */
+const errorForm = new RegExp(
+  [
+    String.raw`^\{"type":"error","error":\{"type":"(\w+)","message":"[^\n]+"`,
+    String.raw`(?:,"details":\{"error_code":"\w+"\})?\},"request_id":"([^"]+)"\}$`,
+  ].join(''),
+);
+
 /** The type of an error document in its exact form, with this request's id, or what is wrong. */
 export function messagesErrorIn(text: string, requestId: unknown): string {
-  const form =
-    /^\{"type":"error","error":\{"type":"(\w+)","message":"[^\n]+"(?:,"details":\{"error_code":"\w+"\})?\},"request_id":"([^"]+)"\}$/;
-  const [, type, id] = form.exec(text) ?? [];
+  const [, type, id] = errorForm.exec(text) ?? [];
   return type !== undefined && id === requestId ? type : `malformed: ${text}`;
 }
 
