@@ -2,25 +2,34 @@
 import { jsonText } from './raw-json.ts';
 import type { ContentRequest, Part, Tool } from './request.ts';
 
-/** English text and code average about four bytes per token. */
-const bytesPerToken = 4;
+/**
+ * English text has about a quarter of a token per byte, code and other languages up to this many.
+ * Clients that trust a count below the truth shorten their conversation too late.
+ */
+const tokensPerByte = 0.4;
 /** Overhead of one message: its role and separators. */
-const tokensPerTurn = 4;
-/** Google's count for one tile of an image. */
-const tokensPerMedia = 258;
+const tokensPerTurn = 8;
+const tokensPerImage = 1_600;
+const tokensPerFile = 4_096;
 
 /**
- * A rough estimate without a tokenizer, to be presented as such: a quarter of the bytes of all text
- * and of the tools' schemas, plus a fixed number for each turn and for each image, audio clip or
- * document.
+ * An estimate without a tokenizer, to be presented as such, and rather too high than too low: by
+ * the bytes of all text and of the tools' schemas, plus a fixed number for each turn, each image
+ * and each audio clip or document.
  */
 export function estimateTokens({ system, turns, tools }: ContentRequest): number {
   const parts = [...system, ...turns.flatMap((turn) => turn.parts)].flatMap(pieces);
   const bytes =
     parts.reduce((sum, part) => sum + bytesOf(part), 0) +
     tools.reduce((sum, tool) => sum + Buffer.byteLength(toolText(tool)), 0);
-  const media = parts.filter(({ kind }) => kind === 'media').length;
-  return Math.ceil(bytes / bytesPerToken) + turns.length * tokensPerTurn + media * tokensPerMedia;
+  let tokens = Math.ceil(bytes * tokensPerByte) + turns.length * tokensPerTurn;
+  for (const part of parts) tokens += mediaTokens(part);
+  return tokens;
+}
+
+function mediaTokens(part: Part): number {
+  if (part.kind !== 'media' || part.text !== undefined) return 0;
+  return part.mimeType?.startsWith('image/') === true ? tokensPerImage : tokensPerFile;
 }
 
 function pieces(part: Part): readonly Part[] {

@@ -263,6 +263,10 @@ describe('the request', () => {
     ['in Authorization', { authorization: `Bearer ${callerSecret}` }],
     ['in a native header', { 'x-goog-api-key': callerSecret }],
     ['in Anthropic’s header', { 'x-api-key': callerSecret }],
+    [
+      'in Anthropic’s header, beside a proxy’s password',
+      { 'anthropic-version': '2023-06-01', authorization: 'Basic eDp5', 'x-api-key': callerSecret },
+    ],
   ])('takes the key %s', async (_where, sent) => {
     const { gateway } = await keyGateway({});
     const response = await gateway.handle({
@@ -279,6 +283,18 @@ describe('the request', () => {
 
   it.each([
     ['with another key', { headers: { authorization: 'Bearer other' } }, {}, 401],
+    [
+      'with another key beside the right one in Anthropic’s header',
+      {
+        headers: {
+          'anthropic-version': '2023-06-01',
+          authorization: 'Bearer other',
+          'x-api-key': callerSecret,
+        },
+      },
+      {},
+      401,
+    ],
     ['with a disabled key', {}, { disabled: true }, 401],
     ['with another method', { method: 'POST' }, {}, 405],
   ])('is refused %s', async (_how, change, key, expected) => {

@@ -49,6 +49,15 @@ describe('a count over Anthropic', () => {
     expect(await harness.state()).toEqual(untouched);
   });
 
+  it.each(['0', '-5', 'null', '"9"'])('of %s is no count', async (tokens) => {
+    const harness = gatewayInProcess({
+      models: [claude('anthropic')],
+      handlers: [(up) => up.answer(200, `{"input_tokens":${tokens}}`, json)],
+    });
+
+    expect((await harness.call(count)).status).toBe(502);
+  });
+
   it.each([
     [400, 400],
     [404, 502],

@@ -187,6 +187,26 @@ describe('a member that the record covers', () => {
   });
 });
 
+describe('an entry of fallbacks', () => {
+  it.each<JsonObject>([
+    { max_tokens: 99_999 },
+    { thinking: { type: 'enabled', budget_tokens: 99_999 } },
+    { speed: 'fast' },
+    { inference_geo: 'us' },
+    { service_tier: 'auto' },
+    { fallbacks: [{ model: 'other' }] },
+    { betas: [] },
+  ])('with %j is refused by its name, even where the model is allowed', async (members) => {
+    const of = priced({ fallbacks: {} }, { allow: { fallbacks: true } });
+    const fallbacks = [{ model: 'claude-big' }, { model: 'claude-big', ...members }];
+
+    const reply = await refused(call({ fallbacks }), of);
+
+    expect(reply.status).toBe(400);
+    expect(reply.text).toContain('fallbacks[1]');
+  });
+});
+
 describe('a member without effect', () => {
   it.each<JsonObject>([
     { service_tier: 'auto' },

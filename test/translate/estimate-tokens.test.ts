@@ -11,7 +11,7 @@ import type {
 import { plainRequest } from '../support/plain-request.ts';
 
 describe('the estimated tokens of a request', () => {
-  it('are a quarter of the bytes, four per turn and 258 per image', () => {
+  it('are 0.4 per byte, 8 per turn and 1,600 per image', () => {
     const request = requestWith({
       system: [text('12345678')],
       turns: [
@@ -20,7 +20,9 @@ describe('the estimated tokens of a request', () => {
       ],
     });
 
-    expect(estimateTokens(request)).toBe(Math.ceil((8 + 4 + 'function a{}'.length) / 4) + 8 + 258);
+    expect(estimateTokens(request)).toBe(
+      Math.ceil((8 + 4 + 'function a{}'.length) * 0.4) + 16 + 1_600,
+    );
   });
 
   it('include the tools as written, and the text and images of their results', () => {
@@ -41,10 +43,10 @@ describe('the estimated tokens of a request', () => {
       ],
     });
 
-    expect(estimateTokens(plain)).toBe(14);
-    expect(estimateTokens(shown)).toBe(262);
+    expect(estimateTokens(plain)).toBe(24);
+    expect(estimateTokens(shown)).toBe(1_608);
     const written = '{"name":"go","description":"d","parameters":{"type":"object"}}';
-    expect(estimateTokens(declared)).toBe(Math.ceil(written.length / 4));
+    expect(estimateTokens(declared)).toBe(Math.ceil(written.length * 0.4));
   });
 
   it('are zero for an empty request', () => {

@@ -37,7 +37,7 @@ function written(input: EmbeddingInput): string | readonly number[] {
 }
 
 /** A reply of `/embeddings`. */
-export const openaiEmbeddingReply: EmbeddingReplyFormat = {
+const openaiEmbeddingReply: EmbeddingReplyFormat = {
   list: 'data',
   vector: 'embedding',
   index: 'index',

@@ -38,11 +38,9 @@ export const anthropicCaller: Caller = {
 };
 
 /**
- * `Authorization` comes first: clients that are pointed at a gateway put its key there, and an
+ * A bearer key comes first: clients that are pointed at a gateway put its key there, and an
  * `x-api-key` beside it is usually the user's own key for Anthropic.
  */
 function anthropicSecret(request: GatewayRequest): string | undefined {
-  return request.headers.authorization === undefined
-    ? headerOnce(request, anthropicKeyHeader)
-    : bearerSecret(request);
+  return bearerSecret(request) ?? headerOnce(request, anthropicKeyHeader);
 }

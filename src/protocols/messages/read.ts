@@ -11,6 +11,7 @@ import { type Call, operations } from '../../call.ts';
 import { measureMessages } from '../../dialects/anthropic/prompt-size.ts';
 import { eachElement } from '../../dialects/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
+import { isJsonObject } from '../../json.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
 import { arrayMember, checkedFields, fieldOf } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
@@ -53,6 +54,7 @@ export function readMessages(scanned: ScannedBody, { operation }: CallTarget): C
   });
   checkSystem(scanned);
   checkTools(scanned);
+  checkFallbacks(scanned);
   arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
   const { size: prompt, hasRoles } = measureMessages(scanned.body, scanned.members);
   if (!hasRoles) throw noRole();
@@ -95,6 +97,25 @@ function checkTools({ body: { text }, members }: ScannedBody): void {
     if (text[start] === openBrace) return skipValue(text, start);
     throw invalid(`\`tools[${index}]\` must be an object.`, `tools[${index}]`);
   });
+}
+
+/**
+ * The settings of a fallback would price or bound its call in another way than the request does.
+ * Its model is checked with the other members that reach beyond the call.
+ */
+function checkFallbacks(scanned: ScannedBody): void {
+  const fallbacks = fieldOf(scanned, 'fallbacks');
+  if (!Array.isArray(fallbacks)) return;
+  for (const [index, fallback] of fallbacks.entries()) {
+    const at = `fallbacks[${index}]`;
+    if (!isJsonObject(fallback)) throw invalid(`\`${at}\` must be an object.`, at);
+    const other = Object.keys(fallback).find((name) => name !== 'model');
+    if (other === undefined) continue;
+    throw invalid(
+      `This gateway serves fallbacks with the settings of the request. Leave \`${other}\` out.`,
+      `${at}.${other}`,
+    );
+  }
 }
 
 function noBound(): GatewayError {

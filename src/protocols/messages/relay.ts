@@ -32,7 +32,9 @@ export const messagesRelay: RelayRules = {
 
 function isReply(reply: JsonValue, { operation }: Pick<Call, 'operation'>): boolean {
   if (operation === operations.count_tokens) {
-    return typeof member(reply, 'input_tokens') === 'number';
+    const count = member(reply, 'input_tokens');
+    // Every request has tokens, and a client that trusts a 0 lets its context overflow.
+    return typeof count === 'number' && count > 0;
   }
   return Array.isArray(member(reply, 'content'));
 }
