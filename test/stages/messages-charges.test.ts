@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
-import { sse } from '../relay/streams.ts';
-import { anyModelGateway, messages } from '../support/any-model-gateway.ts';
+import { json, sse } from '../relay/streams.ts';
+import { anyModelGateway, messages, wholeMessage } from '../support/any-model-gateway.ts';
 import { fixture } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
@@ -45,9 +45,22 @@ async function streamed(
 ): Promise<{ readonly reply: CallerReply; readonly record: UsageRecord }> {
   const gateway = anyModelGateway({ upstream: scriptedUpstream(sse(...chunks)), model: { price } });
   const reply = await gateway.call(messages());
-  const [record] = gateway.records;
+  return { reply, record: onlyRecord(gateway.records) };
+}
+
+/** The record of a call with this usage that is not streamed. */
+async function wholeRecord(usage: JsonObject): Promise<UsageRecord> {
+  const content = [{ type: 'text', text: 'Hi' }];
+  const reply = { id: 'msg_1', type: 'message', role: 'assistant', content, usage };
+  const upstream = scriptedUpstream(json(JSON.stringify(reply)));
+  const gateway = anyModelGateway({ upstream, model: { price } });
+  await gateway.call(messages(wholeMessage));
+  return onlyRecord(gateway.records);
+}
+
+function onlyRecord([record]: readonly UsageRecord[]): UsageRecord {
   if (record === undefined) throw new Error('The call left no record.');
-  return { reply, record };
+  return record;
 }
 
 describe('a complete stream', () => {
@@ -67,6 +80,28 @@ describe('a complete stream', () => {
       chargeNanos: 10n + 50n + 100n + 400n + 400n,
       usage: { inputTokens: 1_310, cachedInputTokens: 1_000, cacheWrite1hTokens: 100 },
     });
+  });
+
+  const figures = [undefined, 0, 100, 700];
+  const writes = figures.flatMap((total) =>
+    figures.flatMap((minutes) => figures.map((hour) => [total, minutes, hour] as const)),
+  );
+
+  it.each(
+    writes,
+  )('is charged the larger of all writes, %s, and their kinds, %s and %s', async (total, minutes = 0, hour = 0) => {
+    const usage = {
+      ...{ input_tokens: 10, output_tokens: 5 },
+      cache_creation: { ephemeral_5m_input_tokens: minutes, ephemeral_1h_input_tokens: hour },
+      ...(total === undefined ? {} : { cache_creation_input_tokens: total }),
+    };
+    const written = Math.max(total ?? 0, minutes + hour);
+    const chargeNanos = BigInt(10 + 50 + 2 * (written - hour) + 4 * hour);
+
+    const whole = await wholeRecord(usage);
+    const { record } = await streamed(start({}) + opened, text('Hi') + closed, finish(usage));
+
+    expect([whole.chargeNanos, record.chargeNanos]).toEqual([chargeNanos, chargeNanos]);
   });
 
   it('keeps the figures of its start where the end has none, or only zeros', async () => {

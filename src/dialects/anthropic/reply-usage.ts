@@ -47,7 +47,7 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
   const iterations = items(member(usage, 'iterations'));
   const sum = totals(usage, iterations);
   const cached = sum((one) => countOrZero(one, 'cache_read_input_tokens'));
-  const written = sum((one) => countOrZero(one, 'cache_creation_input_tokens'));
+  const written = sum(cacheWrites);
   const reasoning = countIn(member(usage, 'output_tokens_details'), 'thinking_tokens');
   const forAnHour = sum(hourWrites);
   const output = sum((one) => countOrZero(one, 'output_tokens'));
@@ -55,12 +55,13 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
     inputTokens: sum((one) => countOrZero(one, 'input_tokens')) + cached + written,
     outputTokens: Math.max(output, reasoning ?? 0),
     cachedInputTokens: isStated(usage, 'cache_read_input_tokens') ? cached : undefined,
-    cacheWriteTokens: isStated(usage, 'cache_creation_input_tokens') ? written : undefined,
+    cacheWriteTokens:
+      written > 0 || isStated(usage, 'cache_creation_input_tokens') ? written : undefined,
     reasoningTokens: reasoning,
     audioInputTokens: undefined,
     audioOutputTokens: undefined,
     gap: anthropicGap(usage),
-    cacheWrite1hTokens: forAnHour === 0 ? undefined : Math.min(forAnHour, written),
+    cacheWrite1hTokens: forAnHour === 0 ? undefined : forAnHour,
     largestPassInputTokens: largestPass(iterations),
     passes: iterations.length < 2 ? undefined : iterations.map(passOf),
     toolCalls: toolCallsIn(member(usage, 'server_tool_use')),
@@ -89,8 +90,8 @@ function totals(
 
 function passOf(pass: JsonValue): PassUsage {
   const cached = countOrZero(pass, 'cache_read_input_tokens');
-  const written = countOrZero(pass, 'cache_creation_input_tokens');
-  const forAnHour = Math.min(hourWrites(pass), written);
+  const written = cacheWrites(pass);
+  const forAnHour = hourWrites(pass);
   return {
     inputTokens: inputOf(pass),
     cachedInputTokens: cached,
@@ -98,6 +99,13 @@ function passOf(pass: JsonValue): PassUsage {
     cacheWrite1hTokens: forAnHour,
     outputTokens: countOrZero(pass, 'output_tokens'),
   };
+}
+
+/** The tokens written to the cache: of the total and the sum of its parts, the larger. */
+function cacheWrites(usage: JsonValue | undefined): number {
+  const forMinutes = countOrZero(member(usage, 'cache_creation'), 'ephemeral_5m_input_tokens');
+  const total = countOrZero(usage, 'cache_creation_input_tokens');
+  return Math.max(total, forMinutes + hourWrites(usage));
 }
 
 function hourWrites(usage: JsonValue | undefined): number {
@@ -114,7 +122,7 @@ function inputOf(usage: JsonValue | undefined): number {
   return (
     countOrZero(usage, 'input_tokens') +
     countOrZero(usage, 'cache_read_input_tokens') +
-    countOrZero(usage, 'cache_creation_input_tokens')
+    cacheWrites(usage)
   );
 }
 
