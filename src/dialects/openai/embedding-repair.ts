@@ -9,7 +9,7 @@ import { asBuffer } from '../../bytes/decode.ts';
 import { rangeCapture } from '../../bytes/json/stream/range-capture.ts';
 import { jsonTokens } from '../../bytes/json/stream/tokens.ts';
 import { openBracket, quote } from '../../bytes/json/text.ts';
-import { concatBytes } from '../../bytes/sse.ts';
+import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { base64Of, numberList, readVector } from '../../canonical/vectors.ts';
 
 /** The formats of `encoding_format`. */
@@ -17,11 +17,14 @@ export type EmbeddingFormat = 'float' | 'base64';
 
 /** The repair of one reply. */
 export interface EmbeddingRepair {
-  /** The bytes to pass on; those of a vector are held back until it is complete. */
+  /**
+   * The bytes to pass on; those of a vector are held back until it is complete, and everything from
+   * one on that makes the reply unusable.
+   */
   write(chunk: Uint8Array): Uint8Array;
   /** A vector came in the other format, and was brought into that asked for. */
   hasRepaired(): boolean;
-  /** What came as a vector is none, so that the reply can't be repaired. */
+  /** What came as a vector is none or, where that is checked, has another format than the first. */
   isUnusable(): boolean;
 }
 
@@ -33,18 +36,23 @@ const maxVectorText = 2 * 1024 * 1024;
 const listDepth = 1;
 const vectorDepth = 3;
 
-/** Starts the repair of one reply. Does nothing if its first vector is in the wanted format. */
-export function embeddingRepair(wanted: EmbeddingFormat): EmbeddingRepair {
+/**
+ * Starts the repair of one reply. If its first vector is in the wanted format, the rest is only
+ * read where every vector is checked: on a channel that is known to lack a format.
+ */
+export function embeddingRepair(wanted: EmbeddingFormat, checksEvery = false): EmbeddingRepair {
   const wantedFirst = wanted === 'base64' ? quote : openBracket;
   const name = rangeCapture(nameLimitBytes);
   const text = rangeCapture(maxVectorText);
   let names: { list?: string | undefined; vector?: string | undefined } = {};
-  let state: 'looking' | 'fine' | 'repairing' | 'unusable' = 'looking';
+  let state: 'looking' | 'fine' | 'checking' | 'repairing' | 'unusable' = 'looking';
   let isInVector = false;
   let out: Uint8Array[] = [];
   /** The offset in the current chunk of the bytes that have not been passed on. */
   let from = 0;
   let current: Uint8Array = new Uint8Array(0);
+
+  const isUnusable = (): boolean => state === 'unusable';
 
   const tokens = jsonTokens({
     nameBegins: (at, depth) => {
@@ -56,10 +64,18 @@ export function embeddingRepair(wanted: EmbeddingFormat): EmbeddingRepair {
     },
     valueBegins: (first, at, depth) => {
       if (depth !== vectorDepth || names.list !== 'data' || names.vector !== 'embedding') return;
-      if (state === 'looking') state = first === wantedFirst ? 'fine' : 'repairing';
-      if (state !== 'repairing' || first === wantedFirst) return;
-      isInVector = true;
+      if (isUnusable()) return;
+      const isWanted = first === wantedFirst;
+      const unchanged = checksEvery ? 'checking' : 'fine';
+      if (state === 'looking') state = isWanted ? unchanged : 'repairing';
+      const isMixed = checksEvery && isWanted !== (state === 'checking');
+      if (!isMixed && (state !== 'repairing' || isWanted)) return;
       out.push(current.subarray(from, at));
+      if (isMixed) {
+        state = 'unusable';
+        return;
+      }
+      isInVector = true;
       text.begin(at);
     },
     valueEnds: (chunk, end, depth) => {
@@ -75,6 +91,7 @@ export function embeddingRepair(wanted: EmbeddingFormat): EmbeddingRepair {
   return {
     write: (chunk) => {
       if (state === 'fine') return chunk;
+      if (isUnusable()) return emptyBytes;
       current = chunk;
       from = 0;
       out = [];
@@ -82,11 +99,11 @@ export function embeddingRepair(wanted: EmbeddingFormat): EmbeddingRepair {
       tokens.write(bytes);
       name.endChunk(bytes);
       text.endChunk(bytes);
-      if (!isInVector) out.push(chunk.subarray(from));
+      if (!isInVector && !isUnusable()) out.push(chunk.subarray(from));
       return concatBytes(out);
     },
     hasRepaired: () => state === 'repairing',
-    isUnusable: () => state === 'unusable',
+    isUnusable,
   };
 }
 

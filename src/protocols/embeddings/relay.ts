@@ -24,8 +24,8 @@ export const embeddingsRelay: RelayRules = {
     return [...modelEdit(call, upstreamModel), ...formatEdits(call, capabilities)];
   },
   repair: (call, { capabilities }) => {
-    const repair = embeddingRepair(requestedFormat(call));
     const isKnown = formatEdits(call, capabilities).length > 0;
+    const repair = embeddingRepair(requestedFormat(call), isKnown);
     return isKnown ? { ...repair, hasRepaired: () => false } : repair;
   },
   tap: (call) =>

@@ -7,10 +7,15 @@ import {
 } from '../../../src/dialects/openai/embedding-repair.ts';
 import { answering, base64Of, embedGateway, openaiCall } from './embed-gateway.ts';
 
-function repaired(text: string, wanted: EmbeddingFormat, cuts: readonly number[] = []) {
+function repaired(
+  text: string,
+  wanted: EmbeddingFormat,
+  cuts: readonly number[] = [],
+  checksEvery = false,
+) {
   const bytes = Buffer.from(text);
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
-  const repair = embeddingRepair(wanted);
+  const repair = embeddingRepair(wanted, checksEvery);
   let from = 0;
   const pieces: Uint8Array[] = [];
   for (const to of [...places, bytes.length]) {
@@ -75,6 +80,22 @@ describe.each(formats)('a relayed reply to a call for %s', (wanted) => {
     );
   });
 
+  it('is unusable where every vector is checked and they are of both formats', () => {
+    fc.assert(
+      fc.property(vectors, cuts, (list, places) => {
+        const formatsSent = list.map(([, isOther]) => (isOther ? other : wanted));
+        const sent = list.map(([numbers], index) => written(numbers, formatsSent[index] ?? wanted));
+
+        const { text, repair } = repaired(around(sent), wanted, places, true);
+
+        const isMixed = new Set(formatsSent).size > 1;
+        expect(repair.isUnusable()).toBe(isMixed);
+        const passed = around(list.map(([numbers]) => written(numbers, wanted)));
+        if (!isMixed) expect(text).toBe(passed);
+      }),
+    );
+  });
+
   const broken = wanted === 'float' ? ['"AAA"', '"{}"', '""'] : ['[1,null]', '[]', '[1e39]'];
 
   it.each(['{}', '12', 'null', ...broken])('is unusable with %s as a vector', (vector) => {
@@ -94,7 +115,7 @@ describe('a relayed call', () => {
       usage: { prompt_tokens: 4, total_tokens: 4, cost: 0.1 },
     });
   const numbers = [0.5, -0.25];
-  const asked = (format?: string) =>
+  const callFor = (format?: string) =>
     openaiCall({ input: 'a', ...(format === undefined ? {} : { encoding_format: format }) });
 
   it.each([
@@ -107,8 +128,8 @@ describe('a relayed call', () => {
     const upstream = answering(() => ({ chunks: [replyWith(sent)] }));
     const gateway = embedGateway({ dialect: 'openai', upstream });
 
-    const { text } = await gateway.call(asked(format));
-    await gateway.call(asked(format));
+    const { text } = await gateway.call(callFor(format));
+    await gateway.call(callFor(format));
 
     const document = JSON.parse(text);
     expect(document.data).toEqual([{ index: 0, embedding: expected }]);
@@ -127,7 +148,7 @@ describe('a relayed call', () => {
     const upstream = answering(() => ({ chunks: [replyWith(answer)] }));
     const gateway = embedGateway({ dialect: 'openai', upstream, capabilities });
 
-    const { text } = await gateway.call(asked(format));
+    const { text } = await gateway.call(callFor(format));
 
     expect(upstream.sent[0]?.body).toEqual({
       model: 'text-embedding-3-small',
@@ -145,7 +166,7 @@ describe('a relayed call', () => {
     const upstream = answering(() => ({ chunks }));
     const gateway = embedGateway({ dialect: 'openai', upstream });
 
-    const { text, writes } = await gateway.call(asked('base64'));
+    const { text, writes } = await gateway.call(callFor('base64'));
     const record = await gateway.nextRecord();
 
     expect(JSON.parse(text).data.map(({ embedding }: { embedding: string }) => embedding)).toEqual(
@@ -155,11 +176,59 @@ describe('a relayed call', () => {
     expect(record).toMatchObject({ chargeNanos: 4n, basis: 'usage', reason: 'upstream_count' });
   });
 
+  describe.each([
+    [{ embeddingBase64: false }, 'base64'],
+    [{ embeddingFloat: false }, 'float'],
+  ])('with %j', (capabilities, format) => {
+    /** `count` vectors, of which those at `places` are of the other format. */
+    const mixedWith = (count: number, places: readonly number[]): string =>
+      JSON.stringify({
+        data: Array.from({ length: count }, (_, index) => ({
+          index,
+          embedding: places.includes(index) ? numbers : base64Of(floats),
+        })),
+        usage: { prompt_tokens: 4 },
+      });
+
+    it.each([
+      [[0]],
+      [[1]],
+      [[2]],
+      [[0, 1]],
+      [[1, 2]],
+      [[0, 2]],
+    ])('gets no small reply of both formats, numbers at %j', async (places) => {
+      const upstream = answering(() => ({ chunks: [mixedWith(3, places)] }));
+      const gateway = embedGateway({ dialect: 'openai', upstream, capabilities });
+
+      const { status, text } = await gateway.call(callFor(format));
+
+      expect(status).toBe(502);
+      expect(text).not.toContain('embedding');
+    });
+
+    it.each([
+      0, 1, 2_500, 4_999,
+    ])('gets a large reply of both formats cut, the odd one at %i', async (place) => {
+      const chunks = mixedWith(5_000, [place]).match(/.{1,16000}/gs) ?? [];
+      const upstream = answering(() => ({ chunks }));
+      const gateway = embedGateway({ dialect: 'openai', upstream, capabilities });
+
+      const { status, text, isCut } = await gateway.call(callFor(format));
+
+      // A place in the first 64 KiB is seen before anything is sent.
+      expect([status, isCut]).toEqual(place < 2 ? [502, false] : [200, true]);
+      const passed = text.match(/"embedding":("|\[)/g) ?? [];
+      expect(new Set(passed).size).toBeLessThan(2);
+      expect(text).not.toContain('usage');
+    });
+  });
+
   it('fails with a vector that can’t be repaired', async () => {
     const upstream = answering(() => ({ chunks: [replyWith([1, null])] }));
     const { call } = embedGateway({ dialect: 'openai', upstream });
 
-    expect((await call(asked('base64'))).status).toBe(502);
+    expect((await call(callFor('base64'))).status).toBe(502);
   });
 
   it('refuses token ids where the channel takes none, before anything is sent', async () => {
