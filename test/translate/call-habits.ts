@@ -32,8 +32,57 @@ export function more(index: number, cut: readonly string[]): Pieces {
 }
 const isObject = ({ args }: ModelCall): boolean => args.trim().endsWith('}');
 
+/** Habits of servers whose pieces only the id tells apart, with every use of the index and name. */
+function idHabits(): Readonly<Record<string, Habit>> {
+  const all: Record<string, Habit> = {};
+  const indices: Readonly<Record<string, (index: number) => JsonObject>> = {
+    'no index': () => ({}),
+    'the index 0': () => ({ index: 0 }),
+    'the index as text': (index) => ({ index: `${index}` }),
+    'a new index': (index) => ({ index: index * 10 }),
+  };
+  for (const [indexed, keyed] of Object.entries(indices)) {
+    for (const repeats of [false, true]) {
+      for (const isEmptyFirst of [false, true]) {
+        const named = repeats ? ', the name' : '';
+        const opened = isEmptyFirst ? ' behind an empty one' : '';
+        all[`the id${named} and ${indexed} in each piece${opened}`] = {
+          isSequential: false,
+          idOf,
+          pieces: ({ name }, index, cut) =>
+            (isEmptyFirst || cut.length === 0 ? ['', ...cut] : cut).map((text, at) => ({
+              ...keyed(index),
+              id: idOf(index),
+              function: { ...(at === 0 || repeats ? { name } : {}), arguments: text },
+            })),
+        };
+      }
+    }
+  }
+  return all;
+}
+
 /** The habits that were seen, by what is special about them. */
 export const habits: Readonly<Record<string, Habit>> = {
+  ...idHabits(),
+  'the index as text, without ids behind the first piece': {
+    isSequential: false,
+    idOf,
+    pieces: ({ name }, index, cut) => [
+      { index: `${index}`, id: idOf(index), function: { name, arguments: '' } },
+      ...cut.map((text) => ({ index: `${index}`, function: { arguments: text } })),
+    ],
+  },
+  'one id for all calls': {
+    isSequential: false,
+    idOf: (index) => (index === 0 ? idOf(0) : undefined),
+    pieces: ({ name }, index, cut) =>
+      ['', ...cut].map((text, at) => ({
+        index,
+        id: idOf(0),
+        function: { ...(at === 0 ? { name } : {}), arguments: text },
+      })),
+  },
   'the name first, then the arguments': {
     isSequential: false,
     idOf,

@@ -13,6 +13,7 @@ import {
   drawnFrom,
   draws,
   habits,
+  type ModelCall,
   more,
   type Streamed,
   streamed,
@@ -98,6 +99,90 @@ describe.each(rows)('a vendor that sends %s', (name, habit) => {
         expect(sentChars + heldChars).toBeGreaterThanOrEqual(allChars - spaces);
       }
     }, 3));
+});
+
+describe('calls whose pieces cannot be told apart', () => {
+  const whole = calls.map((all) => all.filter(({ args }) => args.trim().length > 2));
+  const shared: readonly (readonly [string, JsonObject])[] = [
+    ['no index', {}],
+    ['the index 0', { index: 0 }],
+  ];
+  const opened = (given: JsonObject, all: readonly ModelCall[]): readonly JsonValue[] =>
+    all.map(({ name }, at) => ({ ...given, id: `id_${at}`, function: { name, arguments: '' } }));
+
+  it.each(shared)('are an error and never sent whole, with %s and no id', (_, given) => {
+    fc.assert(
+      fc.property(whole, draws, (all, numbers) => {
+        fc.pre(all.length > 1);
+        const drawn = drawnFrom(numbers);
+        const rest = all.map(({ args }) => [...torn(args, drawn)]);
+        const pieces: JsonValue[] = [...opened(given, all)];
+        let mixed = '';
+        for (let left = rest; left.length > 0; left = left.filter((texts) => texts.length > 0)) {
+          const text = left[drawn.below(left.length)]?.shift();
+          mixed += text ?? '';
+          if (text !== undefined) pieces.push({ ...given, function: { arguments: text } });
+        }
+        // By chance, one call's text may stand in a string of another.
+        fc.pre(!isJson(mixed));
+        expectUnusable(pieces, all);
+      }),
+      { seed: 5, numRuns: 200 },
+    );
+  });
+
+  it.each(shared)('are an error with %s and ids of some pieces only', (_, given) => {
+    const [first, second] = ['{"x":1}', '{"y":2}'];
+    const made = [
+      { name: 'look', args: first },
+      { name: 'paint', args: second },
+    ];
+    const all = opened(given, made);
+    const toFirst = { ...given, id: 'id_0', function: { arguments: first } };
+    const toAny = { ...given, function: { arguments: second } };
+
+    expectUnusable([...all, toFirst, toAny], made);
+    expectUnusable([...all, toAny, toFirst], made);
+  });
+
+  it('are an error if arguments come for a call that was whole', () => {
+    const piece = (id: string, args: string): JsonValue => ({
+      id,
+      function: { name: id, arguments: args },
+    });
+    const late = { id: 'a', function: { arguments: '{"x":1}' } };
+
+    const { events } = read(inChunks([piece('a', '{}'), piece('b', '{}'), late]));
+    expect(events.at(-1)).toMatchObject({ type: 'unusable' });
+  });
+
+  it('are an error if arguments come with an id that no call has', () => {
+    const call = { id: 'a', function: { name: 'look', arguments: '' } };
+
+    expectUnusable([call, { id: 'z', function: { arguments: '{"x":1}' } }], []);
+  });
+
+  function inChunks(pieces: readonly JsonValue[]): readonly JsonValue[] {
+    return [...pieces.map((piece) => chunk({ tool_calls: [piece] })), finish];
+  }
+
+  /** Events that come with the failure are counted, but not passed on. */
+  function expectUnusable(pieces: readonly JsonValue[], made: readonly ModelCall[]): void {
+    const reader = exchange().readStream();
+    const sent: ContentEvent[] = [];
+    for (const one of inChunks(pieces)) {
+      const events = reader.read(one);
+      if (events.some(({ type }) => type === 'unusable')) return;
+      sent.push(...events);
+      for (const event of sent) {
+        if (event.type !== 'tool_end') continue;
+        const found = callsOf(sent).find(({ call }) => call === event.call);
+        expect(found?.arguments).toBe(made[event.call]?.args);
+      }
+    }
+    expect(reader.end().at(-1)).toMatchObject({ type: 'unusable' });
+    expect(read(inChunks(pieces), true).events.at(-1)).toMatchObject({ type: 'unusable' });
+  }
 });
 
 describe('the first call', () => {
@@ -197,6 +282,15 @@ describe('a signature', () => {
     ]);
   });
 });
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function named(head: JsonObject): JsonObject {
   return 'id' in head ? { name: 'look' } : {};

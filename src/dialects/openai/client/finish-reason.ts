@@ -76,7 +76,8 @@ export function endingOf(end: ChoiceEnd): Ending {
   return finishReason === '' ? ending('stop') : ending('other', finishReason);
 }
 
-function unusable(reason: string, endsReply = false): Ending {
+/** The ending of a choice that can't be passed on. */
+export function unusable(reason: string, endsReply = false): Ending {
   return { unusable: reason, endsReply };
 }
 

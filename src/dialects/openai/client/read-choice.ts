@@ -6,7 +6,7 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import { argumentTexts, type CallContext, type CallEvents, callEvents } from './call-events.ts';
-import { type Ending, endingOf } from './finish-reason.ts';
+import { type Ending, endingOf, unusable } from './finish-reason.ts';
 import { citationEvents, logprobEvents } from './read-extras.ts';
 import { type MessageReader, messageReader } from './read-message.ts';
 import { signatureOf } from './signature.ts';
@@ -94,6 +94,10 @@ function withCalls(
 ): readonly ContentEvent[] {
   // Most pieces are text of a reply without calls.
   if (slots.isEmpty()) return events;
+  // Calls that were sent whole may run at once, also if the reply fails later.
+  if (slots.isUnclear()) {
+    return [...events, { type: 'unusable', reason: 'upstream_unusable_output' }];
+  }
   const ended = events.length > 0 ? calls.endWhole() : [];
   return [...ended, ...events, ...calls.next(signature)];
 }
@@ -122,13 +126,15 @@ function endChoice(state: ChoiceState): ReturnType<ChoiceReader['end']> {
   const { slots, calls, messages, finishReason, signature } = state;
   const texts = argumentTexts(slots, finishReason);
   const hasCalls = texts.length > 0;
-  const ending = endingOf({
-    finishReason,
-    refusal: messages.refusal(),
-    hasCalls,
-    hasCutCall: texts.some(finishReason === '' ? isOpen : isCutJson),
-    hasOutput: state.hasOutput || hasCalls,
-  });
+  const ending = slots.endsUnclear()
+    ? unusable('upstream_unusable_output', true)
+    : endingOf({
+        finishReason,
+        refusal: messages.refusal(),
+        hasCalls,
+        hasCutCall: texts.some(finishReason === '' ? isOpen : isCutJson),
+        hasOutput: state.hasOutput || hasCalls,
+      });
   return { events: calls.end(signature, finishReason), ending };
 }
 

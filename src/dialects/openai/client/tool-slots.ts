@@ -1,5 +1,7 @@
 /** Assembles streamed tool calls, tolerating vendors that misuse `index`, `id` and the name. */
 
+import { parseBounded } from '../../../bounded-json.ts';
+import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { UpstreamError } from '../../../errors.ts';
@@ -46,12 +48,21 @@ export interface ToolSlots {
   isEmpty(): boolean;
   /** The characters of all arguments so far. */
   argumentChars(): number;
+  /**
+   * Whether a piece came that may belong to another call than the one it was added to. It can't be
+   * taken back: then no call of the choice may be passed on.
+   */
+  isUnclear(): boolean;
+  /** The same, with what only the end of the choice shows. */
+  endsUnclear(): boolean;
 }
 
 interface Slot {
   /** The vendor's index, if it uses one. */
   readonly key: number | undefined;
   isClosed: boolean;
+  /** Neither an id nor an index of its own shows that all of its pieces belong to it. */
+  isGuessed: boolean;
   id: string;
   name: string;
   arguments: string;
@@ -77,6 +88,17 @@ interface SlotTable {
   readonly slots: Slot[];
   /** The slot that a vendor's index currently refers to. */
   readonly byKey: Map<number, Slot>;
+  /** The last slot with each id. */
+  readonly byId: Map<string, Slot>;
+  /** The ids that the vendor gave to several calls. */
+  readonly repeatedIds: Set<string>;
+  /** The indices that the vendor gave to several calls. */
+  readonly sharedKeys: Set<number>;
+  /** A piece has named an earlier call by its id: the pieces of several calls are mixed. */
+  hasReturned: boolean;
+  hasGuesses: boolean;
+  isUnclear: boolean;
+  isStreamed: boolean;
   heldChars: number;
   argumentChars: number;
   hasNames: boolean;
@@ -84,16 +106,13 @@ interface SlotTable {
 
 /** Starts without calls. */
 export function toolSlots(): ToolSlots {
-  const slots: Slot[] = [];
-  const byKey = new Map<number, Slot>();
-  const table: SlotTable = { slots, byKey, heldChars: 0, argumentChars: 0, hasNames: false };
+  const table = newTable();
+  const { slots, byKey } = table;
   return {
     add: (pieces) => {
+      table.isStreamed ||= pieces.length > 0;
       pieces.forEach((entry, position) => {
-        const piece = pieceOf(entry);
-        const key = indexOf(entry);
-        const held = key === undefined ? slots.at(-1) : byKey.get(key);
-        add(table, continuedSlot(held, { key, piece, position }) ?? open(table, key), piece);
+        addStreamed(table, { key: indexOf(entry), piece: pieceOf(entry), position });
       });
     },
     addWhole: (calls) => {
@@ -114,28 +133,127 @@ export function toolSlots(): ToolSlots {
     },
     isEmpty: () => !table.hasNames,
     argumentChars: () => table.argumentChars,
+    isUnclear: () => table.isUnclear,
+    endsUnclear: () => table.isUnclear || (table.isStreamed && isMixedUp(slots)),
+  };
+}
+
+function newTable(): SlotTable {
+  return {
+    slots: [],
+    byKey: new Map(),
+    byId: new Map(),
+    repeatedIds: new Set(),
+    sharedKeys: new Set(),
+    hasReturned: false,
+    hasGuesses: false,
+    isUnclear: false,
+    isStreamed: false,
+    heldChars: 0,
+    argumentChars: 0,
+    hasNames: false,
   };
 }
 
 /**
- * Whether a call that another one follows is over. Without an index, pieces only continue the last
- * call. With one, vendors may interleave the pieces of several calls: only a name, an id and whole
- * arguments show that no piece is missing, and nothing shows it for the text of a custom call.
+ * Whether a call that another one follows is over. Pieces that come later may name it by its id or
+ * by its index: only a name, an id and whole arguments show that no piece is missing, and nothing
+ * shows it for the text of a custom call.
  */
 function isOver({ byKey }: SlotTable, slot: Slot | undefined): boolean {
   if (slot === undefined) return false;
-  if (slot.key === undefined || byKey.get(slot.key) !== slot) return true;
+  const hasIndex = slot.key !== undefined && byKey.get(slot.key) === slot;
+  if (!hasIndex && slot.id === '') return true;
   return slot.name !== '' && slot.id !== '' && !slot.isCustom && slot.end.isWhole();
 }
 
-function open({ slots, byKey }: SlotTable, key: number | undefined): Slot {
+function open({ slots, byKey, sharedKeys }: SlotTable, key: number | undefined): Slot {
   // An entry that is no object also opens a slot.
   checkToolCalls(slots.length);
-  const begun = { key, id: '', name: '', arguments: '', isCustom: false, isClosed: false };
+  const state = { isCustom: false, isClosed: false, isGuessed: false };
+  const begun = { key, id: '', name: '', arguments: '', ...state };
   const slot: Slot = { ...begun, end: jsonEnd(), providerData: undefined };
   slots.push(slot);
-  if (key !== undefined) byKey.set(key, slot);
+  if (key === undefined) return slot;
+  if (byKey.has(key)) sharedKeys.add(key);
+  byKey.set(key, slot);
   return slot;
+}
+
+/** A piece of a stream, and what tells its call. */
+interface Placed {
+  readonly key: number | undefined;
+  readonly piece: Piece;
+  /** Its position in its delta. */
+  readonly position: number;
+}
+
+function addStreamed(table: SlotTable, placed: Placed): void {
+  const { key, piece } = placed;
+  // Without an index, a piece without an id continues the last call.
+  const held = key === undefined ? table.slots.at(-1) : table.byKey.get(key);
+  const named = namedSlot(table, held, placed);
+  const slot = named ?? continuedSlot(held, placed);
+  if (slot === undefined) return add(table, open(table, key), piece);
+  table.hasReturned ||= named !== undefined;
+  if (piece.arguments !== '') judge(table, slot, { piece, isReturn: named !== undefined });
+  add(table, slot, piece);
+}
+
+/** Returns the call that the piece names by its id, unless it is the held one or a new one. */
+function namedSlot(
+  { byId, repeatedIds, sharedKeys }: SlotTable,
+  held: Slot | undefined,
+  { key, piece }: Placed,
+): Slot | undefined {
+  const named = piece.id === '' || held?.id === piece.id ? undefined : byId.get(piece.id);
+  if (named === undefined || repeatedIds.has(piece.id)) return undefined;
+  // Vendors that repeat an id for different calls begin each one with its name.
+  const hasNames = piece.name !== '' && named.name !== '';
+  const hasNewIndex = key !== undefined && held === undefined;
+  if (hasNames && (hasNewIndex || piece.name !== named.name)) return undefined;
+  if (hasNames && piece.arguments.trim() !== '' && named.end.isWhole()) return undefined;
+  // Such a vendor may also send the id of the other call later, with an index of its own.
+  const isLateId = key !== undefined && held?.id === '' && !sharedKeys.has(key);
+  return isLateId ? undefined : named;
+}
+
+/** Notes what makes it unclear whether these arguments belong to this call. */
+function judge(
+  table: SlotTable,
+  slot: Slot,
+  { piece, isReturn }: { readonly piece: Piece; readonly isReturn: boolean },
+): void {
+  const { slots, sharedKeys } = table;
+  const isAlone = slots.length === 1;
+  const hasOwnIndex = slot.key !== undefined && !sharedKeys.has(slot.key);
+  const isNamed = piece.id !== '' && piece.id === slot.id;
+  const isGuess = !isNamed && !isAlone && !hasOwnIndex;
+  slot.isGuessed ||= isGuess;
+  table.hasGuesses ||= isGuess;
+  // The vendor goes back to earlier calls, so that the last one was no more likely than others.
+  if (isGuess ? table.hasReturned : isReturn && table.hasGuesses) table.isUnclear = true;
+  const isMore = piece.arguments.trim() !== '' && !isRepetition(slot, piece);
+  const isBehindEnd = slot.isClosed || (!isAlone && !slot.isCustom && slot.end.isWhole());
+  if (isMore && isBehindEnd) table.isUnclear = true;
+}
+
+/**
+ * Whether a call has no arguments, perhaps because they were added to a call that has too much or
+ * that has no name.
+ */
+function isMixedUp(slots: readonly Slot[]): boolean {
+  const calls = slots.filter(({ name }) => name !== '');
+  if (!calls.some((slot) => slot.arguments === '')) return false;
+  return slots.some(
+    (slot) =>
+      slot.arguments !== '' && (slot.name === '' || (slot.isGuessed && isBroken(slot.arguments))),
+  );
+}
+
+/** Text that is no JSON, and also not the beginning of it. */
+function isBroken(text: string): boolean {
+  return parseBounded(text) === undefined && !isCutJson(text);
 }
 
 function add(table: SlotTable, slot: Slot, piece: Piece): void {
@@ -145,30 +263,26 @@ function add(table: SlotTable, slot: Slot, piece: Piece): void {
   table.heldChars += piece.name.length + text.length;
   if (table.heldChars > maxEventBytes) throw new UpstreamError('body', 'event_too_large');
   table.hasNames ||= piece.name !== '';
+  if (slot.id === '' && piece.id !== '') {
+    if (table.byId.has(piece.id)) table.repeatedIds.add(piece.id);
+    table.byId.set(piece.id, slot);
+  }
   appendPiece(slot, { ...piece, arguments: text });
 }
 
 /** Returns the slot that the piece continues, or undefined if it starts a new call. */
-function continuedSlot(
-  held: Slot | undefined,
-  {
-    key,
-    piece,
-    position,
-  }: {
-    readonly key: number | undefined;
-    readonly piece: Piece;
-    readonly position: number;
-  },
-): Slot | undefined {
+function continuedSlot(held: Slot | undefined, { key, piece, position }: Placed): Slot | undefined {
   if (held === undefined || startsNewCall(held, piece)) return undefined;
   if (key !== undefined) return held;
-  const isNewCall = position === 0 ? isOtherCall(held, piece) : hasIdOrName(piece);
+  const isNewCall = position === 0 ? isOtherCall(held, piece) : isSeparate(held, piece);
   return isNewCall ? undefined : held;
 }
 
+/** Some servers send the index as text. */
 function indexOf(entry: JsonValue): number | undefined {
-  const index = member(entry, 'index');
+  const stated = member(entry, 'index');
+  const isText = typeof stated === 'string' && /^\d{1,9}$/.test(stated);
+  const index = isText ? Number(stated) : stated;
   return typeof index === 'number' && index >= 0 ? index : undefined;
 }
 
@@ -191,14 +305,24 @@ function isOtherCall(held: Slot, piece: Piece): boolean {
   return piece.name !== '' && held.name !== '' && piece.name !== held.name;
 }
 
-/** Several pieces without an index in one delta are separate calls if they have an id or a name. */
-function hasIdOrName({ id, name }: Piece): boolean {
-  return id !== '' || name !== '';
+/**
+ * Several pieces without an index in one delta are separate calls if they have an id or a name,
+ * also with the id of the held call: only more of that call's arguments continue it.
+ */
+function isSeparate(held: Slot, piece: Piece): boolean {
+  if (piece.id === '' || piece.id !== held.id) return piece.id !== '' || piece.name !== '';
+  if (piece.name === '') return false;
+  return piece.name !== held.name || (piece.arguments.trim() !== '' && held.end.isWhole());
 }
 
-/** Some servers repeat the whole arguments at the end; nothing else can follow whole ones. */
+/**
+ * Some servers repeat the whole arguments at the end. White space at their end may be new, because
+ * it is left out of a call that was sent.
+ */
 function isRepetition(slot: Slot, piece: Piece): boolean {
-  const isSame = slot.arguments !== '' && slot.arguments === piece.arguments;
+  const { length } = slot.arguments;
+  if (length === 0 || !piece.arguments.startsWith(slot.arguments)) return false;
+  const isSame = piece.arguments.slice(length).trim() === '';
   return isSame && !slot.isCustom && slot.end.isWhole();
 }
 
