@@ -241,6 +241,9 @@ export interface CallTarget {
 /** What a request says beside its body. */
 export type RequestParts = Pick<GatewayRequest, 'headers' | 'search'>;
 
+/** What a model's record states of its limits, which bound the hold and the charge. */
+export type ModelLimits = Pick<Model, 'contextTokens' | 'maxOutputTokens'>;
+
 /** The parts of a request beside its body that go upstream with a relayed call. */
 export interface ForwardedParts {
   /** They replace those that the channel sends. */
@@ -274,7 +277,7 @@ export interface RelayRules {
    */
   cuts?(call: Call): RelayCuts | undefined;
   /** What goes up beside the body. Absent in APIs that have nothing there. */
-  forward?(request: RequestParts, channel: Channel): ForwardedParts;
+  forward?(request: RequestParts, channel: Channel, limits: ModelLimits): ForwardedParts;
   /** Creates a tap for a reply. `requestId` names the call in an error that ends it. */
   tap(call: Call, channel: Pick<Channel, 'capabilities'>, requestId: string): StreamTap;
   /**

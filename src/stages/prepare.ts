@@ -172,7 +172,7 @@ function moreEdits(
   { channel, account }: { readonly channel: Channel; readonly account: string },
 ): MoreEdits {
   const { relay } = route.protocol;
-  const forwarded = relay.forward?.(received.request, channel);
+  const forwarded = relay.forward?.(received.request, channel, model);
   const cut = relay.cuts?.(call);
   const changes = [
     ...(references === undefined ? [] : [relayEdits(call, references, account)]),

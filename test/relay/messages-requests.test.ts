@@ -89,6 +89,41 @@ describe('the headers of a relayed Messages call', () => {
     expect(all.sent.headers).not.toHaveProperty('anthropic-beta');
   });
 
+  const raising = ['context-1m-2025-08-07', 'context-500k', 'Context-2M-2027-01-01'].map(
+    (flag, index) => [flag, 'contextTokens', [1_000_000, 500_000, 2_000_000][index] ?? 0] as const,
+  );
+  const raisingOutput = ['output-128k-2025-02-19', 'output-300K-2026-03-24', 'output-1m'].map(
+    (flag, index) => [flag, 'maxOutputTokens', [128_000, 300_000, 1_000_000][index] ?? 0] as const,
+  );
+
+  it.each([
+    ...raising,
+    ...raisingOutput,
+  ])('%s goes up if %s is not below it', async (flag, limit, granted) => {
+    const other = limit === 'contextTokens' ? 'maxOutputTokens' : 'contextTokens';
+    for (const path of paths) {
+      const sentWith = (model: Partial<Model>): ReturnType<typeof relayed> =>
+        relayed({ path, headers: { 'anthropic-beta': `a,${flag}` }, model });
+
+      for (const stated of [granted, granted + 1, undefined]) {
+        const { sent, reply } = await sentWith({ [limit]: stated, [other]: 100 });
+        expect(sent.headers['anthropic-beta']).toBe(`a,${flag}`);
+        expect(reply.headers).not.toHaveProperty('x-tollgate-dropped');
+      }
+      const { sent, reply } = await sentWith({ [limit]: granted - 1 });
+      expect(sent.headers['anthropic-beta']).toBe('a');
+      expect(reply.headers['x-tollgate-dropped']).toBe(`anthropic-beta:${flag}`);
+    }
+  });
+
+  it('flags that only look like a limit go up', async () => {
+    const flags = 'context-management-2025-06-27,output-128kb,my-context-1m,context-1';
+    const model = { contextTokens: 100, maxOutputTokens: 10 };
+    const { sent } = await relayed({ headers: { 'anthropic-beta': flags }, model });
+
+    expect(sent.headers['anthropic-beta']).toBe(flags);
+  });
+
   it('betas that the operator refuses don’t make a strict model refuse the call', async () => {
     const { reply } = await relayed({
       headers: { 'anthropic-beta': 'b' },

@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors.ts';
 import type { IncomingHeaders } from '../../http.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { anthropicVersionHeader } from '../callers/anthropic.ts';
-import type { ForwardedParts, RequestParts } from '../protocol.ts';
+import type { ForwardedParts, ModelLimits, RequestParts } from '../protocol.ts';
 
 const betaHeader = 'anthropic-beta';
 /** The version that clients mean which send none. */
@@ -22,18 +22,23 @@ export function checkMessagesHeaders(headers: IncomingHeaders): void {
   betasIn(headers);
 }
 
+/** A flag that raises a limit: `context-1m-2025-08-07`, `output-128k-2025-02-19`. */
+const limitForm = /^(context|output)-(\d+)([km])(?![a-z0-9])/i;
+
 /**
  * What goes up with the body. Beta flags of the channel's own headers replace those of the caller,
- * and its account may refuse single ones.
+ * its account may refuse single ones, and none may raise a limit above the one that the record
+ * states: hold and charge end there, and the account would pay for the rest.
  */
 export function forwardedParts(
   { headers, search }: RequestParts,
   channel: Channel,
+  limits: ModelLimits,
 ): ForwardedParts {
   const wanted = betasIn(headers);
   const own = ownBetas(channel);
   const refused = channel.capabilities?.dropBetas ?? [];
-  const sent = own ?? wanted.filter((flag) => !refused.includes(flag));
+  const sent = own ?? wanted.filter((flag) => !refused.includes(flag) && !exceeds(flag, limits));
   const version = { [anthropicVersionHeader]: versionIn(headers) };
   const hasOwn = own !== undefined || sent.length === 0;
   return {
@@ -41,6 +46,15 @@ export function forwardedParts(
     search: new URLSearchParams(search).get('beta') === 'true' ? '?beta=true' : '',
     dropped: wanted.filter((flag) => !sent.includes(flag)).map((flag) => `${betaHeader}:${flag}`),
   };
+}
+
+/** Whether a flag grants more tokens than the record states; a limit that is not stated is none. */
+function exceeds(flag: string, { contextTokens, maxOutputTokens }: ModelLimits): boolean {
+  const [, kind, count, unit] = limitForm.exec(flag) ?? [];
+  if (kind === undefined) return false;
+  const stated = kind.toLowerCase() === 'context' ? contextTokens : maxOutputTokens;
+  const granted = Number(count) * (unit?.toLowerCase() === 'm' ? 1_000_000 : 1_000);
+  return stated !== undefined && granted > stated;
 }
 
 /** The flags in the channel's own headers; undefined if it has no such header. */
