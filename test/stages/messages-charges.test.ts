@@ -104,6 +104,46 @@ describe('a complete stream', () => {
     expect([whole.chargeNanos, record.chargeNanos]).toEqual([chargeNanos, chargeNanos]);
   });
 
+  it.each<[string, JsonObject[], number]>([
+    ['one pass', [{ type: 'message', input_tokens: 10, output_tokens: 50 }], 50],
+    [
+      'two passes',
+      [
+        { type: 'message', input_tokens: 4, output_tokens: 20 },
+        { type: 'message', input_tokens: 6, output_tokens: 30 },
+      ],
+      50,
+    ],
+    [
+      'a pass and an adviser',
+      [
+        { type: 'message', input_tokens: 10, output_tokens: 50 },
+        { type: 'advisor_message', output_tokens: 7 },
+      ],
+      57,
+    ],
+  ])('counts output once if only its iterations state it: %s', async (_, iterations, tokens) => {
+    const { record } = await streamed(
+      start({ input_tokens: 10, output_tokens: 1 }) + opened,
+      text('words '.repeat(20)) + closed,
+      finish({ iterations }) + stopped,
+    );
+
+    expect(record).toMatchObject({ usage: { inputTokens: 10, outputTokens: tokens } });
+    expect(record.chargeNanos).toBe(BigInt(10 + 10 * tokens));
+  });
+
+  it('is counted if its iterations state no output of the reply itself', async () => {
+    const { record } = await streamed(
+      start({ input_tokens: 10, output_tokens: 1 }) + opened,
+      text('words '.repeat(20)) + closed,
+      finish({ iterations: [{ type: 'advisor_message', output_tokens: 7 }] }) + stopped,
+    );
+
+    // 120 bytes at 0.4 tokens, and the adviser's.
+    expect(record.usage?.outputTokens).toBeGreaterThanOrEqual(55);
+  });
+
   it('keeps the figures of its start where the end has none, or only zeros', async () => {
     for (const usage of [{ output_tokens: 5 }, { input_tokens: null, output_tokens: 5 }]) {
       const { record } = await streamed(

@@ -12,9 +12,14 @@ import { countIn, countOrZero, hasCount, withCachedInInput } from '../usage-coun
 
 const names: readonly string[] = ['input_tokens', 'output_tokens'];
 
-/** The part of the usage that a `usage` object doesn't state. */
+/**
+ * The part of the usage that a `usage` object doesn't state. The passes that made the reply state
+ * its output too.
+ */
 function anthropicGap(stated: JsonValue | undefined): UsageGap {
-  return hasCount(stated, ['output_tokens']) ? undefined : 'output';
+  const { inside } = parted(items(member(stated, 'iterations')));
+  const states = (one: JsonValue | undefined): boolean => hasCount(one, ['output_tokens']);
+  return states(stated) || (inside.length > 0 && inside.every(states)) ? undefined : 'output';
 }
 
 /** The usage of a whole reply or of one event; undefined if it has no valid count. */
@@ -76,16 +81,26 @@ function totals(
   usage: JsonValue | undefined,
   iterations: readonly JsonValue[],
 ): (count: CountOf) => number {
+  const { inside, beside } = parted(iterations);
+  const sumOf = (parts: readonly JsonValue[], count: CountOf): number =>
+    parts.reduce<number>((sum, one) => sum + count(one), 0);
+  return (count) => Math.max(count(usage), sumOf(inside, count)) + sumOf(beside, count);
+}
+
+/** The iterations that made the reply, and what else ran. */
+function parted(iterations: readonly JsonValue[]): {
+  readonly inside: readonly JsonValue[];
+  readonly beside: readonly JsonValue[];
+} {
   const fellBack = iterations.some((one) => member(one, 'type') === 'fallback_message');
   const isBeside = (one: JsonValue): boolean => {
     const type = member(one, 'type');
     return type === 'compaction' || type === 'advisor_message' || (fellBack && type === 'message');
   };
-  const beside = iterations.filter(isBeside);
-  const inside = iterations.filter((one) => !isBeside(one));
-  const sumOf = (parts: readonly JsonValue[], count: CountOf): number =>
-    parts.reduce<number>((sum, one) => sum + count(one), 0);
-  return (count) => Math.max(count(usage), sumOf(inside, count)) + sumOf(beside, count);
+  return {
+    inside: iterations.filter((one) => !isBeside(one)),
+    beside: iterations.filter(isBeside),
+  };
 }
 
 function passOf(pass: JsonValue): PassUsage {
