@@ -2,15 +2,18 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Model } from '../../src/ports/catalog.ts';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, messagesBody, nativeBody, responsesBody } from '../support/bodies.ts';
 import { brokenLaws, messagesEvents } from '../support/messages-laws.ts';
 import {
   bearer,
+  type ModelsOf,
   type UnmountedGateway,
   unmountedGateway,
   vendorKey,
 } from '../support/mounted-gateway.ts';
+import { mountedModels } from '../support/mounted-models.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
 import { decodePng } from '../testing/helpers.ts';
@@ -18,12 +21,32 @@ import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
 
+/** The usual models, and one for embeddings in both APIs. */
+const withEmbeddings: ModelsOf = (upstream, credential) => {
+  const models = mountedModels(upstream, credential);
+  return [...models, ...models.filter(({ id }) => id === 'chat-1').map(embedding)];
+};
+
+function embedding(chat: Model): Model {
+  return {
+    ...chat,
+    id: 'embedding-1',
+    protocols: ['embeddings'],
+    groups: ['chat', 'native'],
+    price: { per: 'token', rates: { input: 20_000_000n } },
+    channels: chat.channels.map((channel) => ({
+      ...channel,
+      upstreamModel: 'text-embedding-3-small',
+    })),
+  };
+}
+
 describe.each(mounts)('$name', (mount: Mount) => {
   let harness: UnmountedGateway;
   let host: RunningMount;
 
   beforeEach(async () => {
-    harness = await unmountedGateway();
+    harness = await unmountedGateway({}, withEmbeddings);
     host = await mount.start(harness.gateway);
   });
 
@@ -81,6 +104,29 @@ describe.each(mounts)('$name', (mount: Mount) => {
       'text/event-stream; charset=utf-8',
     ]);
     expect(brokenLaws(messagesEvents(await events.text()), { isOwn: true })).toEqual([]);
+  });
+
+  it('answers embeddings of both APIs with one vector for each input', async () => {
+    const content = { parts: [{ text: 'Hello!' }] };
+    const input = ['Hello!', 'Good-bye!'];
+    const relayed = await post(
+      '/v1/embeddings',
+      { model: 'embedding-1', input, encoding_format: 'base64' },
+      bearer(harness.secrets.chat),
+    );
+    const one = await native('embedding-1:embedContent', { content });
+    const batch = await native('embedding-1:batchEmbedContents', {
+      requests: [{ content }, { content }],
+    });
+
+    const numbers = Array(1_536).fill(expect.any(Number));
+    expect(await relayed.json()).toMatchObject({
+      // 1,536 numbers of four bytes.
+      data: Array(2).fill({ embedding: expect.stringMatching(/^[\w+/]{8192}$/) }),
+      usage: { prompt_tokens: expect.any(Number) },
+    });
+    expect(await one.json()).toMatchObject({ embedding: { values: numbers } });
+    expect(await batch.json()).toMatchObject({ embeddings: Array(2).fill({ values: numbers }) });
   });
 
   it('answers an image that decodes', async () => {

@@ -49,7 +49,7 @@ export const timedOut: ExpectedOfKinds = {
 
 /**
  * It was processed, and the reply is not complete. Of a stream the caller has received nothing, so
- * it costs nothing, and one other channel is tried.
+ * it costs nothing, and one other channel is tried, as for embeddings, which are cheap to make again.
  */
 export const halfDone: ExpectedOfKinds = {
   callerGets: 'upstream_failed',
@@ -60,6 +60,7 @@ export const halfDone: ExpectedOfKinds = {
   withSecond: 'same',
   health: 'counted',
   image: { charge: 'pending', outcome: 'unknown' },
+  embeddings: { withSecond: 'second' },
   streams: { charge: 'nothing', outcome: 'unknown', withSecond: 'second' },
 };
 

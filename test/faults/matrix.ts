@@ -5,6 +5,7 @@ import { type Hosts, startHosts } from './hosts.ts';
 import { stubNames } from './names.ts';
 import {
   type ChannelSetup,
+  embeddingKinds,
   expectedOf,
   type FaultRow,
   isFull,
@@ -49,8 +50,8 @@ function everyCombination(row: FaultRow): readonly Combination[] {
  * Each kind of a row at least once, and each channel setup once for every outcome that the row
  * expects: of kinds that expect the same, one runs with a single channel, the next with a second,
  * healthy one, and so on. The two kinds of the Responses API take turns if they expect the same,
- * and so do those of the Messages API. The mounts rotate, because a fault of an upstream does not
- * depend on the adapter.
+ * and so do those of the Messages API and of embeddings. The mounts rotate, because a fault of an
+ * upstream does not depend on the adapter.
  */
 function rotatedCombinations(row: FaultRow, index: number): readonly Combination[] {
   const kindsByOutcome = new Map<string, Kind[]>();
@@ -65,10 +66,11 @@ function rotatedCombinations(row: FaultRow, index: number): readonly Combination
     .map(([kind, channelSetup], at) => [kind, itemInRotation(mounts, index + at), channelSetup]);
 }
 
-/** The kinds that differ only in the form of the reply, of APIs with many rows of their own. */
+/** Kinds that the gateway serves by the same code, so that one of two is enough for a fault. */
 const takingTurns: readonly (readonly Kind[])[] = [
   ['responses', 'responses_stream'],
   ['messages', 'messages_stream'],
+  embeddingKinds,
 ];
 
 /** Of two kinds that take turns and are both there, leaves out the one whose turn it is not. */

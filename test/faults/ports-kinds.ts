@@ -5,7 +5,12 @@ import type { Kind } from './row.ts';
 /** A fault of a port does not depend on the form of a reply, so these are not all kinds. */
 export type PortKind = Exclude<
   Kind,
-  'responses' | 'responses_stream' | 'messages' | 'messages_stream'
+  | 'responses'
+  | 'responses_stream'
+  | 'messages'
+  | 'messages_stream'
+  | 'embeddings'
+  | 'native_embeddings'
 >;
 
 /** See {@link PortKind}. */

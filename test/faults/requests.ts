@@ -1,9 +1,15 @@
 /** The requests of the fault matrix, and the small replies of a healthy upstream. */
 import type { DialectName, Model, ProtocolName } from '../../src/ports/catalog.ts';
 import { canaries } from './canaries.ts';
+import {
+  embedContentBody,
+  embedContentReply,
+  embeddingsBody,
+  embeddingsReply,
+} from './embeddings-kinds.ts';
 import { messagesBody, messagesEvents, messagesHeaders, wholeMessage } from './messages-kind.ts';
 import { responsesBody, responsesEvents, wholeResponse } from './responses-kind.ts';
-import { isStream, type Kind, type StreamKind } from './row.ts';
+import { embeddingKinds, isStream, type Kind, type StreamKind } from './row.ts';
 
 /** One request of a caller. */
 export interface CallerRequest {
@@ -28,6 +34,10 @@ export function requestOf(kind: Kind, promptBytes = 0): CallerRequest {
     case 'messages':
     case 'messages_stream':
       return { path: '/v1/messages', body };
+    case 'embeddings':
+      return { path: '/v1/embeddings', body };
+    case 'native_embeddings':
+      return { path: '/v1beta/models/m:embedContent', body };
     default:
       return { path: '/v1/chat/completions', body };
   }
@@ -54,6 +64,10 @@ function bodyOf(kind: Kind, prompt: string): object {
     case 'messages':
     case 'messages_stream':
       return messagesBody(prompt, isStream(kind));
+    case 'embeddings':
+      return embeddingsBody(`${prompt} ${base64}`);
+    case 'native_embeddings':
+      return embedContentBody(`${prompt} ${base64}`);
     default: {
       const image_url = { url: `data:image/png;base64,${base64}` };
       const content = [
@@ -71,7 +85,7 @@ function bodyOf(kind: Kind, prompt: string): object {
 
 /** Whether a kind uses Google's API. */
 export function isNative(kind: Kind): boolean {
-  return kind === 'native' || kind === 'native_stream';
+  return kind === 'native' || kind === 'native_stream' || kind === 'native_embeddings';
 }
 
 /** Whether a kind uses the Responses API. */
@@ -104,6 +118,7 @@ export function protocolOf(kind: Kind): ProtocolName {
   if (kind === 'image') return 'images';
   if (isResponses(kind)) return 'responses';
   if (isMessages(kind)) return 'messages';
+  if (embeddingKinds.includes(kind)) return 'embeddings';
   return isNative(kind) ? 'native' : 'chat';
 }
 
@@ -118,14 +133,19 @@ export function typeOf(kind: Kind): string {
   return isStream(kind) ? 'text/event-stream' : 'application/json';
 }
 
-/** 1 nano a prompt token, 2 a completion token; 500 an image. */
+/** 1 nano a prompt token, 2 a completion token; 500 an image. Vectors are no tokens. */
 export function priceOf(kind: Kind): Model['price'] {
-  return kind === 'image'
-    ? { per: 'image', rows: [{ size: '1024x1024', nanos: usageNanos.image }] }
-    : { per: 'token', rates: { input: 1_000_000n, output: 2_000_000n } };
+  if (kind === 'image') {
+    return { per: 'image', rows: [{ size: '1024x1024', nanos: usageNanos.image }] };
+  }
+  const output = embeddingKinds.includes(kind) ? {} : { output: 2_000_000n };
+  return { per: 'token', rates: { input: 1_000_000n, ...output } };
 }
 
-/** The cost of a whole reply by its own usage: 10 and 5 tokens, or one image. */
+/**
+ * The cost of a whole reply by its own usage: 10 and 5 tokens, one image, or 10 tokens of which
+ * vectors are made.
+ */
 export const usageNanos: Readonly<Record<Kind, bigint>> = {
   chat: 20n,
   chat_stream: 20n,
@@ -136,6 +156,8 @@ export const usageNanos: Readonly<Record<Kind, bigint>> = {
   responses_stream: 20n,
   messages: 20n,
   messages_stream: 20n,
+  embeddings: 10n,
+  native_embeddings: 10n,
 };
 
 const firstChunk = { choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] };
@@ -180,6 +202,8 @@ export const replies: Readonly<Record<Kind, string>> = {
   responses_stream: responsesEvents.join(''),
   messages: JSON.stringify(wholeMessage),
   messages_stream: messagesEvents.join(''),
+  embeddings: JSON.stringify(embeddingsReply),
+  native_embeddings: JSON.stringify(embedContentReply),
 };
 
 /** The same as callers get them: without the usage that they did not request. */

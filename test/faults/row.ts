@@ -16,7 +16,9 @@ export type Kind =
   | 'responses'
   | 'responses_stream'
   | 'messages'
-  | 'messages_stream';
+  | 'messages_stream'
+  | 'embeddings'
+  | 'native_embeddings';
 
 /** Every kind of call. */
 export const kinds: readonly Kind[] = [
@@ -29,10 +31,23 @@ export const kinds: readonly Kind[] = [
   'responses_stream',
   'messages',
   'messages_stream',
+  'embeddings',
+  'native_embeddings',
 ];
 
 /** The kinds with a whole reply. */
-export const wholeKinds: readonly Kind[] = ['chat', 'image', 'native', 'responses', 'messages'];
+export const wholeKinds: readonly Kind[] = [
+  'chat',
+  'image',
+  'native',
+  'responses',
+  'messages',
+  'embeddings',
+  'native_embeddings',
+];
+
+/** The kinds for vectors. Nothing is changed upstream, so they are tried again at any point. */
+export const embeddingKinds: readonly Kind[] = ['embeddings', 'native_embeddings'];
 
 /** See {@link streamKinds}. */
 export type StreamKind = 'chat_stream' | 'native_stream' | 'responses_stream' | 'messages_stream';
@@ -123,6 +138,8 @@ export interface Expected {
 /** The expected results of all kinds, and what differs for some. */
 export interface ExpectedOfKinds extends Expected {
   readonly image?: Partial<Expected>;
+  /** For both kinds of embeddings. */
+  readonly embeddings?: Partial<Expected>;
   /** For all kinds of streams. */
   readonly streams?: Partial<Expected>;
   readonly native?: Partial<Expected>;
@@ -202,10 +219,12 @@ export function isStream(kind: Kind): kind is StreamKind {
 
 /** The expected results for a kind; the more specific ones win. */
 export function expectedOf({ expected }: Pick<FaultRow, 'expected'>, kind: Kind): Expected {
-  const { image, streams, native, nativeStream, responsesStream, messages, ...all } = expected;
+  const { image, embeddings, streams, native, nativeStream, responsesStream, messages, ...all } =
+    expected;
   return {
     ...all,
     ...(kind === 'image' ? image : {}),
+    ...(embeddingKinds.includes(kind) ? embeddings : {}),
     ...(kind === 'native' || kind === 'native_stream' ? native : {}),
     ...(isStream(kind) ? streams : {}),
     ...(kind === 'native_stream' ? nativeStream : {}),

@@ -93,6 +93,8 @@ export const rowsBodies: readonly FaultRow[] = [
     expected: {
       ...halfDone,
       callerGets: 'upstream_timeout',
+      // Time is up, so that no other channel is tried.
+      embeddings: {},
       reason: 'idle_timeout',
       health: 'timed_out',
     },
@@ -189,7 +191,7 @@ export const rowsBodies: readonly FaultRow[] = [
     id: 'F39',
     fault: 'a compression bomb',
     ...everywhere,
-    kinds: ['chat', 'native', 'responses', 'messages'],
+    kinds: wholeKinds.filter((kind) => kind !== 'image'),
     upstream: packed('gzip', bomb),
     expected: { ...brokenStream, callerGets: 'cut', reason: 'compression_bomb' },
   },

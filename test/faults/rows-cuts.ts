@@ -12,6 +12,7 @@ import { openingEvents, relayedResponses } from './responses-kind.ts';
 import {
   allMounts,
   type ExpectedOfKinds,
+  embeddingKinds,
   type FaultRow,
   isFull,
   isStream,
@@ -102,6 +103,15 @@ const otherMountsStep = 97;
 const longStep = 29;
 
 const isLong = (kind: Kind): boolean => isResponses(kind) || isMessages(kind);
+/** `test/relay/embedding-failures.test.ts` cuts replies with vectors at every byte. */
+const vectorsStep = 11;
+
+/** Every n-th offset of those at which a reply is cut. */
+function rarerOf(kind: Kind): number {
+  if (isFull) return 1;
+  if (isLong(kind)) return longStep;
+  return embeddingKinds.includes(kind) ? vectorsStep : 1;
+}
 
 /** The rows: one for each offset of each kind's reply. */
 export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
@@ -110,7 +120,7 @@ export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
 
 function offsetsOf(kind: Kind, { step, turn }: Cut): readonly number[] {
   const { every, from } = turn === undefined || isFull ? { every: step, from: 0 } : turn;
-  const rarer = isLong(kind) && !isFull ? longStep : 1;
+  const rarer = rarerOf(kind);
   const ends = isLong(kind) && turn !== undefined ? endsOf(kind) : [];
   return Array.from({ length: replies[kind].length }, (_, at) => at).filter((offset) => {
     if (isThin) return offset % (10 * step) === 0;

@@ -93,7 +93,7 @@ const googleForms: readonly Form[] = [
   },
 ];
 
-const nativeKinds: readonly Kind[] = ['native', 'native_stream'];
+const nativeKinds: readonly Kind[] = ['native', 'native_stream', 'native_embeddings'];
 
 /** The rows. */
 export const rowsRetryAfter: readonly FaultRow[] = [

@@ -11,13 +11,14 @@ import {
   timedOut,
 } from './classes.ts';
 import { ends, reads, type Script, sends } from './raw-upstream.ts';
-import { type ErrorForm, errorFormOf, replies } from './requests.ts';
+import { dialectOf, type ErrorForm, errorFormOf, replies } from './requests.ts';
 import { answer, head, leaking, refuses } from './responses.ts';
 import {
   type Circumstances,
   type ExpectedOfKinds,
   type FaultRow,
   type Kind,
+  kinds,
   streamKinds,
   wholeKinds,
 } from './row.ts';
@@ -200,8 +201,8 @@ export const rowsStatus: readonly FaultRow[] = [
       { ...limited, retryAfter: 3_600 },
       { cooldownMs: 3_600_000 },
     ),
-    // Google has no such error.
-    kinds: ['chat', 'chat_stream', 'image', 'responses', 'responses_stream'],
+    // The others have no such error.
+    kinds: kinds.filter((kind) => dialectOf(kind) === 'openai'),
   },
   row('F25', '500', refuses(500), failed),
   row('F25', '502', refuses(502), failed),
@@ -295,7 +296,12 @@ export const rowsStatus: readonly FaultRow[] = [
       'F32',
       'a stream to a call that wants none',
       saysIn('text/event-stream', (kind) => asEvent(() => replies[kind])(kind, '')),
-      { ...halfDone, reason: 'upstream_protocol_error' },
+      {
+        ...halfDone,
+        reason: 'upstream_protocol_error',
+        // Vectors have no tokens that could be counted.
+        embeddings: { ...halfDone.embeddings, charge: 'nothing', outcome: 'unknown' },
+      },
     ),
     kinds: wholeKinds,
   },

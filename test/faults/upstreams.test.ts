@@ -3,6 +3,7 @@ import { runMatrix } from './matrix.ts';
 import { rowsBefore } from './rows-before.ts';
 import { rowsBodies } from './rows-bodies.ts';
 import { rowsCuts } from './rows-cuts.ts';
+import { rowsEmbeddings } from './rows-embeddings.ts';
 import { rowsMessages } from './rows-messages.ts';
 import { rowsResponses } from './rows-responses.ts';
 import { rowsRetryAfter } from './rows-retry-after.ts';
@@ -18,4 +19,5 @@ runMatrix('F01–F50', [
   ...rowsStreams,
   ...rowsResponses,
   ...rowsMessages,
+  ...rowsEmbeddings,
 ]);
