@@ -15,6 +15,7 @@ import {
   isResponses,
   keyHeadersOf,
   priceOf,
+  protocolOf,
   replies,
   requestOf,
   typeOf,
@@ -29,7 +30,7 @@ export function modelsFor(
     {
       id: 'm',
       vendor: 'Acme',
-      protocols: ['chat', 'images', 'native', 'responses', 'messages'],
+      protocols: [protocolOf(kind)],
       groups: ['chat'],
       price: priceOf(kind),
       maxOutputTokens: 1_000,
