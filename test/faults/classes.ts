@@ -49,7 +49,8 @@ export const timedOut: ExpectedOfKinds = {
 
 /**
  * It was processed, and the reply is not complete. Of a stream the caller has received nothing, so
- * it costs nothing, and one other channel is tried, as for embeddings, which are cheap to make again.
+ * it costs nothing, and one other channel is tried, as it is for embeddings: they change nothing
+ * upstream.
  */
 export const halfDone: ExpectedOfKinds = {
   callerGets: 'upstream_failed',
