@@ -194,8 +194,9 @@ function checkValue(search: Search, row: GuardedRow, span: Span, at: string): vo
 }
 
 /**
- * The end of a tool, a message, a block or an input item, and whether it contains nothing guarded: it has none of the
- * names, a tool is a function, and an item changes no settings. Most need only this one pass.
+ * The end of a tool, a message, a block or an input item, and whether it contains nothing guarded:
+ * it has none of the names, a tool is a function, and an item changes no settings. Most need only
+ * this one pass.
  */
 function scanObject(
   bytes: Buffer,

@@ -4,9 +4,9 @@
  * every element of the list; wherever a path has an object, one object, a list of them and lists
  * of lists are all visited. `toolTypes` match the beginning of a tool's `type`, whatever its case
  * and separators: `web_search` also matches `webSearch`, `web-search_20250305` and
- * `openrouter:web_search`. Tools are also found in the namespaces, the input items, the messages and
- * the blocks that may hold them. Every top-level path is also checked inside `extra_body`, which some servers merge into the
- * body.
+ * `openrouter:web_search`. Tools are also found in the namespaces, the input items, the messages
+ * and the blocks that may hold them. Every top-level path is also checked inside `extra_body`,
+ * which some servers merge into the body.
  */
 import type { CostMember } from '../money.ts';
 import type { ReachMember } from '../ports/reach-members.ts';

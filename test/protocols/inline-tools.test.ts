@@ -1,7 +1,7 @@
 /**
- * Tool definitions outside `tools`: Anthropic's `tool_addition` blocks define a tool by value in the
- * middle of a conversation, and other servers take `tools` in a message. They are found there as in
- * `tools` itself.
+ * Tool definitions outside `tools`: Anthropic's `tool_addition` blocks define a tool by value in
+ * the middle of a conversation, and other servers take `tools` in a message. They are found there
+ * as in `tools` itself.
  */
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
