@@ -47,11 +47,7 @@ export function readMessages(scanned: ScannedBody, { operation }: CallTarget): C
   const isCount = operation === operations.count_tokens;
   const bound = fields.max_tokens ?? undefined;
   if (bound === undefined && !isCount) throw noBound();
-  if (bound !== undefined) refuseOtherBounds(scanned);
-  checkExtraBody(scanned, {
-    members: { model: fields.model, messages: null, stream: fields.stream ?? false },
-    bound,
-  });
+  checkBounds(scanned, fields);
   checkSystem(scanned);
   checkTools(scanned);
   checkFallbacks(scanned);
@@ -78,6 +74,13 @@ export function readMessages(scanned: ScannedBody, { operation }: CallTarget): C
       guarded: guardedUses(scanned, prompt.media),
     },
   };
+}
+
+/** Refuses a second value of what the call is checked by, in another place or by another name. */
+function checkBounds(scanned: ScannedBody, { model, stream, max_tokens }: MessagesFields): void {
+  const bound = max_tokens ?? undefined;
+  if (bound !== undefined) refuseOtherBounds(scanned);
+  checkExtraBody(scanned, { members: { model, messages: null, stream: stream ?? false }, bound });
 }
 
 function checkSystem({ body, members }: ScannedBody): void {
