@@ -246,7 +246,7 @@ describe('tool calls of a reply', () => {
     ['0', 'whole'],
     ['{}', 'whole'],
     [call, 'whole'],
-    ['{"id":"c"}', 'events'],
+    ['{"function":{"name":"f"}}', 'events'],
   ] as const)('may be 10,000: %s, %s', async (unit, framing) => {
     const request = framing === 'whole' ? native('json') : native();
     const statuses = [10_000, 10_001].map(async (count) => {
