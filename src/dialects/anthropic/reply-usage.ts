@@ -177,8 +177,8 @@ const promptNames: readonly string[] = [
 ];
 
 /**
- * Takes the counts of the prompt out of an object in which all of them are zero, in its passes too,
- * if earlier ones are known: servers such as SGLang end a stream with `input_tokens: 0` because its
+ * Takes the counts of the prompt that are known already out of an object in which all of them are
+ * zero, in its passes too: servers such as SGLang end a stream with `input_tokens: 0` because its
  * first event had the real count, and no prompt is empty.
  */
 function withoutEmptyPrompt(
@@ -188,7 +188,9 @@ function withoutEmptyPrompt(
   const isEmpty = (counts: JsonValue | undefined): boolean => inputOf(counts) === 0;
   const states = [usage, ...items(member(usage, 'iterations'))];
   if (known === undefined || !isJsonObject(usage) || !states.every(isEmpty)) return usage;
-  return Object.fromEntries(Object.entries(usage).filter(([name]) => !promptNames.includes(name)));
+  const isKnown = (name: string): boolean =>
+    promptNames.includes(name) && Object.hasOwn(known, name);
+  return Object.fromEntries(Object.entries(usage).filter(([name]) => !isKnown(name)));
 }
 
 /** Reads the usage objects of a stream. */

@@ -49,7 +49,8 @@ function wholeBlock(events: readonly Json[]): Json {
 
 /** The events of a stream that adds up to the message. */
 export function anthropicStream(whole: Json, draw: (below: number) => number): readonly Json[] {
-  const { input_tokens, ...later } = record(whole.usage);
+  const { input_tokens, service_tier, ...later } = record(whole.usage);
+  const first = service_tier === undefined ? { input_tokens } : { input_tokens, service_tier };
   const ends = ['stop_reason', 'stop_sequence', 'stop_details'];
   const head = without(whole, 'content', 'usage', ...ends);
   const delta = Object.fromEntries(ends.map((name) => [name, whole[name] ?? null]));
@@ -58,7 +59,7 @@ export function anthropicStream(whole: Json, draw: (below: number) => number): r
     { type: 'content_block_stop', index },
   ]);
   return [
-    { type: 'message_start', message: { ...head, content: [], usage: { input_tokens } } },
+    { type: 'message_start', message: { ...head, content: [], usage: first } },
     { type: 'ping' },
     ...blocks,
     { type: 'message_delta', delta, usage: later },
@@ -135,14 +136,16 @@ function outputOf(block: Json): readonly OutputPart[] {
   }
 }
 
-/** The tokens of a compaction are stated only in `iterations`. */
+/** What ran beside the reply is stated only in `iterations`. */
 function figuresOf(usage: unknown): Figures | undefined {
   if (!isRecord(usage)) return undefined;
-  const compactions = list(usage.iterations)
-    .map(record)
-    .filter(({ type }) => type === 'compaction');
+  const passes = list(usage.iterations).map(record);
+  const beside = ['compaction', 'advisor_message'];
+  // The attempt that the model refused.
+  if (passes.some(({ type }) => type === 'fallback_message')) beside.push('message');
+  const others = passes.filter(({ type }) => beside.includes(String(type)));
   const sum = (name: string): number =>
-    [usage, ...compactions].reduce((total, one) => total + count(one[name]), 0);
+    [usage, ...others].reduce((total, one) => total + count(one[name]), 0);
   const cached = sum('cache_read_input_tokens');
   return {
     input: sum('input_tokens') + cached + sum('cache_creation_input_tokens'),
