@@ -118,7 +118,7 @@ describe.each(mounts)('$name', (mount: Mount) => {
           ]);
           expect(await response.json(), path).toEqual(errorOf(path, client));
           expect(response.headers.get('vary')).toContain(
-            'authorization, x-vendor-api-key, x-goog-api-key, x-api-key, anthropic-version',
+            'authorization, x-api-key, x-vendor-api-key, x-goog-api-key, anthropic-version',
           );
         }
       }
