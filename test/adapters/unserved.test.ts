@@ -187,7 +187,8 @@ const served = 'This gateway serves POST /v1/chat/completions, POST /v1/images/g
 function openai(_path?: string): object {
   return {
     error: {
-      message: expect.stringContaining(` is not served here. ${served}`),
+      // Between them, a hint where clients have another way.
+      message: expect.stringMatching(new RegExp(` is not served here\\. .*${served}`)),
       type: 'invalid_request_error',
       param: null,
       code: 'unknown_url',
