@@ -29,8 +29,7 @@ export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
   if (upstreamModels.size < 2) return undefined;
   return {
     member: 'channels',
-    problem:
-      `its channels serve ${[...upstreamModels].join(' and ')}, and another model ` + otherVectors,
+    problem: `its channels serve ${[...upstreamModels].join(' and ')}, and another model ${otherVectors}`,
   };
 }
 
