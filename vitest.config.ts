@@ -12,10 +12,10 @@ const generators: readonly string[] = [
   'test/bytes/small-chunks.test.ts',
   'test/dialects/{redact,redact-parts}.test.ts',
   'test/faults/callers-crowds.test.ts',
-  'test/holds/hold-bounds.test.ts',
+  'test/holds/{embedding-holds,hold-bounds}.test.ts',
   'test/relay/{foreign-text,truncated}.test.ts',
   'test/stages/random-outages.test.ts',
-  'test/translate/{every-cut-call,hostile-requests,reply-limits}.test.ts',
+  'test/translate/{every-cut-call,hostile-replies,hostile-requests,reply-limits}.test.ts',
   'test/translate/laws/*.test.ts',
 ];
 /**
@@ -26,6 +26,7 @@ const longest: readonly string[] = [
   'test/adapters/{fuzz,unread-replies,unserved}.test.ts',
   'test/faults/{callers,processes}.test.ts',
   'test/stages/host-client-faults.test.ts',
+  'test/translate/embeddings/large.test.ts',
 ];
 /**
  * Left out on other Node versions (`TEST_FORM=thin`), because the version makes no difference:
