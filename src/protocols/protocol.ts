@@ -250,7 +250,7 @@ export interface ForwardedParts {
   readonly headers: HeaderMap;
   /** The query, with its question mark; empty if there is none. */
   readonly search: string;
-  /** What was left out, as the caller is told: `anthropic-beta:some-flag`. */
+  /** What was left out, as `x-tollgate-dropped` lists it: `anthropic-beta:some-flag`. */
   readonly dropped: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import type { Channel } from '../ports/catalog.ts';
 import type { RelayRules, ReplyRepair } from '../protocols/protocol.ts';
 import type { Judgement, PreparedRequest } from './prepared-call.ts';
 
-/** A call, the channel to which it is relayed, and who is told of a reply in another format. */
+/** A call, the channel to which it is relayed, and the report of a reply in another format. */
 interface RepairInput {
   readonly call: Call;
   readonly channel: Channel;

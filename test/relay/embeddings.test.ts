@@ -111,7 +111,7 @@ it('the image tokens of a recorded reply are charged at the rate of images', asy
 describe('a recorded refusal', () => {
   it.each(
     refusals.map(named),
-  )('%s is told its caller without the upstream’s words', async (_, recorded) => {
+  )('%s reaches its caller without the upstream’s words', async (_, recorded) => {
     const { reply } = await relayed(
       { ...json(recorded.response), status: recorded.status },
       recorded,

@@ -158,7 +158,7 @@ describe('the laws', () => {
     const events = text.split('\n\n').slice(0, -1);
 
     for (let at = 0; at < events.length - 1; at += 1) {
-      // Deltas are told apart only by what they add.
+      // Deltas differ only in what they add.
       if (/"(?:text|thinking|input_json)_delta"/.test(events[at] ?? '')) continue;
       const changed = change(events, at);
       expect(brokenLaws(messagesEvents(`${changed.join('\n\n')}\n\n`), isOwn), `${at}`).not.toEqual(
