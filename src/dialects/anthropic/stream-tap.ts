@@ -7,18 +7,12 @@
 import { isUtf8 } from 'node:buffer';
 import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
-import {
-  concatBytes,
-  emptyBytes,
-  eventCutter,
-  parseEvent,
-  parseEvents,
-  type SseEvent,
-} from '../../bytes/sse.ts';
+import { emptyBytes, eventCutter, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { type DeltaTemplate, deltaTemplate } from '../delta-template.ts';
 import { framedEvent } from '../framed-event.ts';
+import { type EventHandler, passEvents } from '../pass-events.ts';
 import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { type UnframedText, unframedText } from '../unframed-text.ts';
 import { isPlainContent, messagesDeltaParts } from './delta-parts.ts';
@@ -63,8 +57,14 @@ export function messagesStreamTap(
     failure: undefined,
     done: false,
   };
+  const handler: EventHandler = {
+    record,
+    isOver: () => isOver(tap),
+    passKnown: (text, start) => passKnown(tap, text, start),
+    accept: (event, text) => acceptEvent(tap, event, text),
+  };
   return {
-    write: (chunk) => (isOver(tap) ? emptyBytes : pass(tap, cutter.push(chunk))),
+    write: (chunk) => (isOver(tap) ? emptyBytes : pass(tap, handler, cutter.push(chunk))),
     end: () => (isOver(tap) ? emptyBytes : passLastEvent(tap, cutter.rest())),
     hasBegun: () => record.begun,
     finished: () => tap.done,
@@ -83,31 +83,10 @@ function isOver({ done, failure }: TapState): boolean {
 }
 
 /** Passes whole events on. Deltas, as nearly all are, are not parsed one by one. */
-function pass(tap: TapState, block: Uint8Array): Uint8Array {
-  const { record } = tap;
+function pass(tap: TapState, handler: EventHandler, block: Uint8Array): Uint8Array {
   // Invalid bytes become longer when they are decoded, so their events are parsed.
   const isKnowable = !tap.parsesAll && isUtf8(block);
-  const text = isKnowable ? asBuffer(block).toString('latin1') : '';
-  const kept: Uint8Array[] = [];
-  // Usually the whole block is passed on and not copied.
-  let from = 0;
-  let at = passKnown(tap, text, 0);
-  while (at < block.length && !isOver(tap)) {
-    const event = parseEvent(block, at);
-    const end = at + event.raw.length;
-    const before = record.contentBlocks;
-    const bytes = acceptEvent(tap, event, text.slice(at, end));
-    record.bounds.add(event.raw.length, record.contentBlocks !== before);
-    if (bytes !== event.raw) {
-      if (from < at) kept.push(block.subarray(from, at));
-      if (bytes !== undefined) kept.push(bytes);
-      from = end;
-    }
-    at = isOver(tap) ? end : passKnown(tap, text, end);
-  }
-  if (from === 0 && at === block.length) return block;
-  if (from < at) kept.push(block.subarray(from, at));
-  return concatBytes(kept);
+  return passEvents(block, isKnowable ? asBuffer(block).toString('latin1') : '', handler).bytes;
 }
 
 /**
