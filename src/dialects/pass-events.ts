@@ -11,7 +11,7 @@ export interface EventHandler {
   readonly record: { readonly bounds: ByteBounds; readonly contentBlocks: number };
   /** Nothing more is passed on. */
   isOver(): boolean;
-  /** Records the events from `start` on that need not be parsed; returns the end of the last one. */
+  /** Records the events from `start` on that need not be parsed; returns the end of the last. */
   passKnown(text: string, start: number): number;
   /** Records any other event; returns the bytes that are passed on, undefined for none. */
   accept(event: SseEvent, text: string): Uint8Array | undefined;

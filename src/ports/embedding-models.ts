@@ -27,9 +27,10 @@ export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
   }
   const upstreamModels = new Set(channels.map(({ upstreamModel = id }) => upstreamModel));
   if (upstreamModels.size < 2) return undefined;
+  const served = [...upstreamModels].join(' and ');
   return {
     member: 'channels',
-    problem: `its channels serve ${[...upstreamModels].join(' and ')}, and another model ${otherVectors}`,
+    problem: `its channels serve ${served}, and another model ${otherVectors}`,
   };
 }
 
