@@ -13,6 +13,7 @@ import { quotaCare } from './sql-quota-care.ts';
 import { quotaOperations } from './sql-quota-operations.ts';
 import { quotaSteps } from './sql-quota-steps.ts';
 import { quotaTables } from './sql-quota-tables.ts';
+import { schemaCompatibility } from './sql-schema-compatibility.ts';
 import { usageTables } from './sql-usage.ts';
 
 /** One migration. */
@@ -36,6 +37,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   idempotencyTables,
   keysAndModels,
   usageTables,
+  schemaCompatibility,
 ].map((sql, index) => ({ version: index + 1, sql }));
 
 const locationSchema = z.strictObject(
@@ -52,9 +54,11 @@ const clientSchema = z.strictObject(
 );
 
 /**
- * Brings the schema up to date. Safe to repeat, and safe from several processes at once.
+ * Brings the schema up to date. Safe to repeat, safe from several processes at once, and safe while
+ * processes with an older version of this package use it, unless the changelog says otherwise.
  *
- * @throws ConfigurationError that names the option and says how to fix it; StoreUnavailable
+ * @throws ConfigurationError that names the option and says how to fix it, or where a newer version
+ *   of this package has changed the schema so that this one can't use it; StoreUnavailable
  */
 export async function migratePostgres(
   client: PostgresLocation['client'],
@@ -63,30 +67,69 @@ export async function migratePostgres(
   checkMakerOptions('migratePostgres', clientSchema, { client }, locationRemedies);
   checkMakerOptions('migratePostgres', locationSchema, options);
   const { rows } = statements({ client, ...options });
+  const newest = await newestIn(rows);
+  if (newest !== undefined && !isUsable(newest)) {
+    throw new ConfigurationError(`migratePostgres: ${tooNew(newest)}`);
+  }
   for (const { sql } of postgresMigrations) await rows(sql, []);
   const problem = await layoutProblem(rows);
   if (problem !== undefined) throw new ConfigurationError(`migratePostgres: ${problem}`);
 }
 
-const readVersion = 'SELECT coalesce(max(version), 0) AS version FROM "tollgate".schema_versions';
+/** The version of a schema, and the oldest version that a process may know to use it. */
+interface SchemaVersion {
+  readonly version: number;
+  readonly oldestCompatible: number;
+}
+
+/** The column of the second value is missing before migration 9; every older version was usable. */
+const readVersion = `
+SELECT coalesce(max(version), 0) AS version,
+  coalesce(max((to_jsonb(v)->>'oldest_compatible')::integer), 1) AS oldest_compatible
+FROM "tollgate".schema_versions v`;
 
 const remedy = 'Run migratePostgres(client) before the gateway starts.';
 
-/** The problem with the schema's version, as a sentence; undefined where it matches. */
+/** The schema's version; undefined where its tables are missing. */
+async function newestIn(
+  rows: Statements['rows'],
+  options?: CallOptions,
+): Promise<SchemaVersion | undefined> {
+  try {
+    const [row] = await rows(readVersion, [], options);
+    return {
+      version: integerAt(row, 'version'),
+      oldestCompatible: integerAt(row, 'oldest_compatible'),
+    };
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return undefined;
+  }
+}
+
+/** False where a newer version of the package has changed what this one uses. */
+function isUsable({ version, oldestCompatible }: SchemaVersion): boolean {
+  return version <= postgresMigrations.length || oldestCompatible <= postgresMigrations.length;
+}
+
+function tooNew({ version, oldestCompatible }: SchemaVersion): string {
+  const needed = `which only packages of schema version ${oldestCompatible} or later can use`;
+  const own = `This package has version ${postgresMigrations.length}`;
+  return `The schema has version ${version}, ${needed}. ${own}: update it.`;
+}
+
+/** The problem with the schema's version, as a sentence; undefined where it can be used. */
 export async function versionProblem(
   { rows }: Statements,
   options: CallOptions,
 ): Promise<string | undefined> {
-  try {
-    const [row] = await rows(readVersion, [], options);
-    const version = integerAt(row, 'version');
-    if (version === postgresMigrations.length) return await layoutProblem(rows, options);
-    const versions = [version, ', this package has ', postgresMigrations.length].join('');
-    return ['The schema has version ', versions, '. ', remedy].join('');
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    return ['The tables are missing. ', remedy].join('');
-  }
+  const found = await newestIn(rows, options);
+  if (found === undefined) return `The tables are missing. ${remedy}`;
+  if (!isUsable(found)) return tooNew(found);
+  const { version } = found;
+  const own = postgresMigrations.length;
+  if (version >= own) return await layoutProblem(rows, options);
+  return `The schema has version ${version}, this package has ${own}. ${remedy}`;
 }
 
 /**

@@ -147,8 +147,20 @@ CREATE TABLE tollgate_usage (
 CREATE INDEX tollgate_usage_start ON tollgate_usage (started_at_ms, seq);
 `;
 
+/**
+ * A migration that only adds (a table, a column with a default) keeps the default, so that
+ * processes with an older version of the package go on meanwhile. One that changes what they use
+ * sets it to its own number for all rows, and they are refused when they start.
+ */
+const compatibility = `
+ALTER TABLE tollgate_schema ADD COLUMN oldest_compatible INTEGER NOT NULL DEFAULT 1;
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
-export const sqliteMigrations: readonly string[] = [quotaTables + keyTables + usageTable];
+export const sqliteMigrations: readonly string[] = [
+  quotaTables + keyTables + usageTable,
+  compatibility,
+];
 
 const versionTable = `
 CREATE TABLE IF NOT EXISTS tollgate_schema (
@@ -157,14 +169,17 @@ CREATE TABLE IF NOT EXISTS tollgate_schema (
 `;
 
 const selectVersion = 'SELECT coalesce(max(version), 0) AS version FROM tollgate_schema';
+/** Read only where the version is newer than this package's, so that the column exists. */
+const selectOldest =
+  'SELECT coalesce(max(oldest_compatible), 1) AS oldest_compatible FROM tollgate_schema';
 const insertVersion = 'INSERT INTO tollgate_schema (version) VALUES (?)';
 
 /**
  * Creates the tables, or brings them to the newest version, in one transaction; several processes
  * may do so at once. Switches the file to WAL mode, so that readers never wait.
  *
- * @throws ConfigurationError where a newer version of this package has migrated the file;
- *   StoreUnavailable where it can't be written
+ * @throws ConfigurationError where a newer version of this package has changed the tables so that
+ *   this one can't use them; StoreUnavailable where the file can't be written
  */
 export function migrateSqlite(db: SqliteHandle): void {
   checkHandle('migrateSqlite', db);
@@ -179,7 +194,8 @@ export function migrateSqlite(db: SqliteHandle): void {
   connection.transaction(() => {
     db.exec(versionTable);
     const version = integerAt(connection.row(selectVersion), 'version');
-    if (version > sqliteMigrations.length) throw newer(version);
+    const refusal = newerProblem(connection, version);
+    if (refusal !== undefined) throw new ConfigurationError(`migrateSqlite: ${refusal}.`);
     for (const [index, migration] of sqliteMigrations.entries()) {
       if (index < version) continue;
       db.exec(migration);
@@ -200,10 +216,22 @@ export function schemaProblems(connection: Connection): readonly string[] {
   );
   if (integerAt(found, 'tables') === 0) return ['the tables are missing: run migrateSqlite(db)'];
   const version = integerAt(connection.row(selectVersion), 'version');
-  if (version === sqliteMigrations.length) return layoutProblems(connection);
-  const remedy =
-    version > sqliteMigrations.length ? 'update this package' : 'run migrateSqlite(db)';
-  return [`the tables are of version ${version}, not ${sqliteMigrations.length}: ${remedy}`];
+  const refusal = newerProblem(connection, version);
+  if (refusal !== undefined) return [refusal];
+  if (version >= sqliteMigrations.length) return layoutProblems(connection);
+  return [
+    `the tables are of version ${version}, not ${sqliteMigrations.length}: run migrateSqlite(db)`,
+  ];
+}
+
+/** Why these tables can't be used, where a newer version of the package has changed them. */
+function newerProblem(connection: Connection, version: number): string | undefined {
+  const own = sqliteMigrations.length;
+  if (version <= own) return undefined;
+  const oldest = integerAt(connection.row(selectOldest), 'oldest_compatible');
+  if (oldest <= own) return undefined;
+  const needed = `which only packages of table version ${oldest} or later can use`;
+  return `the tables are of version ${version}, ${needed}: update this package, which has ${own}`;
 }
 
 /**
@@ -235,11 +263,4 @@ const oldLayout =
 
 function checkHandle(maker: string, db: unknown): void {
   checkMakerOptions(maker, z.object({ client: aHandle }), { client: db }, handleRemedy);
-}
-
-function newer(version: number): ConfigurationError {
-  return new ConfigurationError(
-    `migrateSqlite: the tables are of version ${version}, which is newer than this package's ` +
-      `${sqliteMigrations.length}. Update the package.`,
-  );
 }

@@ -1,4 +1,7 @@
-/** The other PostgreSQL stores fulfil the published contracts, in a schema with another name. */
+/**
+ * The other PostgreSQL stores fulfil the published contracts, in a schema with another name to which
+ * a later version of the package has added columns.
+ */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
 import { postgresIdempotencyStore } from '../../../src/stores/postgres/idempotency-store.ts';
@@ -9,7 +12,7 @@ import { idempotencyStoreContract } from '../../../src/testing/contracts/idempot
 import { keyStoreContract } from '../../../src/testing/contracts/key-store.ts';
 import { usageSinkContract } from '../../../src/testing/contracts/usage-sink.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { type ControlledClock, controlClock, migrated } from './schema.ts';
+import { addLater, type ControlledClock, controlClock, migrated } from './schema.ts';
 
 const schema = 'Other_Schema';
 
@@ -21,6 +24,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
   beforeAll(async () => {
     server = await startPostgres();
     client = await migrated(server.pool(), schema);
+    await addLater(client, schema);
     clock = await controlClock(client, schema);
   });
   afterAll(() => server.stop());

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migratePostgres, postgresMigrations } from '../../../src/stores/postgres/migrations.ts';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { addLater } from './schema.ts';
 
 it('migrations are numbered from 1 without gaps; each is one statement with a lock', () => {
   expect(postgresMigrations.map(({ version }) => version)).toEqual(
@@ -33,12 +34,62 @@ describe.skipIf(!hasPostgres())('migratePostgres', () => {
     await migratePostgres(pool, { schema: 'first' });
     expect(await store.check()).toEqual({ ok: true });
 
-    await pool.query('INSERT INTO first.schema_versions (version) VALUES (9999)');
+    await pool.query('DELETE FROM first.schema_versions WHERE version > 8');
 
-    expect(await store.check()).toMatchObject({
+    expect(await store.check()).toEqual({
       ok: false,
-      problems: [expect.stringContaining('has version 9999')],
+      problems: [
+        `The schema has version 8, this package has ${postgresMigrations.length}. ` +
+          'Run migratePostgres(client) before the gateway starts.',
+      ],
     });
+  });
+
+  it('a schema that a newer version has changed is refused, and not touched', async () => {
+    const pool = server.pool();
+    await migratePostgres(pool, { schema: 'changed' });
+    await pool.query(
+      'INSERT INTO changed.schema_versions (version, oldest_compatible) VALUES (99, 98)',
+    );
+    const problem =
+      'The schema has version 99, which only packages of schema version 98 or later can use. ' +
+      `This package has version ${postgresMigrations.length}: update it.`;
+
+    expect(await postgresQuotaStore({ client: pool, schema: 'changed' }).check()).toEqual({
+      ok: false,
+      problems: [problem],
+    });
+    await expect(migratePostgres(pool, { schema: 'changed' })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: `migratePostgres: ${problem}`,
+    });
+  });
+
+  it('a schema to which a newer version has only added can be used and migrated', async () => {
+    const pool = server.pool();
+    await migratePostgres(pool, { schema: 'added' });
+    await addLater(pool, 'added');
+
+    await migratePostgres(pool, { schema: 'added' });
+
+    expect(await postgresQuotaStore({ client: pool, schema: 'added' }).check()).toEqual({
+      ok: true,
+    });
+  });
+
+  it('a schema of version 8 is brought up to date with its rows', async () => {
+    const client = server.pool();
+    for (const { sql } of postgresMigrations.slice(0, 8)) {
+      await client.query(sql.replaceAll('"tollgate"', '"eight"'));
+    }
+    const store = postgresQuotaStore({ client, schema: 'eight' });
+    const row = { subject: 'alice', period: '', partition: 'p' };
+    await store.adjust({ ...row, id: 'adjustment_00001', limit: 7n });
+
+    await migratePostgres(client, { schema: 'eight' });
+
+    expect(await store.check()).toEqual({ ok: true });
+    expect(await store.read('alice', '', 'p')).toMatchObject({ limit: 7n });
   });
 
   it('tables of a version before the first release are recognized by their columns', async () => {

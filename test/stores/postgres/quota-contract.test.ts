@@ -1,9 +1,12 @@
-/** The PostgreSQL quota store fulfils the published contract, against a real server. */
+/**
+ * The PostgreSQL quota store fulfils the published contract, against a real server and on tables to
+ * which a later version of the package has added columns.
+ */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { quotaStoreContract } from '../../../src/testing/contracts/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { type ControlledClock, controlClock, migrated } from './schema.ts';
+import { addLater, type ControlledClock, controlClock, migrated } from './schema.ts';
 
 describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
   let server: PostgresServer;
@@ -11,7 +14,9 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
 
   beforeAll(async () => {
     server = await startPostgres();
-    clock = await controlClock(await migrated(server.pool()));
+    const pool = await migrated(server.pool());
+    await addLater(pool);
+    clock = await controlClock(pool);
   });
   afterAll(() => server.stop());
 

@@ -32,3 +32,23 @@ export async function migrated(pool: pg.Pool, schema?: string): Promise<pg.Pool>
   await migratePostgres(pool, schema === undefined ? {} : { schema });
   return pool;
 }
+
+/**
+ * Does what a migration of a later version may do while processes with this version use the schema:
+ * adds columns to every table, of which one may not be null, and a version number.
+ */
+export async function addLater(pool: pg.Pool, schema = 'tollgate'): Promise<void> {
+  const { rows } = await pool.query<{ tablename: string }>(
+    'SELECT tablename FROM pg_tables WHERE schemaname = $1',
+    [schema],
+  );
+  const name = `"${schema}"`;
+  for (const { tablename } of rows) {
+    await pool.query(`ALTER TABLE ${name}.${tablename} ADD COLUMN later_text text`);
+    await pool.query(
+      `ALTER TABLE ${name}.${tablename} ADD COLUMN later_count integer NOT NULL DEFAULT 7`,
+    );
+  }
+  await pool.query(`CREATE TABLE ${name}.later (id integer PRIMARY KEY)`);
+  await pool.query(`INSERT INTO ${name}.schema_versions (version) VALUES (99)`);
+}

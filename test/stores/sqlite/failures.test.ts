@@ -6,6 +6,7 @@ import {
   migrateSqlite,
   sqliteIdempotencyStore,
   sqliteKeyStore,
+  sqliteMigrations,
   sqliteQuotaStore,
   sqliteUsageSink,
 } from '../../../src/stores/sqlite/index.ts';
@@ -150,16 +151,52 @@ describe.each(fileKinds)('over $name', (kind) => {
     expect(store.check()).toEqual({ ok: true });
   });
 
-  it('tables of a newer version are reported and not changed', () => {
+  it('tables that a newer version has changed are refused, and not touched', () => {
     const { db } = opened(kind);
     const store = sqliteQuotaStore({ client: db });
+    db.exec('INSERT INTO tollgate_schema (version, oldest_compatible) VALUES (99, 98)');
+    const problem =
+      'the tables are of version 99, which only packages of table version 98 or later can use: ' +
+      `update this package, which has ${sqliteMigrations.length}`;
+
+    expect(() => migrateSqlite(db)).toThrow(`migrateSqlite: ${problem}.`);
+    expect(store.check()).toEqual({ ok: false, problems: [problem] });
+  });
+
+  it('tables to which a newer version has only added can be used and migrated', () => {
+    const { db } = opened(kind);
+    const store = sqliteQuotaStore({ client: db });
+    for (const table of ['quota', 'hold', 'lease', 'adjustment', 'key', 'claim', 'catalog']) {
+      db.exec(`ALTER TABLE tollgate_${table} ADD COLUMN later TEXT`);
+    }
+    db.exec('ALTER TABLE tollgate_usage ADD COLUMN later INTEGER NOT NULL DEFAULT 7');
     db.exec('INSERT INTO tollgate_schema (version) VALUES (99)');
 
-    expect(() => migrateSqlite(db)).toThrow('newer than this package');
+    migrateSqlite(db);
+    reserve(store);
+
+    expect(store.check()).toEqual({ ok: true });
+    expect(store.read('alice', '', partition)).toMatchObject({ inFlight: 1 });
+  });
+
+  it('tables of an older version ask for the migration, which keeps their rows', () => {
+    const { db } = opened(kind);
+    const store = sqliteQuotaStore({ client: db });
+    reserve(store);
+    const before = store.read('alice', '', partition);
+    db.exec('DELETE FROM tollgate_schema WHERE version > 1');
+    db.exec('ALTER TABLE tollgate_schema DROP COLUMN oldest_compatible');
+
     expect(store.check()).toEqual({
       ok: false,
-      problems: ['the tables are of version 99, not 1: update this package'],
+      problems: [
+        `the tables are of version 1, not ${sqliteMigrations.length}: run migrateSqlite(db)`,
+      ],
     });
+    migrateSqlite(db);
+
+    expect(store.check()).toEqual({ ok: true });
+    expect(store.read('alice', '', partition)).toEqual(before);
   });
 
   it('tables of a version before the first release are recognized by their columns', () => {
