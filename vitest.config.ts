@@ -58,6 +58,9 @@ const leftOutOf: Readonly<Record<string, readonly string[]>> = {
   quick: [...generators, ...longest, ...slow],
 };
 const leftOut = leftOutOf[form ?? ''] ?? [...generators, ...longest];
+/** Processes over real servers, which only `npm run test:services` runs. */
+const services: readonly string[] =
+  process.env.TEST_SUITE === 'services' ? [] : ['test/stores/rolling/**'];
 /** Files that measure a process: they run last, one at a time, without others on the machine. */
 const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];
 const measured = {
@@ -94,7 +97,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'together',
           include: form === 'generators' ? [...generators, ...longest] : ['test/**/*.test.ts'],
           // `test/clients` has packages of its own, and some packages ship their tests.
-          exclude: ['**/node_modules/**', ...alone, ...leftOut],
+          exclude: ['**/node_modules/**', ...alone, ...services, ...leftOut],
           // No module has state, so files can share a process. Importing the source again for each
           // file took a quarter of the time.
           isolate: false,

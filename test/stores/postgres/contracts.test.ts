@@ -1,6 +1,6 @@
 /**
- * The other PostgreSQL stores fulfil the published contracts, in a schema with another name to which
- * a later version of the package has added columns.
+ * The other PostgreSQL stores fulfil the published contracts, in a schema with another name, to
+ * which a later version of the package has added columns.
  */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';

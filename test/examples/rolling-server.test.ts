@@ -1,0 +1,47 @@
+/** `examples/rolling-server.ts` serves calls until balancers had time to notice that it stops. */
+import { get } from 'node:http';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { exampleGateway } from '../../examples/gateway.ts';
+import { rollingServer } from '../../examples/rolling-server.ts';
+import { startFakeUpstream } from '../../src/testing/index.ts';
+import { listening } from '../support/servers.ts';
+
+it('is alive and not ready while it stops, and serves until the notice is over', async () => {
+  const upstream = await startFakeUpstream();
+  onTestFinished(() => upstream.close());
+  const { gateway, issued } = exampleGateway(upstream);
+  const { server, stop } = rollingServer(gateway, { noticeMs: 5_000, drainMs: 1_000 });
+  const origin = await listening(server);
+  onTestFinished(() => {
+    server.closeAllConnections();
+  });
+  const headers = { authorization: `Bearer ${issued.secret}`, connection: 'close' };
+  const statuses = (): Promise<readonly number[]> =>
+    Promise.all(
+      ['/healthz', '/readyz', '/v1/models', '/elsewhere'].map((path) =>
+        statusOf(`${origin}${path}`, headers),
+      ),
+    );
+  expect(await statuses()).toEqual([200, 200, 200, 404]);
+
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const stopped = stop();
+
+  expect(stop()).toBe(stopped);
+  expect(await statuses()).toEqual([200, 503, 200, 404]);
+  vi.advanceTimersByTime(5_000);
+  await stopped;
+  await expect(statusOf(`${origin}/readyz`, headers)).rejects.toThrow('ECONNREFUSED');
+});
+
+function statusOf(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    }).once('error', reject);
+  });
+}
