@@ -7,6 +7,7 @@ import { type ChargePolicy, chargePolicy } from './charge-policy.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { ConfigurationError } from './errors.ts';
 import type { EventListener } from './events.ts';
+import { plainOptions } from './options-schema.ts';
 import type { Catalog } from './ports/catalog.ts';
 import type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 import type { Guard } from './ports/guard.ts';
@@ -15,7 +16,6 @@ import type { KeyStore, SessionStore } from './ports/key-store.ts';
 import type { QuotaStore } from './ports/quota-store.ts';
 import type { RateLimiter } from './ports/rate-limiter.ts';
 import type { KeyRateLimits } from './ports/rates.ts';
-import { keyRatesSchema } from './ports/rates-schema.ts';
 import {
   defaultResponseOptions,
   type ResponseOptions,
@@ -28,19 +28,13 @@ import {
   aFunction,
   checkSetUp,
   each,
-  flag,
   methods,
-  oneOf,
   positive,
-  text,
   type Wording,
-  wait,
 } from './ports/set-up.ts';
 import type { Timeouts } from './ports/timeouts.ts';
 import type { UpstreamClient } from './ports/upstream-client.ts';
 import type { UsageSink } from './ports/usage-sink.ts';
-import { anthropicKeyHeader } from './protocols/callers/anthropic.ts';
-import { bearerHeader } from './protocols/callers/bearer.ts';
 import { randomIds } from './random-ids.ts';
 import { memoryIdempotencyStore } from './stores/memory/idempotency-store.ts';
 import { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
@@ -276,23 +270,10 @@ function withoutUndefined<T extends object>(value: T): T {
   return kept;
 }
 
-const lease =
-  'must be an integer from 5,000 to 900,000 ms, because leases are renewed once a second at most';
-const headerNames = 'must be a non-empty list of header names in lower case';
-/** These headers have other meanings: the keys of the other APIs, and the host's sessions. */
-const otherHeaders: ReadonlySet<string> = new Set([bearerHeader, 'cookie', anthropicKeyHeader]);
 const chargeRule: z.ZodType = z.enum(
   ['release', 'nothing', 'prompt', 'usage', 'observed', 'pend'],
   'must be release, nothing, prompt, usage, observed or pend',
 );
-
-const nativeKeyHeader: z.ZodType = z
-  .string(headerNames)
-  .regex(/^[a-z0-9-]+$/, headerNames)
-  .refine(
-    (name) => !otherHeaders.has(name),
-    'must not be authorization, cookie or x-api-key, which have other meanings',
-  );
 
 const origin = 'must be an origin as browsers send it, such as https://app.example';
 
@@ -336,33 +317,18 @@ const optionsSchema = z.strictObject(
     quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
     catalog: methods('find', 'list'),
     rateLimiter: methods('take', 'adjust').optional(),
-    defaultRates: keyRatesSchema.optional(),
     guard: guard.optional(),
     usage: methods('record', 'close').optional(),
     idempotency: methods('claim', 'finish', 'abandon').optional(),
     results: methods('put', 'get').optional(),
     responses: responseOptionsSchema.optional(),
-    dedupeSdkRetries: flag.optional(),
     upstream: methods('send', 'close').optional(),
-    nativeKeyHeaders: z.array(nativeKeyHeader, headerNames).min(1, headerNames).optional(),
-    allowQueryKey: flag.optional(),
-    unserved: z.enum(['refuse', 'pass'], oneOf(['refuse', 'pass'])).optional(),
-    ownerRoutes: flag.optional(),
-    defaultImageModel: text('must be the id of a model').optional(),
-    maxBodyBytes: positive.optional(),
-    maxImageBodyBytes: positive.optional(),
-    maxBufferedBytes: positive.optional(),
-    maxConcurrentCalls: positive.optional(),
-    maxEmbeddingPieces: positive.optional(),
-    timeouts: each({ ...defaultOptions.timeouts }, () => wait.optional()).optional(),
-    callerStallMs: wait.optional(),
-    leaseMs: z.int(lease).min(5_000, lease).max(900_000, lease).optional(),
-    storeTimeoutMs: wait.optional(),
     chargePolicy: each(chargePolicy, (rules) => each(rules, () => chargeRule)).optional(),
     onEvent: aFunction.optional(),
     clock: aClock.optional(),
     ids: aFunction.optional(),
     random: aFunction.optional(),
+    ...plainOptions,
   },
   'must be an object',
 );

@@ -15,7 +15,10 @@ export type Path = readonly PropertyKey[];
  * message alone is clear.
  */
 export interface Wording {
-  /** The name of the checked value, with its owner: `options`, `jsonlUsageSink: options`. */
+  /**
+   * The name of the checked value, with its owner: `options`, `jsonlUsageSink: options`. Empty where
+   * a path says enough.
+   */
   readonly root: string;
   readonly remedyFor: (path: Path) => string | undefined;
   /** Where the legal names are listed; the error about an unknown name points there. */
@@ -26,6 +29,16 @@ export interface Wording {
 export function checkSetUp(schema: z.ZodType, value: unknown, wording: Wording): void {
   const issue = schema.safeParse(value).error?.issues[0];
   if (issue !== undefined) throw new ConfigurationError(messageFor(issue, wording));
+}
+
+/** All problems of a value, each a sentence that names the member and the remedy. */
+export function setUpProblems(
+  schema: z.ZodType,
+  value: unknown,
+  wording: Wording,
+): readonly string[] {
+  const issues = schema.safeParse(value).error?.issues ?? [];
+  return issues.map((issue) => messageFor(issue, wording));
 }
 
 /**
@@ -68,6 +81,7 @@ export function formatPath(root: string, path: Path): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
     const name = String(part);
+    if (text === '' && /^[\w$]+$/.test(name)) return name;
     return /^[\w$]+$/.test(name) ? `${text}.${name}` : `${text}[${JSON.stringify(name)}]`;
   }, root);
 }

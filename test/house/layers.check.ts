@@ -24,7 +24,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/dialects/'],
   ['src/protocols/'],
   ['src/upstream/', 'src/stores/'],
-  ['src/options.ts'],
+  ['src/options.ts', 'src/options-schema.ts'],
   ['src/stages/'],
   ['src/gateway.ts', 'src/testing/'],
   ['src/index.ts'],

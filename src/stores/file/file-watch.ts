@@ -33,14 +33,19 @@ interface ValidVersion<T> {
 /**
  * Reads the file for the first time.
  *
+ * @param reader the beginning of error messages, before the name of the file
  * @throws ConfigurationError with the file's base name, where it is wrong, and how to fix it
  */
 export async function fileWatch<T>(
   path: string,
   parse: Parse<T>,
   disk: Disk,
+  reader = 'jsonFileCatalog: ',
 ): Promise<FileWatch<T>> {
-  let valid = await readFirst(path, parse, disk);
+  const withFileName = (error: unknown): ConfigurationError => namedError(reader, path, error);
+  let valid = await readFirst(path, parse, disk).catch((error: unknown) => {
+    throw withFileName(error);
+  });
   // A version is final once two successive polls have read the same bytes: a second write within
   // one tick of the file system's clock changes only the bytes, not the version.
   let isSettled = false;
@@ -75,19 +80,15 @@ export async function fileWatch<T>(
         version = text.version;
         return await take(text);
       } catch (error) {
-        return refuse(version, withFileName(path, error).message);
+        return refuse(version, withFileName(error).message);
       }
     },
   };
 }
 
 async function readFirst<T>(path: string, parse: Parse<T>, disk: Disk): Promise<ValidVersion<T>> {
-  try {
-    const text = await disk.read(path);
-    return { text, value: await parse(text.bytes) };
-  } catch (error) {
-    throw withFileName(path, error);
-  }
+  const text = await disk.read(path);
+  return { text, value: await parse(text.bytes) };
 }
 
 function isSame(one: FileText, other: FileText): boolean {
@@ -95,8 +96,8 @@ function isSame(one: FileText, other: FileText): boolean {
 }
 
 /** The problem, prefixed with the file's base name: the folders must not reach a log. */
-function withFileName(path: string, error: unknown): ConfigurationError {
-  const file = `jsonFileCatalog: ${basename(path)}`;
+function namedError(reader: string, path: string, error: unknown): ConfigurationError {
+  const file = `${reader}${basename(path)}`;
   if (isConfigurationError(error)) {
     const problem = error.message.replace(/^staticCatalog: /, '');
     return new ConfigurationError(`${file}: ${problem}`, { cause: error.cause });
