@@ -18,6 +18,7 @@ const entry = {
   redis: 'src/stores/redis/index.ts',
   postgres: 'src/stores/postgres/index.ts',
   sqlite: 'src/stores/sqlite/index.ts',
+  command: 'src/command/main.ts',
 };
 
 /**
@@ -26,7 +27,10 @@ const entry = {
  * source maps, which would make the package a tenth larger: the code is not minified.
  */
 async function buildCommonJs(): Promise<void> {
-  const modules = readdirSync('dist').filter((name) => name.endsWith('.js'));
+  // The program has a top-level await, and nothing requires it.
+  const modules = readdirSync('dist').filter(
+    (name) => name.endsWith('.js') && name !== 'command.js',
+  );
   await build({
     entryPoints: modules.map((name) => `dist/${name}`),
     outdir: 'dist',
@@ -61,6 +65,8 @@ const builds: readonly Options[] = [
     clean: true,
     // Without shared chunks every subpath would carry its own copy of the core.
     splitting: true,
+    // The demo uses it if the user has it; tsup would bundle what is no dependency.
+    external: ['libsql'],
     sourcemap: true,
     esbuildOptions: (options) => {
       // The sources are in the package.

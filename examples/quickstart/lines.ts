@@ -24,7 +24,7 @@ export function linesToPaste({ base, secrets, models, place }: Demo): string {
   const named = models.faults.join(', ');
   const faults = named === '' ? '' : `These models fail as they say: ${named}\n`;
   return `
-Tollgate is mounted in an Express app at ${base}
+Tollgate serves at ${base}
 
   OpenAI's APIs    served by ${models.openaiUpstream}
   native           served by ${models.geminiUpstream}

@@ -29,6 +29,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/gateway.ts', 'src/testing/'],
   ['src/index.ts'],
   ['adapters/'],
+  ['src/command/'],
 ];
 
 /** Packages and the files that may import them; add a new one here and in package.json. */

@@ -21,7 +21,7 @@ export const rules: readonly Rule[] = [
     sentence: 'begins with a doc comment',
     covers: everywhere,
     sample: `import 'node:fs';\n`,
-    find: (file) => (file.text.startsWith('/**') ? [] : [file.fileName]),
+    find: (file) => (/^(?:#!.*\n)?\/\*\*/.test(file.text) ? [] : [file.fileName]),
   },
   {
     sentence: 'has at most 400 lines',
@@ -102,7 +102,8 @@ export const rules: readonly Rule[] = [
   },
   {
     sentence: 'adds no listener to the process, which belongs to the host',
-    covers: published,
+    // The program is a process of its own.
+    covers: (path) => published(path) && path !== 'src/command/main.ts',
     sample: `process.once('SIGTERM', stop);`,
     find: nodes(
       (node) =>

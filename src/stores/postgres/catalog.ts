@@ -44,8 +44,13 @@ const deadline = { timeoutMs: 10_000 };
  */
 export async function postgresCatalog(options: PostgresCatalogOptions): Promise<PublishedCatalog> {
   checkMakerOptions('postgresCatalog', optionsSchema, options, locationRemedies);
-  const { rows } = statements(options);
-  const table: CatalogTable = {
+  return publishedCatalog('postgresCatalog', postgresCatalogTable(options), options);
+}
+
+/** The table of versions in a migrated database. */
+export function postgresCatalogTable(location: PostgresLocation): CatalogTable {
+  const { rows } = statements(location);
+  return {
     version: async () => bigintAt((await rows(selectVersion, [], deadline))[0], 'version'),
     read: async () => {
       const [row] = await rows(selectNewest, [], deadline);
@@ -56,5 +61,4 @@ export async function postgresCatalog(options: PostgresCatalogOptions): Promise<
       await rows(insertVersion, [models], deadline);
     },
   };
-  return publishedCatalog('postgresCatalog', table, options);
 }

@@ -1,6 +1,6 @@
 /** A catalog in a SQLite table of versions of the list of models; serves the newest one. */
 import { z } from 'zod';
-import { systemClock } from '../../clock.ts';
+import { type Clock, systemClock } from '../../clock.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { bigintAt, textAt } from '../sql/columns.ts';
 import {
@@ -43,9 +43,13 @@ export const catalogStatements: readonly string[] = [selectNewest];
 export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<PublishedCatalog> {
   checkMakerOptions('sqliteCatalog', optionsSchema, options, handleRemedy);
   const { client, clock = systemClock() } = options;
-  const connection = connectionTo(client);
+  return publishedCatalog('sqliteCatalog', sqliteCatalogTable(client, clock), options);
+}
 
-  const table: CatalogTable = {
+/** The table of versions in a migrated database. */
+export function sqliteCatalogTable(client: SqliteHandle, clock: Clock): CatalogTable {
+  const connection = connectionTo(client);
+  return {
     version: () => connection.reading(() => bigintAt(connection.row(selectVersion), 'version')),
     read: () =>
       connection.reading(() => {
@@ -59,5 +63,4 @@ export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<Publ
         connection.run(deleteOld);
       }),
   };
-  return publishedCatalog('sqliteCatalog', table, options);
 }

@@ -1,0 +1,151 @@
+/** Asks the upstream of each channel for its models, which is free and needs the credential. */
+import type { Clock } from '../clock.ts';
+import { dialects } from '../dialects/table.ts';
+import { isError, UpstreamError } from '../errors.ts';
+import { items, member, parseJson } from '../json.ts';
+import type { Channel, DialectName, Model } from '../ports/catalog.ts';
+import type { UpstreamBody, UpstreamClient } from '../ports/upstream-client.ts';
+import { undiciClient } from '../upstream/undici-client.ts';
+import type { Finding } from './finding.ts';
+
+/** How long an upstream may take. */
+const answerMs = 15_000;
+const maxBytes = 8 * 1024 * 1024;
+
+/** The findings about all channels; one account is asked once. */
+export async function checkChannels(
+  models: readonly Model[],
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const client = undiciClient();
+  try {
+    const accounts = accountsOf(models);
+    const found = await Promise.all(
+      [...accounts.values()].map((account) => checkAccount(account, client, clock)),
+    );
+    return found.length === 0
+      ? [{ state: 'warning', subject: 'catalog', detail: 'no model has a channel' }]
+      : found.flat();
+  } finally {
+    await client.close();
+  }
+}
+
+/** A channel, and what its upstream should know. */
+interface Account {
+  readonly channel: Channel;
+  readonly upstreamModels: Set<string>;
+}
+
+function accountsOf(models: readonly Model[]): ReadonlyMap<string, Account> {
+  const accounts = new Map<string, Account>();
+  for (const { id, channels } of models) {
+    for (const channel of channels) {
+      const account = accounts.get(channel.id) ?? { channel, upstreamModels: new Set() };
+      account.upstreamModels.add(channel.upstreamModel ?? id);
+      accounts.set(channel.id, account);
+    }
+  }
+  return accounts;
+}
+
+async function checkAccount(
+  { channel, upstreamModels }: Account,
+  client: UpstreamClient,
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const subject = `channel ${channel.id}`;
+  try {
+    const { status, text } = await modelsAt(channel, client, clock);
+    if (status === 401 || status === 403) {
+      return [{ state: 'failed', subject, detail: `its credential was refused (${status})` }];
+    }
+    if (status !== 200) {
+      const detail = `GET /models answered ${status}: the server may not have it`;
+      return [{ state: status >= 500 ? 'failed' : 'warning', subject, detail }];
+    }
+    return listed(subject, idsIn(text), [...upstreamModels]);
+  } catch (error) {
+    const reason = isError(error) ? Reflect.get(error, 'reason') : undefined;
+    const detail = `can't be reached (${typeof reason === 'string' ? reason : 'failed'})`;
+    return [{ state: 'failed', subject, detail }];
+  }
+}
+
+function listed(
+  subject: string,
+  ids: ReadonlySet<string>,
+  wanted: readonly string[],
+): readonly Finding[] {
+  const missing = wanted.filter((id) => !ids.has(id));
+  if (missing.length === 0) return [{ state: 'ok', subject, detail: 'accepts its credential' }];
+  const detail = `accepts its credential, but does not list ${missing.join(', ')}`;
+  return [{ state: 'warning', subject, detail }];
+}
+
+/** The ids in a list of models of any provider. */
+function idsIn(text: string): ReadonlySet<string> {
+  const reply = parseJson(text);
+  const list = items(member(reply, 'data') ?? member(reply, 'models'));
+  return new Set(
+    list.flatMap((model) => {
+      const id = member(model, 'id') ?? member(model, 'name');
+      return typeof id === 'string' ? [id.replace(/^models\//, '')] : [];
+    }),
+  );
+}
+
+/** The largest page that each provider gives. */
+const queries: Readonly<Record<DialectName, string>> = {
+  openai: '',
+  gemini: '?pageSize=1000',
+  anthropic: '?limit=1000',
+};
+
+async function modelsAt(
+  channel: Channel,
+  client: UpstreamClient,
+  clock: Clock,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const { dialect, baseUrl, credential, headers } = channel;
+  const { origin, pathname } = new URL(baseUrl);
+  const secret = typeof credential === 'string' ? credential : '';
+  let abort = (_reason: Error): void => {};
+  const cancel = clock.every(answerMs, () => abort(new UpstreamError('sent', 'headers_timeout')));
+  try {
+    const response = await client.send({
+      method: 'GET',
+      origin,
+      path: `${pathname.replace(/\/$/, '')}/models${queries[dialect]}`,
+      headers: { ...dialects[dialect].credential(secret), ...headers, accept: 'application/json' },
+      body: [],
+      connectTimeoutMs: 5_000,
+      freshConnection: false,
+      onAbort: (abortCall) => {
+        abort = abortCall;
+      },
+    });
+    return { status: response.status, text: await textOf(response.body) };
+  } finally {
+    cancel();
+  }
+}
+
+/** The text of a body, up to a limit. */
+export function textOf(body: UpstreamBody): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    body.start({
+      write: (chunk) => {
+        size += chunk.length;
+        if (size > maxBytes) {
+          body.abort();
+          reject(new UpstreamError('body', 'too_large'));
+        } else chunks.push(Uint8Array.from(chunk));
+      },
+      end: () => resolve(Buffer.concat(chunks).toString()),
+      fail: reject,
+    });
+  });
+}

@@ -1,0 +1,127 @@
+/** Checks the databases: their tables and settings, and whether their clocks agree with ours. */
+import type { Clock } from '../clock.ts';
+import { errorName, isError } from '../errors.ts';
+import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
+import { isStoreUnavailable } from '../ports/call-options.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
+import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
+import { redisQuotaStore } from '../stores/redis/quota-store.ts';
+import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
+import type { Databases, OpenRedis } from './databases.ts';
+import type { Finding } from './finding.ts';
+import { property } from './packages.ts';
+import type { OpenStores } from './with-stores.ts';
+
+const deadline: CallOptions = { timeoutMs: 5_000 };
+
+/** Clocks may differ by this much: periods and the ends of keys are by the process's clock. */
+const maxSkewMs = 1_000;
+
+/** The findings about every database of the configuration. */
+export async function checkStores(
+  { databases, stores, read }: Pick<OpenStores, 'databases' | 'stores' | 'read'>,
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const { sqlite, postgres, redis } = databases;
+  const durability = read.config.stores?.redis?.durability;
+  const found: Finding[] = [];
+  if (sqlite !== undefined) {
+    found.push(...(await selfTest('stores.sqlite', () => sqliteQuotaStore({ client: sqlite }))));
+  }
+  if (postgres !== undefined) {
+    found.push(...(await selfTest('stores.postgres', () => postgresQuotaStore(postgres))));
+    found.push(...(await clockOf('stores.postgres', clock, () => postgresNow(postgres))));
+  }
+  if (redis !== undefined) {
+    const { client, prefix } = redis;
+    const chosen = durability === undefined ? {} : { durability };
+    const store = () => redisQuotaStore({ client, prefix, ...chosen });
+    found.push(...(await selfTest('stores.redis', store)));
+    found.push(...(await persistence(redis)));
+    found.push(...(await clockOf('stores.redis', clock, () => redisNow(redis))));
+  }
+  return [...found, ...memoryWarnings(stores)];
+}
+
+async function selfTest(subject: string, store: () => QuotaStore): Promise<readonly Finding[]> {
+  try {
+    const result = await store().check(deadline);
+    if (result.ok) return [{ state: 'ok', subject, detail: 'reachable, tables and settings fit' }];
+    return result.problems.map((detail) => ({
+      state: 'failed',
+      subject,
+      detail: withCommand(detail),
+    }));
+  } catch (error) {
+    return [failure(subject, error)];
+  }
+}
+
+/** The stores name the function that a host calls; here it is a command. */
+function withCommand(problem: string): string {
+  return problem.replace(/[Rr]un migrate(?:Postgres|Sqlite)\(\w+\)/, 'run npx tollgate migrate');
+}
+
+/** Without an append-only file a restart of Redis loses what came after its last snapshot. */
+async function persistence({ send }: OpenRedis): Promise<readonly Finding[]> {
+  const subject = 'stores.redis';
+  try {
+    const info = String(await send('INFO', 'persistence'));
+    if (/^aof_enabled:1/m.test(info)) return [{ state: 'ok', subject, detail: 'appendonly is on' }];
+    const detail = 'appendonly is off, so a restart loses charges: set appendonly yes';
+    return [{ state: 'warning', subject, detail }];
+  } catch (error) {
+    return [{ state: 'warning', subject, detail: `INFO is refused (${reasonOf(error)})` }];
+  }
+}
+
+async function clockOf(
+  subject: string,
+  clock: Clock,
+  theirs: () => MaybePromise<number>,
+): Promise<readonly Finding[]> {
+  try {
+    const sentMs = clock.now();
+    const theirMs = await theirs();
+    const receivedMs = clock.now();
+    // It was read at some moment between the two.
+    const skewMs = Math.max(sentMs - theirMs, theirMs - receivedMs, 0);
+    const isFit = skewMs <= maxSkewMs;
+    const detail = isFit
+      ? 'its clock agrees with this machine'
+      : `its clock differs from this machine's by ${Math.round(skewMs)} ms: synchronise both by NTP`;
+    return [{ state: isFit ? 'ok' : 'warning', subject, detail }];
+  } catch (error) {
+    return [failure(subject, error)];
+  }
+}
+
+async function postgresNow({ client }: NonNullable<Databases['postgres']>): Promise<number> {
+  const sql = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms';
+  const { rows } = await client.query(sql);
+  return Number(property(rows[0], 'now_ms'));
+}
+
+async function redisNow({ send }: OpenRedis): Promise<number> {
+  const reply = await send('TIME');
+  const [seconds, microseconds] = Array.isArray(reply) ? reply : [];
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+}
+
+/** What the memory of a process keeps is lost with it, and other processes do not know it. */
+function memoryWarnings({ choice }: OpenStores['stores']): readonly Finding[] {
+  const kept = (['keys', 'quota', 'usage'] as const).filter((name) => choice[name] === 'memory');
+  if (kept.length === 0) return [];
+  const names = kept.map((name) => `stores.${name}`).join(', ');
+  const detail = 'memory: lost when the process ends, and not shared with other processes';
+  return [{ state: 'warning', subject: names, detail }];
+}
+
+function failure(subject: string, error: unknown): Finding {
+  return { state: 'failed', subject, detail: `can't be used (${reasonOf(error)})` };
+}
+
+/** A driver's message may quote what was sent, so only our own are shown. */
+function reasonOf(error: unknown): string {
+  return isStoreUnavailable(error) && isError(error) ? error.message : errorName(error);
+}

@@ -1,0 +1,87 @@
+/** What the commands of `npx tollgate` have in common: their form, their surroundings, their errors. */
+import type { Clock } from '../clock.ts';
+import type { Environment } from './config/environment.ts';
+
+/** The process around a command, replaceable in tests. */
+export interface Surroundings {
+  /** Writes to standard output. */
+  readonly out: (text: string) => void;
+  /** Writes to standard error. */
+  readonly err: (text: string) => void;
+  /** Whether standard error is a terminal, which shows progress. */
+  readonly isTerminal: boolean;
+  readonly env: Environment;
+  /** The current folder. */
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** Calls the listener at each of these signals, until the returned function is called. */
+  readonly onSignal: (signal: Signal, listener: () => void) => () => void;
+}
+
+/** The signals that `serve` and `demo` act on. */
+export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
+/** An option of a command, written `--name value`, or `--name` for a flag. */
+export interface Option {
+  readonly type: 'string' | 'boolean';
+  /** What stands for the value in the help: `FILE`. */
+  readonly value?: string;
+  readonly text: string;
+}
+
+/** The options and arguments that were given. */
+export interface Given {
+  readonly around: Surroundings;
+  /** Prints one JSON document on standard output in place of text. */
+  readonly json: boolean;
+  readonly positionals: readonly string[];
+  /** The value of an option; undefined if it was not given. */
+  text(name: string): string | undefined;
+  /** Whether a flag was given. */
+  has(name: string): boolean;
+}
+
+/** A command. */
+export interface Command {
+  /** `serve`, or two words: `keys issue`. */
+  readonly name: string;
+  /** One line, for the list of commands. */
+  readonly summary: string;
+  /** What stands for its arguments in the help: `KEY_ID AMOUNT`. */
+  readonly positionals?: string;
+  readonly options: Readonly<Record<string, Option>>;
+  /** What one has to know to use it. */
+  readonly about: string;
+  readonly examples: readonly string[];
+  /** Runs it and returns its exit code. */
+  run(given: Given): Promise<number>;
+}
+
+/** What the exit codes mean: docs/command.md. */
+export const exitCodes = { done: 0, failed: 1, usage: 2, unreachable: 3 } as const;
+
+/** An exit code. */
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Ends a command with a message and an exit code. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: ExitCode;
+
+  constructor(exitCode: ExitCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+/** Ends a command because of how it was called. */
+export function usageError(message: string): CommandError {
+  return new CommandError(exitCodes.usage, message);
+}
+
+/** The option that names the configuration file. */
+export const configOption: Option = {
+  type: 'string',
+  value: 'FILE',
+  text: 'the configuration file; default: tollgate.json in the current folder',
+};

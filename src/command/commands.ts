@@ -1,0 +1,22 @@
+/** All commands, in the order of the help. */
+import { channels } from './channels.ts';
+import { check } from './check.ts';
+import type { Command } from './command.ts';
+import { demo } from './demo.ts';
+import { keyCommands } from './keys.ts';
+import { migrate } from './migrate.ts';
+import { schema } from './schema.ts';
+import { serve } from './serve.ts';
+import { usage } from './usage.ts';
+
+/** The commands of `npx tollgate`. */
+export const commands: readonly Command[] = [
+  demo,
+  serve,
+  check,
+  migrate,
+  ...keyCommands,
+  usage,
+  channels,
+  schema,
+];

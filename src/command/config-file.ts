@@ -1,0 +1,29 @@
+/** Opens the configuration file of a command, and watches it for `serve`. */
+import { basename, resolve } from 'node:path';
+import { type FileWatch, fileWatch } from '../stores/file/file-watch.ts';
+import { disk } from '../stores/file/stable-read.ts';
+import type { Given } from './command.ts';
+import { type ReadConfig, readConfig } from './config/read.ts';
+
+/** A configuration file. */
+export interface ConfigFile {
+  readonly path: string;
+  /** For messages and logs: the folders must not reach a log. */
+  readonly name: string;
+  /**
+   * Reads it now.
+   *
+   * @throws ConfigurationError that names the file, the member and the remedy
+   */
+  open(): Promise<FileWatch<ReadConfig>>;
+}
+
+/** The file that the option `config` names. */
+export function configFile({ around, text }: Pick<Given, 'around' | 'text'>): ConfigFile {
+  const path = resolve(around.cwd, text('config') ?? 'tollgate.json');
+  return {
+    path,
+    name: basename(path),
+    open: () => fileWatch(path, (bytes) => readConfig(bytes, around.env), disk, ''),
+  };
+}

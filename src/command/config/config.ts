@@ -1,0 +1,135 @@
+/** The content of `tollgate.json`: what `tollgate serve` runs. Amounts are decimal strings. */
+import type { JsonValue } from '../../json.ts';
+import type { GatewayOptions } from '../../options.ts';
+import type { PlainOption } from '../../options-schema.ts';
+import type { ResponseOptions } from '../../ports/response-options.ts';
+
+/** A configuration, with the values of `${NAME}` in place. */
+export interface ServeConfig {
+  readonly $schema?: string | undefined;
+  readonly listen?: ListenConfig | undefined;
+  readonly catalog: CatalogConfig;
+  readonly stores?: StoresConfig | undefined;
+  readonly keys?: KeysConfig | undefined;
+  readonly gateway?: GatewayConfig | undefined;
+  readonly log?: LogConfig | undefined;
+  readonly shutdown?: ShutdownConfig | undefined;
+}
+
+/** Where the gateway listens. */
+export interface ListenConfig {
+  /** Default: 8787; 0 for one that the operating system chooses. */
+  readonly port?: number | undefined;
+  /** Default: all addresses of the machine. */
+  readonly host?: string | undefined;
+  /** The path below which the APIs are served, such as `/llm`. */
+  readonly basePath?: string | undefined;
+}
+
+/** Exactly one source of models. */
+export interface CatalogConfig {
+  /** The models themselves, in the form of docs/catalog.md. */
+  readonly models?: readonly JsonValue[] | undefined;
+  /** A file `{ "models": [ … ] }`, which is read again when it changes. */
+  readonly file?: string | undefined;
+  /** The table of published versions in a database. */
+  readonly store?: 'sqlite' | 'postgres' | undefined;
+}
+
+/** The databases, and what each of them keeps. */
+export interface StoresConfig {
+  readonly sqlite?: SqliteConfig | undefined;
+  readonly postgres?: PostgresConfig | undefined;
+  readonly redis?: RedisConfig | undefined;
+  readonly keys?: 'memory' | 'sqlite' | 'postgres' | undefined;
+  readonly quota?: StoreName | undefined;
+  readonly usage?: 'memory' | 'sqlite' | 'postgres' | undefined;
+  readonly idempotency?: StoreName | undefined;
+  readonly rates?: 'memory' | 'redis' | undefined;
+  readonly results?: 'memory' | 'redis' | undefined;
+  readonly responseIndex?: 'memory' | 'redis' | undefined;
+  readonly items?: 'memory' | 'redis' | undefined;
+}
+
+/** Where something may be kept. */
+export type StoreName = 'memory' | 'sqlite' | 'postgres' | 'redis';
+
+/** A SQLite file. */
+export interface SqliteConfig {
+  readonly path: string;
+  readonly driver?: 'libsql' | 'better-sqlite3' | 'node:sqlite' | undefined;
+  /** Creates and updates the tables at start. Default: true. */
+  readonly migrate?: boolean | undefined;
+}
+
+/** A PostgreSQL server. */
+export interface PostgresConfig {
+  readonly url: string;
+  readonly schema?: string | undefined;
+  /** Default: 20. */
+  readonly maxConnections?: number | undefined;
+  /** Creates and updates the tables at start. Default: false. */
+  readonly migrate?: boolean | undefined;
+}
+
+/** A Redis server. */
+export interface RedisConfig {
+  /** `redis://`, `rediss://`, or `unix:///path/of.sock`. */
+  readonly url: string;
+  readonly client?: 'redis' | 'ioredis' | undefined;
+  readonly prefix?: string | undefined;
+  readonly durability?: 'replica-async' | 'durable' | undefined;
+}
+
+/** How keys are looked up. */
+export interface KeysConfig {
+  /** Mixed into the digests of secrets. It can't be changed later. */
+  readonly pepper?: string | undefined;
+  /** How long a key from PostgreSQL is served from memory. Default: 30,000; 0 for never. */
+  readonly cacheMs?: number | undefined;
+  /** Keys of the memory store, whose secrets come from the environment. */
+  readonly fixed?: readonly FixedKey[] | undefined;
+}
+
+/** A key in the file. */
+export interface FixedKey {
+  readonly id: string;
+  readonly secret: string;
+  readonly group: string;
+  /** In units of money. */
+  readonly limit: string;
+  readonly period?: 'total' | 'day' | 'month' | undefined;
+  readonly maxConcurrentCalls?: number | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The options of `createGateway` that are plain data: docs/options.md. */
+export type GatewayConfig = {
+  readonly [Name in PlainOption]?: GatewayOptions[Name] | undefined;
+} & {
+  readonly responses?: ResponsesConfig | undefined;
+};
+
+/** The plain data of the option `responses`. */
+export type ResponsesConfig = {
+  readonly [Name in 'unknownReferences' | 'maxReferences' | 'indexTtlMs' | 'itemTtlMs']?:
+    | ResponseOptions[Name]
+    | undefined;
+};
+
+/** What is logged, as JSON lines on standard output. */
+export interface LogConfig {
+  /** Default: `info`. */
+  readonly level?: LogLevel | undefined;
+}
+
+/** From the least important on; `silent` logs nothing. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** How the process ends after SIGTERM. */
+export interface ShutdownConfig {
+  /** Serves on for this long while it says that it is not ready. Default: 0. */
+  readonly waitMs?: number | undefined;
+  /** How long running calls may take to end. Default: 10,000. */
+  readonly drainMs?: number | undefined;
+}

@@ -1,0 +1,82 @@
+/** The JSON Schema of `tollgate.json`, by which editors complete and check the file. */
+import { z } from 'zod';
+import { priceJsonSchema } from '../../prices/schema.ts';
+import { modelSchema } from '../../stores/memory/model-schema.ts';
+import { referenceTo } from './environment.ts';
+import { configForm } from './schema.ts';
+
+/** A JSON Schema, or a part of one. */
+export type JsonSchema = Record<string, unknown>;
+
+/** Members that are written otherwise in JSON than in code, by their names. */
+const writtenForms: Readonly<Record<string, JsonSchema>> = {
+  credential: {
+    description: `A reference to the secret: "${referenceTo('NAME')}" or { "env": "NAME" }.`,
+    anyOf: [
+      { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' },
+      {
+        type: 'object',
+        properties: { env: { type: 'string' } },
+        required: ['env'],
+        additionalProperties: false,
+      },
+    ],
+  },
+  maxPriceNanos: {
+    anyOf: [
+      { type: 'integer', minimum: 0 },
+      { type: 'string', pattern: '^\\d+$' },
+    ],
+  },
+};
+
+/**
+ * The schema of the file as it is written. Texts may hold `${NAME}` wherever they stand, so formats
+ * and patterns of single texts are left out.
+ */
+export function configJsonSchema(): JsonSchema {
+  const model = schemaOf(modelSchema, modelOverride);
+  const schema = schemaOf(configForm, ({ jsonSchema, path }) => {
+    if (path.at(-1) === 'models') jsonSchema.items = { $ref: '#/$defs/model' };
+    dropPattern(jsonSchema);
+  });
+  return { ...schema, title: 'tollgate.json', $defs: { model: withoutDialect(model) } };
+}
+
+interface OverrideContext {
+  readonly jsonSchema: JsonSchema;
+  readonly path: readonly (string | number)[];
+}
+
+function schemaOf(schema: z.ZodType, override: (context: OverrideContext) => void): JsonSchema {
+  return z.toJSONSchema(schema, {
+    target: 'draft-2020-12',
+    io: 'input',
+    unrepresentable: 'any',
+    override,
+  });
+}
+
+function modelOverride({ jsonSchema, path }: OverrideContext): void {
+  const name = String(path.at(-1) ?? '');
+  const written =
+    name === 'price' || name === 'cost'
+      ? withoutDialect(schemaOf(priceJsonSchema, () => {}))
+      : writtenForms[name];
+  if (written === undefined || path.at(-2) !== 'properties') {
+    dropPattern(jsonSchema);
+    return;
+  }
+  for (const member of Object.keys(jsonSchema)) delete jsonSchema[member];
+  Object.assign(jsonSchema, written);
+}
+
+/** A text may be `${NAME}`, which no pattern of its value allows. */
+function dropPattern(jsonSchema: JsonSchema): void {
+  delete jsonSchema.pattern;
+  delete jsonSchema.format;
+}
+
+function withoutDialect({ $schema: _, ...schema }: JsonSchema): JsonSchema {
+  return schema;
+}

@@ -1,0 +1,73 @@
+/**
+ * `tollgate demo`: a gateway with an embedded upstream, and commands to paste. It is the quickstart
+ * of the examples on `node:http`, so it shares their keys, models and texts.
+ */
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { nodeAdapter } from '../../adapters/node.ts';
+import { linesToPaste } from '../../examples/quickstart/lines.ts';
+import { demoModels } from '../../examples/quickstart/models.ts';
+import { demoStores } from '../../examples/quickstart/stores.ts';
+import { createGateway } from '../gateway.ts';
+import { staticCatalog } from '../stores/memory/catalog.ts';
+import { type Command, CommandError, exitCodes, type Given, usageError } from './command.ts';
+import { endSignal } from './end-signal.ts';
+
+/** The command. */
+export const demo: Command = {
+  name: 'demo',
+  summary: 'run a gateway with a fake upstream, and print commands to paste',
+  options: {
+    port: { type: 'string', value: 'PORT', text: 'default: 8787; 0 for any free one' },
+  },
+  about: `Starts a gateway on 127.0.0.1 without any set-up: an embedded upstream answers with canned
+replies, and the keys are printed with a command for each API. With OPENAI_API_KEY,
+GEMINI_API_KEY or ANTHROPIC_API_KEY set it calls the real upstreams. Keys, quota and
+usage are kept in ./.data if the package libsql is installed, else in memory.`,
+  examples: ['npx tollgate demo', 'npx tollgate demo --port 9000'],
+  run,
+};
+
+async function run({ around, text }: Given): Promise<number> {
+  const port = Number(text('port') ?? around.env.PORT ?? 8787);
+  if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
+    throw usageError('--port must be a number from 0 to 65535.');
+  }
+  // The fake upstream carries recordings, which the other commands need not load.
+  const { startFakeUpstream } = await import('../testing/index.ts');
+  const upstream = await startFakeUpstream({ paceMs: 40 });
+  const models = demoModels(around.env, upstream);
+  const { stores, secrets, place, close } = await demoStores(join(around.cwd, '.data'));
+  const gateway = createGateway({
+    ...stores,
+    catalog: staticCatalog(models.all),
+    ownerRoutes: true,
+    defaultImageModel: models.image,
+  });
+  const server = createServer(nodeAdapter(gateway));
+  try {
+    const base = `http://localhost:${await listening(server, port)}`;
+    around.out(linesToPaste({ base, secrets, models, place }));
+    await endSignal(around);
+  } finally {
+    server.close();
+    await gateway.close({ drainMs: 5_000 });
+    server.closeAllConnections();
+    await upstream.close();
+    close();
+  }
+  return exitCodes.done;
+}
+
+function listening(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const message = `can't listen on port ${port}: choose another by --port.`;
+      reject(new CommandError(exitCodes.failed, message, error));
+    });
+    server.listen(port, '127.0.0.1', () => {
+      const bound = server.address();
+      resolve(typeof bound === 'object' && bound !== null ? bound.port : port);
+    });
+  });
+}

@@ -1,0 +1,42 @@
+/** Writes the help of the program and of each command. */
+import type { Command, Option } from './command.ts';
+
+/** Options of every command. */
+export const commonOptions: Readonly<Record<string, Option>> = {
+  json: { type: 'boolean', text: 'print one JSON document in place of text' },
+  help: { type: 'boolean', text: 'explain the command' },
+};
+
+/** The list of commands. */
+export function generalHelp(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  return `Tollgate, a model gateway: keys, quota and exact billing in front of LLM APIs.
+
+Usage: npx tollgate COMMAND [options]
+
+${lines.join('\n')}
+
+  npx tollgate COMMAND --help explains a command. Begin with: npx tollgate demo
+  Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 something can't be reached.
+`;
+}
+
+/** The help of one command. */
+export function commandHelp({ name, positionals, options, about, examples }: Command): string {
+  const all = Object.entries({ ...options, ...commonOptions });
+  const names = all.map(([option, { value }]) => `--${option}${value ? ` ${value}` : ''}`);
+  const width = Math.max(...names.map((written) => written.length));
+  const rows = all.map(([, { text }], index) => `  ${(names[index] ?? '').padEnd(width)}  ${text}`);
+  const usage = ['npx tollgate', name, positionals, '[options]'].filter(Boolean).join(' ');
+  return `Usage: ${usage}
+
+${about}
+
+Options:
+${rows.join('\n')}
+
+${examples.length === 1 ? 'Example' : 'Examples'}:
+${examples.map((example) => `  ${example}`).join('\n')}
+`;
+}

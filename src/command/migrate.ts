@@ -1,0 +1,50 @@
+/** `tollgate migrate`: brings the tables in SQLite and PostgreSQL up to date. */
+import { dirname } from 'node:path';
+import { migratePostgres, postgresMigrations } from '../stores/postgres/migrations.ts';
+import { migrateSqlite, sqliteMigrations } from '../stores/sqlite/schema.ts';
+import { type Command, configOption, exitCodes, type Given, usageError } from './command.ts';
+import { configFile } from './config-file.ts';
+import { openDatabases } from './databases.ts';
+import { printJson, progress } from './output.ts';
+
+/** The command. */
+export const migrate: Command = {
+  name: 'migrate',
+  summary: 'create or update the tables',
+  options: { config: configOption },
+  about: `Brings the tables of stores.sqlite and stores.postgres to the version of this package.
+It is safe to repeat, and safe while gateways run. Run it before a new version of
+"serve" starts, with a role that may create tables.`,
+  examples: ['npx tollgate migrate --config tollgate.json'],
+  run,
+};
+
+async function run(given: Given): Promise<number> {
+  const file = configFile(given);
+  const { stores = {} } = (await file.open()).current().config;
+  if (stores.sqlite === undefined && stores.postgres === undefined) {
+    throw usageError('there is nothing to migrate: add stores.sqlite or stores.postgres.');
+  }
+  const databases = await openDatabases(stores, dirname(file.path));
+  const clear = progress(given, 'Updating the tables');
+  const versions: { readonly database: string; readonly version: number }[] = [];
+  try {
+    if (databases.sqlite !== undefined) {
+      migrateSqlite(databases.sqlite);
+      versions.push({ database: 'sqlite', version: sqliteMigrations.length });
+    }
+    if (databases.postgres !== undefined) {
+      const { client, schema } = databases.postgres;
+      await migratePostgres(client, { schema });
+      versions.push({ database: 'postgres', version: postgresMigrations.length });
+    }
+  } finally {
+    clear();
+    await databases.close();
+  }
+  if (given.json) printJson(given.around, { data: versions });
+  for (const { database, version } of given.json ? [] : versions) {
+    given.around.out(`${database}: the tables have version ${version}.\n`);
+  }
+  return exitCodes.done;
+}

@@ -1,0 +1,55 @@
+/** The models of a configuration as a list, for the commands that look at all of them. */
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { type Clock, systemClock } from '../clock.ts';
+import { items, parseJson } from '../json.ts';
+import type { Model } from '../ports/catalog.ts';
+import { modelsIn } from '../stores/file/catalog-text.ts';
+import { credentialReader } from '../stores/file/credentials.ts';
+import { modelsFrom } from '../stores/file/model-json.ts';
+import { checkModels } from '../stores/memory/check-models.ts';
+import { postgresCatalogTable } from '../stores/postgres/catalog.ts';
+import type { CatalogTable } from '../stores/sql/published-catalog.ts';
+import { sqliteCatalogTable } from '../stores/sqlite/catalog.ts';
+import type { ReadConfig } from './config/read.ts';
+import type { Databases } from './databases.ts';
+
+/**
+ * All models, with the secrets of their channels.
+ *
+ * @param path that of the configuration file
+ * @throws ConfigurationError that names the model and says how to fix it; StoreUnavailable
+ */
+export async function allModels(
+  { config, models }: ReadConfig,
+  databases: Databases,
+  path: string,
+): Promise<readonly Model[]> {
+  if (models !== undefined) return models;
+  const clock = systemClock();
+  const { file } = config.catalog;
+  if (file !== undefined) {
+    return checked(modelsIn(await readFile(resolve(dirname(path), file))), clock);
+  }
+  const stored = await tableOf(config.catalog.store, databases, clock)?.read();
+  return checked(items(parseJson(stored?.models ?? '[]')), clock);
+}
+
+function tableOf(
+  store: 'sqlite' | 'postgres' | undefined,
+  { sqlite, postgres }: Databases,
+  clock: Clock,
+): CatalogTable | undefined {
+  if (store === 'sqlite' && sqlite !== undefined) return sqliteCatalogTable(sqlite, clock);
+  return postgres === undefined ? undefined : postgresCatalogTable(postgres);
+}
+
+async function checked(
+  list: Parameters<typeof modelsFrom>[0],
+  clock: Clock,
+): Promise<readonly Model[]> {
+  const sources = { credentials: undefined, allowSecretsInFile: false, clock };
+  const models = await modelsFrom(list, credentialReader(sources));
+  checkModels(models);
+  return models;
+}

@@ -1,0 +1,119 @@
+/** Makes the gateway of a configuration: its databases, stores, catalog and options. */
+import { dirname, resolve } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { EventListener } from '../events.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+import type { GatewayOptions } from '../options.ts';
+import type { Catalog } from '../ports/catalog.ts';
+import { jsonFileCatalog } from '../stores/file/catalog.ts';
+import { staticCatalog } from '../stores/memory/catalog.ts';
+import { postgresCatalog } from '../stores/postgres/catalog.ts';
+import { sqliteCatalog } from '../stores/sqlite/catalog.ts';
+import type { ServeConfig } from './config/config.ts';
+import type { ReadConfig } from './config/read.ts';
+import { type Databases, openDatabases } from './databases.ts';
+import { prepareTables } from './prepare-tables.ts';
+import { makeStores, type Stores } from './stores.ts';
+
+/** A running gateway and what it stands on. */
+export interface OpenGateway {
+  readonly gateway: Gateway;
+  readonly stores: Stores;
+  /** Closes what the gateway stands on; close the gateway first. */
+  close(): Promise<void>;
+}
+
+/** What is passed on to the parts. */
+export interface OpenOptions {
+  /** The path of the configuration file, at which relative paths begin. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly onEvent: EventListener;
+}
+
+/**
+ * Opens everything that a configuration names.
+ *
+ * @throws CommandError, ConfigurationError and StoreUnavailable; then nothing stays open
+ */
+export async function openGateway(read: ReadConfig, options: OpenOptions): Promise<OpenGateway> {
+  const { config } = read;
+  const databases = await openDatabases(config.stores ?? {}, dirname(options.path));
+  try {
+    await prepareTables(config, databases);
+    const stores = makeStores(config, databases, options.clock);
+    const catalog = await openCatalog(read, databases, options);
+    const gateway = createGateway({
+      ...gatewayOptions(config, stores),
+      catalog: catalog.catalog,
+      onEvent: options.onEvent,
+      clock: options.clock,
+    });
+    return {
+      gateway,
+      stores,
+      close: async () => {
+        catalog.close();
+        await databases.close();
+      },
+    };
+  } catch (error) {
+    await databases.close();
+    throw error;
+  }
+}
+
+/** The options that the configuration states, without those that are undefined. */
+export function gatewayOptions(
+  { gateway: { responses, ...options } = {} }: ServeConfig,
+  stores: Stores,
+): Omit<GatewayOptions, 'catalog'> {
+  const { keys, quota, usage, idempotency, rateLimiter, results } = stores;
+  return withoutUndefined({
+    ...options,
+    keys,
+    quota,
+    usage,
+    idempotency,
+    ...(rateLimiter === undefined ? {} : { rateLimiter }),
+    ...(results === undefined ? {} : { results }),
+    responses: withoutUndefined({ ...responses, ...stores.responses }),
+  });
+}
+
+/** A catalog, and how it ends. */
+interface OpenCatalog {
+  readonly catalog: Catalog;
+  close(): void;
+}
+
+async function openCatalog(
+  { config, models }: ReadConfig,
+  { sqlite, postgres }: Databases,
+  { path, onEvent, clock }: OpenOptions,
+): Promise<OpenCatalog> {
+  const { file, store } = config.catalog;
+  const options = { onEvent, clock };
+  if (file !== undefined) {
+    return closable(await jsonFileCatalog({ ...options, path: resolve(dirname(path), file) }));
+  }
+  if (store === 'sqlite' && sqlite !== undefined) {
+    return closable(await sqliteCatalog({ ...options, client: sqlite }));
+  }
+  if (store === 'postgres' && postgres !== undefined) {
+    return closable(await postgresCatalog({ ...options, ...postgres }));
+  }
+  return { catalog: staticCatalog(models ?? []), close: () => {} };
+}
+
+function closable(catalog: Catalog & { close(): void }): OpenCatalog {
+  return { catalog, close: () => catalog.close() };
+}
+
+/** The configuration's types allow undefined, the options' do not. */
+function withoutUndefined<T extends object>(
+  value: T,
+): { [Name in keyof T]: Exclude<T[Name], undefined> };
+function withoutUndefined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+}

@@ -1,0 +1,14 @@
+/** Updates the tables of databases before they are used, where the configuration wants it. */
+import { migratePostgres } from '../stores/postgres/migrations.ts';
+import { migrateSqlite } from '../stores/sqlite/schema.ts';
+import type { ServeConfig } from './config/config.ts';
+import type { Databases } from './databases.ts';
+
+/** SQLite's tables are brought up to date unless the configuration says no; PostgreSQL's if it asks. */
+export async function prepareTables({ stores }: ServeConfig, databases: Databases): Promise<void> {
+  const { sqlite, postgres } = databases;
+  if (sqlite !== undefined && stores?.sqlite?.migrate !== false) migrateSqlite(sqlite);
+  if (postgres !== undefined && stores?.postgres?.migrate === true) {
+    await migratePostgres(postgres.client, { schema: postgres.schema });
+  }
+}

@@ -1,0 +1,128 @@
+/** Finds the command that was called, reads its options, runs it, and turns errors into exit codes. */
+import { parseArgs } from 'node:util';
+import { errorName, isConfigurationError, isError } from '../errors.ts';
+import { isStoreUnavailable } from '../ports/call-options.ts';
+import { type Command, exitCodes, type Given, type Surroundings, usageError } from './command.ts';
+import { commandHelp, commonOptions, generalHelp } from './help.ts';
+
+/** Runs the program with its arguments, and resolves to its exit code. Never rejects. */
+export async function runProgram(
+  args: readonly string[],
+  commands: readonly Command[],
+  around: Surroundings,
+): Promise<number> {
+  const json = args.includes('--json');
+  try {
+    const [first] = args;
+    if (first === undefined || first === 'help' || first.startsWith('-')) {
+      return answerGeneral(first, commands, around);
+    }
+    const { command, rest } = findCommand(args, commands);
+    const given = read(command, rest, around);
+    if (given.has('help')) {
+      around.out(commandHelp(command));
+      return exitCodes.done;
+    }
+    return await command.run(given);
+  } catch (error) {
+    const problem = problemOf(error);
+    around.err(json ? `${JSON.stringify({ error: problem })}\n` : `tollgate: ${problem.message}\n`);
+    return problem.exitCode;
+  }
+}
+
+function answerGeneral(
+  first: string | undefined,
+  commands: readonly Command[],
+  around: Surroundings,
+): number {
+  if (first !== undefined && !['help', '--help', '-h'].includes(first)) {
+    throw usageError(
+      `the first argument must be a command, not ${first}. See npx tollgate --help.`,
+    );
+  }
+  around.out(generalHelp(commands));
+  return first === undefined ? exitCodes.usage : exitCodes.done;
+}
+
+/** A command may have two words, the second of which is the task: `keys issue`. */
+function findCommand(
+  args: readonly string[],
+  commands: readonly Command[],
+): { readonly command: Command; readonly rest: readonly string[] } {
+  for (const words of [2, 1]) {
+    const name = args.slice(0, words).join(' ');
+    const command = commands.find((known) => known.name === name);
+    if (command !== undefined) return { command, rest: args.slice(words) };
+  }
+  const [first = ''] = args;
+  const tasks = commands.flatMap(({ name }) =>
+    name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : [],
+  );
+  if (tasks.length > 0) {
+    throw usageError(
+      `${first} needs a task: ${tasks.join(', ')}. See npx tollgate ${first} --help.`,
+    );
+  }
+  throw usageError(`there is no command "${first}". See npx tollgate --help.`);
+}
+
+function read(command: Command, args: readonly string[], around: Surroundings): Given {
+  const options = { ...command.options, ...commonOptions };
+  const { values, positionals } = parsed(command, args, options);
+  const most = command.positionals?.split(' ').length ?? 0;
+  if (positionals.length > most) {
+    throw usageError(`"${positionals[most]}" is one argument too many. ${seeHelp(command)}`);
+  }
+  return {
+    around,
+    json: values.json === true,
+    positionals,
+    text: (name) => {
+      const value = values[name];
+      return typeof value === 'string' ? value : undefined;
+    },
+    has: (name) => values[name] === true,
+  };
+}
+
+function parsed(command: Command, args: readonly string[], options: Command['options']) {
+  const types = Object.entries(options).map(([name, { type }]) => [name, { type }] as const);
+  try {
+    return parseArgs({
+      args: [...args],
+      options: Object.fromEntries(types),
+      allowPositionals: true,
+      strict: true,
+    });
+  } catch (error) {
+    const reason = isError(error) ? (error.message.split('. ')[0] ?? '') : '';
+    throw usageError(`${reason.replace(/\.$/, '')}. ${seeHelp(command)}`);
+  }
+}
+
+function seeHelp({ name }: Command): string {
+  return `See npx tollgate ${name} --help.`;
+}
+
+/** A failure for the terminal or for a program. */
+interface Problem {
+  readonly exitCode: number;
+  readonly code: 'failed' | 'usage' | 'unreachable';
+  readonly message: string;
+}
+
+const codes = ['failed', 'failed', 'usage', 'unreachable'] as const;
+
+function problemOf(error: unknown): Problem {
+  const exitCode = exitCodeOf(error);
+  const message = isError(error) ? error.message : String(error);
+  return { exitCode, code: codes[exitCode] ?? 'failed', message };
+}
+
+function exitCodeOf(error: unknown): number {
+  if (isConfigurationError(error) || errorName(error) === 'RangeError') return exitCodes.usage;
+  if (isStoreUnavailable(error)) return exitCodes.unreachable;
+  const stated: unknown = isError(error) ? Reflect.get(error, 'exitCode') : undefined;
+  return typeof stated === 'number' ? stated : exitCodes.failed;
+}

@@ -1,0 +1,110 @@
+/** Applies a changed configuration to a running gateway, and says what needs a restart. */
+
+import { isError } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import type { FileWatch } from '../stores/file/file-watch.ts';
+import { staticCatalog } from '../stores/memory/catalog.ts';
+import { memoryKeyStore } from '../stores/memory/key-store.ts';
+import type { ServeConfig } from './config/config.ts';
+import type { ReadConfig } from './config/read.ts';
+import type { ConfigFile } from './config-file.ts';
+import type { JsonLog } from './json-log.ts';
+import { gatewayOptions } from './open-gateway.ts';
+import { fixedKeys, type Stores } from './stores.ts';
+
+/** What a reload changes. */
+export interface Reloaded {
+  readonly gateway: Gateway;
+  readonly stores: Stores;
+  readonly log: JsonLog;
+}
+
+/** The configuration as it is now. */
+export interface LiveConfig {
+  current(): ServeConfig;
+  /** Looks whether the file has changed. */
+  poll(): Promise<void>;
+  /** Reads it again, changed or not. */
+  reload(): Promise<void>;
+}
+
+/** Keeps a gateway up to date with its file. A bad version is reported, and changes nothing. */
+export function liveConfig(
+  file: ConfigFile,
+  opened: FileWatch<ReadConfig>,
+  target: Reloaded,
+): LiveConfig {
+  let watch = opened;
+  let current = opened.current().config;
+  let running: Promise<void> = Promise.resolve();
+
+  const refused = (reason: string): void =>
+    target.log.write('error', 'config_refused', { source: file.name, reason });
+  const take = (read: ReadConfig): void => {
+    applyConfig(read, current, target);
+    const needsRestart = changedAtStart(current, read.config);
+    current = read.config;
+    target.log.write('info', 'config_loaded', { source: file.name });
+    if (needsRestart.length === 0) return;
+    target.log.write('warn', 'config_needs_restart', { source: file.name, members: needsRestart });
+  };
+  const poll = async (): Promise<void> => {
+    const change = await watch.poll();
+    if (change?.type === 'refused') refused(change.reason);
+    if (change?.type === 'loaded') take(change.value);
+  };
+  const reload = async (): Promise<void> => {
+    watch = await file.open();
+    take(watch.current());
+  };
+  // One after the other, because polls of one file must not overlap.
+  const next = (step: () => Promise<void>): Promise<void> => {
+    running = running
+      .then(step)
+      .catch((error: unknown) => refused(isError(error) ? error.message : 'unknown'));
+    return running;
+  };
+
+  return { current: () => current, poll: () => next(poll), reload: () => next(reload) };
+}
+
+function applyConfig(
+  { config, models }: ReadConfig,
+  before: ServeConfig,
+  { gateway, stores, log }: Reloaded,
+): void {
+  const { keys, ...options } = gatewayOptions(config, stores);
+  const isInFile = stores.choice.keys === 'memory' && isChanged(before.keys, config.keys);
+  const { maxBufferedBytes: _, ...changeable } = options;
+  gateway.update({
+    // An option that was taken out has its default again.
+    ...Object.fromEntries(Object.keys(before.gateway ?? {}).map((name) => [name, undefined])),
+    ...changeable,
+    ...(isInFile ? { keys: memoryKeyStore(memoryKeys(config)) } : { keys }),
+    ...(models === undefined ? {} : { catalog: staticCatalog(models) }),
+  });
+  log.setLevel(config.log?.level ?? 'info');
+}
+
+function memoryKeys({ keys }: ServeConfig): Parameters<typeof memoryKeyStore>[0] {
+  const { pepper, fixed } = keys ?? {};
+  return { keys: fixedKeys(fixed), ...(pepper === undefined ? {} : { pepper }) };
+}
+
+/** The members that changed although only a restart applies them. */
+function changedAtStart(before: ServeConfig, after: ServeConfig): readonly string[] {
+  const pairs: readonly (readonly [string, unknown, unknown])[] = [
+    ['listen', before.listen, after.listen],
+    ['stores', before.stores, after.stores],
+    ['keys.pepper', before.keys?.pepper, after.keys?.pepper],
+    ['keys.cacheMs', before.keys?.cacheMs, after.keys?.cacheMs],
+    ['catalog.file', before.catalog.file, after.catalog.file],
+    ['catalog.store', before.catalog.store, after.catalog.store],
+    ['gateway.maxBufferedBytes', before.gateway?.maxBufferedBytes, after.gateway?.maxBufferedBytes],
+  ];
+  return pairs.flatMap(([member, one, other]) => (isChanged(one, other) ? [member] : []));
+}
+
+function isChanged(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) !== JSON.stringify(other);
+}

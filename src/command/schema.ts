@@ -1,0 +1,18 @@
+/** `tollgate schema`: prints the JSON Schema of the configuration file. The build ships its output. */
+import { type Command, exitCodes } from './command.ts';
+import { configJsonSchema } from './config/json-schema.ts';
+import { printJson } from './output.ts';
+
+/** The command. */
+export const schema: Command = {
+  name: 'schema',
+  summary: 'print the JSON Schema of tollgate.json',
+  options: {},
+  about: `Prints the schema by which editors complete the configuration file. The package has it as
+dist/tollgate-config.schema.json, to which "$schema" in the file points.`,
+  examples: ['npx tollgate schema > tollgate.schema.json'],
+  run: async ({ around }) => {
+    printJson(around, configJsonSchema());
+    return exitCodes.done;
+  },
+};

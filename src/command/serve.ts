@@ -1,0 +1,138 @@
+/**
+ * `tollgate serve`: the whole gateway as a process, from a configuration file. No TLS, no cluster, no
+ * users: those are a proxy's, an orchestrator's and a host app's.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { nodeAdapter } from '../../adapters/node.ts';
+import { isError } from '../errors.ts';
+import {
+  type Command,
+  CommandError,
+  configOption,
+  exitCodes,
+  type Given,
+  type Surroundings,
+} from './command.ts';
+import type { ListenConfig } from './config/config.ts';
+import { configFile } from './config-file.ts';
+import { endSignal } from './end-signal.ts';
+import { healthHandler } from './health.ts';
+import { jsonLog } from './json-log.ts';
+import { type OpenGateway, openGateway } from './open-gateway.ts';
+import { type LiveConfig, liveConfig } from './reload.ts';
+
+const defaultPort = 8787;
+const pollMs = 2_000;
+
+/** The command. */
+export const serve: Command = {
+  name: 'serve',
+  summary: 'run the gateway as a process',
+  options: { config: configOption },
+  about: `Serves the models of a configuration file until it gets SIGTERM or SIGINT.
+It logs JSON lines, answers /healthz and /readyz, and applies changes of the file
+while it runs; SIGHUP reads the file again at once. A file that is wrong changes
+nothing, and the log says why. After SIGTERM it is not ready any more, lets
+running calls end, charges them, and ends with exit code 0.`,
+  examples: ['npx tollgate serve --config tollgate.json', 'curl http://localhost:8787/readyz'],
+  run,
+};
+
+async function run(given: Given): Promise<number> {
+  const { around } = given;
+  const { clock } = around;
+  const file = configFile(given);
+  const watch = await file.open();
+  const read = watch.current();
+  const log = jsonLog(around.out, clock);
+  log.setLevel(read.config.log?.level ?? 'info');
+  const opened = await openGateway(read, { path: file.path, clock, onEvent: log.event });
+  const live = liveConfig(file, watch, { ...opened, log });
+  let isEnding = false;
+  const server = serverOf(opened, () => isEnding, around, read.config.listen);
+  try {
+    await listen(server, read.config.listen);
+  } catch (error) {
+    await opened.gateway.close();
+    await opened.close();
+    throw error;
+  }
+  log.write('info', 'listening', { ...addressOf(server), config: file.name });
+  const stopWatching = keepUpToDate(live, around);
+  const signal = await endSignal(around);
+  isEnding = true;
+  stopWatching();
+  log.write('info', 'ending', { signal });
+  await end(server, opened, live, around);
+  log.write('info', 'ended');
+  return exitCodes.done;
+}
+
+function serverOf(
+  { gateway, stores: { quota } }: OpenGateway,
+  isEnding: () => boolean,
+  { clock }: Surroundings,
+  { basePath }: ListenConfig = {},
+): Server {
+  const answer = nodeAdapter(gateway, basePath === undefined ? {} : { basePath });
+  const health = healthHandler({ quota, clock, isEnding });
+  return createServer((request, response) => {
+    void answer(request, response, () => health(request, response));
+  });
+}
+
+/** @throws CommandError that names the member of the configuration */
+function listen(server: Server, { port = defaultPort, host }: ListenConfig = {}): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const code: unknown = isError(error) ? Reflect.get(error, 'code') : undefined;
+      const remedy = code === 'EADDRINUSE' ? 'It is taken: choose a free one.' : String(code);
+      const member = code === 'EADDRINUSE' || code === 'EACCES' ? 'listen.port' : 'listen.host';
+      const message = `${member}: can't listen on port ${port}. ${remedy}`;
+      reject(new CommandError(exitCodes.failed, message, error));
+    });
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
+  });
+}
+
+function addressOf(server: Server): Partial<Pick<AddressInfo, 'address' | 'port'>> {
+  const bound = server.address();
+  if (typeof bound !== 'object' || bound === null) return {};
+  return { address: bound.address, port: bound.port };
+}
+
+/** Applies changes of the file until the returned function is called. */
+function keepUpToDate(live: LiveConfig, { clock, onSignal }: Surroundings): () => void {
+  const stopPolling = clock.every(pollMs, () => void live.poll());
+  const stopListening = onSignal('SIGHUP', () => void live.reload());
+  return () => {
+    stopPolling();
+    stopListening();
+  };
+}
+
+/** Refuses new calls, lets running ones end, and closes everything. */
+async function end(
+  server: Server,
+  { gateway, close }: OpenGateway,
+  live: LiveConfig,
+  { clock }: Surroundings,
+): Promise<void> {
+  const { waitMs = 0, drainMs = 10_000 } = live.current().shutdown ?? {};
+  if (waitMs > 0) await pause(waitMs, clock);
+  server.close();
+  await gateway.close({ drainMs });
+  server.closeAllConnections();
+  await close();
+}
+
+/** A proxy needs a moment to see that the process is not ready, and sends calls meanwhile. */
+function pause(ms: number, clock: Surroundings['clock']): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = clock.every(ms, () => {
+      stop();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,161 @@
+/** Makes the stores of a gateway over the open databases, by the choice of the configuration. */
+import type { Clock } from '../clock.ts';
+import type { IdempotencyStore } from '../ports/idempotency-store.ts';
+import type { ApiKey, KeyStore } from '../ports/key-store.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { ResponseOptions } from '../ports/response-options.ts';
+import type { ResultStore } from '../ports/result-store.ts';
+import type { UsageSink } from '../ports/usage-sink.ts';
+import { money } from '../prices/amount.ts';
+import { cachedKeyStore } from '../stores/memory/cached-key-store.ts';
+import { memoryIdempotencyStore } from '../stores/memory/idempotency-store.ts';
+import { type MemoryKeyStore, memoryKeyStore } from '../stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../stores/memory/quota-store.ts';
+import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
+import { postgresIdempotencyStore } from '../stores/postgres/idempotency-store.ts';
+import { type PostgresKeyStore, postgresKeyStore } from '../stores/postgres/key-store.ts';
+import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
+import { type PostgresUsageSink, postgresUsageSink } from '../stores/postgres/usage-sink.ts';
+import { redisIdempotencyStore } from '../stores/redis/idempotency-store.ts';
+import { redisItemStore } from '../stores/redis/item-store.ts';
+import { redisQuotaStore } from '../stores/redis/quota-store.ts';
+import { redisRateLimiter } from '../stores/redis/rate-limiter.ts';
+import { redisResponseIndex } from '../stores/redis/response-index.ts';
+import { redisResultStore } from '../stores/redis/result-store.ts';
+import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
+import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
+import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
+import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
+import { usageError } from './command.ts';
+import type { FixedKey, KeysConfig, ServeConfig, StoreName } from './config/config.ts';
+import { type StoreChoice, storeChoice } from './config/store-choice.ts';
+import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
+
+/** The stores of a gateway. What is undefined is the gateway's own, in memory. */
+export interface Stores {
+  readonly choice: StoreChoice;
+  /** What the gateway asks. */
+  readonly keys: KeyStore;
+  /** Where keys are kept, behind a cache or not. */
+  readonly keyTable: SqliteKeyStore | PostgresKeyStore | MemoryKeyStore;
+  readonly quota: QuotaStore;
+  readonly usage: UsageSink;
+  /** The same log, if it can be queried. */
+  readonly usageLog: SqliteUsageSink | PostgresUsageSink | undefined;
+  readonly idempotency: IdempotencyStore;
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly results: ResultStore | undefined;
+  readonly responses: Pick<ResponseOptions, 'index' | 'items'>;
+}
+
+/** Makes the stores. The memory stores begin empty, but for the keys of the configuration. */
+export function makeStores(config: ServeConfig, databases: Databases, clock: Clock): Stores {
+  const choice = storeChoice(config.stores);
+  const keyTable = keyTableOf(choice.keys, databases, config.keys);
+  const usageLog = usageLogOf(choice.usage, databases);
+  const { redis } = databases;
+  return {
+    choice,
+    keyTable,
+    keys: withCache(keyTable, choice.keys, config.keys),
+    quota: quotaOf(choice.quota, databases, config, clock),
+    usage: usageLog ?? memoryUsageSink(),
+    usageLog,
+    idempotency: idempotencyOf(choice.idempotency, databases, clock),
+    rateLimiter: choice.rates === 'redis' ? redisRateLimiter(locationIn(redis)) : undefined,
+    results: choice.results === 'redis' ? redisResultStore(locationIn(redis)) : undefined,
+    responses: {
+      ...(choice.responseIndex === 'redis' ? { index: redisResponseIndex(locationIn(redis)) } : {}),
+      ...(choice.items === 'redis' ? { items: redisItemStore(locationIn(redis)) } : {}),
+    },
+  };
+}
+
+/** The keys of the configuration, as the records of the memory store. */
+export function fixedKeys(
+  keys: readonly FixedKey[] = [],
+): readonly { readonly secret: string; readonly key: ApiKey }[] {
+  return keys.map(({ secret, limit, period = 'total', metadata, maxConcurrentCalls, ...key }) => ({
+    secret,
+    key: {
+      ...key,
+      disabled: false,
+      quota: [{ id: key.id, period, limitNanos: money(limit) }],
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
+    },
+  }));
+}
+
+function keyTableOf(
+  store: StoreChoice['keys'],
+  { sqlite, postgres }: Databases,
+  { pepper, fixed }: KeysConfig = {},
+): Stores['keyTable'] {
+  const peppered = pepper === undefined ? {} : { pepper };
+  if (store === 'sqlite') return sqliteKeyStore({ client: open(sqlite, store), ...peppered });
+  if (store === 'postgres') return postgresKeyStore({ ...tablesIn(postgres), ...peppered });
+  return memoryKeyStore({ ...peppered, keys: fixedKeys(fixed) });
+}
+
+function withCache(
+  table: Stores['keyTable'],
+  store: StoreChoice['keys'],
+  { cacheMs = 30_000 }: KeysConfig = {},
+): KeyStore {
+  return store === 'postgres' && cacheMs > 0 ? cachedKeyStore(table, { ttlMs: cacheMs }) : table;
+}
+
+function quotaOf(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  { stores }: ServeConfig,
+  clock: Clock,
+): QuotaStore {
+  const durability = stores?.redis?.durability;
+  if (store === 'sqlite') return sqliteQuotaStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresQuotaStore(tablesIn(postgres));
+  if (store === 'redis') {
+    const chosen = durability === undefined ? {} : { durability };
+    return redisQuotaStore({ ...locationIn(redis), ...chosen });
+  }
+  return memoryQuotaStore({ clock });
+}
+
+function usageLogOf(
+  store: StoreChoice['usage'],
+  { sqlite, postgres }: Databases,
+): Stores['usageLog'] {
+  // A record that is lost while the process ends has been charged all the same, and was logged.
+  const onLost = (): void => {};
+  if (store === 'sqlite') return sqliteUsageSink({ client: open(sqlite, store), onLost });
+  if (store === 'postgres') return postgresUsageSink({ ...tablesIn(postgres), onLost });
+  return undefined;
+}
+
+function idempotencyOf(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): IdempotencyStore {
+  if (store === 'sqlite') return sqliteIdempotencyStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresIdempotencyStore(tablesIn(postgres));
+  if (store === 'redis') return redisIdempotencyStore(locationIn(redis));
+  return memoryIdempotencyStore({ clock });
+}
+
+function locationIn(redis: OpenRedis | undefined): Pick<OpenRedis, 'client' | 'prefix'> {
+  const { client, prefix } = open(redis, 'redis');
+  return { client, prefix };
+}
+
+function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {
+  return open(postgres, 'postgres');
+}
+
+/** The configuration was checked: each chosen database is there. */
+function open<T>(database: T | undefined, name: string): T {
+  if (database !== undefined) return database;
+  throw usageError(`stores.${name} is missing. Add it.`);
+}

@@ -1,0 +1,146 @@
+/** Starts the program `tollgate` as a process, from the source. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { childScript } from '../support/child-script.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Bundles the program; returns the path of the script. */
+export function builtProgram(): Promise<string> {
+  return childScript(join(root, 'src/command/main.ts'), 'libsql');
+}
+
+/** A temporary folder inside the repo's reach, so that the drivers are found. */
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-command-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Writes `tollgate.json`. */
+export function writeConfig(folder: string, config: object): void {
+  writeFileSync(join(folder, 'tollgate.json'), JSON.stringify(config));
+}
+
+/** What a command printed, and its exit code. */
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command to its end. */
+export async function ran(
+  script: string,
+  folder: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const child = started(script, folder, args, env);
+  const [out, err, [code]] = await Promise.all([
+    textOf(child.stdout),
+    textOf(child.stderr),
+    once(child, 'exit'),
+  ]);
+  return { code, out, err };
+}
+
+/** A line of the log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A running `tollgate serve`. */
+export interface Served {
+  readonly origin: string;
+  readonly child: ChildProcess;
+  readonly lines: readonly LogLine[];
+  /** The first line with this message from now on or before; waits for it. */
+  until(message: string): Promise<LogLine>;
+  /** The exit code. */
+  readonly exited: Promise<number | null>;
+}
+
+/** Starts `tollgate serve`; resolves when it listens. */
+export async function served(
+  script: string,
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
+  const child = started(script, folder, ['serve'], env);
+  const exited = once(child, 'exit').then(([code]): number | null => code);
+  const lines: LogLine[] = [];
+  const waiting = new Map<string, (line: LogLine) => void>();
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    const line: LogLine = JSON.parse(text);
+    lines.push(line);
+    waiting.get(String(line.message))?.(line);
+  });
+  const until = (message: string): Promise<LogLine> => {
+    const known = lines.find((line) => line.message === message);
+    if (known !== undefined) return Promise.resolve(known);
+    const arrives = new Promise<LogLine>((resolve) => waiting.set(message, resolve));
+    return Promise.race([arrives, exited.then((code) => failed(code, child))]);
+  };
+  const errors = textOf(child.stderr);
+  const listening = await Promise.race([
+    until('listening'),
+    exited.then(async (code) => Promise.reject(new Error(`ended with ${code}: ${await errors}`))),
+  ]);
+  return { origin: `http://127.0.0.1:${listening.port}`, child, lines, until, exited };
+}
+
+function failed(code: number | null, { pid }: ChildProcess): never {
+  throw new Error(`process ${pid} ended with ${code} before the line`);
+}
+
+function started(
+  script: string,
+  folder: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+) {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+}
+
+/** A model served by an upstream of the dialect openai. */
+export function modelAt(baseUrl: string, id = 'gpt-4o-mini'): object {
+  return {
+    id,
+    groups: ['staff'],
+    price: { per: 'token', input: '0.15', output: '0.60' },
+    maxOutputTokens: 1_000,
+    channels: [
+      { id: 'openai-1', dialect: 'openai', baseUrl, credential: ['${', 'KEY', '}'].join('') },
+    ],
+  };
+}
+
+/** A chat call. */
+export function chat(origin: string, secret: string, more: object = {}): Promise<Response> {
+  return fetch(`${origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'gpt-4o-mini',
+      messages: [{ role: 'user', content: 'Hello' }],
+      ...more,
+    }),
+  });
+}
