@@ -1,6 +1,6 @@
 /**
- * Sends a short call through each channel, by a gateway of its own with the same catalog: so no key
- * of the operator's is charged, and no other channel can answer in place of the one that is checked.
+ * Sends a short call through each channel, by a gateway of its own with the same catalog: no key of
+ * the operator is charged, and no other channel can answer in place of the one that is checked.
  */
 import { createServer } from 'node:http';
 import { nodeAdapter } from '../../adapters/node.ts';

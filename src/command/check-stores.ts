@@ -89,7 +89,7 @@ async function clockOf(
     const isFit = skewMs <= maxSkewMs;
     const detail = isFit
       ? 'its clock agrees with this machine'
-      : `its clock differs from this machine's by ${Math.round(skewMs)} ms: synchronise both by NTP`;
+      : `its clock differs from this machine's by ${Math.round(skewMs)} ms: use NTP`;
     return [{ state: isFit ? 'ok' : 'warning', subject, detail }];
   } catch (error) {
     return [failure(subject, error)];

@@ -1,4 +1,4 @@
-/** What the commands of `npx tollgate` have in common: their form, their surroundings, their errors. */
+/** What the commands of `npx tollgate` share: their form, their surroundings, their errors. */
 import type { Clock } from '../clock.ts';
 import type { Environment } from './config/environment.ts';
 

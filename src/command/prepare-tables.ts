@@ -4,7 +4,7 @@ import { migrateSqlite } from '../stores/sqlite/schema.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { Databases } from './databases.ts';
 
-/** SQLite's tables are brought up to date unless the configuration says no; PostgreSQL's if it asks. */
+/** SQLite's tables are updated unless the configuration says no; PostgreSQL's if it says so. */
 export async function prepareTables({ stores }: ServeConfig, databases: Databases): Promise<void> {
   const { sqlite, postgres } = databases;
   if (sqlite !== undefined && stores?.sqlite?.migrate !== false) migrateSqlite(sqlite);

@@ -1,4 +1,4 @@
-/** Finds the command that was called, reads its options, runs it, and turns errors into exit codes. */
+/** Finds the command that was called, reads its options, runs it, and makes errors exit codes. */
 import { parseArgs } from 'node:util';
 import { errorName, isConfigurationError, isError } from '../errors.ts';
 import { isStoreUnavailable } from '../ports/call-options.ts';

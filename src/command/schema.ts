@@ -1,4 +1,4 @@
-/** `tollgate schema`: prints the JSON Schema of the configuration file. The build ships its output. */
+/** `tollgate schema`: prints the JSON Schema of the configuration file, which the build ships. */
 import { type Command, exitCodes } from './command.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { printJson } from './output.ts';

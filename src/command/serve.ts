@@ -1,6 +1,6 @@
 /**
- * `tollgate serve`: the whole gateway as a process, from a configuration file. No TLS, no cluster, no
- * users: those are a proxy's, an orchestrator's and a host app's.
+ * `tollgate serve`: the whole gateway as a process, from a configuration file. No TLS, no cluster,
+ * no users: those are a proxy's, an orchestrator's and a host app's.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -16,8 +16,8 @@ export type Path = readonly PropertyKey[];
  */
 export interface Wording {
   /**
-   * The name of the checked value, with its owner: `options`, `jsonlUsageSink: options`. Empty where
-   * a path says enough.
+   * The name of the checked value, with its owner: `options`, `jsonlUsageSink: options`. Empty
+   * where a path says enough.
    */
   readonly root: string;
   readonly remedyFor: (path: Path) => string | undefined;

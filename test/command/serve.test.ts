@@ -62,7 +62,7 @@ describe('tollgate serve', () => {
       {
         names: ['complete'],
         calls: 1,
-        chargeNanos: String(10n * 150n + 20n * 600n),
+        chargeNanos: '13500',
         unbookedNanos: '0',
       },
     ]);
@@ -70,7 +70,7 @@ describe('tollgate serve', () => {
     expect(JSON.parse(list.out).data[0].balance).toMatchObject({ used: '13500', held: '0' });
   });
 
-  it('applies a changed file, and keeps serving the old one while the new one is wrong', async () => {
+  it('applies a changed file, and keeps the old one while the new one is wrong', async () => {
     const { folder, upstream, config } = await host();
     const secret = (await ran(program, folder, issueAda, env)).out.trim();
     const { origin, child, until, exited } = await served(program, folder, env);

@@ -57,6 +57,13 @@ describe('the packed package', () => {
     expect(consumer.installed()).toEqual(['tollgate', 'undici', 'zod']);
   });
 
+  it('has the program tollgate, which npx finds and Node 20 runs', () => {
+    expect(consumer.run('npx', '--no-install', 'tollgate', '--help')).toContain('keys issue');
+    expect(JSON.parse(consumer.run('npx', '--no-install', 'tollgate', 'schema'))).toEqual(
+      JSON.parse(consumer.read('node_modules/tollgate/dist/tollgate-config.schema.json')),
+    );
+  });
+
   it('has no install script', () => {
     const print =
       "console.log(Object.keys(require('tollgate/package.json').scripts).filter((name) => " +
@@ -91,18 +98,27 @@ const expectedFiles = [
   'README.md',
   'adapters/express.ts',
   'dist/index.cjs',
+  'dist/command.js',
   'dist/index.js',
+  'dist/tollgate-config.schema.json',
   'docs/architecture.md',
   'examples/quickstart.ts',
   'package.json',
   'src/index.ts',
 ];
 
+const whole: ReadonlySet<string> = new Set([
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'package.json',
+  'dist/tollgate-config.schema.json',
+  'dist/types/package.json',
+]);
+
 function isPublished(path: string): boolean {
   return (
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'dist/types/package.json'].includes(
-      path,
-    ) ||
+    whole.has(path) ||
     /^dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts|js\.map)$/.test(path) ||
     /^dist\/types\/(?:src|adapters)\/.+\.d\.ts(?:\.map)?$/.test(path) ||
     /^(?:src|adapters|examples)\/.+(?<!\.test)\.(?:ts|json|sql|lua)$/.test(path) ||

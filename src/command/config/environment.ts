@@ -46,7 +46,8 @@ export function isReference(text: string): boolean {
 }
 
 function notSet(name: string): string {
-  return `the environment variable ${name}, which is not set. Set it, or write \${${name}:-default}.`;
+  const remedy = `Set it, or write \${${name}:-default}.`;
+  return `the environment variable ${name}, which is not set. ${remedy}`;
 }
 
 type Replace = (text: string, path: Path) => string;

@@ -1,4 +1,4 @@
-/** Refuses secrets that stand in the configuration file itself, since files end up in repositories. */
+/** Refuses secrets in the configuration file itself, since files end up in repositories. */
 import { isJsonObject, items, type JsonValue } from '../../json.ts';
 import { formatPath, type Path } from '../../ports/set-up.ts';
 import { isReference } from './environment.ts';

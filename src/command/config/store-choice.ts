@@ -14,8 +14,8 @@ export interface StoreChoice {
 }
 
 /**
- * The chosen stores. What is not stated goes to PostgreSQL, else to SQLite, else to Redis, as far as
- * each can keep it. Replies and their items are user data, and stay in memory unless stated.
+ * The chosen stores. What is not stated goes to PostgreSQL, else to SQLite, else to Redis, as far
+ * as each can keep it. Replies and their items are user data, and stay in memory unless stated.
  */
 export function storeChoice(stores: StoresConfig = {}): StoreChoice {
   const { sqlite, postgres, redis } = stores;

@@ -1,0 +1,254 @@
+/** The configuration file: what is valid, and that each mistake is named by its path. */
+import { describe, expect, it } from 'vitest';
+import { configJsonSchema } from '../../src/command/config/json-schema.ts';
+import { readConfig } from '../../src/command/config/read.ts';
+import { storeChoice } from '../../src/command/config/store-choice.ts';
+import { isJsonObject, items, type JsonValue } from '../../src/json.ts';
+import { formatPath, type Path } from '../../src/ports/set-up.ts';
+
+const env = {
+  KEY: 'the-account-key',
+  SECRET: 'a-long-secret-of-a-caller-0123456789',
+  PORT: '8080',
+  EMPTY: '',
+};
+
+/** Every member that the file may have, but for the sources of models that exclude each other. */
+const whole: JsonValue = {
+  $schema: './tollgate-config.schema.json',
+  listen: { port: 8787, host: '127.0.0.1', basePath: '/llm' },
+  catalog: {
+    models: [
+      {
+        id: 'gpt-4o-mini',
+        groups: ['staff'],
+        price: { per: 'token', input: '0.15', output: '0.60' },
+        channels: [
+          {
+            id: 'openai-1',
+            dialect: 'openai',
+            baseUrl: 'https://api.openai.com/v1',
+            credential: '\u0024{KEY}',
+            weight: 2,
+          },
+        ],
+      },
+    ],
+  },
+  stores: {
+    sqlite: { path: './tollgate.db', driver: 'libsql', migrate: true },
+    postgres: { url: 'postgres://h/d', schema: 's', maxConnections: 5, migrate: false },
+    redis: { url: 'redis://h', client: 'redis', prefix: 'p', durability: 'durable' },
+    keys: 'memory',
+    quota: 'redis',
+    usage: 'postgres',
+    idempotency: 'sqlite',
+    rates: 'redis',
+    results: 'memory',
+    responseIndex: 'redis',
+    items: 'memory',
+  },
+  keys: {
+    pepper: '\u0024{SECRET}',
+    cacheMs: 1_000,
+    fixed: [
+      {
+        id: 'team',
+        secret: '\u0024{SECRET}',
+        group: 'staff',
+        limit: '5',
+        period: 'month',
+        maxConcurrentCalls: 3,
+      },
+    ],
+  },
+  gateway: {
+    defaultRates: [{ calls: { perMinute: 60 } }],
+    dedupeSdkRetries: true,
+    nativeKeyHeaders: ['x-goog-api-key'],
+    allowQueryKey: false,
+    unserved: 'refuse',
+    ownerRoutes: true,
+    defaultImageModel: 'gpt-image-1',
+    maxBodyBytes: 1_000_000,
+    maxImageBodyBytes: 1_000,
+    maxBufferedBytes: 10_000_000,
+    maxConcurrentCalls: 100,
+    maxEmbeddingPieces: 4,
+    timeouts: { idleMs: 1_000 },
+    callerStallMs: 1_000,
+    leaseMs: 5_000,
+    storeTimeoutMs: 500,
+    responses: { unknownReferences: 'refuse', maxReferences: 5, indexTtlMs: 9, itemTtlMs: 9 },
+  },
+  log: { level: 'warn' },
+  shutdown: { waitMs: 0, drainMs: 5_000 },
+};
+
+describe('tollgate.json', () => {
+  it('may have all members at once', async () => {
+    const { config, models } = await read(whole);
+
+    expect(config.listen?.port).toBe(8787);
+    expect(models?.map(({ id }) => id)).toEqual(['gpt-4o-mini']);
+    expect(models?.[0]?.channels[0]?.credential).toBe('the-account-key');
+  });
+
+  it('names each member of a wrong type by its path', async () => {
+    const paths = pathsIn(whole);
+    for (const path of paths) {
+      const message = await refusal(changed(whole, path, wrongFor(path)));
+
+      expect(message, formatPath('', path)).toContain(formatPath('', path));
+    }
+    expect(paths.length).toBeGreaterThan(80);
+  });
+
+  it('names each member that does not exist by its path', async () => {
+    const paths = [[], ...pathsIn(whole)].filter((path) => isJsonObject(at(whole, path)));
+    for (const path of paths) {
+      const place = [...path, 'misspelt'];
+
+      expect(await refusal(changed(whole, place, 1))).toContain(formatPath('', place));
+    }
+    expect(paths.length).toBeGreaterThan(15);
+  });
+
+  it('names each member whose variable is not set, and never a value', async () => {
+    for (const path of pathsIn(whole).filter((one) => typeof at(whole, one) === 'string')) {
+      const message = await refusal(changed(whole, path, '\u0024{NOT_SET}'));
+
+      expect(message).toContain(`${formatPath('', path)} needs the environment variable NOT_SET`);
+    }
+    expect(await refusal(changed(whole, ['listen', 'host'], '\u0024{EMPTY}'))).toContain('EMPTY');
+    expect(await refusal(changed(whole, ['listen', 'host'], '\u0024{a b}'))).toContain(
+      'listen.host',
+    );
+  });
+
+  it('refuses each secret that stands in the file, without repeating it', async () => {
+    const secrets: readonly Path[] = [
+      ['catalog', 'models', 0, 'channels', 0, 'credential'],
+      ['keys', 'pepper'],
+      ['keys', 'fixed', 0, 'secret'],
+    ];
+    for (const path of secrets) {
+      const message = await refusal(changed(whole, path, 'sk-canary'));
+
+      expect(message).toContain(`${formatPath('', path)} is a secret`);
+      expect(message).not.toContain('canary');
+    }
+  });
+
+  it('names each store that is chosen but not configured', async () => {
+    for (const [name, store] of Object.entries(storeChoice(storesOf(whole)))) {
+      if (store === 'memory') continue;
+      const message = await refusal(changed(whole, ['stores', store], undefined));
+
+      expect(message).toContain(`stores.${name} is "${store}"`);
+    }
+  });
+
+  it('replaces variables inside texts, with defaults, and leaves escaped ones', async () => {
+    const listen = {
+      port: '\u0024{PORT}',
+      host: '\u0024{HOST:-localhost}',
+      basePath: '/$\u0024{x}',
+    };
+    const { config } = await read(changed(whole, ['listen'], listen));
+
+    expect(config.listen).toEqual({ port: 8080, host: 'localhost', basePath: '/\u0024{x}' });
+  });
+
+  it.each([
+    ['{"catalog": {},}', 'not valid JSON at line 1'],
+    ['[]', 'is not an object'],
+    ['{"catalog": 1, "catalog": 2}', 'names a member twice'],
+    ['{}', 'catalog must be'],
+    ['{"catalog": {"file": "a", "store": "sqlite"}}', 'exactly one of'],
+    [
+      '{"catalog": {"file": "a"}, "keys": {"fixed": []}, "stores": {"sqlite": {"path": "p"}}}',
+      'keys.fixed',
+    ],
+  ])('refuses %s', async (text, sentence) => {
+    await expect(readConfig(Buffer.from(text), env)).rejects.toThrow(sentence);
+  });
+
+  it('has a JSON Schema that knows every member of it', () => {
+    const schema = configJsonSchema();
+    for (const path of pathsIn(whole)) {
+      const name = path.at(-1);
+      if (typeof name === 'string') expect(JSON.stringify(schema)).toContain(`"${name}":`);
+    }
+    expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema');
+  });
+});
+
+describe('the choice of stores', () => {
+  const [sqlite, postgres, redis] = [{ path: 'p' }, { url: 'u' }, { url: 'u' }];
+
+  it.each([
+    [{}, 'memory', 'memory', 'memory'],
+    [{ sqlite }, 'sqlite', 'sqlite', 'memory'],
+    [{ postgres, sqlite }, 'postgres', 'postgres', 'memory'],
+    [{ redis }, 'memory', 'redis', 'redis'],
+    [{ postgres, redis }, 'postgres', 'postgres', 'redis'],
+    [{ postgres, redis, quota: 'redis' as const }, 'postgres', 'redis', 'redis'],
+  ])('%j keeps keys in %s, quota in %s and rates in %s', (stores, keys, quota, rates) => {
+    expect(storeChoice(stores)).toMatchObject({ keys, quota, rates, results: 'memory' });
+  });
+});
+
+function read(value: JsonValue): ReturnType<typeof readConfig> {
+  return readConfig(Buffer.from(JSON.stringify(value)), env);
+}
+
+async function refusal(value: JsonValue): Promise<string> {
+  try {
+    await read(value);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return 'nothing was refused';
+}
+
+/** The path of every member and item. */
+function pathsIn(value: JsonValue, path: Path = []): readonly Path[] {
+  const below = Array.isArray(value)
+    ? items(value).flatMap((item, index) => pathsIn(item, [...path, index]))
+    : isJsonObject(value)
+      ? Object.entries(value).flatMap(([name, item]) => pathsIn(item, [...path, name]))
+      : [];
+  return path.length === 0 ? below : [path, ...below];
+}
+
+function at(value: JsonValue, path: Path): unknown {
+  return path.reduce<unknown>(
+    (holder, name) =>
+      typeof holder === 'object' && holder !== null ? Reflect.get(holder, name) : undefined,
+    value,
+  );
+}
+
+/** A value that no member takes: an object where a text or number belongs, else a number. */
+function wrongFor(path: Path): JsonValue {
+  const value = at(whole, path);
+  return typeof value === 'object' ? 7 : { wrong: true };
+}
+
+/** A copy in which one member has another value, or is left out. */
+function changed(value: JsonValue, path: Path, to: JsonValue | undefined): JsonValue {
+  const copy: JsonValue = structuredClone(value);
+  const holder = at(copy, path.slice(0, -1));
+  const last = path.at(-1);
+  if (typeof holder === 'object' && holder !== null && last !== undefined) {
+    if (to === undefined) Reflect.deleteProperty(holder, last);
+    else Reflect.set(holder, last, to);
+  }
+  return copy;
+}
+
+function storesOf(value: JsonValue): Parameters<typeof storeChoice>[0] {
+  const stores = at(value, ['stores']);
+  return typeof stores === 'object' && stores !== null ? stores : {};
+}
