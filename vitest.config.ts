@@ -23,6 +23,7 @@ const generators: readonly string[] = [
  * they run with the generators, and on every other version.
  */
 const longest: readonly string[] = [
+  'test/command/serve-reload.test.ts',
   'test/adapters/{fuzz,unread-replies,unserved}.test.ts',
   'test/faults/{callers,processes}.test.ts',
   'test/stages/host-client-faults.test.ts',

@@ -128,13 +128,16 @@ async function openRedis(
 ): Promise<OpenRedis> {
   const names = wanted === undefined ? redisClients : [wanted];
   const { name, content } = await loadPackage(names, 'stores.redis', folder);
-  const client = name === 'redis' ? nodeRedis(content, url) : ioRedis(content, url);
+  let isConnected = false;
+  const client =
+    name === 'redis' ? nodeRedis(content, url, () => isConnected) : ioRedis(content, url);
   if (!isClient(client)) throw new Error(`The installed ${name} is too old: update it.`);
   client.on('error', () => {});
   const end = (): void => void (name === 'redis' ? client.destroy?.() : client.disconnect?.());
   closers.push(end);
   try {
     await inTime(client.connect());
+    isConnected = true;
   } catch (error) {
     throw unreachable('stores.redis.url', error, 'The server must run, and accept the user.');
   }
@@ -145,10 +148,14 @@ async function openRedis(
   return { client, prefix, send };
 }
 
-function nodeRedis(content: unknown, url: string): unknown {
+function nodeRedis(content: unknown, url: string, hasConnected: () => boolean): unknown {
   const create = exported(content, 'createClient');
   const path = socketOf(url);
-  const socket = { connectTimeout: connectMs, ...(path === undefined ? {} : { path }) };
+  // It tries the first connection only once, so that a wrong address is reported at once.
+  const reconnectStrategy = (retries: number, cause: Error): number | Error =>
+    hasConnected() ? Math.min(50 * 2 ** Math.min(retries, 6), 2_000) : cause;
+  const common = { connectTimeout: connectMs, reconnectStrategy };
+  const socket = path === undefined ? common : { ...common, path };
   const options = path === undefined ? { url, socket } : { socket };
   return typeof create === 'function' ? Reflect.apply(create, undefined, [options]) : undefined;
 }
@@ -178,7 +185,7 @@ function isClient(value: unknown): value is ClosableClient {
   return hasMethods(value, 'on', 'connect') && isRedisClient(value) && isRedisBytesClient(value);
 }
 
-/** node-redis tries to connect forever. */
+/** A server may accept the connection and never answer. */
 async function inTime(connected: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -47,8 +47,9 @@ async function run({ around, text }: Given): Promise<number> {
   const server = createServer(nodeAdapter(gateway));
   try {
     const base = `http://localhost:${await listening(server, port)}`;
+    const signalled = endSignal(around);
     around.out(linesToPaste({ base, secrets, models, place }));
-    await endSignal(around);
+    await signalled;
   } finally {
     server.close();
     await gateway.close({ drainMs: 5_000 });

@@ -58,9 +58,11 @@ async function run(given: Given): Promise<number> {
     await opened.close();
     throw error;
   }
-  log.write('info', 'listening', { ...addressOf(server), config: file.name });
+  // Before the line that tells others to send signals: without a listener they would end the process.
   const stopWatching = keepUpToDate(live, around);
-  const signal = await endSignal(around);
+  const signalled = endSignal(around);
+  log.write('info', 'listening', { ...addressOf(server), config: file.name });
+  const signal = await signalled;
   isEnding = true;
   stopWatching();
   log.write('info', 'ending', { signal });

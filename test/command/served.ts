@@ -6,14 +6,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { build } from 'tsup';
 import { onTestFinished } from 'vitest';
-import { childScript } from '../support/child-script.ts';
+import { type Script, script } from '../../src/testing/providers/scripts.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Bundles the program; returns the path of the script. */
-export function builtProgram(): Promise<string> {
-  return childScript(join(root, 'src/command/main.ts'), 'libsql');
+/**
+ * Bundles the program; returns the path of the script. Each test process has its own, because they
+ * run at the same time.
+ */
+export async function builtProgram(): Promise<string> {
+  const outDir = join(root, '.build/children', `tollgate-${process.pid}`);
+  await build({
+    entry: { tollgate: join(root, 'src/command/main.ts') },
+    outDir,
+    config: false,
+    tsconfig: join(root, 'tsconfig.json'),
+    format: 'esm',
+    target: 'node20',
+    external: ['libsql'],
+    outExtension: () => ({ js: '.mjs' }),
+    silent: true,
+  });
+  return join(outDir, 'tollgate.mjs');
 }
 
 /** A temporary folder inside the repo's reach, so that the drivers are found. */
@@ -37,12 +54,12 @@ export interface Ended {
 
 /** Runs a command to its end. */
 export async function ran(
-  script: string,
+  program: string,
   folder: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const child = started(script, folder, args, env);
+  const child = started(program, folder, args, env);
   const [out, err, [code]] = await Promise.all([
     textOf(child.stdout),
     textOf(child.stderr),
@@ -67,11 +84,11 @@ export interface Served {
 
 /** Starts `tollgate serve`; resolves when it listens. */
 export async function served(
-  script: string,
+  program: string,
   folder: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Served> {
-  const child = started(script, folder, ['serve'], env);
+  const child = started(program, folder, ['serve'], env);
   const exited = once(child, 'exit').then(([code]): number | null => code);
   const lines: LogLine[] = [];
   const waiting = new Map<string, (line: LogLine) => void>();
@@ -99,12 +116,12 @@ function failed(code: number | null, { pid }: ChildProcess): never {
 }
 
 function started(
-  script: string,
+  program: string,
   folder: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ) {
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -143,4 +160,50 @@ export function chat(origin: string, secret: string, more: object = {}): Promise
       ...more,
     }),
   });
+}
+
+/** A stream that says something, waits, and ends with the usage of 10 and 20 tokens. */
+export function waitingStream(opened: Promise<void>): Script {
+  const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o-mini' };
+  const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
+  return script.sse([
+    { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: 'Once' } }] },
+    opened,
+    { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    { ...chunk, choices: [], usage },
+    '[DONE]',
+  ]);
+}
+
+/** The charge of {@link waitingStream} at the prices of {@link modelAt}, in nanos. */
+export const waitingStreamCharge = '13500';
+
+/** Issues the key `ada`; returns its secret. */
+export async function issuedAda(
+  program: string,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const args = ['keys', 'issue', '--group', 'staff', '--limit', '5', '--id', 'ada'];
+  const { code, out, err } = await ran(program, folder, args, env);
+  if (code !== 0) throw new Error(`keys issue ended with ${code}: ${err}`);
+  return out.trim();
+}
+
+/** A folder with a configuration over SQLite and a fake upstream. */
+export async function sqliteHost(): Promise<{
+  readonly folder: string;
+  readonly upstream: FakeUpstream;
+  readonly config: object;
+}> {
+  const upstream = await startFakeUpstream();
+  onTestFinished(() => upstream.close());
+  const folder = newFolder();
+  const config = {
+    listen: { port: 0, host: '127.0.0.1' },
+    stores: { sqlite: { path: './data/tollgate.db' } },
+    catalog: { models: [modelAt(upstream.openaiBaseUrl)] },
+  };
+  writeConfig(folder, config);
+  return { folder, upstream, config };
 }

@@ -1,0 +1,43 @@
+/** `tollgate serve` applies a changed configuration, and keeps serving while one is wrong. */
+import { beforeAll, expect, it } from 'vitest';
+import {
+  builtProgram,
+  chat,
+  issuedAda,
+  modelAt,
+  served,
+  sqliteHost,
+  writeConfig,
+} from './served.ts';
+
+const env = { KEY: 'the-account-key' };
+let program = '';
+
+beforeAll(async () => {
+  program = await builtProgram();
+}, 60_000);
+
+it('applies a changed file, and keeps the old one while the new one is wrong', async () => {
+  const { folder, upstream, config } = await sqliteHost();
+  const secret = await issuedAda(program, folder, env);
+  const { origin, child, until, exited } = await served(program, folder, env);
+
+  writeConfig(folder, { ...config, gateway: { leaseMs: 1 } });
+  child.kill('SIGHUP');
+  const refused = await until('config_refused');
+  const before = await chat(origin, secret);
+  await before.text();
+  const models = [modelAt(upstream.openaiBaseUrl), modelAt(upstream.openaiBaseUrl, 'other')];
+  writeConfig(folder, { ...config, listen: { port: 1 }, catalog: { models } });
+  child.kill('SIGHUP');
+  await until('config_loaded');
+  const restart = await until('config_needs_restart');
+  const after = await chat(origin, secret, { model: 'other' });
+  await after.text();
+  child.kill('SIGINT');
+
+  expect(refused.reason).toMatch(/^tollgate\.json: gateway\.leaseMs must be /);
+  expect([before.status, after.status]).toEqual([200, 200]);
+  expect(restart.members).toEqual(['listen']);
+  expect(await exited).toBe(0);
+});
