@@ -6,7 +6,7 @@
  */
 import { type Body, originalBytes, originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
-import { kindAt } from '../bytes/json/read/members.ts';
+import { kindAt, membersOf } from '../bytes/json/read/members.ts';
 import { firstInside, nextInside } from '../bytes/json/read/skip.ts';
 import type { Member, Span } from '../bytes/json/scan/scan.ts';
 import { backslash, closeBracket, openBrace, openBracket, quote } from '../bytes/json/text.ts';
@@ -66,6 +66,28 @@ export function asTextToo(tally: PromptTally, count: () => number): number {
   const { payloadBytes } = tally;
   const end = count();
   tally.payloadBytes = payloadBytes;
+  return end;
+}
+
+/** The same, for a value in another shape than its provider's: signatures count as text too. */
+export function inOtherShape(tally: PromptTally, count: () => number): number {
+  const { sealedBytes } = tally;
+  const end = asTextToo(tally, count);
+  tally.sealedBytes = sealedBytes;
+  return end;
+}
+
+/**
+ * Counts a turn, and its signatures as text unless it is the model's: nobody else's turn has any.
+ * Returns what `count` returns, the end of the turn.
+ */
+export function sealedByModel(tally: PromptTally, start: number, count: () => number): number {
+  const { sealedBytes } = tally;
+  const end = count();
+  if (tally.sealedBytes === sealedBytes) return end;
+  const { text } = tally.body;
+  const role = shortText(text, presentValue(text, membersOf(text, { start, end }), 'role'));
+  if (role !== 'assistant' && role !== 'model') tally.sealedBytes = sealedBytes;
   return end;
 }
 

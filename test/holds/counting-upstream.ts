@@ -42,7 +42,7 @@ export function countingUpstream(counting: Counting): UpstreamClient {
     send: async (request) => {
       const body = Buffer.concat(request.body);
       const parsed: unknown = JSON.parse(body.toString());
-      const usage = usageOf(isJsonObject(parsed) ? parsed : {}, body.length, counting);
+      const usage = usageOf(request, isJsonObject(parsed) ? parsed : {}, body.length, counting);
       const { type, text } = replyTo(request, parsed, usage);
       const played = scriptedBody({ chunks: [text] });
       return { status: 200, headers: { 'content-type': type }, body: played };
@@ -51,11 +51,16 @@ export function countingUpstream(counting: Counting): UpstreamClient {
   };
 }
 
-function usageOf(body: JsonObject, bytes: number, counting: Counting): Usage {
+function usageOf(
+  { path }: UpstreamRequest,
+  body: JsonObject,
+  bytes: number,
+  counting: Counting,
+): Usage {
   const { tokensPerByte, media, boundNames } = counting;
-  const found = [...mediaIn(body)];
+  const found = [...(path.includes('/messages') ? mediaOfMessages(body) : mediaIn(body))];
   const payload = found.reduce((sum, one) => sum + one.bytes, 0);
-  const sealed = [...sealedIn(body)].reduce((sum, one) => sum + one.length, 0);
+  const sealed = [...sealedOf(body)].reduce((sum, one) => sum + one.length, 0);
   const ofMedia = found.reduce((sum, { kind, bytes: size }) => {
     const isTimed = kind === 'audio' || kind === 'video';
     return sum + Math.max(media[kind], isTimed ? size * 0.05 : 0);
@@ -91,6 +96,35 @@ const imageNames = ['n', 'num_images', 'batch_size'];
 interface Media {
   readonly kind: MediaKind;
   readonly bytes: number;
+}
+
+/** Finds media where Anthropic reads it: in the user's messages. The rest it takes for text. */
+function* mediaOfMessages(body: JsonObject): Generator<Media> {
+  for (const message of items(member(body, 'messages'))) {
+    if (member(message, 'role') === 'user') yield* blocksIn(member(message, 'content'), inMessage);
+  }
+}
+
+const inMessage = ['image', 'document', 'tool_result'];
+/** The blocks with media that a block may contain. */
+const inBlock: Readonly<Record<string, readonly string[]>> = {
+  tool_result: ['image', 'document'],
+  document: ['image'],
+};
+
+function* blocksIn(content: JsonValue | undefined, allowed: readonly string[]): Generator<Media> {
+  for (const block of items(content)) {
+    const type = String(member(block, 'type'));
+    if (!allowed.includes(type)) continue;
+    const inside = inBlock[type] ?? [];
+    const source = member(block, 'source');
+    if (type === 'tool_result') yield* blocksIn(member(block, 'content'), inside);
+    else if (member(source, 'type') === 'content') {
+      yield* blocksIn(member(source, 'content'), inside);
+    } else if (member(source, 'type') === 'url') {
+      yield { kind: type === 'image' ? 'image' : 'reference', bytes: 0 };
+    } else yield* payload(member(source, 'data'), member(source, 'media_type'));
+  }
 }
 
 /** Finds media where a provider reads it, in each of the three dialects and in Responses. */
@@ -181,6 +215,20 @@ function* payload(data: JsonValue | undefined, type: JsonValue | undefined): Gen
 
 function addressed(type: JsonValue | undefined): MediaKind {
   return typeof type === 'string' && type.startsWith('image/') ? 'image' : 'reference';
+}
+
+/** Finds signatures where they may be: outside of what another role than the model's said. */
+function* sealedOf(body: JsonObject): Generator<string> {
+  for (const [name, value] of Object.entries(body)) {
+    const isTurns = name === 'messages' || name === 'contents';
+    for (const one of isTurns ? items(value) : [value]) {
+      if (!isTurns || isOfModel(member(one, 'role'))) yield* sealedIn(one);
+    }
+  }
+}
+
+function isOfModel(role: JsonValue | undefined): boolean {
+  return role === 'assistant' || role === 'model';
 }
 
 /** Finds signatures, which no provider reads as text. */

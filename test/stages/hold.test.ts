@@ -189,7 +189,8 @@ describe('the prompt part', () => {
 
   it('counts a native signature by a fifth of its bytes', () => {
     const parts = [{ text: 'hi', thoughtSignature: base64 }];
-    const request = { ...sampleRequests.native, body: { contents: [{ parts }] } };
+    const body = { contents: [{ role: 'model', parts }] };
+    const request = { ...sampleRequests.native, body };
 
     const sealed = base64.length / 5;
     const bytes = JSON.stringify(request.body).length - base64.length;

@@ -1,15 +1,18 @@
-/** Measures a Messages request and finds its media. */
-
+/**
+ * Measures a Messages request and finds its media. Anthropic refuses blocks in other shapes and
+ * places than its own, but compatible servers may read them as media or as text. So media count
+ * wherever they are, and only where Anthropic reads them do their bytes not count as text too.
+ */
 import type { Body } from '../../bytes/body/body.ts';
 import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
 import { skipValue } from '../../bytes/json/read/skip.ts';
 import type { Member, Span } from '../../bytes/json/scan/scan.ts';
 import { openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { PromptSize } from '../../call.ts';
+import { tooComplex } from '../../canonical/complexity.ts';
 import {
-  addFileId,
-  addMediaString,
   addSealed,
+  asTextToo,
   eachElement,
   type MeasureBody,
   type PromptTally,
@@ -17,8 +20,9 @@ import {
   promptTally,
   shortText,
   sizeOf,
-  textsOf,
 } from '../prompt-size.ts';
+import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
+import { addFileOf, addOtherMembers, addSource } from './media-sources.ts';
 
 /** Measures a Messages request. */
 export const measureAnthropic: MeasureBody = (body, members) => measureMessages(body, members).size;
@@ -41,78 +45,163 @@ export function measureMessages(
       hasRoles &&= role !== undefined && text[role.value.start] === quote;
       if (!isObject) return end;
       tally.messages += 1;
-      addContent(tally, inside, `messages[${index}]`);
+      addMessage(tally, inside, `messages[${index}]`);
       return end;
     });
   }
+  const system = presentValue(text, members, 'system');
+  if (system !== undefined) addContent(tally, system, { reader: 'nobody', at: 'system', level: 0 });
+  addTopLevelReferences(tally, members);
   return { size: sizeOf(tally), hasRoles };
 }
 
-/** Adds the blocks in the `content` of a message, a tool result or a document. */
-function addContent(tally: PromptTally, holder: readonly Member[], at: string): void {
-  const { text } = tally.body;
-  const content = presentValue(text, holder, 'content');
-  if (content === undefined || text[content.start] !== openBracket) return;
-  eachElement(text, content.start, (start, index) => {
-    const end = skipValue(text, start);
-    addBlock(tally, { start, end }, `${at}.content[${index}]`);
-    return end;
-  });
+/** Who reads the blocks of a list; `provider` wrote them, as the results of its tools. */
+type Reader = 'user' | 'assistant' | 'result' | 'document' | 'provider' | 'nobody';
+
+/** The types of blocks that Anthropic reads in each list, as far as not all of their bytes count. */
+const readTypes: Readonly<Record<Reader, readonly string[]>> = {
+  user: ['image', 'document', 'tool_result'],
+  assistant: ['thinking', 'redacted_thinking'],
+  result: ['image', 'document'],
+  document: ['image'],
+  provider: [],
+  nobody: [],
+};
+
+/** Where a list of blocks is. */
+interface Place {
+  readonly reader: Reader;
+  readonly at: string;
+  /** How many lists of blocks contain it. */
+  readonly level: number;
 }
 
-function addBlock(tally: PromptTally, span: Span, at: string): void {
+function addMessage(tally: PromptTally, message: readonly Member[], at: string): void {
+  const { text } = tally.body;
+  const role = shortText(text, findMember(message, 'role')?.value);
+  const reader = role === 'user' || role === 'assistant' ? role : 'nobody';
+  for (const { name, nameSpan, value } of message) {
+    const inside = `${at}.${name}`;
+    if (name === 'content') addContent(tally, value, { reader, at: inside, level: 0 });
+    else if (text[value.start] === openBrace || text[value.start] === openBracket) {
+      addContent(tally, value, { reader: 'nobody', at: inside, level: 0 });
+    } else if (name !== 'role') {
+      addReferences(tally, { start: value.start, name: nameSpan, at: () => inside });
+    }
+  }
+}
+
+/** Anthropic reads no more than an image in a document in a tool result. */
+const maxLevels = 8;
+
+/**
+ * Adds a list of blocks. Some servers accept one block in place of a list, and lists inside lists.
+ *
+ * @throws GatewayError `too_complex`
+ */
+function addContent(tally: PromptTally, { start, end }: Span, place: Place): void {
+  const { text } = tally.body;
+  const { at, level } = place;
+  if (text[start] === openBrace) {
+    addBlock(tally, { start, end }, { ...place, reader: unread(place) });
+  } else if (text[start] === openBracket) {
+    if (level === maxLevels) throw tooComplex(`${maxLevels} lists of blocks in each other`, at);
+    eachElement(text, start, (element, index) => {
+      const span = { start: element, end: skipValue(text, element) };
+      const inside = { ...place, at: `${at}[${index}]` };
+      if (text[element] === openBrace) addBlock(tally, span, inside);
+      else addContent(tally, span, { ...inside, reader: unread(place), level: level + 1 });
+      return span.end;
+    });
+  }
+}
+
+/** Who reads blocks in another shape: nobody is known to. */
+function unread({ reader }: Place): Reader {
+  return reader === 'provider' ? reader : 'nobody';
+}
+
+/**
+ * Blocks that a server reads as text with everything in them, but for the blocks, sources and files
+ * that they may contain.
+ */
+const textTypes: ReadonlySet<string> = new Set([
+  'text',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'server_tool_use',
+  'mcp_tool_use',
+  'mcp_tool_listing',
+  'search_result',
+  'tool_reference',
+  'tool_addition',
+  'tool_removal',
+  'browser_state',
+  'compaction',
+  'fallback',
+]);
+/** What Anthropic's own tools returned. Addresses in it are not read again. */
+const providerResult = /._tool_result$/;
+
+function addBlock(tally: PromptTally, span: Span, place: Place): void {
   const { text } = tally.body;
   const members = membersOf(text, span);
-  switch (shortText(text, presentValue(text, members, 'type'))) {
-    case 'image':
-      return addSource(tally, presentValue(text, members, 'source'), { at, types: [] });
-    case 'document':
-      // A URL without a media type must not be taken for an image.
-      return addSource(tally, presentValue(text, members, 'source'), {
-        at,
-        types: ['application/pdf'],
-      });
-    case 'tool_result':
-      return addContent(tally, members, at);
-    case 'container_upload': {
-      const id = presentValue(text, members, 'file_id');
-      if (id !== undefined) addFileId(tally, id, at);
-      return;
-    }
-    case 'thinking':
-      return addSealedMember(tally, presentValue(text, members, 'signature'));
-    case 'redacted_thinking':
-      return addSealedMember(tally, presentValue(text, members, 'data'));
-    default:
+  const type = shortText(text, presentValue(text, members, 'type')) ?? '';
+  if (!readTypes[place.reader].includes(type)) {
+    asTextToo(tally, () => {
+      addInside(tally, { span, members, type }, { ...place, reader: unread(place) });
+      return span.end;
+    });
+    return;
   }
+  const sealed = sealedNames.get(type);
+  const value = sealed === undefined ? undefined : presentValue(text, members, sealed);
+  if (value !== undefined) addSealed(tally, value);
+  addInside(tally, { span, members, type }, place);
 }
 
-function addSealedMember(tally: PromptTally, span: Span | undefined): void {
-  if (span !== undefined) addSealed(tally, span);
+/** The members that only Anthropic can read. */
+const sealedNames: ReadonlyMap<string, string> = new Map([
+  ['thinking', 'signature'],
+  ['redacted_thinking', 'data'],
+]);
+
+interface Block {
+  readonly span: Span;
+  readonly members: readonly Member[];
+  readonly type: string;
 }
 
-function addSource(
-  tally: PromptTally,
-  source: Span | undefined,
-  { at, types }: { readonly at: string; readonly types: readonly string[] },
-): void {
-  if (source === undefined) return;
+/** Adds the media of a block, and the blocks in it. */
+function addInside(tally: PromptTally, { span, members, type }: Block, place: Place): void {
   const { text } = tally.body;
-  const members = membersOf(text, source);
-  const type = shortText(text, presentValue(text, members, 'type'));
-  if (type === 'file') {
-    const reference = { kind: 'reference', bytes: 0, isFileId: true } as const;
-    tally.media.push({ ...reference, at: `${at}.source.file_id` });
-    return;
+  const { at, level, reader } = place;
+  const isOfProvider = reader === 'provider' || providerResult.test(type);
+  const source = presentValue(text, members, 'source');
+  const content = presentValue(text, members, 'content');
+  if (content !== undefined) {
+    const inside = type === 'tool_result' && reader === 'user' ? 'result' : 'nobody';
+    const contentReader = isOfProvider ? 'provider' : inside;
+    const next = { reader: contentReader, at: `${at}.content`, level: level + 1 } as const;
+    addContent(tally, content, next);
   }
-  // A document may consist of blocks.
-  if (type === 'content') return addContent(tally, members, `${at}.source`);
-  const span = presentValue(text, members, type === 'url' ? 'url' : 'data');
-  if (span === undefined || text[span.start] !== quote) {
-    // A server that reads another form of URL fetches what it names.
-    if (type === 'url') tally.media.push({ kind: 'reference', bytes: 0, at: `${at}.source.url` });
-    return;
+  if (source !== undefined && type !== 'search_result') {
+    const isDocument = type === 'document';
+    const inside = isDocument && readTypes[reader].includes(type) ? 'document' : 'nobody';
+    addSource(tally, source, {
+      at,
+      path: `${at}.source`,
+      // A URL without a media type must not be taken for an image.
+      types: isDocument ? ['application/pdf'] : [],
+      addBlocks: (blocks, blocksAt, isRead) => {
+        const blocksReader = isRead ? inside : 'nobody';
+        addContent(tally, blocks, { reader: blocksReader, at: blocksAt, level: level + 1 });
+      },
+    });
   }
-  if (type === 'text') return;
-  addMediaString(tally, { span, at, types: [...types, ...textsOf(text, members, 'media_type')] });
+  if (isOfProvider) return;
+  const fileId = addFileOf(tally, members, at);
+  if (textTypes.has(type)) return;
+  addOtherMembers(tally, { span, members, at, counted: fileId, walked: [source, content] });
 }

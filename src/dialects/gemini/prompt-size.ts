@@ -16,12 +16,13 @@ import { raiseAll, raisePart } from '../media-settings.ts';
 import {
   addMediaString,
   addSealed,
-  asTextToo,
   eachElement,
+  inOtherShape,
   type MeasureBody,
   type PromptTally,
   presentValue,
   promptTally,
+  sealedByModel,
   sizeOf,
   textsOf,
 } from '../prompt-size.ts';
@@ -54,11 +55,12 @@ export function measureNative(
       eachElement(text, value.start, (start, index) => {
         elements += 1;
         if (text[start] === openBrace) tally.messages += 1;
-        return addContent(tally, start, `contents[${index}]`);
+        const at = `contents[${index}]`;
+        return sealedByModel(tally, start, () => addContent(tally, start, at));
       });
     } else if (name === 'systemInstruction' || name === 'system_instruction') {
       // Google reads only text here.
-      asTextToo(tally, () => addContent(tally, value.start, name));
+      inOtherShape(tally, () => addContent(tally, value.start, name));
     }
   }
   addTopLevelReferences(tally, members);
@@ -73,7 +75,7 @@ export function measureNative(
 function addContent(tally: PromptTally, start: number, at: string): number {
   const { text } = tally.body;
   if (text[start] === openBracket) {
-    return asTextToo(tally, () =>
+    return inOtherShape(tally, () =>
       eachElement(text, start, (one, index) => addContent(tally, one, `${at}[${index}]`)),
     );
   }
@@ -97,7 +99,7 @@ function addParts(tally: PromptTally, start: number, at: () => string): number {
   return eachElement(text, start, (part, index) => {
     const inside = (): string => `${at()}[${index}]`;
     if (text[part] !== openBracket) return addPart(tally, part, inside);
-    return asTextToo(tally, () => addParts(tally, part, inside));
+    return inOtherShape(tally, () => addParts(tally, part, inside));
   });
 }
 

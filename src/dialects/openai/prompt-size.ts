@@ -21,10 +21,12 @@ import {
   addSealed,
   asTextToo,
   eachElement,
+  inOtherShape,
   type MeasureBody,
   type PromptTally,
   presentValue,
   promptTally,
+  sealedByModel,
   sizeOf,
   textsOf,
   unreadable,
@@ -50,7 +52,9 @@ export function measureChat(
   const tally: ChatTally = { prompt, roles: 0, elements: 0 };
   const messages = findMember(members, 'messages');
   if (messages !== undefined && text[messages.value.start] === openBracket) {
-    eachElement(text, messages.value.start, (start, index) => addMessage(tally, start, index));
+    eachElement(text, messages.value.start, (start, index) =>
+      sealedByModel(prompt, start, () => addMessage(tally, start, index)),
+    );
   }
   addTopLevelReferences(prompt, members);
   raiseAll(prompt, members);
@@ -106,7 +110,8 @@ function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageM
   const span = { start: name, end: nameEnd };
   const isMedia = isMediaName(text, name, nameEnd);
   const isContent = isMedia || isString(text, name, nameEnd, 'content');
-  const list = isContent ? 'content' : isReasoning(text, name, nameEnd) ? 'reasoning' : 'other';
+  const mayBeSealed = text[value] === openBracket && isReasoning(text, name, nameEnd);
+  const list = isContent ? 'content' : mayBeSealed ? 'reasoning' : 'other';
   if (isMedia && text[value] !== openBracket) {
     // An earlier audio reply is only referenced, as `audio.id`.
     return addReferences(tally, { start: value, name: span, at, hasIdOnly: true });
@@ -115,7 +120,8 @@ function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageM
     const part = { start, at: inside };
     if (isMedia && text[start] === quote) return addReferences(tally, { ...part, name: span });
     if (text[start] !== openBracket) return addPart(tally, part, list);
-    return asTextToo(tally, () => addList(start, inside));
+    const count = start === value ? asTextToo : inOtherShape;
+    return count(tally, () => addList(start, inside));
   };
   const addList = (start: number, inside: () => string): number =>
     eachElement(text, start, (element, nth) => addElement(element, () => `${inside()}[${nth}]`));

@@ -80,7 +80,9 @@ export function readMessages(scanned: ScannedBody, { operation }: CallTarget): C
 function checkBounds(scanned: ScannedBody, { model, stream, max_tokens }: MessagesFields): void {
   const bound = max_tokens ?? undefined;
   if (bound !== undefined) refuseOtherBounds(scanned);
-  checkExtraBody(scanned, { members: { model, messages: null, stream: stream ?? false }, bound });
+  // The prompt outside of `extra_body` is the one that is measured.
+  const members = { model, messages: null, system: null, stream: stream ?? false };
+  checkExtraBody(scanned, { members, bound });
 }
 
 function checkSystem({ body, members }: ScannedBody): void {
@@ -108,6 +110,7 @@ function checkTools({ body: { text }, members }: ScannedBody): void {
  */
 function checkFallbacks(scanned: ScannedBody): void {
   const fallbacks = fieldOf(scanned, 'fallbacks');
+  if (isJsonObject(fallbacks)) throw invalid('`fallbacks` must be an array.', 'fallbacks');
   if (!Array.isArray(fallbacks)) return;
   for (const [index, fallback] of fallbacks.entries()) {
     const at = `fallbacks[${index}]`;
