@@ -73,14 +73,15 @@ function applyConfig(
   before: ServeConfig,
   { gateway, stores, log }: Reloaded,
 ): void {
-  const { keys, ...options } = gatewayOptions(config, stores);
+  // The key store stays as it is, which may be that of an earlier reload.
+  const { keys: _keys, ...options } = gatewayOptions(config, stores);
   const isInFile = stores.choice.keys === 'memory' && isChanged(before.keys, config.keys);
   const { maxBufferedBytes: _, ...changeable } = options;
   gateway.update({
     // An option that was taken out has its default again.
     ...Object.fromEntries(Object.keys(before.gateway ?? {}).map((name) => [name, undefined])),
     ...changeable,
-    ...(isInFile ? { keys: memoryKeyStore(memoryKeys(config)) } : { keys }),
+    ...(isInFile ? { keys: memoryKeyStore(memoryKeys(config)) } : {}),
     ...(models === undefined ? {} : { catalog: staticCatalog(models) }),
   });
   log.setLevel(config.log?.level ?? 'info');

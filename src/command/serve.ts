@@ -58,7 +58,7 @@ async function run(given: Given): Promise<number> {
     await opened.close();
     throw error;
   }
-  // Before the line that tells others to send signals: without a listener they would end the process.
+  // Before the line that tells others to send signals, which would end the process otherwise.
   const stopWatching = keepUpToDate(live, around);
   const signalled = endSignal(around);
   log.write('info', 'listening', { ...addressOf(server), config: file.name });

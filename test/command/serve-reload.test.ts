@@ -41,3 +41,44 @@ it('applies a changed file, and keeps the old one while the new one is wrong', a
   expect(restart.members).toEqual(['listen']);
   expect(await exited).toBe(0);
 });
+
+it('replaces the keys in the file, and keeps them when something else changes', async () => {
+  const { folder, config } = await sqliteHost();
+  const secrets = {
+    ONE: 'a-long-secret-of-one-team-0123456789',
+    TWO: 'the-secret-of-another-team-987654',
+  };
+  const withKey = (name: 'ONE' | 'TWO', level: string): object => ({
+    ...config,
+    stores: {},
+    log: { level },
+    keys: {
+      fixed: [{ id: 'team', secret: ['${', name, '}'].join(''), group: 'staff', limit: '5' }],
+    },
+  });
+  writeConfig(folder, withKey('ONE', 'info'));
+  const { origin, child, until, exited } = await served(program, folder, { ...env, ...secrets });
+  const statusOf = async (secret: string): Promise<number> => {
+    const answer = await chat(origin, secret);
+    await answer.text();
+    return answer.status;
+  };
+
+  const before = [await statusOf(secrets.ONE), await statusOf(secrets.TWO)];
+  writeConfig(folder, withKey('TWO', 'info'));
+  child.kill('SIGHUP');
+  await until('config_loaded');
+  const after = [await statusOf(secrets.ONE), await statusOf(secrets.TWO)];
+  writeConfig(folder, withKey('TWO', 'debug'));
+  child.kill('SIGHUP');
+  await until('config_loaded', 2);
+  const later = [await statusOf(secrets.ONE), await statusOf(secrets.TWO)];
+  child.kill('SIGTERM');
+
+  expect([before, after, later]).toEqual([
+    [200, 401],
+    [401, 200],
+    [401, 200],
+  ]);
+  expect(await exited).toBe(0);
+});

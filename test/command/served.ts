@@ -76,8 +76,8 @@ export interface Served {
   readonly origin: string;
   readonly child: ChildProcess;
   readonly lines: readonly LogLine[];
-  /** The first line with this message from now on or before; waits for it. */
-  until(message: string): Promise<LogLine>;
+  /** The first line with this message, or the one with this number; waits for it. */
+  until(message: string, count?: number): Promise<LogLine>;
   /** The exit code. */
   readonly exited: Promise<number | null>;
 }
@@ -91,16 +91,26 @@ export async function served(
   const child = started(program, folder, ['serve'], env);
   const exited = once(child, 'exit').then(([code]): number | null => code);
   const lines: LogLine[] = [];
-  const waiting = new Map<string, (line: LogLine) => void>();
+  const waiting = new Set<() => void>();
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line: LogLine = JSON.parse(text);
     lines.push(line);
-    waiting.get(String(line.message))?.(line);
+    for (const look of waiting) look();
   });
-  const until = (message: string): Promise<LogLine> => {
-    const known = lines.find((line) => line.message === message);
-    if (known !== undefined) return Promise.resolve(known);
-    const arrives = new Promise<LogLine>((resolve) => waiting.set(message, resolve));
+  const until = (message: string, count = 1): Promise<LogLine> => {
+    const found = (): LogLine | undefined =>
+      lines.filter((line) => line.message === message)[count - 1];
+    const arrives = new Promise<LogLine>((resolve) => {
+      const look = (): void => {
+        const line = found();
+        if (line === undefined) waiting.add(look);
+        else {
+          waiting.delete(look);
+          resolve(line);
+        }
+      };
+      look();
+    });
     return Promise.race([arrives, exited.then((code) => failed(code, child))]);
   };
   const errors = textOf(child.stderr);

@@ -30,7 +30,7 @@ describe.skipIf(isSkipped)('tollgate over PostgreSQL', () => {
   });
   afterAll(() => server?.stop());
 
-  it('migrates, issues a key, serves it, and charges a stream that ends after SIGTERM once', async () => {
+  it('migrates, issues a key, and charges a stream once that ends after SIGTERM', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(() => upstream.close());
     const folder = newFolder();
