@@ -1,4 +1,5 @@
 /** The configuration file: what is valid, and that each mistake is named by its path. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { configJsonSchema } from '../../src/command/config/json-schema.ts';
 import { readConfig } from '../../src/command/config/read.ts';
@@ -172,6 +173,22 @@ describe('tollgate.json', () => {
     ],
   ])('refuses %s', async (text, sentence) => {
     await expect(readConfig(Buffer.from(text), env)).rejects.toThrow(sentence);
+  });
+
+  it('is shown by a valid example, and by one in the docs', async () => {
+    const root = new URL('../../', import.meta.url);
+    const example = readFileSync(new URL('examples/tollgate.example.json', root));
+    const page = readFileSync(new URL('docs/command.md', root), 'utf8');
+    const [, shown = ''] = /```json\n(.+?)\n```/s.exec(page) ?? [];
+    const variables = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'KEY_PEPPER'].map((name) => [
+      name,
+      'x',
+    ]);
+    const urls = { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'redis://h' };
+    const given = { ...Object.fromEntries(variables), ...urls };
+
+    expect((await readConfig(example, given)).models).toHaveLength(2);
+    expect((await readConfig(Buffer.from(shown), given)).models).toHaveLength(1);
   });
 
   it('has a JSON Schema that knows every member of it', () => {
