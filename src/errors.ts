@@ -3,6 +3,7 @@
  * classes that a host may see. A new failure is a new row, not a new class.
  */
 import { types } from 'node:util';
+import type { FailureReason } from './failure-reasons.ts';
 
 /** The codes of errors that callers receive. Stable: hosts and callers may switch on them. */
 export type ErrorCode =
@@ -84,7 +85,7 @@ export interface GatewayErrorDetails {
    */
   readonly shouldRetry?: boolean;
   /** A more specific name than the code, for events and usage records; never sent to the caller. */
-  readonly reason?: string;
+  readonly reason?: FailureReason;
   /** The status of an upstream that is overloaded, if no other could serve the call. */
   readonly upstreamStatus?: number;
   /** How long the caller should wait before a retry can succeed. */
@@ -106,7 +107,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly clientCode: string | undefined;
   readonly shouldRetry: boolean | undefined;
-  readonly reason: string | undefined;
+  readonly reason: FailureReason | undefined;
   readonly upstreamStatus: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
@@ -153,13 +154,16 @@ export class UpstreamError extends Error {
    * incomplete.
    */
   readonly stage: UpstreamStage;
-  /** `connect_refused`, `connect_timeout`, `dns`, `tls`, `reset`, `headers_timeout`, … */
-  readonly reason: string;
+  /**
+   * `connect_refused`, `connect_timeout`, `dns`, `tls`, `reset`, `headers_timeout`, …. A reason that
+   * the gateway does not know, from a client written in JavaScript, becomes `other`.
+   */
+  readonly reason: FailureReason;
   readonly timedOut: boolean;
 
   constructor(
     stage: UpstreamStage,
-    reason: string,
+    reason: FailureReason,
     details: { readonly timedOut?: boolean; readonly cause?: unknown } = {},
   ) {
     super(

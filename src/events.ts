@@ -2,7 +2,11 @@
  * The events that a host can observe. They identify a failure by code, reason and channel, and do
  * not contain the error itself: a connection error contains the upstream's address.
  */
+import type { OperationName } from './call.ts';
+import type { ErrorCode } from './errors.ts';
+import type { FailureReason } from './failure-reasons.ts';
 import type { Nanos } from './money.ts';
+import type { DialectName, ProtocolName } from './ports/catalog.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 
@@ -56,7 +60,7 @@ export interface HealthStatus {
     | 'refused'
     | 'off';
   /** The failure that led to it; undefined for `ready` and `off`. */
-  readonly reason: string | undefined;
+  readonly reason: FailureReason | undefined;
   /**
    * Unix ms at which it is available again or gets a trial call; undefined if that does not depend
    * on time.
@@ -71,8 +75,120 @@ export type HoldEnd =
   /** A call whose outcome is unknown: one long lease, in which the host can find out. */
   | { readonly operation: 'extend'; readonly input: ExtendInput };
 
-/** An event; `type` discriminates. */
+/** What the events of one call have in common. */
+interface OfCall {
+  /** The `x-request-id` of the reply. Callers choose it, so that two calls may have the same. */
+  readonly requestId: string;
+  /** The id of the call's hold in the quota store, unique for each call. */
+  readonly reservationId: string;
+}
+
+/** What the events of one attempt on a channel have in common. */
+interface OfAttempt extends OfCall {
+  /** The number of the attempt within the call, from 1. */
+  readonly attempt: number;
+  readonly modelId: string;
+  readonly channelId: string;
+  /** The channel's name for the model. */
+  readonly upstreamModel: string;
+  /**
+   * The account that the channel's `credential` named, else the channel's `account`; undefined if
+   * there is neither, or if `credential` failed.
+   */
+  readonly account: string | undefined;
+}
+
+/** The caller of a request that did not become a call. */
+interface OfRequest {
+  readonly requestId: string;
+  /** Undefined if the request has no valid key. */
+  readonly keyId: string | undefined;
+  readonly group: string | undefined;
+  /** Undefined for a path that is no call, such as the list of models. */
+  readonly protocol: ProtocolName | undefined;
+  /** The id of the model in the catalog; undefined if it was not looked up, or is not in it. */
+  readonly modelId: string | undefined;
+}
+
+/**
+ * An event; `type` discriminates. `JSON.stringify` works on each: amounts become decimal strings of
+ * nanos.
+ */
 export type GatewayEvent =
+  /**
+   * A request was refused before it had reserved quota. Each request gives exactly one of
+   * `call_refused`, `call_repeated` or `call_started`, which `call_ended` follows. Lists of models,
+   * descriptions of a key and stored replies that were read give none of them.
+   */
+  | ({
+      readonly type: 'call_refused';
+      readonly code: ErrorCode;
+      /** More specific than the code. */
+      readonly reason: FailureReason | undefined;
+      /** The HTTP status that the caller got; 499 if it had disconnected. */
+      readonly status: number;
+    } & OfRequest)
+  /**
+   * A request with an `Idempotency-Key` got the kept reply of the call that it repeats. Nothing
+   * ran, and nothing was charged.
+   */
+  | ({
+      readonly type: 'call_repeated';
+      /** The request id of the call that ran. */
+      readonly originalRequestId: string | undefined;
+    } & OfRequest)
+  /** A call has reserved quota, and goes to its upstream next. */
+  | ({
+      readonly type: 'call_started';
+      readonly keyId: string;
+      readonly group: string;
+      readonly protocol: ProtocolName;
+      readonly operation: OperationName;
+      readonly modelId: string;
+      readonly streamed: boolean;
+      readonly metadata: UsageRecord['metadata'];
+      /** Unix ms, as in the usage record. */
+      readonly startedAtMs: number;
+    } & OfCall)
+  /** The call is sent to a channel next. */
+  | ({
+      readonly type: 'attempt_started';
+      readonly dialect: DialectName | undefined;
+      /** Ms since quota was reserved. */
+      readonly afterMs: number;
+    } & OfAttempt)
+  /**
+   * The first part of the reply with content reached the gateway: text, reasoning, a tool call, an
+   * image. Emitted once for each attempt at most.
+   */
+  | ({
+      readonly type: 'first_byte';
+      /** Ms since quota was reserved. */
+      readonly afterMs: number;
+    } & OfAttempt)
+  /**
+   * An attempt is over, that of a stream at its end. Follows each `attempt_started`. After a
+   * failure another channel may still serve the caller.
+   */
+  | ({
+      readonly type: 'attempt_ended';
+      /** The upstream's HTTP status; undefined if none arrived. */
+      readonly status: number | undefined;
+      /** Undefined if the attempt gave the reply. */
+      readonly reason: FailureReason | undefined;
+      /** It may have run upstream, at least in part, and may be billed to the account. */
+      readonly mayHaveRun: boolean;
+      readonly durationMs: number;
+    } & OfAttempt)
+  /**
+   * One of the requests that an attempt takes, for an embeddings call with many inputs, failed, and
+   * is sent once more within the attempt.
+   */
+  | ({
+      readonly type: 'part_failed';
+      readonly status: number | undefined;
+      readonly reason: FailureReason;
+    } & OfAttempt)
   /** A call that had reserved quota has ended; the same record was sent to the usage sink. */
   | { readonly type: 'call_ended'; readonly record: UsageRecord }
   /**
@@ -80,24 +196,6 @@ export type GatewayEvent =
    * replaces that of `call_ended`, which had `booked: false`.
    */
   | { readonly type: 'call_booked'; readonly record: UsageRecord }
-  /** An attempt on one channel failed; another channel may still have served the caller. */
-  | {
-      readonly type: 'upstream_failed';
-      readonly requestId: string;
-      /** The number of the attempt within the call, from 1. */
-      readonly attempt: number;
-      readonly modelId: string;
-      readonly channelId: string;
-      /** The channel's name for the model. */
-      readonly upstreamModel: string;
-      /**
-       * The account that the channel's `credential` named, else the channel's `account`; undefined
-       * if there is neither, or if `credential` failed.
-       */
-      readonly account: string | undefined;
-      readonly status: number | undefined;
-      readonly reason: string;
-    }
   /** No channel could serve the call. The caller is not told the reason. */
   | {
       readonly type: 'no_channel';
@@ -113,8 +211,8 @@ export type GatewayEvent =
       readonly requestId: string;
       readonly modelId: string;
       readonly fallbackId: string;
-      /** The reason why the model could not serve the call, as in `no_channel`. */
-      readonly reason: string;
+      /** Why the model could not serve the call. */
+      readonly reason: FailureReason;
     }
   /**
    * The health of a channel changed; that of an account that its `credential` named is no event,

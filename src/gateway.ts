@@ -1,5 +1,6 @@
 /** The gateway: its public methods, and the state that they change. */
 import { type DialectTable, dialects } from './dialects/table.ts';
+import type { EventListener } from './events.ts';
 import type { GatewayHandler } from './http.ts';
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
@@ -24,6 +25,12 @@ export interface Gateway extends GatewayHandler {
    * @throws ConfigurationError as `createGateway` does; then nothing has changed
    */
   update(change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes'>>): void;
+  /**
+   * Adds a listener beside the option `onEvent`, and returns the function that removes it. Listeners
+   * are called synchronously, in the asynchronous context of the request that an event belongs to.
+   * What they throw is swallowed, and promises are not awaited.
+   */
+  subscribe(listener: EventListener): () => void;
   /**
    * The health of all channels that this gateway has called, enabled or disabled, in the order of
    * their first call.
@@ -86,7 +93,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     isClosed: () => current.closed !== undefined,
   };
   const parts = gatewayParts({ dialects: tables.dialects, routes }, options.upstream, state);
-  const { health, serve, breakers, emit } = parts;
+  const { health, serve, breakers, emit, subscribe } = parts;
   const answer = answering({ routes, serve, breakers, emit, ...state, vary: () => current.vary });
   return {
     owns: (path, method) => routes.owns(path, current.settings, method),
@@ -97,6 +104,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       breakers.reset();
       if (change.catalog !== undefined) health.reloaded();
     },
+    subscribe,
     channels: health.statuses,
     disableChannel: health.disable,
     enableChannel: health.enable,

@@ -28,6 +28,7 @@ export type {
   NoChannelReason,
   PortName,
 } from './events.ts';
+export { type FailureReason, failureReasons, isFailureReason } from './failure-reasons.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type {
   GatewayHandler,

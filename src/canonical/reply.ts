@@ -2,6 +2,7 @@
  * The common form of a reply: a list of events in the order in which the model produced them. A
  * whole reply and a stream give the same events.
  */
+import type { FailureReason } from '../failure-reasons.ts';
 import type { JsonNumber, JsonObject } from '../json.ts';
 import type { PassUsage, ToolCalls, Usage } from '../money.ts';
 import type { ProviderData } from './provider-data.ts';
@@ -90,7 +91,7 @@ export type ContentEvent =
    * The upstream replied, and billed, but the reply is useless to the caller; it is reported as a
    * failure. `reason` is `upstream_unusable_output` or `upstream_empty_response`.
    */
-  | { readonly type: 'unusable'; readonly reason: string };
+  | { readonly type: 'unusable'; readonly reason: FailureReason };
 
 /** The tiers of a reply, in OpenAI's words. */
 export const serviceTiers = ['auto', 'default', 'flex', 'scale', 'priority'] as const;

@@ -141,7 +141,7 @@ export function textOf(body: UpstreamBody): Promise<string> {
         size += chunk.length;
         if (size > maxBytes) {
           body.abort();
-          reject(new UpstreamError('body', 'too_large'));
+          reject(new UpstreamError('body', 'reply_too_large'));
         } else chunks.push(Uint8Array.from(chunk));
       },
       end: () => resolve(Buffer.concat(chunks).toString()),

@@ -64,10 +64,20 @@ const errors: ReadonlySet<string> = new Set([
   'internal_error',
   'catalog_refused',
 ]);
-const infos: ReadonlySet<string> = new Set(['call_ended', 'catalog_loaded', 'call_booked']);
+const infos: ReadonlySet<string> = new Set([
+  'call_ended',
+  'call_repeated',
+  'catalog_loaded',
+  'call_booked',
+]);
+/** What `call_ended` sums up. */
+const details: ReadonlySet<string> = new Set(['call_started', 'attempt_started', 'first_byte']);
 
-function levelOf({ type }: GatewayEvent): Exclude<LogLevel, 'silent'> {
+function levelOf(event: GatewayEvent): Exclude<LogLevel, 'silent'> {
+  const { type } = event;
   if (errors.has(type)) return 'error';
+  if (details.has(type)) return 'debug';
+  if (type === 'attempt_ended' && event.reason === undefined) return 'debug';
   return infos.has(type) ? 'info' : 'warn';
 }
 

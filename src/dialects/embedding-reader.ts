@@ -2,10 +2,12 @@
  * Reads the vectors of an embedding reply while it arrives, one at a time, and checks at its end
  * that each input has exactly one.
  */
+
 import { parseBounded } from '../bounded-json.ts';
 import { type ExtractionRule, stringExtractor } from '../bytes/json/stream/string-extractor.ts';
 import { readVector, type Vector, type VectorForm, vectorBytes } from '../canonical/vectors.ts';
 import { UpstreamError } from '../errors.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { Dialect } from './dialect.ts';
@@ -30,7 +32,7 @@ export type EmbeddingReply =
       readonly usage: Usage | undefined;
     }
   | { readonly kind: 'failure'; readonly report: FailureReport }
-  | { readonly kind: 'bad'; readonly reason: string };
+  | { readonly kind: 'bad'; readonly reason: FailureReason };
 
 /** Reads one reply. */
 export interface EmbeddingReader {

@@ -2,9 +2,11 @@
  * Passes a large embeddings reply on as it is, counts its vectors, and reads the usage that stands
  * behind them. No vector is parsed or buffered.
  */
+
 import { parseBounded } from '../bounded-json.ts';
 import { jsonWatch } from '../bytes/json/stream/watch.ts';
 import { emptyBytes } from '../bytes/sse.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import { byteBounds, type FailureReport, type StreamTap } from './tap.ts';
@@ -19,7 +21,7 @@ export interface EmbeddingTapOptions {
   /** Reads an error inside a 2xx document. */
   readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
   /** What to remark in the usage record on a complete reply with so many vectors. */
-  readonly remarkOn: (vectors: number) => string | undefined;
+  readonly remarkOn: (vectors: number) => FailureReason | undefined;
 }
 
 /** A tap for one reply. */

@@ -2,7 +2,9 @@
  * Defines the tap, which watches or translates a reply while it passes, and the failure that it may
  * report.
  */
+
 import { type GatewayError, UpstreamError } from '../errors.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Usage } from '../money.ts';
 
 /** Maximum size of one event in bytes: enough for an inline image, but not for an endless line. */
@@ -31,7 +33,7 @@ export interface FailureReport {
    */
   readonly clientCode?: string | undefined;
   /** A more specific reason than the status. */
-  readonly reason?: string;
+  readonly reason?: FailureReason;
   /**
    * The upstream generated and billed a reply that the caller cannot use, so the call is not
    * retried.
@@ -40,7 +42,7 @@ export interface FailureReport {
 }
 
 /** Reports a 2xx that is not a valid reply. Nothing of its text is used. */
-export function brokenReply(reason: string): FailureReport {
+export function brokenReply(reason: FailureReason): FailureReport {
   return {
     status: 502,
     message: undefined,
@@ -53,7 +55,7 @@ export function brokenReply(reason: string): FailureReport {
 }
 
 /** Reports a reply that was generated and billed but is unusable. */
-export function billedReply(reason: string): FailureReport {
+export function billedReply(reason: FailureReason): FailureReport {
   return { ...brokenReply(reason), isBilled: true };
 }
 
@@ -130,7 +132,7 @@ export interface StreamTap {
    */
   referable?(): ReferableReply | undefined;
   /** What the usage record is to remark on a reply that is complete. Absent if it is nothing. */
-  remark?(): string | undefined;
+  remark?(): FailureReason | undefined;
 }
 
 /** Maximum bytes of a reply that carry no content: comments, empty events, ignored lines. */

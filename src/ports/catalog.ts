@@ -253,7 +253,7 @@ export interface Channel {
     | string
     | ((request: CredentialRequest) => MaybePromise<string | AccountCredential | undefined>);
   /**
-   * The name of the channel's own account, which the event `upstream_failed` shows. Channels with
+   * The name of the channel's own account, which the events of attempts show. Channels with
    * one name are of one organisation of a provider: they share stored responses and can read each
    * other's encrypted reasoning. An account to which `credential` gives the same name is another
    * one. Default: the channel has an account of its own, without a name.

@@ -2,6 +2,7 @@
  * The port that writes the usage log: one record for each call, with no field for a body or a
  * secret.
  */
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Nanos, Price, Usage } from '../money.ts';
 import type { ProtocolName } from './catalog.ts';
 import type { ChargeBasis } from './quota-store.ts';
@@ -15,7 +16,7 @@ export interface CallAttempt {
    * Why the attempt failed: `connect_refused`, `upstream_rate_limited`, …; undefined if it gave the
    * reply.
    */
-  readonly reason: string | undefined;
+  readonly reason: FailureReason | undefined;
   /** The attempt may have run upstream, at least in part, and may be billed to the account. */
   readonly mayHaveRun: boolean;
   readonly durationMs: number;
@@ -83,7 +84,7 @@ export interface UsageRecord {
    * The detailed reason of a failure; or `upstream_count` for a complete embeddings reply that has
    * another number of vectors than the call has inputs.
    */
-  readonly reason: string | undefined;
+  readonly reason: FailureReason | undefined;
   readonly usage: Usage | undefined;
   readonly basis: ChargeBasis;
   readonly heldNanos: Nanos;

@@ -15,6 +15,7 @@ import type { ImageRequest } from '../dialects/image-codec.ts';
 import type { TextRules } from '../dialects/redact.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
 import type { GatewayError } from '../errors.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { GatewayRequest, HeaderMap, IncomingHeaders } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CostMember, Usage } from '../money.ts';
@@ -288,7 +289,7 @@ export interface RelayRules {
   /** What may stay of an upstream's error texts; absent if nothing else than usually. */
   readonly errorTexts?: TextRules;
   /** Why a document is not a valid reply to this call; undefined if it is. */
-  invalidReplyReason(reply: JsonValue, call: Pick<Call, 'operation'>): string | undefined;
+  invalidReplyReason(reply: JsonValue, call: Pick<Call, 'operation'>): FailureReason | undefined;
   /**
    * Whether a document that is no valid reply says that the call still runs. Absent in APIs whose
    * upstreams have no calls in the background.
@@ -328,7 +329,7 @@ export interface RelayRules {
 /** What is said of a reply that is passed on as it is. */
 export interface ReplyRemarks {
   /** For the usage record. */
-  readonly reason: string | undefined;
+  readonly reason: FailureReason | undefined;
   /** Headers for the caller. */
   readonly notes: HeaderMap;
 }

@@ -47,6 +47,7 @@ export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall
     settings.catalog.find(call.modelId),
   );
   if (!model) throw unknownModel(call.modelId, protocol.caller);
+  received.progress.modelId = model.id;
   if (!protocolsOf(model).includes(call.protocol) && !isOfferedToo(model, route)) {
     throw otherApi({ modelId: call.modelId, model, key }, protocol.caller, lookup);
   }

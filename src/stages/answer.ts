@@ -3,14 +3,16 @@
  * caller's clients expect.
  */
 import { GatewayError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { Emit } from '../event-emitter.ts';
 import type { GatewayHandler, GatewayResponse } from '../http.ts';
 import type { Settings } from '../options.ts';
 import { openaiCaller } from '../protocols/callers/openai.ts';
-import type { Caller } from '../protocols/protocol.ts';
+import type { Caller, Route } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
+import type { RequestProgress } from './call-record.ts';
 import { portCalls } from './port-calls.ts';
 import { readableError } from './refuse.ts';
+import { reportRefusal } from './request-events.ts';
 import { errorResponse, lastOnConnection, responseContextFor } from './respond.ts';
 import type { Serve } from './serve.ts';
 import type { StoreBreakers } from './store-breaker.ts';
@@ -20,7 +22,7 @@ export interface AnswerDeps {
   readonly routes: Routes;
   readonly serve: Serve;
   readonly breakers: StoreBreakers;
-  readonly emit: EventListener;
+  readonly emit: Emit;
   settings(): Settings;
   vary(): string;
   isClosed(): boolean;
@@ -28,7 +30,7 @@ export interface AnswerDeps {
 
 /** Makes the two methods of a gateway that respond. */
 export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 'refuse'> {
-  const { routes, serve, breakers, emit } = deps;
+  const { routes, serve, breakers } = deps;
   const finish = (response: GatewayResponse): GatewayResponse =>
     deps.isClosed() ? lastOnConnection(response) : response;
 
@@ -36,18 +38,25 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
     handle: async (request) => {
       const settings = deps.settings();
       const context = responseContextFor(request, settings, deps.vary());
+      const emit = deps.emit.isObserved() ? deps.emit.inContext() : deps.emit;
+      const progress = newProgress();
       let caller: Caller = openaiCaller;
+      let route: Route | undefined;
       let isBoughtOnce = false;
       try {
-        const route = routes.find(request, settings);
+        route = routes.find(request, settings);
         caller = route.caller;
         context.requestIdHeader = caller.requestIdHeader;
         isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
         const ports = portCalls(context.requestId, settings, emit, breakers);
-        return finish(await serve({ request, responseContext: context, settings, ports }, route));
+        const received = { request, responseContext: context, settings, ports, emit, progress };
+        return finish(await serve(received, route));
       } catch (error) {
         const readable = readableError(error, context.requestId, emit);
-        return finish(errorResponse(context, readable, caller, isBoughtOnce));
+        const response = errorResponse(context, readable, caller, isBoughtOnce);
+        const { status } = response;
+        reportRefusal({ emit, progress, responseContext: context }, readable, { route, status });
+        return finish(response);
       }
     },
     refuse: (request, code, message) => {
@@ -55,7 +64,16 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
       const route = routes.find({ ...request, search: '' }, settings);
       const context = responseContextFor(request, settings, deps.vary());
       context.requestIdHeader = route.caller.requestIdHeader;
-      return finish(errorResponse(context, new GatewayError(code, message), route.caller, false));
+      const error = new GatewayError(code, message);
+      const response = errorResponse(context, error, route.caller, false);
+      const { status } = response;
+      const received = { emit: deps.emit, progress: newProgress(), responseContext: context };
+      reportRefusal(received, error, { route, status });
+      return finish(response);
     },
   };
+}
+
+function newProgress(): RequestProgress {
+  return { key: undefined, modelId: undefined, hasStarted: false };
 }

@@ -3,6 +3,7 @@
  * an earlier form of it can't use what is not known yet.
  */
 import type { Call } from '../call.ts';
+import type { Emit } from '../event-emitter.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
@@ -27,6 +28,18 @@ export interface Received {
   readonly settings: Settings;
   /** Calls the host's ports on behalf of this request. */
   readonly ports: PortCalls;
+  /** Emits the events of this request. */
+  readonly emit: Emit;
+  readonly progress: RequestProgress;
+}
+
+/** What is known about a request so far, for the event of its refusal. */
+export interface RequestProgress {
+  key: ApiKey | undefined;
+  /** The id of the model in the catalog. */
+  modelId: string | undefined;
+  /** It has reserved quota: `call_ended` tells how it ended. */
+  hasStarted: boolean;
 }
 
 /** A request whose key is valid. */

@@ -2,12 +2,13 @@
  * Ends a relayed stream: settles the call, and returns the last bytes for the caller. A stream ends
  * by its own final event, by an error in it, with its connection, or when its caller disconnects.
  */
+
 import type { Closing } from '../bytes/body/reply.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { GatewayError, UpstreamError } from '../errors.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Model } from '../ports/catalog.ts';
-import type { ChannelLease } from '../upstream/channel-health.ts';
 import { type HealthSignal, noSignal } from '../upstream/health-signal.ts';
 import type { Held } from './call-record.ts';
 import {
@@ -29,7 +30,7 @@ export interface RelayedStream {
   readonly freeDisconnects: Upstreams['freeDisconnects'];
   readonly emit: Upstreams['emit'];
   /** Set once the caller has disconnected; the stream may then be read on for its usage. */
-  disconnectReason: string | undefined;
+  disconnectReason: 'caller_left' | 'caller_stalled' | undefined;
 }
 
 /** The signal of a reply that was complete. */
@@ -113,9 +114,9 @@ function settle(
   { tap, outcome, held, disconnectReason }: RelayedStream,
   healthSignal: HealthSignal,
   ending: CallEnding,
-  reason?: string,
+  reason?: FailureReason,
 ): void {
-  settleInBackground(held, outcome.lease, healthSignal, {
+  settleInBackground(held, outcome, healthSignal, {
     ending,
     status: reason !== undefined && reason === disconnectReason ? 499 : 200,
     reason,
@@ -129,11 +130,14 @@ function settle(
  */
 export function settleInBackground(
   { settlement, admitted: { running } }: Held,
-  lease: ChannelLease | undefined,
+  { lease, report, status }: Pick<UpstreamReply, 'lease' | 'report' | 'status'>,
   healthSignal: HealthSignal,
   end: CallEnd,
 ): void {
   lease?.end(healthSignal);
+  // A complete reply may have a remark as its reason.
+  const reason = end.ending === 'complete' ? undefined : end.reason;
+  report?.ended({ status, reason, mayHaveRun: true });
   running.stopCounting();
   settlement.close(end).then(running.done, running.done);
 }
@@ -155,7 +159,7 @@ function asMidStreamError(error: GatewayError, model: Model): GatewayError {
  * disconnected before the pipe could notice it. A reply without content costs nothing, whatever
  * usage it reported, unless its failure says that it was billed.
  */
-function endingOfBreak(reason: string, tap: StreamTap): CallEnding {
+function endingOfBreak(reason: FailureReason, tap: StreamTap): CallEnding {
   if (reason === 'caller_left') return 'left';
   if (!tap.hasBegun() && tap.failure()?.isBilled !== true) return 'failed';
   return isGatewayCut(reason) ? 'cut' : 'broken';

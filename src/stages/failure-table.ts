@@ -2,8 +2,10 @@
  * Maps each status of an upstream to its meaning: what the caller is told, whether another channel
  * may be tried, whether the call may have run, and how it affects the channel's health.
  */
+
 import type { FailureReport } from '../dialects/tap.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { HealthScope } from '../upstream/health-signal.ts';
 
 /**
@@ -16,7 +18,7 @@ export type Retry = 'elsewhere' | 'once' | 'never';
 /** The meaning of a status. */
 export interface FailureRow {
   readonly code: ErrorCode;
-  readonly reason: string;
+  readonly reason: FailureReason;
   readonly retry: Retry;
   readonly mayHaveRun: boolean;
   readonly health: HealthEffect;

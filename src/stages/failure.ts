@@ -8,6 +8,7 @@ import { isWellKnownCode } from '../dialects/failure-meaning.ts';
 import { redact, type TextRules } from '../dialects/redact.ts';
 import type { FailureReport } from '../dialects/tap.ts';
 import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
+import { type FailureReason, failureReasonOf } from '../failure-reasons.ts';
 import type { Usage } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
 import { vendorOf } from '../ports/model-defaults.ts';
@@ -23,7 +24,7 @@ export interface CallFailure {
   /** What the failure says about the channel. */
   readonly healthSignal: HealthSignal;
   /** The reason in events and usage records. */
-  readonly reason: string;
+  readonly reason: FailureReason;
   readonly status: number | undefined;
   /** Tokens counted in the part of the reply that arrived. */
   readonly countedTokens?: number | undefined;
@@ -108,7 +109,7 @@ function withDeclaredBehavior(row: FailureRow, { rejectsBeforeWork }: ErrorRedac
 function healthSignalFor(
   { health, code }: FailureRow,
   report: FailureReport,
-  reason: string,
+  reason: FailureReason,
 ): HealthSignal {
   switch (health) {
     case 'none':
@@ -145,7 +146,7 @@ export function refusedByGateway(error: GatewayError, status?: number): CallFail
     ending: 'not_run',
     retry: 'never',
     healthSignal: { kind: 'neutral' },
-    reason: error.reason ?? error.code,
+    reason: error.reason ?? failureReasonOf(error.code),
     status,
   };
 }
@@ -185,7 +186,7 @@ function transportCode({ stage, reason, timedOut }: UpstreamError): ErrorCode {
 }
 
 /** True if the gateway itself ended the call, at one of its limits. No other channel would help. */
-export function isGatewayCut(reason: string): boolean {
+export function isGatewayCut(reason: FailureReason): boolean {
   return reason === 'total_timeout' || reason === 'hold_used_up' || reason === 'draining';
 }
 

@@ -2,7 +2,8 @@
 import { fairShares } from '../bytes/body/fair-shares.ts';
 import type { Clock } from '../clock.ts';
 import type { DialectTable } from '../dialects/table.ts';
-import { type EventListener, quietListener } from '../events.ts';
+import { type Emit, type EventEmitter, eventEmitter } from '../event-emitter.ts';
+import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { Routes } from '../protocols/routes.ts';
@@ -42,12 +43,13 @@ export interface GatewayParts {
   readonly outbox: Outbox;
   readonly upstream: UpstreamClient;
   readonly breakers: StoreBreakers;
-  readonly emit: EventListener;
+  readonly emit: Emit;
+  readonly subscribe: EventEmitter['subscribe'];
   readonly stopTimer: () => void;
 }
 
 /** The parts that are also needed to create what the calls share. */
-type BaseParts = Omit<GatewayParts, 'serve' | 'stopTimer' | 'breakers'>;
+type BaseParts = Omit<GatewayParts, 'serve' | 'stopTimer' | 'breakers' | 'subscribe'>;
 
 const tickMs = 1_000;
 /**
@@ -70,7 +72,10 @@ export function gatewayParts(
 ): GatewayParts {
   const { settings } = state;
   const { clock } = settings();
-  const emit = quietListener(() => settings().onEvent);
+  const { emit, subscribe } = eventEmitter(
+    () => settings().onEvent,
+    () => {},
+  );
   const ports = backgroundPorts(settings, emit);
   const parts: BaseParts = {
     health: channelHealth(clock, () => settings().random(), emit),
@@ -83,7 +88,7 @@ export function gatewayParts(
   const maintenance = storeMaintenance(settings, ports, emit);
   const stopTimer = startTimer(clock, parts, maintenance.tick);
   void maintenance.check();
-  return { ...parts, serve, breakers: storeBreakers(clock), stopTimer };
+  return { ...parts, subscribe, serve, breakers: storeBreakers(clock), stopTimer };
 }
 
 /** Port calls with the current timeout, for work that outlives a call. */

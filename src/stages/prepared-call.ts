@@ -2,6 +2,7 @@
  * A call prepared for one channel, whether relayed or translated: what is sent upstream, and how
  * the upstream's reply is turned into the caller's.
  */
+
 import { parseBounded } from '../bounded-json.ts';
 import type { ReplyPieces } from '../bytes/body/paced-reply.ts';
 import { asBuffer } from '../bytes/decode.ts';
@@ -10,6 +11,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { documentTokens } from '../dialects/document-tokens.ts';
 import type { TextRules } from '../dialects/redact.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { HeaderMap } from '../http.ts';
 import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
@@ -123,7 +125,7 @@ export interface WholeReply {
   /** Replaces the notes of the prepared call, if the reply adds more. */
   readonly notes?: HeaderMap;
   /** A remark for the usage record of a reply that is complete nevertheless. */
-  readonly reason?: string | undefined;
+  readonly reason?: FailureReason | undefined;
   /** What later requests may refer to; undefined in APIs whose requests refer to nothing. */
   readonly referable?: ReferableReply | undefined;
 }
@@ -147,7 +149,7 @@ export interface FailedReply {
 /** A 2xx response that is no valid reply. It may have cost something, so the usage is kept. */
 export interface BadReply {
   readonly kind: 'bad';
-  readonly reason: string;
+  readonly reason: FailureReason;
   readonly countedTokens?: number | undefined;
   readonly usage?: Usage | undefined;
   /** The reply says that the call still runs. */

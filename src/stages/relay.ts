@@ -47,20 +47,16 @@ export function relay(
   return relayStream(reply, stream);
 }
 
-function relayWhole(
-  reply: WholeReply,
-  { lease, notes }: UpstreamReply,
-  held: Held,
-): GatewayResponse {
+function relayWhole(reply: WholeReply, outcome: UpstreamReply, held: Held): GatewayResponse {
   const { call, received, running } = held.admitted;
   held.copy?.add(reply.bytes);
-  const whole = wholeReply(received.responseContext, reply.bytes, call.framing, notes);
+  const whole = wholeReply(received.responseContext, reply.bytes, call.framing, outcome.notes);
   // Before the settlement, at whose end the call would be done.
   const response =
     reply.bytes.length <= maxUnpacedBytes
       ? whole
       : paced(whole, (pieces) => sendWhole(running, pieces));
-  settleInBackground(held, lease, served, {
+  settleInBackground(held, outcome, served, {
     ending: reply.ending ?? 'complete',
     status: 200,
     reason: reply.reason,
@@ -75,14 +71,15 @@ function relayWhole(
 }
 
 /** Sends a reply that is made while it is sent. It is complete, so that it is settled before. */
-function relayMade(reply: MadeReply, { lease, notes }: UpstreamReply, held: Held): GatewayResponse {
+function relayMade(reply: MadeReply, outcome: UpstreamReply, held: Held): GatewayResponse {
   const { call, received, running } = held.admitted;
   const body = sendWhole(running, reply.pieces());
   const { usage, isEstimated } = reply;
-  settleInBackground(held, lease, served, { ending: 'complete', status: 200, usage, isEstimated });
+  const end = { ending: 'complete', status: 200, usage, isEstimated } as const;
+  settleInBackground(held, outcome, served, end);
   return {
     status: 200,
-    headers: { ...replyHeaders(received.responseContext, call.framing), ...notes },
+    headers: { ...replyHeaders(received.responseContext, call.framing), ...outcome.notes },
     body,
   };
 }
@@ -137,7 +134,7 @@ function relayPipe(stream: RelayedStream): ReplyPipe {
   const { copy, admitted } = held;
   const { call, model, running, route } = admitted;
   return {
-    write: copy === undefined ? tap.write : copiedWrite(tap, copy),
+    write: reportedWrite(copy === undefined ? tap.write : copiedWrite(tap, copy), stream),
     closingIfOver: () => {
       const failure = inBandFailure(stream);
       if (failure !== undefined) return failStream(stream, failure);
@@ -166,6 +163,19 @@ function relayPipe(stream: RelayedStream): ReplyPipe {
     },
     disconnected: (reason) => disconnect(stream, reason),
     abandoned: () => abandonStream(stream),
+  };
+}
+
+/** Reports the first content of a stream that was passed on before it had any. */
+function reportedWrite(
+  write: ReplyPipe['write'],
+  { tap, outcome: { report } }: RelayedStream,
+): ReplyPipe['write'] {
+  if (report === undefined || tap.hasBegun()) return write;
+  return (chunk) => {
+    const bytes = write(chunk);
+    if (tap.hasBegun()) report.firstByte();
+    return bytes;
   };
 }
 

@@ -1,6 +1,8 @@
 /** Holds the quota of a call on every subject that its key is charged to, in one atomic step. */
+
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import { isStoreUnavailable } from '../ports/call-options.ts';
@@ -221,7 +223,7 @@ function insufficientQuota(
 
 const askForMore = 'Ask whoever issued the key.';
 
-function noQuota(reason: string): GatewayError {
+function noQuota(reason: FailureReason): GatewayError {
   return new GatewayError(
     'insufficient_quota',
     `The quota of this key or of its group is not sufficient for this request. ${askForMore}`,

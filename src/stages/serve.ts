@@ -10,7 +10,7 @@ import type { CallRoute, Route } from '../protocols/protocol.ts';
 import { admit, type ModelLookup } from './admit.ts';
 import { authenticate } from './authenticate.ts';
 import { beginningCall } from './begin.ts';
-import type { Authenticated, Begun, Held, Received } from './call-record.ts';
+import type { Admitted, Authenticated, Begun, Held, Received } from './call-record.ts';
 import { callUpstream } from './call-upstream.ts';
 import { describeKey } from './describe-key.ts';
 import { authenticateLimited, type FailedKeys } from './failed-keys.ts';
@@ -27,9 +27,10 @@ import { readCallInTurns, receiveBody } from './read-call.ts';
 import { shuttingDown } from './refuse.ts';
 import { copyMade, relay } from './relay.ts';
 import { rememberWhole } from './remember-reply.ts';
+import { reportRepeat, reportStart } from './request-events.ts';
 import type { Reserve } from './reserve.ts';
 import { jsonReply, optionsResponse, paced, statusFor } from './respond.ts';
-import { type RunningCall, type RunningCalls, sendWhole } from './running.ts';
+import { type RunningCalls, sendWhole } from './running.ts';
 import type { Settle } from './settle.ts';
 import type { ReportSplitIndex } from './split-index.ts';
 import { storedReply } from './stored-reply.ts';
@@ -80,6 +81,7 @@ export function serving(shared: Shared): Serve {
         : await authenticateLimited(received, route.caller, shared.records, failedKeys);
     // The gateway may have closed while the key was looked up. From here on it waits for this call.
     if (isClosed()) throw shuttingDown();
+    received.progress.key = key;
     const authenticated = { received, key };
     if (route.kind === 'call') return await beginCall(authenticated, route, shared);
     if (route.kind === 'stored_reply') return await storedReply(authenticated, route, shared);
@@ -142,19 +144,22 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
     metadata,
   };
   const claimOrRepeat = await idempotency.claimOrRepeat(admitted);
-  if ('repeat' in claimOrRepeat) return sendRepeat(claimOrRepeat.repeat, running);
+  if ('repeat' in claimOrRepeat) return sendRepeat(claimOrRepeat.repeat, admitted);
   const { claim } = claimOrRepeat;
   const isLimited = mayBeLimited(key, model, received.settings);
   const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
   const reservation = await claim.abandonOnFailure(() => reserve(admitted));
   const settlement = claim.endTogetherWith(settle(admitted, reservation, rates));
+  reportStart(admitted, reservation);
   running.hold.keepAlive(settlement, plan.totalMs);
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
   const held = { admitted, settlement, rates, continuesAfterDisconnect, copy: claim.copy };
   return await callAndSettle(held, shared);
 }
 
-function sendRepeat(repeat: GatewayResponse, running: RunningCall): GatewayResponse {
+function sendRepeat(repeat: GatewayResponse, admitted: Admitted): GatewayResponse {
+  const { running } = admitted;
+  reportRepeat(admitted, repeat.headers['original-request']);
   const response = paced(repeat, (pieces) => sendWhole(running, pieces));
   running.done();
   return response;

@@ -134,9 +134,9 @@ function newState(deps: SettlementDeps): SettlementState {
 async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void> {
   if (state.isClosed) return;
   state.isClosed = true;
-  const { renewed, reservation, outbox, emit, admitted } = state;
+  const { renewed, reservation, outbox, admitted } = state;
   const { call, received } = admitted;
-  const { settings, ports, responseContext } = received;
+  const { settings, ports, responseContext, emit } = received;
   const { requestId } = responseContext;
   try {
     const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];

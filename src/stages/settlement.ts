@@ -1,5 +1,7 @@
 /** The hold of a call and its owner, as the other stages see them. */
+
 import type { CallEnding } from '../charge-policy.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Nanos, Usage } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { QuotaLine, QuotaStore } from '../ports/quota-store.ts';
@@ -28,7 +30,7 @@ export interface ReplyEnd {
 export interface CallEnd extends ReplyEnd {
   /** The HTTP status that the caller got; 499 if it had disconnected. */
   readonly status: number;
-  readonly reason?: string | undefined;
+  readonly reason?: FailureReason | undefined;
 }
 
 /** The owner of a hold, which ends it. */

@@ -138,6 +138,7 @@ async function askProvider(
     settings.catalog.find(entry.modelId),
   );
   if (!model) throw storedReplyNotFound(route.id);
+  received.progress.modelId = model.id;
   const plan = deps.plans.of(model, settings);
   const channels = model.channels.map(plan.channel).filter((one) => isUsable(one, route));
   for (const channelPlan of channels) {

@@ -4,13 +4,14 @@ import { findElidedFault } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import { isUpstreamError, type UpstreamError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { Emit } from '../event-emitter.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
 import { nameOf } from '../upstream/accounts.ts';
 import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
+import { type AttemptEnd, type AttemptReport, reportAttempt } from './attempt-events.ts';
 import type { Held } from './call-record.ts';
 import { type Credential, type PerKeyFunctions, secretIn, servingAccount } from './credential.ts';
 import {
@@ -52,6 +53,8 @@ export interface UpstreamReply {
   readonly lease: ChannelLease | undefined;
   /** The HTTP status of the upstream; undefined if no upstream was called. */
   readonly status: number | undefined;
+  /** Reports the end of the attempt that gave the reply; undefined if nobody listens. */
+  readonly report?: AttemptReport | undefined;
   /** The account that served it; only set if later requests may refer to the reply. */
   readonly account?: string;
 }
@@ -68,7 +71,7 @@ export interface Upstreams {
   /** The credential functions that are known to return a secret of their own for each key. */
   readonly perKeyCredentials: PerKeyFunctions;
   readonly endOfReplyTurn: LoopTurn;
-  readonly emit: EventListener;
+  readonly emit: Emit;
   /** Reports that a channel answers in another format than it was asked for; once each. */
   readonly reportRepair: (channelId: string) => void;
 }
@@ -88,10 +91,31 @@ export interface Attempt {
   readonly mayRetry: () => boolean;
   /** Counted from 1. Together with the request's id it names this attempt in events and records. */
   readonly attemptNumber: number;
+  /** Undefined if nobody listens to events. */
+  readonly report?: AttemptReport;
 }
 
 /** Tries the channel. Never rejects because of an upstream's failure. */
-export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
+export function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
+  return attempt.held.admitted.received.emit.isObserved()
+    ? tryObserved(attempt, upstreams)
+    : runAttempt(attempt, upstreams);
+}
+
+async function tryObserved(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
+  const { held, channelPlan, credential, attemptNumber, lease } = attempt;
+  const { startedMs } = lease;
+  const account = shownAccount(credential, channelPlan.channel);
+  const report = reportAttempt({ held, channelPlan, account, attemptNumber, startedMs });
+  try {
+    return await runAttempt({ ...attempt, report }, upstreams);
+  } catch (error) {
+    report.ended({ status: undefined, reason: 'internal_error', mayHaveRun: true });
+    throw error;
+  }
+}
+
+async function runAttempt(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { admitted } = attempt.held;
   const { call, model, received } = admitted;
   const { prepared, channelPlan } = attempt;
@@ -109,14 +133,14 @@ export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promis
       series = prepared.series();
       opened = await openSeries(response, series, seriesDeps(prepared, access, attempt, upstreams));
     }
-    const outcome = outcomeOf(opened, access, attempt, upstreams);
+    const outcome = outcomeOf(opened, access, attempt);
     const ended = series === undefined ? outcome : endedSeries(outcome, series);
-    return recordAttempt(ended, attempt, upstreams);
+    return recordAttempt(ended, attempt);
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     const failure = blameLongSilence(failedTransport(error, call, model), error, attempt);
     const ended = series === undefined ? { failure } : endedSeries({ failure }, series);
-    return recordAttempt(ended, attempt, upstreams);
+    return recordAttempt(ended, attempt);
   }
 }
 
@@ -170,7 +194,7 @@ function seriesDeps(
         ? refusedByUpstream(failed.report, call, model, access)
         : badReply(failed, call, model, status),
     failureOfBreak: (error) => failedTransport(error, call, model),
-    report: (failure) => reportFailure(failure, attempt, upstreams),
+    report: ({ status, reason }) => attempt.report?.partFailed(status, reason),
     mayRetry,
   };
 }
@@ -215,17 +239,12 @@ function send(
   return sendUpstream(client, requestFor, running);
 }
 
-function outcomeOf(
-  { opening, status }: Opened,
-  access: Access,
-  attempt: Attempt,
-  upstreams: Upstreams,
-): UpstreamOutcome {
+function outcomeOf({ opening, status }: Opened, access: Access, attempt: Attempt): UpstreamOutcome {
   const { prepared, held } = attempt;
   const { notes, callerParam, errorTexts: texts } = prepared;
   const redaction = texts === undefined ? access.redaction : { ...access.redaction, texts };
   const { call, model } = held.admitted;
-  const { lease } = attempt;
+  const { lease, report } = attempt;
   switch (opening.kind) {
     case 'failure': {
       const { report } = opening;
@@ -242,9 +261,8 @@ function outcomeOf(
       return opening.referable === undefined ? outcome : withAccount(outcome, attempt);
     }
     case 'streamed': {
-      const reporting = leaseReportingFailures(attempt, upstreams);
       const reply = { reply: opening, redaction, callerParam, notes };
-      const outcome = { ...reply, lease: reporting, status };
+      const outcome = { ...reply, lease, report, status };
       return opening.tap.referable === undefined ? outcome : withAccount(outcome, attempt);
     }
   }
@@ -254,49 +272,43 @@ function withAccount(reply: UpstreamReply, { channelPlan, credential }: Attempt)
   return { ...reply, account: servingAccount(channelPlan.channel, credential) };
 }
 
-/** Wraps the lease so that a stream that breaks off later is reported as a failed attempt too. */
-function leaseReportingFailures(attempt: Attempt, upstreams: Upstreams): ChannelLease {
-  const { lease } = attempt;
-  return {
-    startedMs: lease.startedMs,
-    trialMs: lease.trialMs,
-    firstByte: lease.firstByte,
-    answered: lease.answered,
-    end: (healthSignal) => {
-      lease.end(healthSignal);
-      if ('reason' in healthSignal)
-        reportFailure({ status: 200, reason: healthSignal.reason }, attempt, upstreams);
-    },
-  };
-}
-
 /** Records the outcome for the usage record and the channel's health. */
-function recordAttempt(
-  tried: UpstreamOutcome,
-  attempt: Attempt,
-  upstreams: Upstreams,
-): UpstreamOutcome {
-  const { lease, held } = attempt;
+function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcome {
+  const { lease, held, report } = attempt;
   const { call, received } = held.admitted;
   const outcome =
     'failure' in tried ? { failure: blameCallerIfInvalidJson(tried.failure, call) } : tried;
   const { channel } = attempt.channelPlan;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
-  held.settlement.addAttempt(channel, {
-    channelId: channel.id,
+  const end = {
     status: 'failure' in outcome ? outcome.failure.status : outcome.status,
     reason: failure?.reason,
     mayHaveRun: endingOfOutcome(outcome) !== 'not_run',
+  };
+  held.settlement.addAttempt(channel, {
+    channelId: channel.id,
+    status: end.status,
+    reason: end.reason,
+    mayHaveRun: end.mayHaveRun,
     durationMs: received.settings.clock.monotonicMs() - lease.startedMs,
   });
   if (failure === undefined) {
     lease.answered();
+    if (report !== undefined && 'reply' in outcome) reportReply(outcome.reply, end, report);
     return outcome;
   }
   // Providers answer counts apart from their models, so a count tells nothing about the channel.
   lease.end(call.operation.isFree ? { kind: 'neutral' } : failure.healthSignal);
-  if (failure.reason !== 'caller_left') reportFailure(failure, attempt, upstreams);
+  report?.ended(end);
   return outcome;
+}
+
+/** A stream's attempt ends with the stream. */
+function reportReply(reply: OpenedReply, end: AttemptEnd, report: AttemptReport): void {
+  const isStreamed = reply.kind === 'streamed';
+  // A stream that was quiet for too long is passed on before it has content.
+  if (!isStreamed || reply.tap.hasBegun()) report.firstByte();
+  if (!isStreamed) report.ended(end);
 }
 
 /**
@@ -313,25 +325,6 @@ function blameCallerIfInvalidJson(failure: CallFailure, { body }: Call): CallFai
 function endingOfOutcome(outcome: UpstreamOutcome): CallEnding | undefined {
   if ('failure' in outcome) return outcome.failure.ending;
   return outcome.reply.kind === 'whole' ? outcome.reply.ending : undefined;
-}
-
-function reportFailure(
-  { status, reason }: Pick<CallFailure, 'status' | 'reason'>,
-  { held: { admitted }, channelPlan, credential, attemptNumber }: Attempt,
-  { emit }: Upstreams,
-): void {
-  const { model, received } = admitted;
-  emit({
-    type: 'upstream_failed',
-    requestId: received.responseContext.requestId,
-    attempt: attemptNumber,
-    modelId: model.id,
-    channelId: channelPlan.channel.id,
-    upstreamModel: channelPlan.upstreamModel,
-    account: shownAccount(credential, channelPlan.channel),
-    status,
-    reason,
-  });
 }
 
 /** The account that the channel's function named; undefined for the channel's own. */

@@ -2,8 +2,10 @@
  * The table of upstream accounts of one gateway, with the health of each account and its models: an
  * own account for each channel, and the accounts that credential functions name.
  */
+
 import type { Clock } from '../clock.ts';
 import type { EventListener, HealthStatus } from '../events.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { goodHealth, type HealthState } from './health-state.ts';
 
@@ -18,7 +20,9 @@ export interface Account {
   /** Only of a channel's own account: the calls that run through its named accounts. */
   namedInFlight: number;
   /** The rejected credential, by which a new one is recognised. */
-  refused: { readonly credential: Channel['credential']; readonly reason: string } | undefined;
+  refused:
+    | { readonly credential: Channel['credential']; readonly reason: FailureReason }
+    | undefined;
   /** Only of a named account: the digest of the secret with which the account itself failed. */
   failedDigest: string | undefined;
   /** The last model that was answered with 403, if nothing has been served since. */

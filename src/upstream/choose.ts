@@ -2,8 +2,10 @@
  * Chooses the channel for a call: restrictions first, then health, then priority, weight and load.
  * Pure: the state of the channels and the random source are passed in.
  */
+
 import { hash } from 'node:crypto';
 import type { NoChannelReason } from '../events.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Nanos } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { priorityOf, weightOf } from '../ports/model-defaults.ts';
@@ -16,7 +18,7 @@ export type Availability =
   | {
       readonly kind: 'unavailable';
       /** `busy`, `switched_off`, or the reason of the cooldown or open circuit. */
-      readonly reason: string;
+      readonly reason: FailureReason;
       /** The end, on the monotonic clock; undefined if it is not known. */
       readonly untilMs: number | undefined;
       /** It still takes one call at a time when no other channel is left. */

@@ -1,4 +1,5 @@
 /** What a call tells about the health of its channel when it ends. */
+import type { FailureReason } from '../failure-reasons.ts';
 import type { CooldownInput } from './health-state.ts';
 
 /** What a call tells about the health of its channel. */
@@ -9,21 +10,25 @@ export type HealthSignal =
   /** The account could not be reached, or the model failed or timed out. */
   | {
       readonly kind: 'failed';
-      readonly reason: string;
+      readonly reason: FailureReason;
       readonly where: HealthScope;
       /** It timed out, or the upstream itself reported a timeout. */
       readonly timedOut?: boolean;
     }
   /** The caller disconnected after a long wait for the first byte. */
-  | { readonly kind: 'disconnected_waiting'; readonly reason: string; readonly keyId: string }
+  | {
+      readonly kind: 'disconnected_waiting';
+      readonly reason: FailureReason;
+      readonly keyId: string;
+    }
   | ({ readonly kind: 'cooldown'; readonly where: HealthScope } & CooldownInput)
   /** The credential was rejected: the account is out until it has another one. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: FailureReason }
   /**
    * A 403 that does not say what it applies to: this request, the model, or the account. The
    * account is blamed only if a second model is refused before any call was served.
    */
-  | { readonly kind: 'forbidden'; readonly reason: string };
+  | { readonly kind: 'forbidden'; readonly reason: FailureReason };
 
 /** The signal of a call that tells nothing about its channel, or of one that did not use it. */
 export const noSignal: HealthSignal = { kind: 'neutral' };

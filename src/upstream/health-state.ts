@@ -2,6 +2,7 @@
  * The health of an upstream account, or of one model on it: failure counts, cooldown, circuit
  * breaker and demotion. Every rule is a pure function from one state to the next.
  */
+import type { FailureReason } from '../failure-reasons.ts';
 
 /** A cooldown or an open circuit: the channel receives no calls until it ends. */
 export interface Pause {
@@ -12,7 +13,7 @@ export interface Pause {
    */
   readonly state: 'cooling_down' | 'open' | 'half_open';
   /** The failure that led to it, such as `upstream_rate_limited` or `reset`. */
-  readonly reason: string;
+  readonly reason: FailureReason;
   /** On the monotonic clock. */
   readonly untilMs: number;
   /** Its full length. */
@@ -38,7 +39,7 @@ export interface Demotion {
    */
   readonly kind: 'timed_out' | 'slow' | 'compared';
   /** The failure that led to it, as in {@link Pause.reason}. */
-  readonly reason: string;
+  readonly reason: FailureReason;
   /** On the monotonic clock. After this time one trial call is sent. */
   readonly untilMs: number;
   /** The trial call is running. */
@@ -66,7 +67,7 @@ export interface HealthState {
 
 /** A cooldown that a failure calls for. */
 export interface CooldownInput {
-  readonly reason: string;
+  readonly reason: FailureReason;
   /** The length that the upstream named, in ms; undefined if it named none. */
   readonly forMs: number | undefined;
   readonly lastResort: boolean;
@@ -76,7 +77,7 @@ export interface CooldownInput {
 
 /** A failure that counts against the channel. */
 export interface FailureInput {
-  readonly reason: string;
+  readonly reason: FailureReason;
   /** The call timed out. */
   readonly isTimeout: boolean;
   /** The channel still takes one call at a time when no other channel is left. */
@@ -153,7 +154,7 @@ export function afterFailure(
  */
 export function afterDisconnect(
   health: HealthState,
-  { reason, keyId }: { readonly reason: string; readonly keyId: string },
+  { reason, keyId }: { readonly reason: FailureReason; readonly keyId: string },
   moment: RandomMoment,
 ): HealthState {
   const { pause, disconnectedKeys } = health;
@@ -192,7 +193,7 @@ function openCircuit(
 /** Deprioritizes from the first timeout on. Any later failure postpones the next trial. */
 function demoteAfterTimeout(
   health: HealthState,
-  reason: string,
+  reason: FailureReason,
   { nowMs, random }: RandomMoment,
 ): HealthState {
   if (health.timeouts < timeoutsToDemote) return health;

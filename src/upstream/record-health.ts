@@ -2,7 +2,9 @@
  * Records what a call tells about its account and its model: at its start, at the first byte, when
  * the reply begins, and at its end. The rules themselves are in `health-state.ts`.
  */
+
 import type { Clock } from '../clock.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { digestSecret } from '../secret.ts';
 import { type Account, type AccountTable, healthOf, healthStatus } from './accounts.ts';
@@ -168,7 +170,7 @@ export function clearRefusal({ accounts, clock }: HealthRecords, account: Accoun
 function recordRefusal(
   { accounts, clock }: HealthRecords,
   call: CallInProgress,
-  reason: string,
+  reason: FailureReason,
 ): void {
   const { account, channel, accountAtStart } = call;
   const { credential } = channel;
@@ -184,7 +186,11 @@ function recordRefusal(
   accounts.emitChange(account, undefined, { state: 'refused', reason, untilMs: undefined });
 }
 
-function recordForbidden(records: HealthRecords, call: CallInProgress, reason: string): void {
+function recordForbidden(
+  records: HealthRecords,
+  call: CallInProgress,
+  reason: FailureReason,
+): void {
   const { account, upstreamModel } = call;
   const { forbiddenModel } = account;
   const isAccountScope = forbiddenModel !== undefined && forbiddenModel !== upstreamModel;

@@ -1,8 +1,9 @@
 /** Maps undici's and Node's error codes to the reasons of an `UpstreamError`. */
 import { isError, isUpstreamError, UpstreamError, type UpstreamStage } from '../errors.ts';
+import { type FailureReason, failureReasonOf, isFailureReason } from '../failure-reasons.ts';
 
 interface NamedFailure {
-  readonly reason: string;
+  readonly reason: FailureReason;
   readonly timedOut?: boolean;
 }
 
@@ -86,7 +87,8 @@ function namedFailure(error: unknown, stage: UpstreamStage): UpstreamError {
   if (isUpstreamError(error)) {
     const { reason, timedOut, cause } = error;
     if (typeof reason !== 'string') return new UpstreamError(stage, failed.reason);
-    return error.stage === stage ? error : new UpstreamError(stage, reason, { timedOut, cause });
+    if (error.stage === stage && isFailureReason(reason)) return error;
+    return new UpstreamError(stage, failureReasonOf(reason), { timedOut, cause });
   }
   const named = nameOf(error);
   // An established connection that the network gave up on is lost, not late.

@@ -2,8 +2,10 @@
  * Watches one attempt on a channel: how long its upstream has been silent, and how long its caller
  * has not read. It has no timer; the gateway's timer checks it every second.
  */
+
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 
 /**
  * The timeouts of one attempt, in ms. `totalMs` counts from the call's start, over all attempts.
@@ -147,7 +149,7 @@ function quietEnds(watch: AttemptWatch, nowMs: number): (() => void) | undefined
   };
 }
 
-function lateReason(watch: AttemptWatch, nowMs: number): string | undefined {
+function lateReason(watch: AttemptWatch, nowMs: number): FailureReason | undefined {
   const { firstByteMs, idleMs } = watch.deps.timeouts;
   const silentMs = nowMs - watch.lastReceivedMs;
   if (watch.awaits === 'head') return silentMs >= firstByteMs ? 'headers_timeout' : undefined;

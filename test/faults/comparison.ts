@@ -1,7 +1,9 @@
 /** Summarises the results of a case in the terms of its row, to compare them. */
+
 import { inspect, isDeepStrictEqual } from 'node:util';
 import type { ErrorCode } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
+import { isFailedAttempt } from '../support/event-checks.ts';
 import { errorFieldsIn, errorFieldsOf, streamErrorFieldsOf } from './error-fields.ts';
 import { messagesErrorAtEnd, messagesErrorIn } from './messages-kind.ts';
 import { isMessages, isNative, relayedReply, usageNanos } from './requests.ts';
@@ -78,7 +80,7 @@ export function comparisonOf(testCase: Case, outcome: Outcome): Comparison {
       reason === undefined ? channelId : `${channelId}: ${reason}`,
     ),
     failures: events.flatMap((event) =>
-      event.type === 'upstream_failed' ? [`${event.channelId}: ${event.reason}`] : [],
+      isFailedAttempt(event) ? [`${event.channelId}: ${event.reason}`] : [],
     ),
     records,
     calls,
@@ -143,9 +145,9 @@ function attemptsExpected({ callerGets, reason }: Expected, isHelped: boolean): 
   return isHelped ? [first, 'healthy'] : [first];
 }
 
-/** An event reports the failure; not of a reply that broke without a fault of the channel. */
-function isReported({ callerGets, health }: Expected): boolean {
-  return !isBegun(callerGets) || (callerGets !== 'reply' && health !== 'none');
+/** An event reports the failure of the attempt. */
+function isReported({ callerGets }: Expected): boolean {
+  return callerGets !== 'reply';
 }
 
 /** The caller had the head of an answer before anything went wrong. */

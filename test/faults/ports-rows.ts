@@ -174,7 +174,7 @@ export const portRows: readonly PortRow[] = [
       });
       return { models };
     },
-    expected: { status: 502, calls: 0, event: 'upstream_failed', charge: 'nothing' },
+    expected: { status: 502, calls: 0, event: 'attempt_ended', charge: 'nothing' },
   },
   {
     id: 'F76',

@@ -6,6 +6,7 @@ import { type Import, importsOf, resolveImport, sources } from './sources.ts';
 const layers: readonly (readonly string[])[] = [
   [
     'src/errors.ts',
+    'src/failure-reasons.ts',
     'src/host-streams.ts',
     'src/http.ts',
     'src/json.ts',
@@ -20,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/bounded-json.ts'],
   ['src/ports/'],
   ['src/bytes/', 'src/canonical/', 'src/prices/'],
-  ['src/call.ts', 'src/events.ts', 'src/issue-key.ts'],
+  ['src/call.ts', 'src/events.ts', 'src/event-emitter.ts', 'src/issue-key.ts'],
   ['src/dialects/'],
   ['src/protocols/'],
   ['src/upstream/', 'src/stores/'],

@@ -42,7 +42,7 @@ describe('a whole reply that says that the call still runs', () => {
     expect(record.heldNanos).toBeGreaterThan(0n);
     expect(await harness.state()).toMatchObject({ held: record.heldNanos, used: 0n, inFlight: 0 });
     expect(harness.events).toContainEqual(
-      expect.objectContaining({ type: 'upstream_failed', reason: 'upstream_still_running' }),
+      expect.objectContaining({ type: 'attempt_ended', reason: 'upstream_still_running' }),
     );
 
     await harness.gateway.resolveUnknown(record, { ran: true, chargeNanos: 7n });

@@ -297,7 +297,7 @@ describe('a host gets an event', () => {
 
     await harness.call(sampleRequests.chatStream);
 
-    expect(harness.eventTypes()).toContain('upstream_failed');
+    expect(harness.eventTypes()).toContain('attempt_ended');
   });
 
   it('for a channel that another catalog restores', async () => {

@@ -80,7 +80,7 @@ describe('another channel', () => {
     const { attempts } = await harness.nextRecord();
     expect(attempts.map(({ channelId }) => channelId)).toEqual(['a', 'b', 'c'].slice(0, calls));
     expect(harness.upstream.calls).toHaveLength(calls);
-    expect(harness.eventTypes().filter((type) => type === 'upstream_failed')).toHaveLength(calls);
+    expect(harness.eventTypes().filter((type) => type === 'attempt_ended')).toHaveLength(calls);
   });
 
   it('that replies serves the caller, who notices nothing, with one hold', async () => {

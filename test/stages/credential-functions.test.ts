@@ -56,7 +56,7 @@ describe('a credential function that fails for one key', () => {
     expect(status).toBe(502);
     expect(sent()).toEqual([]);
     expect(events).toMatchObject([
-      { type: 'upstream_failed', reason: 'credential_unavailable', account: undefined },
+      { type: 'attempt_ended', reason: 'credential_unavailable', account: undefined },
       { type: 'call_ended' },
     ]);
   });

@@ -333,7 +333,7 @@ it.each([
   // A promise of a response that can't be read is one that rejects.
   expect(reason).toMatch(/^(?:client_)?failed$/);
   expect(chargeNanos).toBe(0n);
-  expect(events).toContainEqual(expect.objectContaining({ type: 'upstream_failed', reason }));
+  expect(events).toContainEqual(expect.objectContaining({ type: 'attempt_ended', reason }));
 });
 
 it.each(ways)('charges a reply that was delivered before start %s as any other', async (way) => {

@@ -31,7 +31,7 @@ const prepared: PreparedCall = {
     progress: () => 0,
     breakOff: () => undefined,
   }),
-  judge: () => ({ kind: 'bad', reason: 'never asked' }),
+  judge: () => ({ kind: 'bad', reason: 'other' }),
   replyToRefusal: () => undefined,
 };
 const emptyReport = {

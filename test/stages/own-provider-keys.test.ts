@@ -2,8 +2,10 @@
  * Callers that bring their own provider key: what one user's account does to no other user and not
  * to the operator's account, and whose secret is sent.
  */
+
 import { describe, expect, it } from 'vitest';
 import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
+import { isFailedAttempt } from '../support/event-checks.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, completeReply, model, sampleRequests } from '../support/models.ts';
 import {
@@ -97,7 +99,7 @@ describe('an account with the name of the channel or of its own account', () => 
           expect((await as(other)).status).toBe(200);
         }
 
-        const failed = events.filter((event) => event.type === 'upstream_failed');
+        const failed = events.filter(isFailedAttempt);
         const shown = failing === 'alice' ? name : 'main';
         expect(new Set(failed.map(({ account }) => account))).toEqual(new Set([shown]));
         const changes = events.filter(({ type }) => type === 'channel_changed');
@@ -240,7 +242,7 @@ describe('a user’s own key', () => {
 
     for (const user of users) await as(user);
 
-    const failed = events.filter((event) => event.type === 'upstream_failed');
+    const failed = events.filter(isFailedAttempt);
     expect(failed).toMatchObject([
       { account: 'alice', channelId: 'c0' },
       { account: 'bob', channelId: 'c0' },

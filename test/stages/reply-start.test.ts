@@ -239,7 +239,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
       expect(reply.text).toMatch(/"error":/);
       expect(await harness.nextRecord()).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
       expect(await harness.state()).toEqual(untouched);
-      expect(harness.eventTypes()).toContain('upstream_failed');
+      expect(harness.eventTypes()).toContain('attempt_ended');
     }
   });
 });

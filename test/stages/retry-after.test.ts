@@ -123,6 +123,6 @@ it('a model that no upstream serves is not to be retried', async () => {
     }),
   );
   expect(events).toContainEqual(
-    expect.objectContaining({ type: 'upstream_failed', upstreamModel: 'chat' }),
+    expect.objectContaining({ type: 'attempt_ended', upstreamModel: 'chat' }),
   );
 });

@@ -2,8 +2,10 @@
  * Simulated channels that behave as a test says at each time, with a gateway whose clock advances
  * by half seconds: what callers get and how long they wait, with the default timeouts.
  */
+
 import { UpstreamError } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
+import type { FailureReason } from '../../src/failure-reasons.ts';
 import type { KeyStore } from '../../src/ports/key-store.ts';
 import type { UpstreamClient, UpstreamRequest } from '../../src/ports/upstream-client.ts';
 import type { FakeClock } from '../../src/testing/fake-clock.ts';
@@ -175,7 +177,7 @@ function simulatedUpstream(
         running.set(id, (running.get(id) ?? 0) - 1);
         act();
       };
-      const fail = (stage: 'connect' | 'sent', reason: string, timedOut = false): void =>
+      const fail = (stage: 'connect' | 'sent', reason: FailureReason, timedOut = false): void =>
         over(() => reject(new UpstreamError(stage, reason, { timedOut })));
       const conduct = conducts(id, clock.monotonicMs());
       const isDialling = conduct.kind === 'black_hole';

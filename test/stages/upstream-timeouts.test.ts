@@ -113,7 +113,7 @@ describe('the timeout for the head', () => {
       { channelId: 'openai-a', reason: 'headers_timeout' },
       { channelId: 'openai-b', reason: undefined },
     ]);
-    expect(harness.eventTypes()).toEqual(['channel_changed', 'upstream_failed', 'call_ended']);
+    expect(harness.eventTypes()).toEqual(['channel_changed', 'attempt_ended', 'call_ended']);
   });
 });
 

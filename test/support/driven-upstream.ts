@@ -1,5 +1,7 @@
 /** An upstream client of which a test makes every step: no socket, no time, no chance. */
+
 import { UpstreamError, type UpstreamStage } from '../../src/errors.ts';
+import { failureReasonOf } from '../../src/failure-reasons.ts';
 import type { HeaderMap } from '../../src/http.ts';
 import type {
   ByteSink,
@@ -159,7 +161,9 @@ function drivenCall(
     },
     breakOff: (reason, details = {}) =>
       fail(
-        new UpstreamError(details.stage ?? stage, reason, { timedOut: details.timedOut ?? false }),
+        new UpstreamError(details.stage ?? stage, failureReasonOf(reason), {
+          timedOut: details.timedOut ?? false,
+        }),
       ),
   };
   request.onAbort((error) => {

@@ -2,6 +2,7 @@
  * A gateway in process: memory stores, a fake clock, counted ids and a driven upstream, with
  * callers that may disconnect at any time.
  */
+
 import { Writable } from 'node:stream';
 import { dialects } from '../../src/dialects/table.ts';
 import type { GatewayEvent } from '../../src/events.ts';
@@ -19,6 +20,7 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { countedIds } from './counted-ids.ts';
 import { type CallHandler, type DrivenUpstream, drivenUpstream } from './driven-upstream.ts';
+import { checkEvent, isNotable } from './event-checks.ts';
 import { defaultModels } from './models.ts';
 import { recordLog } from './record-log.ts';
 
@@ -75,7 +77,9 @@ export interface InProcessGateway {
   readonly clock: FakeClock;
   readonly upstream: DrivenUpstream;
   readonly quota: QuotaStore;
+  /** The events so far, without those of every call's regular course. */
   readonly events: readonly GatewayEvent[];
+  readonly allEvents: readonly GatewayEvent[];
   readonly records: readonly UsageRecord[];
   /**
    * The next record of the usage log; each is returned once. Waits for one that has not been
@@ -88,7 +92,7 @@ export interface InProcessGateway {
   state(subject?: string, period?: string): Promise<Balance>;
   /** Resolves once that many calls have ended. */
   ended(calls: number): Promise<void>;
-  /** The types of the events so far. */
+  /** The types of the events so far, without those of every call's regular course. */
   eventTypes(): readonly string[];
 }
 
@@ -143,7 +147,8 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
     clock,
     upstream,
     quota,
-    events: events.all,
+    events: events.notable,
+    allEvents: events.all,
     records: log.records,
     nextRecord: log.next,
     start: (request) => startCall(gateway, request),
@@ -153,7 +158,7 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
       return { held: row?.held ?? 0n, used: row?.used ?? 0n, inFlight: row?.inFlight ?? 0 };
     },
     ended: events.ended,
-    eventTypes: () => events.all.map(({ type }) => type),
+    eventTypes: () => events.notable.map(({ type }) => type),
   };
 }
 
@@ -224,19 +229,24 @@ export function bytesOf(body: unknown): Buffer {
 
 interface EventLog {
   readonly all: readonly GatewayEvent[];
+  readonly notable: readonly GatewayEvent[];
   add(event: GatewayEvent): void;
   ended(calls: number): Promise<void>;
 }
 
 function eventLog(): EventLog {
   const all: GatewayEvent[] = [];
+  const notable: GatewayEvent[] = [];
   let onEvent: () => void = () => {};
   const isOver = (calls: number): boolean =>
     all.filter(({ type }) => type === 'call_ended').length >= calls;
   return {
     all,
+    notable,
     add: (event) => {
+      checkEvent(event);
       all.push(event);
+      if (isNotable(event)) notable.push(event);
       onEvent();
     },
     ended: async (calls) => {

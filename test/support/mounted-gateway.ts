@@ -2,6 +2,7 @@
  * A gateway behind a mount, called over HTTP: memory stores, the fake upstream, a catalog with one
  * model of each kind, and a key for each kind of caller.
  */
+
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import type { GatewayEvent } from '../../src/events.ts';
@@ -16,6 +17,7 @@ import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { countedIds } from './counted-ids.ts';
+import { checkEvent } from './event-checks.ts';
 import { mountedModels } from './mounted-models.ts';
 import { recordLog } from './record-log.ts';
 import { closed, listening } from './servers.ts';
@@ -85,7 +87,10 @@ export async function unmountedGateway(
     quota,
     catalog: staticCatalog(models(upstream, upstreamSecret)),
     usage: { record: log.add, close: async () => {} },
-    onEvent: (event) => events.push(event),
+    onEvent: (event) => {
+      checkEvent(event);
+      events.push(event);
+    },
     ids: countedIds(),
     ...options,
   });

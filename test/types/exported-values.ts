@@ -10,6 +10,7 @@ import type {
   ChargePolicy,
   Clock,
   ErrorCode,
+  FailureReason,
   Gateway,
   GatewayErrorDetails,
   GatewayHandler,
@@ -96,7 +97,7 @@ interface RootValues {
   ) => root.StoreUnavailable;
   UpstreamError: new (
     stage: UpstreamStage,
-    reason: string,
+    reason: FailureReason,
     details?: { readonly timedOut?: boolean; readonly cause?: unknown },
   ) => root.UpstreamError;
   cachedKeyStore: (store: KeyStore, options?: CachedKeyStoreOptions) => CachedKeyStore;
@@ -104,9 +105,11 @@ interface RootValues {
   costOf: (usage: Usage, price: Price, request?: PricedRequest) => Nanos;
   createGateway: (options: GatewayOptions) => Gateway;
   digestSecret: (secret: string, pepper?: string) => string;
+  failureReasons: readonly FailureReason[];
   formatMoney: (amount: Nanos) => string;
   imagePrice: (rows: readonly ImagePriceRow[], members?: MembersInput) => ImagePrice;
   isConfigurationError: (error: unknown) => error is root.ConfigurationError;
+  isFailureReason: (value: unknown) => value is FailureReason;
   isGatewayError: (error: unknown) => error is root.GatewayError;
   isUpstreamError: (error: unknown) => error is root.UpstreamError;
   issueKey: (options: IssueKeyOptions) => IssuedKey;

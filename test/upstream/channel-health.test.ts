@@ -70,8 +70,14 @@ describe('a cooldown', () => {
     call(limited(5_000));
     expect([stateOf('m'), stateOf('other')]).toEqual(['upstream_rate_limited', 'available']);
 
-    call({ kind: 'cooldown', reason: 'unpaid', where: 'account', forMs: 9_000, lastResort: false });
-    expect(stateOf('other')).toBe('unpaid');
+    call({
+      kind: 'cooldown',
+      reason: 'upstream_unpaid',
+      where: 'account',
+      forMs: 9_000,
+      lastResort: false,
+    });
+    expect(stateOf('other')).toBe('upstream_unpaid');
   });
 
   it('is not ended by the success of a call that began before it', () => {
@@ -297,7 +303,13 @@ describe('a channel', () => {
 
   it('is unavailable while the host has disabled it, and starts clean when enabled', () => {
     const { call, health, stateOf } = healthSetup();
-    call({ kind: 'cooldown', reason: 'unpaid', where: 'account', forMs: 9_000, lastResort: false });
+    call({
+      kind: 'cooldown',
+      reason: 'upstream_unpaid',
+      where: 'account',
+      forMs: 9_000,
+      lastResort: false,
+    });
     health.disable('a');
     expect(stateOf()).toBe('switched_off');
 

@@ -1,5 +1,6 @@
 /** Which channel is chosen for a call: restrictions, health, priority, weight, load. */
 import { describe, expect, it } from 'vitest';
+import type { FailureReason } from '../../src/failure-reasons.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
 import { mostExpensiveUnit } from '../../src/prices/tokens.ts';
 import {
@@ -50,7 +51,11 @@ function candidate(
 
 type Unavailable = Extract<Availability, { readonly kind: 'unavailable' }>;
 
-const pausedUntil = (untilMs: number | undefined, yields: boolean, reason = 'r'): Unavailable => ({
+const pausedUntil = (
+  untilMs: number | undefined,
+  yields: boolean,
+  reason: FailureReason = 'other',
+): Unavailable => ({
   kind: 'unavailable',
   reason,
   untilMs,

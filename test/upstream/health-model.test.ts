@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { FailureReason } from '../../src/failure-reasons.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import {
@@ -116,7 +117,11 @@ class Reference {
 
 type Step = { readonly gapMs: number; readonly signal: HealthSignal };
 
-const failure = (reason: string, where: 'account' | 'model', timedOut: boolean): HealthSignal => ({
+const failure = (
+  reason: FailureReason,
+  where: 'account' | 'model',
+  timedOut: boolean,
+): HealthSignal => ({
   kind: 'failed',
   reason,
   where,
@@ -141,7 +146,7 @@ const signals: fc.Arbitrary<HealthSignal> = fc.oneof(
     arbitrary: fc.constantFrom(undefined, 500, 20_000, 400_000).map(
       (forMs): HealthSignal => ({
         kind: 'cooldown',
-        reason: 'r',
+        reason: 'upstream_overloaded',
         where: 'model',
         forMs,
         lastResort: true,

@@ -160,7 +160,13 @@ describe('a named account that was refused', () => {
     ['its key', refused],
     [
       'its budget',
-      { kind: 'cooldown', reason: 'unpaid', where: 'account', forMs: 3.6e6, lastResort: false },
+      {
+        kind: 'cooldown',
+        reason: 'upstream_unpaid',
+        where: 'account',
+        forMs: 3.6e6,
+        lastResort: false,
+      },
     ],
     ['its connections', unreachable],
   ])('for %s is used again at once with another secret, and only with that', (_what, signal) => {

@@ -1,4 +1,5 @@
 /** The edits of a relayed image call, and the check of its reply: images must be Base64. */
+
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
 import type { Call } from '../../call.ts';
@@ -6,6 +7,7 @@ import { quoted } from '../../canonical/raw-json.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
+import type { FailureReason } from '../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { parsedValue } from '../fields.ts';
@@ -41,7 +43,7 @@ function addedModel(upstreamModel: string): readonly MemberEdit[] {
 }
 
 /** Every image must be Base64: a URL is never fetched and never passed on. */
-function invalidReplyReason(reply: JsonValue): string | undefined {
+function invalidReplyReason(reply: JsonValue): FailureReason | undefined {
   const images = items(member(reply, 'data'));
   if (images.length === 0) return 'upstream_empty';
   const isBase64 = images.every((image) => typeof member(image, 'b64_json') === 'string');

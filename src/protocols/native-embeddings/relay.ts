@@ -1,4 +1,5 @@
 /** The edits and checks of a relayed native embedding call: all names of the model are edited. */
+
 import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { findMember, membersOf, valueAt } from '../../bytes/json/read/members.ts';
@@ -11,6 +12,7 @@ import { geminiEmbeddingUsage } from '../../dialects/gemini/embedding-usage.ts';
 import { geminiInBandFailure } from '../../dialects/gemini/errors.ts';
 import { resourceName, resourcePath } from '../../dialects/gemini/resource.ts';
 import { eachElement } from '../../dialects/prompt-size.ts';
+import type { FailureReason } from '../../failure-reasons.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
@@ -58,7 +60,7 @@ export const batchEmbedContentsRelay: RelayRules = {
   invalidReplyReason: (reply) => reasonUnless(Array.isArray(member(reply, 'embeddings'))),
 };
 
-function reasonUnless(isReply: boolean): string | undefined {
+function reasonUnless(isReply: boolean): FailureReason | undefined {
   return isReply ? undefined : 'upstream_protocol_error';
 }
 

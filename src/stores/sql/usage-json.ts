@@ -1,4 +1,5 @@
 /** Reads the parts of a usage record that are stored as JSON; undefined where one is not valid. */
+import { storedReason } from '../../failure-reasons.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { type CostMember, costMembers, type Nanos, type ToolCalls } from '../../money.ts';
 import { isNanos } from '../../ports/quota-input.ts';
@@ -45,7 +46,7 @@ export function attemptsFrom(value: JsonValue | undefined): readonly CallAttempt
     if (typeof durationMs !== 'number') return undefined;
     if (status !== undefined && typeof status !== 'number') return undefined;
     if (reason !== undefined && typeof reason !== 'string') return undefined;
-    return { channelId, status, reason, mayHaveRun, durationMs };
+    return { channelId, status, reason: storedReason(reason), mayHaveRun, durationMs };
   });
 }
 

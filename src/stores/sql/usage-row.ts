@@ -2,6 +2,7 @@
  * The row of a usage record: members that reports filter by or sum up are columns, the rest is
  * JSON. Reading a row checks it and returns the original record.
  */
+import { storedReason } from '../../failure-reasons.ts';
 import type { Usage } from '../../money.ts';
 import { protocolNames } from '../../ports/catalog.ts';
 import { isNanos } from '../../ports/quota-input.ts';
@@ -181,7 +182,7 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     firstByteMs: numberOrNoneAt(row, 'first_byte_ms'),
     status: integerAt(row, 'status'),
     outcome: literalAt(row, 'outcome', outcomes),
-    reason: textOrNoneAt(row, 'reason'),
+    reason: storedReason(textOrNoneAt(row, 'reason')),
     usage: usageOf(row),
     basis: literalAt(row, 'basis', ['usage', 'counted', 'estimate', 'policy']),
     heldNanos: nanosAt(row, 'held_nanos'),

@@ -61,7 +61,7 @@ async function callGateway(modules) {
   const closedPort = { baseUrl: 'http://127.0.0.1:9/v1' };
   const reasons = [];
   const onEvent = (event) => {
-    if (event.type === 'upstream_failed') reasons.push(event.reason);
+    if (event.type === 'attempt_ended') reasons.push(event.reason);
   };
   const withEvents = { ...closedPort, options: { onEvent } };
   const failed = await withGateway(modules, withEvents, (send) => send());

@@ -39,7 +39,7 @@ describe.each(kinds)('over $name', (kind) => {
         rows: [{ size: '1x1', nanos: maxNanos }, { quality: 'low', nanos: 0n }, { nanos: 1n }],
       },
       attempts: [
-        { channelId: 'a', status: undefined, reason: 'x', mayHaveRun: true, durationMs: 0.5 },
+        { channelId: 'a', status: undefined, reason: 'reset', mayHaveRun: true, durationMs: 0.5 },
       ],
     });
     const free = usageRecord({ reservationId: 'reservation_0003', price: { per: 'free' } });

@@ -80,7 +80,7 @@ describe('2,048 inputs over Gemini', () => {
     expect(upstream.sent).toHaveLength(22);
     expect(upstream.sent[13]).toEqual(upstream.sent[12]);
     expect(new Set(upstream.sent.map(({ origin }) => origin)).size).toBe(1);
-    expect(gateway.eventTypes()).toContain('upstream_failed');
+    expect(gateway.eventTypes()).toContain('part_failed');
   });
 
   it('all go to the next channel if the 13th fails twice', async () => {

@@ -1,12 +1,14 @@
 /** Determines how a candidate ended from everything that was received. */
+
 import type { FinishReason } from '../../../canonical/reply.ts';
+import type { FailureReason } from '../../../failure-reasons.ts';
 import { finishMeaning } from './finish-reasons.ts';
 
 /**
  * How a candidate ended. `unusable` is set if the candidate has nothing that a caller could use.
  */
 export interface CandidateEnding {
-  readonly unusable: string | undefined;
+  readonly unusable: FailureReason | undefined;
   readonly reason: FinishReason;
   readonly native: string | undefined;
   readonly message: string | undefined;

@@ -1,5 +1,7 @@
 /** Maps the finish reasons of OpenAI and of compatible vendors. */
+
 import { type FinishReason, mayCutCall } from '../../../canonical/reply.ts';
+import type { FailureReason } from '../../../failure-reasons.ts';
 
 /** The state of a choice at its end. */
 export interface ChoiceEnd {
@@ -21,7 +23,7 @@ export type Ending =
       readonly message: string | undefined;
     }
   | {
-      readonly unusable: string;
+      readonly unusable: FailureReason;
       /** Makes the whole reply unusable, even with other choices next to this one. */
       readonly endsReply: boolean;
     };
@@ -77,7 +79,7 @@ export function endingOf(end: ChoiceEnd): Ending {
 }
 
 /** The ending of a choice that can't be passed on. */
-export function unusable(reason: string, endsReply = false): Ending {
+export function unusable(reason: FailureReason, endsReply = false): Ending {
   return { unusable: reason, endsReply };
 }
 

@@ -1,5 +1,7 @@
 /** Reads an OpenAI-shaped reply, streamed or whole, as events. */
+
 import { type ContentEvent, serviceTiers } from '../../../canonical/reply.ts';
+import type { FailureReason } from '../../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader, StreamReading } from '../../codec.ts';
 import { usageMerger } from '../../stream-usage.ts';
@@ -112,6 +114,6 @@ function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): reado
   ]);
 }
 
-function unusableReason(ending: Ending): string | undefined {
+function unusableReason(ending: Ending): FailureReason | undefined {
   return 'unusable' in ending ? ending.unusable : undefined;
 }

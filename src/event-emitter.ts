@@ -1,0 +1,99 @@
+/**
+ * Passes the events of a gateway on to whoever listens: the option `onEvent`, and the listeners that
+ * subscribed later.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type EventListener, type GatewayEvent, swallowErrors } from './events.ts';
+
+/** Emits events. Never throws: a listener's mistake must not fail a call. */
+export interface Emit extends EventListener {
+  /** False if nobody listens; events of each call's regular course are then not even made. */
+  isObserved(): boolean;
+  /**
+   * The same in the current asynchronous context, in which listeners find the request of the host
+   * that a call belongs to. Chunks of a reply come in that of the upstream's socket.
+   */
+  inContext(): Emit;
+}
+
+/** The events of one gateway. */
+export interface EventEmitter {
+  readonly emit: Emit;
+  /** Adds a listener, and returns the function that removes it. */
+  subscribe(listener: EventListener): () => void;
+}
+
+/**
+ * Makes the emitter of a gateway.
+ *
+ * @param onEvent the listener in the gateway's options, which may change
+ * @param unheard gets the events that nobody listens to
+ */
+export function eventEmitter(
+  onEvent: () => EventListener | undefined,
+  unheard: EventListener,
+): EventEmitter {
+  // Replaced at each change, so that listeners may come and go while an event is delivered.
+  let listeners: readonly EventListener[] = [];
+  const isObserved = (): boolean => listeners.length > 0 || onEvent() !== undefined;
+  const deliver = (event: GatewayEvent): void => {
+    const own = onEvent();
+    if (own === undefined && listeners.length === 0) return unheard(event);
+    const sent = serializable(event);
+    if (own !== undefined) swallowErrors(() => own(sent));
+    for (const listener of listeners) swallowErrors(() => listener(sent));
+  };
+  return {
+    emit: emitThrough(deliver, isObserved),
+    subscribe: (listener) => {
+      // A function of its own for each subscription: the same listener may subscribe twice.
+      const entry: EventListener = (event) => listener(event);
+      listeners = [...listeners, entry];
+      return () => {
+        listeners = listeners.filter((other) => other !== entry);
+      };
+    },
+  };
+}
+
+function emitThrough(deliver: EventListener, isObserved: () => boolean): Emit {
+  const inContext = (): Emit => {
+    const run = AsyncLocalStorage.snapshot();
+    return emitThrough((event) => run(deliver, event), isObserved);
+  };
+  return Object.assign((event: GatewayEvent) => deliver(event), { isObserved, inContext });
+}
+
+/** Lets `JSON.stringify` write an event with amounts, which are bigints. */
+function serializable(event: GatewayEvent): GatewayEvent {
+  switch (event.type) {
+    case 'call_ended':
+    case 'call_booked':
+      return withToJson({ ...event, record: withToJson({ ...event.record }) });
+    case 'settlement_lost':
+      return withToJson({ ...event, end: withToJson({ ...event.end }) });
+    case 'usage_anomaly':
+    case 'quota_low':
+      return withToJson(event);
+    default:
+      return event;
+  }
+}
+
+/** Adds a method that is not copied, compared or logged with the members. */
+function withToJson<T extends object>(value: T): T {
+  return Object.defineProperty(value, 'toJSON', { value: toJson, writable: true });
+}
+
+function toJson(this: unknown): unknown {
+  return withoutBigints(this);
+}
+
+function withoutBigints(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (Array.isArray(value)) return value.map(withoutBigints);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, withoutBigints(one)]),
+  );
+}

@@ -1,0 +1,73 @@
+/** Emits the events of an attempt on a channel, each once and in order. */
+import type { GatewayEvent } from '../events.ts';
+import type { FailureReason } from '../failure-reasons.ts';
+import type { Held } from './call-record.ts';
+import type { ChannelPlan } from './model-plan.ts';
+
+/** How an attempt ended. */
+export interface AttemptEnd {
+  /** The upstream's HTTP status; undefined if none arrived. */
+  readonly status: number | undefined;
+  /** Undefined if it gave the reply. */
+  readonly reason: FailureReason | undefined;
+  readonly mayHaveRun: boolean;
+}
+
+/** Reports what becomes of an attempt. Only made while somebody listens. */
+export interface AttemptReport {
+  /** The first part of the reply with content has arrived. Only the first call has an effect. */
+  firstByte(): void;
+  /** The attempt is over. Only the first call has an effect. */
+  ended(end: AttemptEnd): void;
+  /** One of several requests failed, and is sent again. */
+  partFailed(status: number | undefined, reason: FailureReason): void;
+}
+
+/** An attempt that starts now. */
+export interface StartingAttempt {
+  readonly held: Held;
+  readonly channelPlan: ChannelPlan;
+  readonly account: string | undefined;
+  readonly attemptNumber: number;
+  /** When the channel was chosen, on the monotonic clock. */
+  readonly startedMs: number;
+}
+
+/** Emits `attempt_started`, and returns what emits the rest. */
+export function reportAttempt(attempt: StartingAttempt): AttemptReport {
+  const { held, channelPlan, account, attemptNumber, startedMs } = attempt;
+  const { admitted, settlement } = held;
+  const { emit, settings, responseContext } = admitted.received;
+  const { clock } = settings;
+  const common = {
+    requestId: responseContext.requestId,
+    reservationId: settlement.reservation.id,
+    attempt: attemptNumber,
+    modelId: admitted.model.id,
+    channelId: channelPlan.channel.id,
+    upstreamModel: channelPlan.upstreamModel,
+    account,
+  };
+  const afterMs = (): number => clock.monotonicMs() - settlement.startedMs;
+  let hasFirstByte = false;
+  let isOver = false;
+  const whileRunning = (event: () => GatewayEvent): void => {
+    if (!isOver) emit(event());
+  };
+  const dialect = channelPlan.channel.dialect;
+  emit({ type: 'attempt_started', ...common, dialect, afterMs: afterMs() });
+  return {
+    firstByte: () => {
+      if (hasFirstByte) return;
+      hasFirstByte = true;
+      whileRunning(() => ({ type: 'first_byte', ...common, afterMs: afterMs() }));
+    },
+    ended: (end) => {
+      const durationMs = clock.monotonicMs() - startedMs;
+      whileRunning(() => ({ type: 'attempt_ended', ...common, ...end, durationMs }));
+      isOver = true;
+    },
+    partFailed: (status, reason) =>
+      whileRunning(() => ({ type: 'part_failed', ...common, status, reason })),
+  };
+}
