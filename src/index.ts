@@ -40,6 +40,16 @@ export type {
 } from './http.ts';
 export { type IssuedKey, type IssueKeyOptions, issueKey } from './issue-key.ts';
 export {
+  type EntryLogger,
+  type EventLogger,
+  type FieldsFirstLogger,
+  type LogEventsOptions,
+  type LogFields,
+  type LogLevel,
+  logEvents,
+  type MessageFirstLogger,
+} from './log-events.ts';
+export {
   type CostMember,
   type FreePrice,
   type ImagePrice,

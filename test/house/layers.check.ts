@@ -26,7 +26,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/protocols/'],
   ['src/upstream/', 'src/stores/'],
   ['src/options.ts', 'src/options-schema.ts'],
-  ['src/stages/'],
+  ['src/stages/', 'src/log-events.ts'],
   ['src/gateway.ts', 'src/testing/'],
   ['src/index.ts'],
   ['adapters/'],

@@ -115,6 +115,7 @@ interface RootValues {
   issueKey: (options: IssueKeyOptions) => IssuedKey;
   jsonFileCatalog: (options: JsonFileCatalogOptions) => Promise<JsonFileCatalog>;
   jsonlUsageSink: (options: JsonlUsageSinkOptions) => UsageSink;
+  logEvents: (logger: root.EventLogger, options?: root.LogEventsOptions) => root.EventListener;
   maxNanos: Nanos;
   memoryIdempotencyStore: (options?: MemoryIdempotencyStoreOptions) => IdempotencyStore;
   memoryKeyStore: (options?: MemoryKeyStoreOptions) => MemoryKeyStore;

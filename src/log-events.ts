@@ -1,0 +1,190 @@
+/**
+ * Writes events to the host's logger: pino, winston, the console, and loggers of these shapes. An
+ * event has no secret, prompt or completion, so no line has one.
+ */
+import { ConfigurationError } from './errors.ts';
+import type { EventListener, GatewayEvent } from './events.ts';
+import type { UsageRecord } from './ports/usage-sink.ts';
+import { formatMoney } from './prices/amount.ts';
+
+/** From the least to the most important. */
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+
+/** The level of a line. */
+export type LogLevel = (typeof levels)[number];
+
+/** The members of a line. All are JSON: amounts of money are decimal strings. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** A logger whose methods take the members first: pino, Fastify's `app.log`, bunyan. */
+export type FieldsFirstLogger = {
+  readonly [Level in LogLevel]: (fields: LogFields, message: string) => unknown;
+} & { readonly log?: undefined };
+
+/** A logger whose methods take the message first: winston, the console. */
+export type MessageFirstLogger = {
+  readonly [Level in LogLevel]: (message: string, fields: LogFields | string) => unknown;
+} & { readonly log: object };
+
+/** A logger with one method, which takes the whole line: winston's `log`. */
+export interface EntryLogger {
+  log(entry: LogFields & { readonly level: LogLevel; readonly message: string }): unknown;
+}
+
+/** A logger of the host. */
+export type EventLogger = FieldsFirstLogger | MessageFirstLogger | EntryLogger;
+
+/** What `logEvents` writes. */
+export interface LogEventsOptions {
+  /**
+   * The lowest level that is written, or a function that gives each event its level, and
+   * `undefined` to leave it out. Default: everything; the logger has a level of its own.
+   */
+  readonly level?: LogLevel | ((event: GatewayEvent) => LogLevel | undefined);
+}
+
+/** Writes one line; chosen once, by the shape of the logger. */
+type WriteLine = (level: LogLevel, message: string, fields: LogFields) => void;
+
+/**
+ * A listener that writes one line for each event: `gateway.subscribe(logEvents(pino()))`, or the
+ * option `onEvent`. Calls are `info`, refusals `warn`, what loses money or data `error`;
+ * docs/logging.md has the level of each event.
+ *
+ * @throws ConfigurationError if the logger has none of the shapes, or the level is none
+ */
+export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): EventListener {
+  const write = writerOf(logger);
+  const levelOf = levelFunction(options.level);
+  return (event) => {
+    const level = levelOf(event);
+    // The message is a constant: loggers put values in place of its `%s`, and a text that a caller
+    // chose could begin a new line.
+    if (level !== undefined) write(level, `tollgate ${event.type}`, fieldsOf(event));
+  };
+}
+
+/** The levels of events; {@link defaultLevel} has the exceptions. */
+const defaultLevels: Readonly<Record<string, LogLevel>> = {
+  call_started: 'debug',
+  attempt_started: 'debug',
+  first_byte: 'debug',
+  attempt_ended: 'debug',
+  call_ended: 'info',
+  call_booked: 'info',
+  call_repeated: 'info',
+  catalog_loaded: 'info',
+  port_failed: 'error',
+  settlement_lost: 'error',
+  catalog_refused: 'error',
+  internal_error: 'error',
+};
+
+/** An attempt that failed is a warning, and a channel that is back is not. */
+function defaultLevel(event: GatewayEvent): LogLevel {
+  if (event.type === 'channel_changed') return event.state === 'ready' ? 'info' : 'warn';
+  if ('attempt' in event && 'reason' in event && event.reason !== undefined) return 'warn';
+  return defaultLevels[event.type] ?? 'warn';
+}
+
+function levelFunction(
+  level: LogEventsOptions['level'],
+): (event: GatewayEvent) => LogLevel | undefined {
+  if (typeof level === 'function') return level;
+  const lowest = level === undefined ? 0 : levels.indexOf(level);
+  if (lowest < 0) {
+    throw new ConfigurationError(
+      `logEvents: options.level must be one of ${levels.join(', ')}, or a function that returns ` +
+        'one of them for an event.',
+    );
+  }
+  return (event) => {
+    const own = defaultLevel(event);
+    return levels.indexOf(own) >= lowest ? own : undefined;
+  };
+}
+
+function writerOf(logger: EventLogger): WriteLine {
+  if (logger === null || typeof logger !== 'object') throw notALogger();
+  if (isFieldsFirst(logger)) return (level, message, fields) => logger[level](fields, message);
+  if (isMessageFirst(logger)) {
+    // The console prints an object over several lines.
+    return 'table' in logger
+      ? (level, message, fields) => logger[level](message, JSON.stringify(fields))
+      : (level, message, fields) => logger[level](message, fields);
+  }
+  if (typeof logger.log !== 'function') throw notALogger();
+  return (level, message, fields) => logger.log({ ...fields, level, message });
+}
+
+function isFieldsFirst(logger: EventLogger): logger is FieldsFirstLogger {
+  return hasLevels(logger) && logger.log === undefined;
+}
+
+function isMessageFirst(logger: EventLogger): logger is MessageFirstLogger {
+  return hasLevels(logger) && typeof logger.log === 'function';
+}
+
+function hasLevels(logger: EventLogger): boolean {
+  return levels.every((level) => typeof Reflect.get(logger, level) === 'function');
+}
+
+function notALogger(): ConfigurationError {
+  return new ConfigurationError(
+    'logEvents: logger must have the methods debug, info, warn and error, as pino, winston and ' +
+      'the console have, or a method log that takes { level, message, … }.',
+  );
+}
+
+function fieldsOf(event: GatewayEvent): LogFields {
+  const { type, ...members } = event;
+  if ('record' in members) return { event: type, ...fieldsOfRecord(members.record) };
+  return { event: type, ...withoutBigInts(members) };
+}
+
+/** The usage record in one flat line. Money is in units of the host's currency, exactly. */
+function fieldsOfRecord(record: UsageRecord): LogFields {
+  const { usage, attempts, costNanos } = record;
+  return withoutBigInts({
+    requestId: record.requestId,
+    keyId: record.keyId,
+    group: record.group,
+    metadata: record.metadata,
+    protocol: record.protocol,
+    streamed: record.streamed,
+    modelId: record.modelId,
+    channelId: record.channelId,
+    upstreamModel: record.upstreamModel,
+    attempts: attempts.length,
+    status: record.status,
+    outcome: record.outcome,
+    reason: record.reason,
+    durationMs: Math.round(record.durationMs),
+    firstByteMs: record.firstByteMs === undefined ? undefined : Math.round(record.firstByteMs),
+    inputTokens: usage?.inputTokens,
+    cachedInputTokens: usage?.cachedInputTokens,
+    outputTokens: usage?.outputTokens,
+    reasoningTokens: usage?.reasoningTokens,
+    images: usage?.images,
+    charge: formatMoney(record.chargeNanos),
+    cost: costNanos === undefined ? undefined : formatMoney(costNanos),
+    held: formatMoney(record.heldNanos),
+    basis: record.basis,
+    booked: record.booked,
+    revision: record.revision,
+  });
+}
+
+/** A copy that any serializer can print: BigInts as decimal text, nothing undefined. */
+function withoutBigInts(members: object): LogFields {
+  const kept = Object.entries(members).filter(
+    ([, value]) => value !== undefined && typeof value !== 'function',
+  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, printable(value)]));
+}
+
+function printable(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return value.map(printable);
+  return typeof value === 'object' && value !== null ? withoutBigInts(value) : value;
+}
