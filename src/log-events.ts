@@ -64,27 +64,41 @@ export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): 
   };
 }
 
-/** The levels of events; {@link defaultLevel} has the exceptions. */
-const defaultLevels: Readonly<Record<string, LogLevel>> = {
+/** The level of each event; {@link defaultLevel} has two exceptions. */
+const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   call_started: 'debug',
   attempt_started: 'debug',
   first_byte: 'debug',
   attempt_ended: 'debug',
+  part_failed: 'warn',
   call_ended: 'info',
   call_booked: 'info',
   call_repeated: 'info',
-  catalog_loaded: 'info',
+  call_refused: 'warn',
+  no_channel: 'warn',
+  model_fallback: 'warn',
+  channel_changed: 'warn',
   port_failed: 'error',
   settlement_lost: 'error',
+  hold_lapsed: 'warn',
+  usage_anomaly: 'warn',
+  quota_low: 'warn',
+  no_stated_maximum: 'warn',
+  embedding_format: 'warn',
+  body_consumed: 'warn',
+  references_per_process: 'warn',
+  index_lost: 'warn',
+  items_not_kept: 'warn',
+  catalog_loaded: 'info',
   catalog_refused: 'error',
   internal_error: 'error',
 };
 
 /** An attempt that failed is a warning, and a channel that is back is not. */
 function defaultLevel(event: GatewayEvent): LogLevel {
-  if (event.type === 'channel_changed') return event.state === 'ready' ? 'info' : 'warn';
-  if ('attempt' in event && 'reason' in event && event.reason !== undefined) return 'warn';
-  return defaultLevels[event.type] ?? 'warn';
+  if (event.type === 'channel_changed' && event.state === 'ready') return 'info';
+  if (event.type === 'attempt_ended' && event.reason !== undefined) return 'warn';
+  return defaultLevels[event.type];
 }
 
 function levelFunction(

@@ -179,7 +179,19 @@ describe('logEvents', () => {
       return lines[0]?.[0];
     };
 
-    for (const event of [ended, lost, unbounded]) {
+    const started: GatewayEvent = {
+      type: 'attempt_started',
+      requestId: 'r',
+      reservationId: 'h',
+      attempt: 1,
+      modelId: 'm',
+      channelId: 'c',
+      upstreamModel: 'm',
+      account: undefined,
+      dialect: 'openai',
+      afterMs: 0,
+    };
+    for (const event of [started, ended, lost, unbounded]) {
       expect(page.get(levelOf(event) ?? '')).toContain(`\`${event.type}\``);
     }
   });
