@@ -4,18 +4,23 @@ import { reporters } from './test/support/reporters.ts';
 
 const here = import.meta.dirname;
 /**
- * The longest searches by generators, about pure functions or the order of events. `npm test` and
- * the runs on other Node versions leave them out; `npm run test:generators`, a part of
- * `npm run verify`, runs them.
+ * The longest searches by generators, about pure functions or the order of events, and the densest
+ * matrices, of which `npm test` has a sample. `npm test` and the runs on other Node versions leave
+ * them out; `npm run test:generators`, a part of `npm run verify`, runs them.
  */
 const generators: readonly string[] = [
   'test/bytes/small-chunks.test.ts',
   'test/dialects/{redact,redact-parts}.test.ts',
-  'test/faults/callers-crowds.test.ts',
+  'test/faults/{callers-crowds,cut-replies,ports-fuzz}.test.ts',
   'test/holds/{embedding-holds,hold-bounds}.test.ts',
+  'test/proof/{linearisable,memory}.test.ts',
   'test/relay/{foreign-text,truncated}.test.ts',
-  'test/stages/random-outages.test.ts',
+  'test/stages/{changed-records,random-outages,reply-start}.test.ts',
   'test/translate/{every-cut-call,hostile-replies,hostile-requests,reply-limits}.test.ts',
+  'test/translate/{numbers,openai-client-calls}.test.ts',
+  'test/translate/messages/{secrets,thinking-loops}.test.ts',
+  'test/translate/responses/reasoning-loops.test.ts',
+  'test/translate/loss/{replies,requests,schema-keywords}.test.ts',
   'test/translate/laws/*.test.ts',
 ];
 /**
@@ -41,14 +46,13 @@ const thick: readonly string[] = [
 ];
 /** The slowest suites, left out of `npm run test:quick`. */
 const slow: readonly string[] = [
-  'test/faults/{upstreams,ports-fuzz,callers-hosts}.test.ts',
+  'test/faults/{upstreams,callers-hosts}.test.ts',
   'test/adapters/{matrix,early-refusals}.test.ts',
-  'test/stages/reply-start.test.ts',
   'test/translate/loss/**',
   'test/{proof,examples}/**',
   'test/stores/sqlite/{contracts,processes}.test.ts',
   'test/contract/idempotency-stores.test.ts',
-  'test/translate/{schema,numbers,responses/reasoning-loops}.test.ts',
+  'test/translate/schema.test.ts',
 ];
 const form = process.env.TEST_FORM;
 /** What each form leaves out; without a form, as in `npm test`, also the longest suites. */
@@ -59,9 +63,16 @@ const leftOutOf: Readonly<Record<string, readonly string[]>> = {
   quick: [...generators, ...longest, ...slow],
 };
 const leftOut = leftOutOf[form ?? ''] ?? [...generators, ...longest];
-/** Processes over real servers, which only `npm run test:services` runs. */
+/** Processes and long histories over real servers, which only `npm run test:services` runs. */
 const services: readonly string[] =
-  process.env.TEST_SUITE === 'services' ? [] : ['test/stores/rolling/**'];
+  process.env.TEST_SUITE === 'services'
+    ? []
+    : [
+        'test/stores/rolling/**',
+        'test/stores/postgres/quota-storm.test.ts',
+        'test/stores/redis/responses-processes.test.ts',
+        'test/proof/{redis,postgres}.test.ts',
+      ];
 /** Files that measure a process: they run last, one at a time, without others on the machine. */
 const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];
 const measured = {

@@ -114,16 +114,33 @@ function rarerOf(kind: Kind): number {
 }
 
 /** The rows: one for each offset of each kind's reply. */
-export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
-  kinds.flatMap((kind) => offsetsOf(kind, cut).map((offset) => rowAt(cut, kind, offset))),
-);
+export const rowsCuts: readonly FaultRow[] = rowsAt(offsetsOf);
+
+/** A tenth of the offsets, and those around each event of a stream. */
+export const sampledCuts: readonly FaultRow[] = rowsAt(sampledOffsets);
+
+function rowsAt(offsets: typeof offsetsOf): readonly FaultRow[] {
+  return cuts.flatMap((cut) =>
+    kinds.flatMap((kind) => offsets(kind, cut).map((offset) => rowAt(cut, kind, offset))),
+  );
+}
+
+function sampledOffsets(kind: Kind, { step, turn }: Cut): readonly number[] {
+  const ends = isThin || turn === undefined ? [] : endsOf(kind);
+  return everyOffset(kind).filter(
+    (offset) => offset % (10 * step * rarerOf(kind)) === 0 || ends.includes(offset),
+  );
+}
+
+function everyOffset(kind: Kind): readonly number[] {
+  return Array.from({ length: replies[kind].length }, (_, at) => at);
+}
 
 function offsetsOf(kind: Kind, { step, turn }: Cut): readonly number[] {
   const { every, from } = turn === undefined || isFull ? { every: step, from: 0 } : turn;
   const rarer = rarerOf(kind);
   const ends = isLong(kind) && turn !== undefined ? endsOf(kind) : [];
-  return Array.from({ length: replies[kind].length }, (_, at) => at).filter((offset) => {
-    if (isThin) return offset % (10 * step) === 0;
+  return everyOffset(kind).filter((offset) => {
     const isTurn = offset % (rarer * every) === from || ends.includes(offset);
     return isTurn || isSpreadAt(offset, rarer === 1 ? step : 2 * step);
   });

@@ -209,8 +209,8 @@ function gatewayFor(
   healthy: string,
 ): RunningGateway {
   const { secret: callerKey, key } = issueKey({ id: 'k', group: 'g', limitNanos: 10n ** 12n });
-  const upstream = watchingHeads(undiciClient({ ca: authority }));
-  const { connectMs } = row.circumstances ?? {};
+  const { connectMs, certificate } = row.circumstances ?? {};
+  const upstream = watchingHeads(undiciClient(certificate === undefined ? {} : { ca: authority }));
   const faultyChannel = channelOf(kind, 'faulty', faulty, 0);
   const healthyChannel = channelOf(kind, 'healthy', healthy, 1);
   const harness = gatewayInProcess({
