@@ -26,3 +26,49 @@ export function argumentsObject(text: string): ArgumentsObject {
 function onOneLine(json: string): string {
   return /[\r\n]/.test(json) ? json.replace(/[\r\n]+/g, ' ') : json;
 }
+
+/**
+ * Text without the empty objects in front of another object: some upstreams open a call with `{}`
+ * and send its arguments behind it.
+ */
+export function withoutPlaceholders(text: string): string {
+  return text.replace(/^(?:\s*\{\s*\})+(?=\s*\{)/, '');
+}
+
+/** Splits arguments that come in pieces. */
+export interface FirstObject {
+  /** Returns the beginning of the piece that belongs to the first object of the arguments. */
+  take(piece: string): string;
+}
+
+/**
+ * Finds the end of the object with which arguments begin. Only brackets and strings are looked at,
+ * because text that is no JSON ends nowhere else.
+ */
+export function firstObject(): FirstObject {
+  let depth = 0;
+  let isString = false;
+  let isEscaped = false;
+  let hasEnded = false;
+  const pass = (character: string): void => {
+    if (isEscaped) isEscaped = false;
+    else if (isString && character === '\\') isEscaped = true;
+    else if (character === '"') isString = !isString;
+    else if (isString) return;
+    else if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') {
+      depth -= 1;
+      hasEnded = depth === 0;
+    }
+  };
+  return {
+    take: (piece) => {
+      let at = 0;
+      while (at < piece.length && !hasEnded) {
+        pass(piece.charAt(at));
+        at += 1;
+      }
+      return piece.slice(0, at);
+    },
+  };
+}

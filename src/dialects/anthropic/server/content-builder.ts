@@ -2,7 +2,12 @@
  * Builds the content of a message from the events of a reply. Whole replies and streams share it,
  * so that a stream can't differ from a whole reply.
  */
-import { argumentsObject } from '../../../canonical/arguments.ts';
+import {
+  argumentsObject,
+  type FirstObject,
+  firstObject,
+  withoutPlaceholders,
+} from '../../../canonical/arguments.ts';
 import { portableCallId } from '../../../canonical/call-ids.ts';
 import {
   type ChoiceEvent,
@@ -41,8 +46,8 @@ export interface ContentOptions {
 interface OpenCall {
   readonly begin: ToolCallBegin;
   text: string;
-  /** The pieces of the arguments are passed on as they come. */
-  isStreamed: boolean;
+  /** The object whose pieces are passed on as they come; undefined while they are held. */
+  streamed: FirstObject | undefined;
 }
 
 interface ContentState {
@@ -163,23 +168,38 @@ function addReasoning(state: ContentState, event: EventOf<'reasoning'>): void {
 function beginCall(state: ContentState, event: ToolCallBegin): void {
   closeBlock(state);
   const begin = { ...event, id: portableCallId(event.id), arguments: '' };
-  state.openCall = { begin, text: '', isStreamed: false };
+  state.openCall = { begin, text: '', streamed: undefined };
   addArguments(state, event.arguments);
 }
 
 /**
  * Pieces of an object are passed on verbatim. Arguments that are no object are held, because they
- * are written as one.
+ * are written as one, and so is an empty object, because the real one may follow.
  */
 function addArguments(state: ContentState, piece: string): void {
   const call = state.openCall;
   if (call === undefined || piece === '') return;
-  call.text += piece;
-  if (call.isStreamed) return state.sink.add(piece);
-  if (!/^\s*\{/.test(call.text)) return;
+  if (call.streamed !== undefined) return passOn(state, call, call.streamed.take(piece), piece);
+  call.text = withoutPlaceholders(call.text + piece);
+  if (!objectWithMembers.test(call.text)) return;
   announce(state, call);
-  call.isStreamed = true;
-  state.sink.add(call.text);
+  call.streamed = firstObject();
+  const { text } = call;
+  call.text = '';
+  passOn(state, call, call.streamed.take(text), text);
+}
+
+/** An object that is not empty, or begins with so much white space that it is not looked at. */
+const objectWithMembers = /^\s*\{(?:\s{64}|\s*[^\s}])/;
+
+/**
+ * Passes on what belongs to the object. What follows it is left out, because clients could not
+ * parse both; some upstreams send the same object twice.
+ */
+function passOn(state: ContentState, call: OpenCall, inside: string, piece: string): void {
+  call.text += inside;
+  if (inside !== '') state.sink.add(inside);
+  if (piece.slice(inside.length).trim() !== '') state.dropped.add('tool_use.input');
 }
 
 /** Begins the block of a call, behind the reasoning and the signature that belong to it. */
@@ -203,10 +223,10 @@ function closeCall(state: ContentState): void {
   state.openCall = undefined;
   const { json, isWrapped } = argumentsObject(call.text);
   if (isWrapped) state.dropped.add('tool_use.input');
-  if (!call.isStreamed) {
+  if (call.streamed === undefined) {
     announce(state, call);
     // The block begins with an empty object, which needs no delta.
-    if (json !== '{}') state.sink.add(json);
+    if (call.text.trim() !== '') state.sink.add(json);
   }
   state.sink.end();
 }
