@@ -10,8 +10,27 @@ import { type Hold, promptTokens } from './hold.ts';
 const maxTokensPerByte = 0.25;
 
 /** The estimated tokens of a prompt, capped at what its hold covers. */
-export function estimatedPrompt({ demand }: Call, model: Model, hold: Hold): number {
-  return Math.min(estimatedTokens(demand.prompt, model), hold.inputTokens);
+export function estimatedPrompt(call: Call, model: Model, hold: Hold): number {
+  const { prompt } = call.demand;
+  // The same prompt costs the same, whether or not its reply is streamed.
+  const textBytes = Math.max(0, prompt.textBytes - framingMemberBytes(call));
+  return Math.min(estimatedTokens({ ...prompt, textBytes }, model), hold.inputTokens);
+}
+
+/** The members by which a caller asks for a stream. */
+const framingNames: ReadonlySet<string> = new Set(['stream', 'stream_options']);
+
+/** The bytes of these members, with the comma and the space that separate each from another. */
+function framingMemberBytes({ members }: Call): number {
+  let bytes = 0;
+  for (const [index, { name, nameSpan, value }] of members.entries()) {
+    if (!framingNames.has(name)) continue;
+    const before = members[index - 1];
+    const after = members[index + 1];
+    if (before !== undefined) bytes += value.end - before.value.end;
+    else bytes += (after?.nameSpan.start ?? value.end) - nameSpan.start;
+  }
+  return bytes;
 }
 
 /** The estimated tokens of a prompt or of a part of one. */
