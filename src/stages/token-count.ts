@@ -26,7 +26,7 @@ export function prepareUpstreamCount(
   counter: TokenCounter,
   codec: TokenCountCodec,
 ): PreparedRequest {
-  const { call, caller, dialect, target, strict } = translation;
+  const { call, caller, dialect, target } = translation;
   const { text, dropped } = counter.body(caller.request, target);
   return {
     dialect,
@@ -35,7 +35,8 @@ export function prepareUpstreamCount(
     framing: 'json',
     body: [Buffer.from(text)],
     prompt: undefined,
-    notes: droppedNote(dropped, strict, caller.unasked),
+    // A count tells what fits. What only tunes a reply is refused, by a strict model, in its call.
+    notes: droppedNote(dropped, false, caller.unasked),
     maxBufferedBytes: maxBufferedRelayBytes,
     canTapDocument: false,
     tap: undefined,

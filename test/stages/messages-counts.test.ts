@@ -108,6 +108,22 @@ describe('a count over another provider', () => {
     expect(reply.headers).not.toHaveProperty('x-tollgate-estimated');
   });
 
+  it('is made on a strict model too, without what its call would be refused for', async () => {
+    const members = { unheard_of: 1 };
+    const harness = gatewayInProcess({
+      models: [{ ...claude('gemini'), strict: true }],
+      handlers: [(up) => up.answer(200, '{"totalTokens": 17}', json)],
+    });
+    const counted = await harness.call({ ...count, body: { ...Object(count.body), ...members } });
+    const called = await harness.call({
+      ...message,
+      body: { ...Object(message.body), ...members },
+    });
+
+    expect([counted.status, counted.headers['x-tollgate-dropped']]).toEqual([200, 'unheard_of']);
+    expect([called.status, called.text]).toEqual([400, expect.stringContaining('unheard_of')]);
+  });
+
   it('is its error if Gemini refuses, and no estimate', async () => {
     const error = { code: 400, message: 'No such thing.', status: 'INVALID_ARGUMENT' };
     const harness = gatewayInProcess({
