@@ -122,6 +122,8 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     signatures: true,
     efforts: ['none', 'low', 'medium', 'high'],
     maxCandidates: 1,
+    // It responds with 400 to `encoding_format: "base64"` (Roo-Code#7761).
+    embeddingBase64: false,
     // It is not known to fetch image URLs.
     mediaUrls: false,
     mediaInput: ['image', 'audio'],

@@ -19,7 +19,16 @@ const places: Readonly<Record<string, (name: string) => CallerRequest>> = {
   'prompt_cache_key of a chat call': (name) => chat({ prompt_cache_key: name }),
   'prompt_cache_key of a Responses call': (name) => responses({ prompt_cache_key: name }),
   'the header session-id of a Responses call': (name) => responses({}, { 'session-id': name }),
+  'metadata.user_id of a Messages call': (name) => messages({ metadata: { user_id: name } }),
+  'the header x-claude-code-session-id of a Messages call': (name) =>
+    messages({}, { 'x-claude-code-session-id': name }),
 };
+
+function messages(members: object, headers: CallerRequest['headers'] = {}): CallerRequest {
+  const said = [{ role: 'user', content: 'hi' }];
+  const body = { model: 'm', max_tokens: 9, messages: said, ...members };
+  return { path: '/v1/messages', body, headers };
+}
 
 function chat(members: object, headers: CallerRequest['headers'] = {}): CallerRequest {
   const messages = [{ role: 'user', content: 'hi' }];
@@ -51,7 +60,7 @@ function stickyGateway(
   );
   return gatewayInProcess({
     handlers: [...handlers, ...new Array<CallHandler>(1_000).fill(reply)],
-    models: [model({ id: 'm', protocols: ['chat', 'responses'], channels })],
+    models: [model({ id: 'm', protocols: ['chat', 'responses', 'messages'], channels })],
     options: {
       keys: {
         find: (id) => ({
@@ -134,6 +143,18 @@ it('the prompt_cache_key of a Responses call goes before its header', async () =
   );
 
   expect(byBoth).toEqual(byMember);
+});
+
+it('the session header of a Messages call goes before its user', async () => {
+  const harness = stickyGateway('session');
+  const session = (name: string) => ({ 'x-claude-code-session-id': name });
+  const byHeader = await accountsOf(harness, (name) => messages({}, session(name)));
+
+  const byBoth = await accountsOf(harness, (name) =>
+    messages({ metadata: { user_id: 'other' } }, session(name)),
+  );
+
+  expect(byBoth).toEqual(byHeader);
 });
 
 it.each<[string, CallerRequest]>([
