@@ -15,6 +15,7 @@ const entry = {
   koa: 'adapters/koa.ts',
   node: 'adapters/node.ts',
   testing: 'src/testing/index.ts',
+  prometheus: 'src/prometheus/index.ts',
   redis: 'src/stores/redis/index.ts',
   postgres: 'src/stores/postgres/index.ts',
   sqlite: 'src/stores/sqlite/index.ts',

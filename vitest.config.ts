@@ -95,6 +95,7 @@ const config: ViteUserConfig = defineConfig({
         replacement: `${here}/adapters/$1.ts`,
       },
       { find: /^tollgate\/testing$/, replacement: `${here}/src/testing/index.ts` },
+      { find: /^tollgate\/prometheus$/, replacement: `${here}/src/prometheus/index.ts` },
       {
         find: /^tollgate\/(redis|postgres|sqlite)$/,
         replacement: `${here}/src/stores/$1/index.ts`,

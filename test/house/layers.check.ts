@@ -28,7 +28,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/options.ts', 'src/options-schema.ts'],
   ['src/stages/', 'src/log-events.ts'],
   ['src/gateway.ts', 'src/testing/'],
-  ['src/index.ts'],
+  ['src/index.ts', 'src/prometheus/'],
   ['adapters/'],
   ['src/command/'],
 ];

@@ -68,6 +68,7 @@ import type * as web from 'tollgate/fetch';
 import type * as koa from 'tollgate/koa';
 import type * as node from 'tollgate/node';
 import type * as postgres from 'tollgate/postgres';
+import type * as prometheus from 'tollgate/prometheus';
 import type * as redis from 'tollgate/redis';
 import type * as sqlite from 'tollgate/sqlite';
 import type * as testing from 'tollgate/testing';
@@ -169,6 +170,13 @@ interface NodeValues {
   nodeAdapter: (gateway: GatewayHandler, options?: node.AdapterOptions) => node.NodeHandler;
 }
 
+interface PrometheusValues {
+  prometheusMetrics: (
+    gateway: Pick<Gateway, 'subscribe' | 'channels'>,
+    options: prometheus.PrometheusOptions,
+  ) => prometheus.PrometheusMetrics;
+}
+
 interface RedisValues {
   redisIdempotencyStore: (options: redis.RedisIdempotencyStoreOptions) => IdempotencyStore;
   redisQuotaStore: (options: redis.RedisQuotaStoreOptions) => QuotaStore;
@@ -246,8 +254,9 @@ export const exact: readonly [
   Exactly<typeof web, FetchValues>,
   Exactly<typeof koa, KoaValues>,
   Exactly<typeof node, NodeValues>,
+  Exactly<typeof prometheus, PrometheusValues>,
   Exactly<typeof redis, RedisValues>,
   Exactly<typeof postgres, PostgresValues>,
   Exactly<typeof sqlite, SqliteValues>,
   Exactly<typeof testing, TestingValues>,
-] = [true, true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true, true, true];

@@ -1,0 +1,163 @@
+/**
+ * All metrics, in one table: what they count, their labels, and their buckets. Names follow the
+ * conventions of Prometheus: base units, and `_total` for counters.
+ */
+import type { GatewayEvent } from '../events.ts';
+
+/** One metric. Its name has no prefix here. */
+export interface MetricDefinition {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** The upper bounds of calls, in seconds: from a cached embedding to a long reasoning reply. */
+export const callBounds: readonly number[] = [
+  0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600,
+];
+
+/** Metrics that events change. */
+export const eventMetrics = {
+  calls_total: {
+    type: 'counter',
+    help: 'Calls that had reserved quota and have ended.',
+    labels: ['protocol', 'model', 'outcome', 'reason'],
+  },
+  refusals_total: {
+    type: 'counter',
+    help: 'Requests that were refused before they reserved quota.',
+    labels: ['protocol', 'code', 'reason'],
+  },
+  call_duration_seconds: {
+    type: 'histogram',
+    help: 'Time from the start of a call to its end.',
+    labels: ['model', 'streamed'],
+  },
+  first_byte_seconds: {
+    type: 'histogram',
+    help: 'Time from the start of a call to the first byte that its caller was sent.',
+    labels: ['model', 'streamed'],
+  },
+  tokens_total: {
+    type: 'counter',
+    help: 'Tokens of ended calls: all of the prompt (input), all of the reply (output).',
+    labels: ['model', 'kind'],
+  },
+  token_parts_total: {
+    type: 'counter',
+    help: 'Parts of the tokens in tokens_total, by their kind. The parts overlap: do not add them.',
+    labels: ['model', 'kind'],
+  },
+  images_total: { type: 'counter', help: 'Generated images of ended calls.', labels: ['model'] },
+  charge_currency_units_total: {
+    type: 'counter',
+    help: "Charges of ended calls, in units of the host's currency.",
+    labels: ['model'],
+  },
+  cost_currency_units_total: {
+    type: 'counter',
+    help: "What ended calls cost the operator, in units of the host's currency.",
+    labels: ['model'],
+  },
+  attempts_total: {
+    type: 'counter',
+    help: 'Attempts on a channel that have ended; the reason is none for one that gave the reply.',
+    labels: ['channel', 'reason'],
+  },
+  attempt_duration_seconds: {
+    type: 'histogram',
+    help: 'Time from the start of an attempt on a channel to its end.',
+    labels: ['channel'],
+  },
+  no_channel_total: {
+    type: 'counter',
+    help: 'Calls of a model that found no channel.',
+    labels: ['model', 'reason'],
+  },
+  model_fallbacks_total: {
+    type: 'counter',
+    help: 'Calls that went to a fallback, because all accounts of their model were out.',
+    labels: ['model', 'fallback'],
+  },
+  calls_in_doubt_total: {
+    type: 'counter',
+    help: 'Calls that ended with an unknown outcome, whose hold stays until it is resolved.',
+    labels: [],
+  },
+  settlements_lost_total: {
+    type: 'counter',
+    help: 'Ends of holds that the quota store never took, to be corrected by hand.',
+    labels: [],
+  },
+  holds_lapsed_total: {
+    type: 'counter',
+    help: 'Holds of running calls that the quota store no longer had.',
+    labels: ['reason'],
+  },
+  usage_anomalies_total: {
+    type: 'counter',
+    help: 'Replies whose reported usage was missing, or more than is possible or was held.',
+    labels: ['reason'],
+  },
+  quota_warnings_total: {
+    type: 'counter',
+    help: 'Subjects that reached this percentage of their limit in their period.',
+    labels: ['percent'],
+  },
+  port_failures_total: {
+    type: 'counter',
+    help: "Calls of the host's ports that threw, timed out or gave an invalid answer.",
+    labels: ['port', 'operation', 'reason'],
+  },
+  internal_errors_total: {
+    type: 'counter',
+    help: 'Bugs in the gateway or in a port.',
+    labels: [],
+  },
+  events_total: { type: 'counter', help: 'All events, by their type.', labels: ['type'] },
+} as const;
+
+/** Metrics that are read from the gateway when Prometheus asks. */
+export const channelMetrics = {
+  channel_state: {
+    type: 'gauge',
+    help: 'Health of a channel: 1 for its state, 0 for the others.',
+    labels: ['channel', 'state'],
+  },
+  channel_running_calls: {
+    type: 'gauge',
+    help: 'Calls that run through a channel.',
+    labels: ['channel'],
+  },
+  channel_models_out: {
+    type: 'gauge',
+    help: 'Models of a channel that are not ready, although the channel may be.',
+    labels: ['channel'],
+  },
+  channel_accounts_out: {
+    type: 'gauge',
+    help: 'Accounts named by the credential of a channel that are not ready.',
+    labels: ['channel'],
+  },
+} as const;
+
+/** The name of a metric that events change. */
+export type EventMetric = keyof typeof eventMetrics;
+/** The name of a metric that is read from the gateway. */
+export type ChannelMetric = keyof typeof channelMetrics;
+
+/** All metrics, in the order of their output. */
+export const metricDefinitions: Readonly<Record<EventMetric | ChannelMetric, MetricDefinition>> = {
+  ...eventMetrics,
+  ...channelMetrics,
+};
+
+/** The reasons of anomalies. */
+type AnomalyReason = Extract<GatewayEvent, { readonly type: 'usage_anomaly' }>['reason'];
+
+/** Anomalies start at 0, so that the first one counts as an increase. */
+export const anomalyReasons: Readonly<Record<AnomalyReason, true>> = {
+  missing: true,
+  above_maximum: true,
+  above_hold: true,
+};

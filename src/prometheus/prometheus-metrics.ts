@@ -1,0 +1,220 @@
+/** The metrics of a gateway on the host's Registry of prom-client. */
+import { ConfigurationError } from '../errors.ts';
+import type { EventListener, HealthStatus } from '../events.ts';
+import type { Gateway } from '../gateway.ts';
+import {
+  type ChannelMetric,
+  callBounds,
+  channelMetrics,
+  type EventMetric,
+  eventMetrics,
+  type MetricDefinition,
+} from './definitions.ts';
+import { countEvents, type EventCounts } from './record-events.ts';
+import {
+  addMetrics,
+  type Labels,
+  type PrometheusRegistry,
+  type Sample,
+  type SourcedMetric,
+} from './registry.ts';
+import { type BoundValue, printable, type SeriesEntry, type Tally } from './series.ts';
+
+/** Where the metrics go, and what they are called. */
+export interface PrometheusOptions {
+  /** The host's Registry: `register` of prom-client, or one of its own. */
+  readonly register: PrometheusRegistry;
+  /** The beginning of all names. Default: `tollgate_`. */
+  readonly prefix?: string;
+  /**
+   * Labels of all lines of this gateway. Gateways that share a Registry need different ones:
+   * `{ gateway: 'eu' }`.
+   */
+  readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * How many models and channels have a label of their own; later ones count as `other`. Default:
+   * 200.
+   */
+  readonly maxLabelValues?: number;
+}
+
+/** The metrics of a gateway. */
+export interface PrometheusMetrics {
+  /**
+   * Counts an event. The gateway's own events are counted already; pass it to what emits others,
+   * such as `jsonFileCatalog({ onEvent })`.
+   */
+  readonly onEvent: EventListener;
+  /** Ends the counting, and removes the metrics from the Registry. */
+  stop(): void;
+}
+
+/** The most values of a label that an option may allow: more would not fit into a scrape. */
+const maxValues = 10_000;
+
+/**
+ * Counts what a gateway does, for the host's endpoint of metrics: docs/metrics.md lists them.
+ *
+ * @throws ConfigurationError if an option is invalid, or if the Registry has metrics of such names
+ *   already, or a gateway with the same `labels`
+ */
+export function prometheusMetrics(
+  gateway: Pick<Gateway, 'subscribe' | 'channels'>,
+  options: PrometheusOptions,
+): PrometheusMetrics {
+  const { register, prefix = 'tollgate_', labels = {}, maxLabelValues = 200 } = options;
+  checkOptions(prefix, labels, maxLabelValues);
+  const counts = countEvents(maxLabelValues);
+  const metrics = [...countedMetrics(counts), ...metricsOfChannels(gateway, counts.channelValue)];
+  const named = metrics.map((metric) => ({ ...metric, name: prefix + metric.name }));
+  const values = Object.entries(labels).map(([name, value]) => [name, printable(value)]);
+  const remove = addMetrics(register, named, Object.fromEntries(values));
+  const unsubscribe = gateway.subscribe(counts.onEvent);
+  return {
+    onEvent: counts.onEvent,
+    stop: () => {
+      unsubscribe();
+      remove();
+    },
+  };
+}
+
+function checkOptions(prefix: string, labels: Labels, maxLabelValues: number): void {
+  if (!/^[a-zA-Z_:][\w:]*$/.test(prefix)) {
+    throw new ConfigurationError(
+      'prometheusMetrics: options.prefix must begin with a letter and have only letters, digits ' +
+        'and underscores, such as tollgate_.',
+    );
+  }
+  const ours = [...Object.values(eventMetrics), ...Object.values(channelMetrics)].flatMap(
+    (metric): readonly string[] => metric.labels,
+  );
+  for (const [name, value] of Object.entries(labels)) {
+    const isName = /^[a-zA-Z_]\w*$/.test(name) && !name.startsWith('__') && name !== 'le';
+    if (!isName || ours.includes(name) || typeof value !== 'string' || value === '') {
+      throw new ConfigurationError(
+        `prometheusMetrics: options.labels.${name} must be a text that is not empty, and its name ` +
+          'one that no metric of tollgate has, such as gateway.',
+      );
+    }
+  }
+  if (!Number.isInteger(maxLabelValues) || maxLabelValues < 1 || maxLabelValues > maxValues) {
+    throw new ConfigurationError(
+      `prometheusMetrics: options.maxLabelValues must be an integer from 1 to ${maxValues}.`,
+    );
+  }
+}
+
+function countedMetrics({ counted }: EventCounts): readonly SourcedMetric[] {
+  const names: readonly EventMetric[] = Object.keys(eventMetrics).filter(isEventMetric);
+  return names.map((name) => {
+    const definition: MetricDefinition = eventMetrics[name];
+    const samples = definition.type === 'histogram' ? histogramSamples : counterSamples;
+    return {
+      name,
+      definition,
+      read: (fullName) =>
+        [...counted[name].entries()].flatMap((entry) => samples(fullName, definition, entry)),
+    };
+  });
+}
+
+function isEventMetric(name: string): name is EventMetric {
+  return name in eventMetrics;
+}
+
+/**
+ * Nanos become a number here. It is the double nearest to the exact sum, which differs from it by
+ * less than 2^-52 of it.
+ */
+function counterSamples(
+  _name: string,
+  { labels }: MetricDefinition,
+  { values, value: { count, nanos } }: SeriesEntry<Tally>,
+): readonly Sample[] {
+  return [{ labels: labelsOf(labels, values), value: count + Number(nanos) / 1e9 }];
+}
+
+function histogramSamples(
+  name: string,
+  definition: MetricDefinition,
+  { values, value: { buckets, count, sumSeconds } }: SeriesEntry<Tally>,
+): readonly Sample[] {
+  const labels = labelsOf(definition.labels, values);
+  const bucket = (le: string, value: number): Sample => ({
+    labels: { ...labels, le },
+    value,
+    metricName: `${name}_bucket`,
+  });
+  let upTo = 0;
+  return [
+    ...callBounds.map((bound, index) => {
+      upTo += buckets[index] ?? 0;
+      return bucket(String(bound), upTo);
+    }),
+    bucket('+Inf', count),
+    { labels, value: sumSeconds, metricName: `${name}_sum` },
+    { labels, value: count, metricName: `${name}_count` },
+  ];
+}
+
+function labelsOf(names: readonly string[], values: readonly string[]): Labels {
+  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
+}
+
+/** All states of a channel. */
+const states: Readonly<Record<HealthStatus['state'], true>> = {
+  ready: true,
+  cooling_down: true,
+  deprioritized: true,
+  open: true,
+  half_open: true,
+  refused: true,
+  off: true,
+};
+
+type ChannelStatuses = ReturnType<Gateway['channels']>;
+
+function metricsOfChannels(
+  gateway: Pick<Gateway, 'channels'>,
+  channelValue: BoundValue,
+): readonly SourcedMetric[] {
+  const metric = (
+    name: ChannelMetric,
+    sum: (channel: ChannelStatuses[number]) => number,
+  ): SourcedMetric => ({
+    name,
+    definition: channelMetrics[name],
+    // Channels above the bound share a line.
+    read: () => {
+      const sums = new Map<string, number>();
+      for (const channel of gateway.channels()) {
+        const value = channelValue(channel.channelId);
+        sums.set(value, (sums.get(value) ?? 0) + sum(channel));
+      }
+      return [...sums].map(([channel, value]) => ({ labels: { channel }, value }));
+    },
+  });
+  return [
+    stateMetric(gateway, channelValue),
+    metric('channel_running_calls', ({ inFlight }) => inFlight),
+    metric('channel_models_out', ({ models }) => models.length),
+    metric('channel_accounts_out', ({ accounts }) => accounts.length),
+  ];
+}
+
+function stateMetric(gateway: Pick<Gateway, 'channels'>, channelValue: BoundValue): SourcedMetric {
+  const read = (): readonly Sample[] => {
+    const byChannel = new Map<string, Map<string, number>>();
+    for (const { channelId, state } of gateway.channels()) {
+      const channel = channelValue(channelId);
+      const counts = byChannel.get(channel) ?? new Map(Object.keys(states).map((key) => [key, 0]));
+      counts.set(state, (counts.get(state) ?? 0) + 1);
+      byChannel.set(channel, counts);
+    }
+    return [...byChannel].flatMap(([channel, counts]) =>
+      [...counts].map(([state, value]) => ({ labels: { channel, state }, value })),
+    );
+  };
+  return { name: 'channel_state', definition: channelMetrics.channel_state, read };
+}

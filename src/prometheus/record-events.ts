@@ -1,0 +1,211 @@
+/** Counts events: the sums and histograms that the metrics of one gateway print. */
+import type { EventListener, GatewayEvent } from '../events.ts';
+import type { Usage } from '../money.ts';
+import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
+import { anomalyReasons, type EventMetric, type eventMetrics } from './definitions.ts';
+import {
+  type BoundValue,
+  boundedValues,
+  emptyCounter,
+  emptyHistogram,
+  noValue,
+  observe,
+  type Series,
+  seriesOf,
+  type Tally,
+} from './series.ts';
+
+/** More series than this in one metric would make a scrape slow. */
+const maxSeries = 5_000;
+
+type OfType<Type extends 'counter' | 'histogram'> = {
+  [Name in EventMetric]: (typeof eventMetrics)[Name]['type'] extends Type ? Name : never;
+}[EventMetric];
+type ValuesOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: string };
+type LabelsOf<Name extends EventMetric> = ValuesOf<(typeof eventMetrics)[Name]['labels']>;
+
+/** What has been counted, by metric. */
+export type Counted = Readonly<Record<EventMetric, Series<Tally>>>;
+
+/** Bounds the names in labels that are not from a list of ours. */
+interface Bounds {
+  readonly model: BoundValue;
+  readonly channel: BoundValue;
+  readonly portOperation: BoundValue;
+  readonly portReason: BoundValue;
+}
+
+/** The sums, and how events change them. */
+interface Recorder {
+  readonly bounds: Bounds;
+  add<Name extends OfType<'counter'>>(name: Name, count: number, ...values: LabelsOf<Name>): void;
+  addNanos<Name extends OfType<'counter'>>(
+    name: Name,
+    nanos: bigint,
+    ...values: LabelsOf<Name>
+  ): void;
+  observe<Name extends OfType<'histogram'>>(
+    name: Name,
+    milliseconds: number,
+    ...values: LabelsOf<Name>
+  ): void;
+}
+
+/** A listener that counts, and what it has counted. */
+export interface EventCounts {
+  readonly onEvent: EventListener;
+  readonly counted: Counted;
+  /** Bounds the names of channels, the same in all metrics. */
+  readonly channelValue: BoundValue;
+}
+
+/** Counts the events of one gateway. `maxLabelValues`: how many models and channels have names. */
+export function countEvents(maxLabelValues: number): EventCounts {
+  const counted = emptySeries();
+  const bounds: Bounds = {
+    model: boundedValues(maxLabelValues),
+    channel: boundedValues(maxLabelValues),
+    portOperation: boundedValues(maxLabelValues),
+    portReason: boundedValues(maxLabelValues),
+  };
+  const recorder: Recorder = {
+    bounds,
+    add: (name, count, ...values) => {
+      counted[name].at(...values).count += count;
+    },
+    addNanos: (name, nanos, ...values) => {
+      counted[name].at(...values).nanos += nanos;
+    },
+    observe: (name, milliseconds, ...values) => observe(counted[name].at(...values), milliseconds),
+  };
+  startRareAtZero(recorder);
+  return {
+    onEvent: (event) => recordEvent(recorder, event),
+    counted,
+    channelValue: bounds.channel,
+  };
+}
+
+function emptySeries(): Counted {
+  const counter = () => seriesOf(emptyCounter, maxSeries);
+  const histogram = () => seriesOf(emptyHistogram, maxSeries);
+  return {
+    calls_total: counter(),
+    refusals_total: counter(),
+    call_duration_seconds: histogram(),
+    first_byte_seconds: histogram(),
+    tokens_total: counter(),
+    token_parts_total: counter(),
+    images_total: counter(),
+    charge_currency_units_total: counter(),
+    cost_currency_units_total: counter(),
+    attempts_total: counter(),
+    attempt_duration_seconds: histogram(),
+    no_channel_total: counter(),
+    model_fallbacks_total: counter(),
+    calls_in_doubt_total: counter(),
+    settlements_lost_total: counter(),
+    holds_lapsed_total: counter(),
+    usage_anomalies_total: counter(),
+    quota_warnings_total: counter(),
+    port_failures_total: counter(),
+    internal_errors_total: counter(),
+    events_total: counter(),
+  };
+}
+
+/** A series that begins with 1 has not increased for Prometheus, and its alert would not fire. */
+function startRareAtZero({ add }: Recorder): void {
+  add('calls_in_doubt_total', 0);
+  add('settlements_lost_total', 0);
+  add('internal_errors_total', 0);
+  for (const reason of Object.keys(anomalyReasons)) add('usage_anomalies_total', 0, reason);
+}
+
+function recordEvent(recorder: Recorder, event: GatewayEvent): void {
+  const { add, bounds } = recorder;
+  add('events_total', 1, event.type);
+  switch (event.type) {
+    case 'call_ended':
+      return recordCall(recorder, event.record);
+    case 'call_refused':
+      return add(
+        'refusals_total',
+        1,
+        event.protocol ?? noValue,
+        event.code,
+        event.reason ?? noValue,
+      );
+    case 'attempt_ended': {
+      const channel = bounds.channel(event.channelId);
+      add('attempts_total', 1, channel, event.reason ?? noValue);
+      return recorder.observe('attempt_duration_seconds', event.durationMs, channel);
+    }
+    case 'no_channel':
+      return add('no_channel_total', 1, bounds.model(event.modelId), event.reason);
+    case 'model_fallback': {
+      const fallback = bounds.model(event.fallbackId);
+      return add('model_fallbacks_total', 1, bounds.model(event.modelId), fallback);
+    }
+    default:
+      return recordTrouble(recorder, event);
+  }
+}
+
+function recordTrouble({ add, bounds }: Recorder, event: GatewayEvent): void {
+  switch (event.type) {
+    case 'settlement_lost':
+      return add('settlements_lost_total', 1);
+    case 'hold_lapsed':
+      return add('holds_lapsed_total', 1, event.reason);
+    case 'usage_anomaly':
+      return add('usage_anomalies_total', 1, event.reason);
+    case 'quota_low':
+      return add('quota_warnings_total', 1, String(event.percent));
+    case 'port_failed': {
+      // The reason is the name of an error of the host.
+      const operation = bounds.portOperation(event.operation);
+      const reason = bounds.portReason(event.reason);
+      return add('port_failures_total', 1, event.port, operation, reason);
+    }
+    case 'internal_error':
+      return add('internal_errors_total', 1);
+    default:
+  }
+}
+
+function recordCall({ add, addNanos, observe, bounds }: Recorder, record: UsageRecord): void {
+  const model = bounds.model(record.modelId);
+  const streamed = String(record.streamed);
+  add('calls_total', 1, record.protocol, model, record.outcome, record.reason ?? noValue);
+  if (isInDoubt(record)) add('calls_in_doubt_total', 1);
+  observe('call_duration_seconds', record.durationMs, model, streamed);
+  if (record.firstByteMs !== undefined) {
+    observe('first_byte_seconds', record.firstByteMs, model, streamed);
+  }
+  addNanos('charge_currency_units_total', record.chargeNanos, model);
+  if (record.costNanos !== undefined) {
+    addNanos('cost_currency_units_total', record.costNanos, model);
+  }
+  if (record.usage !== undefined) recordUsage(add, model, record.usage);
+}
+
+function recordUsage(add: Recorder['add'], model: string, usage: Usage): void {
+  add('tokens_total', usage.inputTokens, model, 'input');
+  add('tokens_total', usage.outputTokens, model, 'output');
+  if (usage.images > 0) add('images_total', usage.images, model);
+  const parts: Readonly<Record<string, number | undefined>> = {
+    cached_input: usage.cachedInputTokens,
+    cache_write_5m: usage.cacheWrite5mTokens,
+    cache_write_1h: usage.cacheWrite1hTokens,
+    reasoning: usage.reasoningTokens,
+    audio_input: usage.audioInputTokens,
+    image_input: usage.imageInputTokens,
+    video_input: usage.videoInputTokens,
+    audio_output: usage.audioOutputTokens,
+    image_output: usage.imageOutputTokens,
+  };
+  for (const [kind, tokens] of Object.entries(parts)) {
+    if (tokens !== undefined && tokens > 0) add('token_parts_total', tokens, model, kind);
+  }
+}
