@@ -3,7 +3,12 @@
  * table in docs/translation.md is the expectation.
  */
 import { describe, expect, it } from 'vitest';
-import { columns, messagesColumns, responsesColumns } from './matrix/columns.ts';
+import {
+  columns,
+  messagesColumns,
+  messagesReplyColumns,
+  responsesColumns,
+} from './matrix/columns.ts';
 import { messageFeatures } from './matrix/messages.ts';
 import { messagesFeatures } from './matrix/messages-requests.ts';
 import { replyCell, requestCell } from './matrix/outcome.ts';
@@ -35,6 +40,12 @@ const messagesRows: readonly Row[] = await Promise.all(
     cells: await Promise.all(messagesColumns.map((column) => requestCell(feature, column))),
   })),
 );
+const messagesReplyRows: readonly Row[] = await Promise.all(
+  replyFeatures.map(async (feature) => ({
+    title: feature.title,
+    cells: await Promise.all(messagesReplyColumns.map((column) => replyCell(feature, column))),
+  })),
+);
 const signatureRow = {
   title: signatureFeature,
   cells: await Promise.all(columns.map(signatureCell)),
@@ -51,8 +62,8 @@ const replyRows: readonly Row[] = [
 
 describe('the matrix', () => {
   it('has no cell in which something is lost in silence, or listed that was not asked for', () => {
-    const rows = [...requestRows, ...replyRows, ...responsesRows, ...messagesRows];
-    const cells = rows.flatMap((row) => row.cells);
+    const rows = [requestRows, replyRows, responsesRows, messagesRows, messagesReplyRows];
+    const cells = rows.flat().flatMap((row) => row.cells);
 
     expect(cells.filter((cell) => /LOST|CHANGED|FAILED|LISTED/.test(cell))).toEqual([]);
   });
@@ -78,6 +89,15 @@ describe('the matrix', () => {
     const whole = table('request', titlesOf, messagesRows);
 
     expect(published('docs/translation.md', 'messages matrix'), `Paste this:\n${whole}\n`).toBe(
+      whole,
+    );
+  });
+
+  it('of Messages replies is the one in docs/translation.md', () => {
+    const titlesOf = messagesReplyColumns.map(({ title }) => title);
+    const whole = table('reply', titlesOf, messagesReplyRows);
+
+    expect(published('docs/translation.md', 'messages replies'), `Paste this:\n${whole}\n`).toBe(
       whole,
     );
   });

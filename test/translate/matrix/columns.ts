@@ -13,11 +13,16 @@ export interface RequestColumn {
 
 /** A column of requests and replies. */
 export interface Column extends RequestColumn {
+  readonly protocol: Protocol | 'messages';
+}
+
+/** A column of chat completions or native calls. */
+export interface ContentColumn extends Column {
   readonly protocol: Protocol;
 }
 
 /** The translating ones, then the relays. */
-export const columns: readonly Column[] = [
+export const columns: readonly ContentColumn[] = [
   { title: 'chat over gemini', protocol: 'chat', dialect: 'gemini' },
   { title: 'chat over anthropic', protocol: 'chat', dialect: 'anthropic' },
   { title: 'native over openai', protocol: 'native', dialect: 'openai' },
@@ -34,9 +39,15 @@ export const responsesColumns: readonly RequestColumn[] = [
 ];
 
 /** Messages over every other dialect; Anthropic's own gets the caller's bytes. */
-export const messagesColumns: readonly RequestColumn[] = [
+export const messagesColumns: readonly Column[] = [
   { title: 'messages over openai', protocol: 'messages', dialect: 'openai' },
   { title: 'messages over gemini', protocol: 'messages', dialect: 'gemini' },
+];
+
+/** Messages over every dialect, for replies. */
+export const messagesReplyColumns: readonly Column[] = [
+  ...messagesColumns,
+  { title: 'messages over anthropic', protocol: 'messages', dialect: 'anthropic' },
 ];
 
 /** The model that a channel of a dialect serves. */

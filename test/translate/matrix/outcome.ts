@@ -93,8 +93,9 @@ export function cell(outcomes: readonly string[]): string {
   return `${whole}; streamed: ${streamed}`;
 }
 
-/** Google's callers see reasoning only if they ask for it. */
+/** Google's and Anthropic's callers see reasoning only if they ask for it. */
 const askingForAll = {
   chat: {},
   native: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
+  messages: { thinking: { type: 'adaptive' } },
 } as const;

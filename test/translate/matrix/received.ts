@@ -1,4 +1,4 @@
-/** Reads the content of a response like a caller does, for both protocols, whole and streamed. */
+/** Reads the content of a response like a caller does, for every protocol, whole and streamed. */
 import {
   isJsonObject,
   items,
@@ -8,10 +8,11 @@ import {
   parseJson,
 } from '../../../src/json.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';
-import type { Protocol } from './columns.ts';
+import type { Column } from './columns.ts';
 import { objects, pick, textAt } from './json.ts';
+import { readMessages } from './received-messages.ts';
 
-/** The content of a response in terms that both protocols share. */
+/** The content of a response in terms that the protocols share. */
 export interface ReceivedReply {
   readonly status: number;
   readonly text: string;
@@ -19,7 +20,7 @@ export interface ReceivedReply {
   readonly calls: readonly HeardCall[];
   /** Base64, of images. */
   readonly images: readonly string[];
-  /** The protocol's finish reason. */
+  /** The protocol's finish reason; of Messages in the words of chat completions. */
   readonly finish: string;
   readonly refusal: string;
   /** Why the prompt was blocked, in native answers. */
@@ -41,9 +42,13 @@ export interface HeardCall {
 }
 
 /** Reads a response like a caller does. */
-export function received(protocol: Protocol, streamed: boolean, reply: CallerReply): ReceivedReply {
+export function received(
+  protocol: Column['protocol'],
+  streamed: boolean,
+  reply: CallerReply,
+): ReceivedReply {
   const documents = streamed ? eventsIn(reply.text) : [parseJson(reply.text) ?? null];
-  const read = protocol === 'chat' ? readChat : readNative;
+  const read = readers[protocol];
   const error = documents.map((document) => member(document, 'error')).find(isJsonObject);
   return { ...read(documents), status: reply.status, error };
 }
@@ -57,7 +62,10 @@ function eventsIn(text: string): readonly JsonValue[] {
     .map((line) => parseJson(line.slice('data: '.length)) ?? null);
 }
 
-type Read = Omit<ReceivedReply, 'status' | 'error'>;
+/** What a reply says, beside its status and its error. */
+export type Read = Omit<ReceivedReply, 'status' | 'error'>;
+
+const readers = { chat: readChat, native: readNative, messages: readMessages } as const;
 
 function readChat(documents: readonly JsonValue[]): Read {
   const choices = documents.flatMap((document) => objects(member(document, 'choices')).slice(0, 1));

@@ -208,7 +208,8 @@ const endings: readonly ReplyFeature[] = [
     statuses: { openai: 400 },
     isReceived: (received) =>
       received.blocked === 'SAFETY' ||
-      (received.finish === 'content_filter' && received.refusal === 'Prompt blocked: SAFETY') ||
+      (received.finish === 'content_filter' &&
+        received.refusal.startsWith('Prompt blocked: SAFETY')) ||
       received.status === 400,
   },
   {

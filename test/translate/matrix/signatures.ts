@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { called } from './call.ts';
-import type { Column } from './columns.ts';
+import type { ContentColumn } from './columns.ts';
 import { holds } from './json.ts';
 import { cell, none } from './outcome.ts';
 import { type ReceivedReply, received } from './received.ts';
@@ -49,7 +49,7 @@ const wanted: Readonly<Partial<Record<DialectName, readonly JsonObject[]>>> = {
 };
 
 /** The cell of a column. */
-export async function signatureCell(column: Column): Promise<string> {
+export async function signatureCell(column: ContentColumn): Promise<string> {
   const { dialect, protocol } = column;
   const reply = replies[dialect];
   if (reply === undefined) return none;
@@ -73,17 +73,17 @@ export async function signatureCell(column: Column): Promise<string> {
 const chatTools = [{ type: 'function', function: { name: 'weather' } }];
 const nativeTools = [{ functionDeclarations: [{ name: 'weather' }] }];
 
-function firstAsk({ protocol }: Column): JsonObject {
+function firstAsk({ protocol }: ContentColumn): JsonObject {
   return protocol === 'chat'
     ? { tools: chatTools, reasoning_effort: 'high' }
     : { tools: nativeTools, generationConfig: { thinkingConfig: { thinkingLevel: 'HIGH' } } };
 }
 
 /** The next request of a caller that ran the call. */
-function nextAsk(column: Column, { message, calls }: ReceivedReply): JsonObject {
+function nextAsk(column: ContentColumn, { message, calls }: ReceivedReply): JsonObject {
   const [call] = calls;
   const id = call?.id ?? '';
-  const history: Readonly<Record<Column['protocol'], JsonValue>> = {
+  const history: Readonly<Record<ContentColumn['protocol'], JsonValue>> = {
     chat: [
       { role: 'user', content: 'hi' },
       message,
