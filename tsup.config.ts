@@ -20,6 +20,7 @@ const entry = {
   postgres: 'src/stores/postgres/index.ts',
   sqlite: 'src/stores/sqlite/index.ts',
   command: 'src/command/main.ts',
+  opentelemetry: 'src/opentelemetry/index.ts',
 };
 
 /**

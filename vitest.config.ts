@@ -31,6 +31,7 @@ const longest: readonly string[] = [
   'test/command/serve-reload.test.ts',
   'test/adapters/{fuzz,unread-replies,unserved}.test.ts',
   'test/faults/{callers,processes}.test.ts',
+  'test/opentelemetry/express.test.ts',
   'test/stages/host-client-faults.test.ts',
   'test/translate/embeddings/large.test.ts',
 ];
@@ -94,6 +95,7 @@ const config: ViteUserConfig = defineConfig({
         find: /^tollgate\/(express|fastify|fetch|koa|node)$/,
         replacement: `${here}/adapters/$1.ts`,
       },
+      { find: /^tollgate\/opentelemetry$/, replacement: `${here}/src/opentelemetry/index.ts` },
       { find: /^tollgate\/testing$/, replacement: `${here}/src/testing/index.ts` },
       { find: /^tollgate\/prometheus$/, replacement: `${here}/src/prometheus/index.ts` },
       {

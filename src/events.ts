@@ -186,6 +186,8 @@ export type GatewayEvent =
    */
   | ({
       readonly type: 'part_failed';
+      /** Ms since quota was reserved. */
+      readonly afterMs: number;
       readonly status: number | undefined;
       readonly reason: FailureReason;
     } & OfAttempt)
@@ -196,6 +198,28 @@ export type GatewayEvent =
    * replaces that of `call_ended`, which had `booked: false`.
    */
   | { readonly type: 'call_booked'; readonly record: UsageRecord }
+  /**
+   * A provider was asked for a reply that it has stored (`GET /v1/responses/{id}`). Nothing ran
+   * or was charged. If it could not be read, `call_refused` follows.
+   */
+  | {
+      readonly type: 'stored_reply_read';
+      readonly requestId: string;
+      readonly keyId: string;
+      readonly group: string;
+      readonly protocol: ProtocolName;
+      readonly modelId: string;
+      readonly channelId: string;
+      readonly dialect: DialectName;
+      readonly responseId: string;
+      /** Unix ms at which the provider was asked. */
+      readonly startedAtMs: number;
+      readonly durationMs: number;
+      /** The error that the caller got; undefined if the reply was read. */
+      readonly code: ErrorCode | undefined;
+      /** More specific than the code. */
+      readonly reason: FailureReason | undefined;
+    }
   /** No channel could serve the call. The caller is not told the reason. */
   | {
       readonly type: 'no_channel';

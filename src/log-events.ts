@@ -74,6 +74,7 @@ const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   call_ended: 'info',
   call_booked: 'info',
   call_repeated: 'info',
+  stored_reply_read: 'info',
   call_refused: 'warn',
   no_channel: 'warn',
   model_fallback: 'warn',

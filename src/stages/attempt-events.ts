@@ -68,6 +68,12 @@ export function reportAttempt(attempt: StartingAttempt): AttemptReport {
       isOver = true;
     },
     partFailed: (status, reason) =>
-      whileRunning(() => ({ type: 'part_failed', ...common, status, reason })),
+      whileRunning(() => ({
+        type: 'part_failed',
+        ...common,
+        afterMs: afterMs(),
+        status,
+        reason,
+      })),
   };
 }

@@ -27,6 +27,7 @@ import { responseOwnerOf } from './references.ts';
 import { jsonReply, paced, wholeReply } from './respond.ts';
 import { type RunningCall, type RunningCalls, sendWhole } from './running.ts';
 import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
+import { reportRead } from './stored-reply-event.ts';
 import type { Upstreams } from './try-channel.ts';
 
 /** What these requests need of a gateway. */
@@ -143,7 +144,10 @@ async function askProvider(
   const channels = model.channels.map(plan.channel).filter((one) => isUsable(one, route));
   for (const channelPlan of channels) {
     const secret = await secretFor(channelPlan, request, { model, entry }, deps.upstreams);
-    if (secret !== undefined) return await send(channelPlan, secret, request, { model, deps });
+    if (secret === undefined) continue;
+    const read = (): Promise<Uint8Array> => send(channelPlan, secret, request, { model, deps });
+    if (received.request.method === 'DELETE' || route.part !== undefined) return await read();
+    return await reportRead(request, { model, channel: channelPlan.channel }, read);
   }
   const choice = { kind: 'none', reason: 'other_account' } as const;
   throw noChannel({ model, received }, choice, deps.upstreams.emit).error;

@@ -28,7 +28,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/options.ts', 'src/options-schema.ts'],
   ['src/stages/', 'src/log-events.ts'],
   ['src/gateway.ts', 'src/testing/'],
-  ['src/index.ts', 'src/prometheus/'],
+  ['src/index.ts', 'src/opentelemetry/', 'src/prometheus/'],
   ['adapters/'],
   ['src/command/'],
 ];
@@ -36,6 +36,7 @@ const layers: readonly (readonly string[])[] = [
 /** Packages and the files that may import them; add a new one here and in package.json. */
 const packages: Readonly<Record<string, (path: string) => boolean>> = {
   undici: (path) => path === 'src/upstream/undici-client.ts',
+  '@opentelemetry/api': (path) => path.startsWith('src/opentelemetry/'),
   zod: (path) => path.startsWith('src/'),
 };
 

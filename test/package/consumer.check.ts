@@ -73,24 +73,38 @@ describe('the packed package', () => {
   });
 
   it.each(subpaths)('%s gives plain Node the same names by import and by require', (subpath) => {
-    const print = 'console.log(Object.keys(names).sort().join());';
-
-    const imported = consumer.run(
-      'node',
-      '--input-type=module',
-      '--eval',
-      `import * as names from '${subpath}'; ${print}`,
-    );
-    const required = consumer.run(
-      'node',
-      '--eval',
-      `const names = require('${subpath}'); ${print}`,
-    );
-
-    expect(imported.trim()).not.toBe('');
-    expect(required).toBe(imported);
+    expectSameNames(subpath, consumer);
   });
 });
+
+describe('an entry for an optional package', () => {
+  let consumer: Consumer;
+
+  beforeAll(() => {
+    consumer = installPacked({ packages: { '@opentelemetry/api': '1.9.1' } });
+  });
+
+  afterAll(() => consumer.remove());
+
+  it.each(['tollgate/opentelemetry'])('%s loads beside it, by import and by require', (subpath) => {
+    expectSameNames(subpath, consumer);
+  });
+});
+
+function expectSameNames(subpath: string, consumer: Consumer): void {
+  const print = 'console.log(Object.keys(names).sort().join());';
+
+  const imported = consumer.run(
+    'node',
+    '--input-type=module',
+    '--eval',
+    `import * as names from '${subpath}'; ${print}`,
+  );
+  const required = consumer.run('node', '--eval', `const names = require('${subpath}'); ${print}`);
+
+  expect(imported.trim()).not.toBe('');
+  expect(required).toBe(imported);
+}
 
 const expectedFiles = [
   'CHANGELOG.md',

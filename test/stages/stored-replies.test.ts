@@ -59,6 +59,27 @@ describe('a stored reply', () => {
     expect(gateway.records).toHaveLength(1);
   });
 
+  it('emits one event for each read at a provider, whether or not it worked', async () => {
+    let reads = 0;
+    const gateway = await withStored({}, (call) => {
+      reads += 1;
+      if (reads === 1) respondStored(call);
+      else call.answer(503, { error: { message: 'overloaded' } });
+    });
+
+    await gateway.stored('GET resp_1');
+    await gateway.stored('GET resp_1');
+    await gateway.stored('GET resp_unknown');
+    await gateway.stored('DELETE resp_1');
+
+    const request = { keyId: 'k1', protocol: 'responses', modelId: 'm', channelId: 'us' };
+    const common = { ...request, dialect: 'openai', responseId: 'resp_1', durationMs: 0 };
+    expect(gateway.allEvents.filter(({ type }) => type === 'stored_reply_read')).toEqual([
+      expect.objectContaining({ ...common, code: undefined, reason: undefined }),
+      expect.objectContaining({ ...common, code: expect.any(String), reason: expect.any(String) }),
+    ]);
+  });
+
   it('is read with its input, and with the known parameters of the query', async () => {
     const gateway = await withStored();
 

@@ -8,7 +8,10 @@ const root = join(import.meta.dirname, '../..');
  * Bundles the TypeScript file at `path` and returns the path of the JavaScript. It is in the repo,
  * so that Node finds the packages. `external` packages are not bundled.
  */
-export async function childScript(path: string, ...external: readonly string[]): Promise<string> {
+export async function childScript(
+  path: string,
+  ...external: readonly (string | RegExp)[]
+): Promise<string> {
   const name = basename(path, '.ts');
   const outDir = join(root, '.build/children', name);
   await build({

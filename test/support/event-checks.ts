@@ -19,6 +19,7 @@ const routine: ReadonlySet<string> = new Set([
   'attempt_started',
   'first_byte',
   'attempt_ended',
+  'stored_reply_read',
 ]);
 
 /** Whether the event tells more than that a call took its course. */

@@ -67,6 +67,7 @@ import type * as fastify from 'tollgate/fastify';
 import type * as web from 'tollgate/fetch';
 import type * as koa from 'tollgate/koa';
 import type * as node from 'tollgate/node';
+import type * as opentelemetry from 'tollgate/opentelemetry';
 import type * as postgres from 'tollgate/postgres';
 import type * as prometheus from 'tollgate/prometheus';
 import type * as redis from 'tollgate/redis';
@@ -211,6 +212,13 @@ interface SqliteValues {
   sqliteUsageSink: (options: sqlite.SqliteUsageSinkOptions) => sqlite.SqliteUsageSink;
 }
 
+interface OpenTelemetryValues {
+  openTelemetry: (
+    gateway: Gateway,
+    options?: opentelemetry.OpenTelemetryOptions,
+  ) => opentelemetry.OpenTelemetryWatch;
+}
+
 type Contract<Setup> = (make: () => MaybePromise<Setup>) => readonly testing.ContractCase[];
 
 interface TestingValues {
@@ -258,5 +266,6 @@ export const exact: readonly [
   Exactly<typeof redis, RedisValues>,
   Exactly<typeof postgres, PostgresValues>,
   Exactly<typeof sqlite, SqliteValues>,
+  Exactly<typeof opentelemetry, OpenTelemetryValues>,
   Exactly<typeof testing, TestingValues>,
-] = [true, true, true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true, true, true, true];

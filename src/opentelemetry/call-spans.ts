@@ -1,0 +1,219 @@
+/**
+ * The spans of a call: one over all its attempts, a child for each attempt. Their times are those
+ * of the call's own clock, and no attribute can hold content or a secret.
+ */
+import {
+  type Attributes,
+  type Context,
+  context,
+  type HrTime,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import type { Usage } from '../money.ts';
+import type { UsageRecord } from '../ports/usage-sink.ts';
+import type { EventOf } from './event-of.ts';
+import { cacheWriteAttribute, genAi, own, usageAttributes } from './names.ts';
+
+/** The spans of one call. */
+export interface CallSpans {
+  attemptStarted(event: EventOf<'attempt_started'>, provider: string | undefined): void;
+  firstByte(event: EventOf<'first_byte'>): void;
+  partFailed(event: EventOf<'part_failed'>): void;
+  attemptEnded(event: EventOf<'attempt_ended'>): void;
+  end(record: UsageRecord, firstByteMs: number | undefined): void;
+}
+
+/** Starts the span of a call as a child of the active one; undefined if it is not sampled. */
+export function startCallSpans(
+  tracer: Tracer,
+  event: EventOf<'call_started'>,
+  operation: string,
+  metadata: readonly string[],
+): CallSpans | undefined {
+  const { modelId, startedAtMs } = event;
+  const options = {
+    kind: SpanKind.CLIENT,
+    startTime: timeAt(startedAtMs),
+    attributes: startAttributes(event, operation, metadata),
+  };
+  const span = tracer.startSpan(`${operation} ${modelId}`, options);
+  return span.isRecording() ? callSpans(tracer, span, event) : undefined;
+}
+
+function callSpans(
+  tracer: Tracer,
+  span: Span,
+  { modelId, startedAtMs }: EventOf<'call_started'>,
+): CallSpans {
+  const parent = trace.setSpan(context.active(), span);
+  const attempts = new Map<number, { readonly span: Span; readonly startMs: number }>();
+  return {
+    attemptStarted: (event, provider) => {
+      if (provider !== undefined) span.setAttribute(genAi.provider, provider);
+      const startMs = startedAtMs + event.afterMs;
+      attempts.set(event.attempt, { span: startAttempt(tracer, parent, event, startMs), startMs });
+    },
+    firstByte: ({ attempt, afterMs }) => {
+      const time = timeAt(startedAtMs + afterMs);
+      attempts.get(attempt)?.span.addEvent(own.firstByteEvent, undefined, time);
+    },
+    partFailed: ({ attempt, afterMs, reason }) => {
+      const time = timeAt(startedAtMs + afterMs);
+      const attributes = { [genAi.errorType]: reason };
+      attempts.get(attempt)?.span.addEvent(own.partFailedEvent, attributes, time);
+    },
+    attemptEnded: (event) => {
+      const open = attempts.get(event.attempt);
+      if (open === undefined) return;
+      attempts.delete(event.attempt);
+      endAttempt(open.span, event, timeAt(open.startMs + event.durationMs));
+    },
+    end: (record, firstByteMs) => {
+      // One that was not reported as ended is over with its call.
+      const endTime = timeAt(startedAtMs + record.durationMs);
+      for (const open of attempts.values()) open.span.end(endTime);
+      span.setAttributes(endAttributes(record, modelId, firstByteMs));
+      if (isError(record)) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(endTime);
+    },
+  };
+}
+
+/** That its caller disconnected is no error of a call, only its end. */
+function isError({ outcome }: UsageRecord): boolean {
+  return outcome !== 'complete' && outcome !== 'caller_left';
+}
+
+/** The usage that the upstream reported; counts and estimates of the gateway are none. */
+export function reportedUsage({ usage, basis }: UsageRecord): Usage | undefined {
+  return basis === 'counted' || basis === 'estimate' ? undefined : usage;
+}
+
+/** The value of `error.type`; undefined for a call that is complete. */
+export function errorTypeOf({ outcome, reason }: UsageRecord): string | undefined {
+  return outcome === 'complete' ? undefined : (reason ?? outcome);
+}
+
+function startAttributes(
+  event: EventOf<'call_started'>,
+  operation: string,
+  names: readonly string[],
+): Attributes {
+  const attributes: Attributes = {
+    [genAi.operation]: operation,
+    [genAi.requestModel]: event.modelId,
+    [own.requestId]: event.requestId,
+    [own.keyId]: event.keyId,
+    [own.group]: event.group,
+    [own.protocol]: event.protocol,
+  };
+  if (event.streamed) attributes[genAi.requestStream] = true;
+  if (event.operation === 'images') attributes[genAi.outputType] = 'image';
+  for (const name of names) {
+    const value = event.metadata?.[name];
+    if (value !== undefined) attributes[own.metadata + name] = value;
+  }
+  return attributes;
+}
+
+function attemptAttributes(event: EventOf<'attempt_started'>): Attributes {
+  const attributes: Attributes = {
+    [own.attempt]: event.attempt,
+    [own.channelId]: event.channelId,
+    [own.upstreamModel]: event.upstreamModel,
+  };
+  if (event.account !== undefined) attributes[own.account] = event.account;
+  return attributes;
+}
+
+function startAttempt(
+  tracer: Tracer,
+  parent: Context,
+  event: EventOf<'attempt_started'>,
+  startMs: number,
+): Span {
+  const options = { startTime: timeAt(startMs), attributes: attemptAttributes(event) };
+  return tracer.startSpan(own.attemptSpan, options, parent);
+}
+
+function endAttempt(span: Span, event: EventOf<'attempt_ended'>, endTime: HrTime): void {
+  const { status, reason, mayHaveRun } = event;
+  span.setAttribute(own.mayHaveRun, mayHaveRun);
+  if (status !== undefined) span.setAttribute(genAi.httpStatus, status);
+  if (reason !== undefined) {
+    span.setAttribute(genAi.errorType, reason);
+    if (reason !== 'caller_left') span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end(endTime);
+}
+
+/** Amounts are below 2^53, so that a number holds them exactly. */
+function endAttributes(
+  record: UsageRecord,
+  requestedModel: string,
+  firstByteMs: number | undefined,
+): Attributes {
+  const attributes: Attributes = {
+    [own.outcome]: record.outcome,
+    [own.status]: record.status,
+    [own.attempts]: record.attempts.length,
+    [own.heldNanos]: Number(record.heldNanos),
+    [own.chargeNanos]: Number(record.chargeNanos),
+    [own.booked]: record.booked,
+  };
+  const errorType = errorTypeOf(record);
+  if (errorType !== undefined) attributes[genAi.errorType] = errorType;
+  if (record.channelId !== undefined) attributes[own.channelId] = record.channelId;
+  if (record.upstreamModel !== undefined) attributes[own.upstreamModel] = record.upstreamModel;
+  if (record.modelId !== requestedModel) attributes[own.servedModel] = record.modelId;
+  if (record.streamed && firstByteMs !== undefined) {
+    attributes[genAi.timeToFirstChunk] = firstByteMs / 1_000;
+  }
+  const usage = reportedUsage(record);
+  return usage === undefined ? attributes : { ...attributes, ...usageAttributesOf(usage) };
+}
+
+/** Its total counts, and the parts that the upstream stated. */
+function usageAttributesOf(usage: Usage): Attributes {
+  const attributes: Attributes = {};
+  for (const [member, name] of usageEntries) {
+    const count = usage[member];
+    if (count !== undefined) attributes[name] = count;
+  }
+  const written = cacheWritesOf(usage);
+  if (written !== undefined) attributes[cacheWriteAttribute] = written;
+  return attributes;
+}
+
+const usageEntries = [
+  ['inputTokens', usageAttributes.inputTokens],
+  ['outputTokens', usageAttributes.outputTokens],
+  ['cachedInputTokens', usageAttributes.cachedInputTokens],
+  ['reasoningTokens', usageAttributes.reasoningTokens],
+  ['audioInputTokens', usageAttributes.audioInputTokens],
+  ['imageInputTokens', usageAttributes.imageInputTokens],
+  ['audioOutputTokens', usageAttributes.audioOutputTokens],
+  ['imageOutputTokens', usageAttributes.imageOutputTokens],
+] as const;
+
+/** The tokens written to a cache, for whatever time; undefined if none were stated. */
+export function cacheWritesOf({
+  cacheWrite5mTokens,
+  cacheWrite1hTokens,
+}: Usage): number | undefined {
+  if (cacheWrite5mTokens === undefined) return cacheWrite1hTokens;
+  return cacheWrite5mTokens + (cacheWrite1hTokens ?? 0);
+}
+
+/**
+ * Seconds and nanoseconds. The SDK would take a small number of milliseconds as one since the start
+ * of the process.
+ */
+export function timeAt(unixMs: number): HrTime {
+  const seconds = Math.floor(unixMs / 1_000);
+  return [seconds, Math.floor((unixMs - seconds * 1_000) * 1e6)];
+}

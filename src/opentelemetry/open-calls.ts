@@ -1,0 +1,51 @@
+/**
+ * The calls that run, from `call_started` to `call_ended`, by the id of their hold: callers choose
+ * the request id, so two of them may have the same.
+ */
+import type { CallSpans } from './call-spans.ts';
+
+/** What is kept of a call until its end. */
+export interface OpenCall {
+  readonly operation: string;
+  /** The model that the caller requested. */
+  readonly modelId: string;
+  /** Undefined until the first attempt, and where the channel's dialect is unknown. */
+  provider: string | undefined;
+  firstByteMs: number | undefined;
+  /** Undefined if the call is not sampled. */
+  readonly spans: CallSpans | undefined;
+}
+
+/** The calls by their hold. */
+export interface OpenCalls {
+  add(reservationId: string, call: OpenCall): void;
+  of(reservationId: string): OpenCall | undefined;
+  /** Removes and returns a call. */
+  take(reservationId: string): OpenCall | undefined;
+  clear(): void;
+}
+
+/** As many calls as a process can run; the oldest is forgotten if a bug has lost its end. */
+const maxCalls = 65_535;
+
+/** No calls at first. */
+export function openCalls(): OpenCalls {
+  const calls = new Map<string, OpenCall>();
+  return {
+    add: (reservationId, call) => {
+      calls.set(reservationId, call);
+      if (calls.size <= maxCalls) return;
+      for (const oldest of calls.keys()) {
+        calls.delete(oldest);
+        return;
+      }
+    },
+    of: (reservationId) => calls.get(reservationId),
+    take: (reservationId) => {
+      const call = calls.get(reservationId);
+      calls.delete(reservationId);
+      return call;
+    },
+    clear: () => calls.clear(),
+  };
+}

@@ -1,0 +1,194 @@
+/** Watches a gateway, and gives its calls to OpenTelemetry as spans and metrics. */
+import {
+  type Attributes,
+  type MeterProvider,
+  metrics,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api';
+import type { GatewayEvent } from '../events.ts';
+import type { Gateway } from '../gateway.ts';
+import type { DialectName } from '../ports/catalog.ts';
+import { type CallMetrics, callMetrics } from './call-metrics.ts';
+import { startCallSpans, timeAt } from './call-spans.ts';
+import type { EventOf } from './event-of.ts';
+import { fetchResponse, genAi, operationNameOf, own, providers, scopeName } from './names.ts';
+import { type OpenCalls, openCalls } from './open-calls.ts';
+
+/** What to watch with; all optional. */
+export interface OpenTelemetryOptions {
+  /** Default: the registered one. */
+  readonly tracerProvider?: TracerProvider;
+  /** Default: the registered one. */
+  readonly meterProvider?: MeterProvider;
+  /** Names of metadata to put on spans, as `tollgate.metadata.<name>`. Default: none. */
+  readonly metadata?: readonly string[];
+  /**
+   * `gen_ai.provider.name` of channels by their id: `{ 'azure-1': 'azure.ai.openai' }`. Default: by
+   * the channel's dialect, `openai`, `gcp.gen_ai` or `anthropic`.
+   */
+  readonly providers?: Readonly<Record<string, string>>;
+}
+
+/** A watch that was started. */
+export interface OpenTelemetryWatch {
+  /** Stops watching. The spans of calls that still run are not exported. */
+  stop(): void;
+}
+
+/**
+ * Makes a span for each call, as a child of the active span, and records metrics, until it is
+ * stopped. Without a registered SDK it does nothing. Register the SDK before: OpenTelemetry's API
+ * gives no meter later.
+ */
+export function openTelemetry(
+  gateway: Pick<Gateway, 'subscribe'>,
+  options: OpenTelemetryOptions = {},
+): OpenTelemetryWatch {
+  const { tracerProvider = trace, meterProvider = metrics } = options;
+  const calls = openCalls();
+  const watch: Watch = {
+    tracer: tracerProvider.getTracer(scopeName),
+    metrics: callMetrics(meterProvider.getMeter(scopeName), fetchResponse),
+    calls,
+    metadata: options.metadata ?? [],
+    providerOf: (channelId, dialect) =>
+      options.providers?.[channelId] ?? (dialect === undefined ? undefined : providers[dialect]),
+  };
+  const unsubscribe = gateway.subscribe((event) => observe(event, watch));
+  return {
+    stop: () => {
+      unsubscribe();
+      calls.clear();
+    },
+  };
+}
+
+interface Watch {
+  readonly tracer: Tracer;
+  readonly metrics: CallMetrics;
+  readonly calls: OpenCalls;
+  readonly metadata: readonly string[];
+  providerOf(channelId: string, dialect: DialectName | undefined): string | undefined;
+}
+
+function observe(event: GatewayEvent, watch: Watch): void {
+  switch (event.type) {
+    case 'call_started':
+      return started(event, watch);
+    case 'attempt_started':
+      return attemptStarted(event, watch);
+    case 'first_byte':
+      return firstByte(event, watch);
+    case 'part_failed':
+      return watch.calls.of(event.reservationId)?.spans?.partFailed(event);
+    case 'attempt_ended':
+      return watch.calls.of(event.reservationId)?.spans?.attemptEnded(event);
+    case 'call_ended':
+      return ended(event, watch);
+    case 'call_refused':
+      return refused(event, watch);
+    case 'call_repeated':
+      return repeated(event);
+    case 'stored_reply_read':
+      return storedReplyRead(event, watch);
+    default:
+      return;
+  }
+}
+
+function started(event: EventOf<'call_started'>, { tracer, calls, metadata }: Watch): void {
+  const operation = operationNameOf(event.operation, event.protocol);
+  calls.add(event.reservationId, {
+    operation,
+    modelId: event.modelId,
+    provider: undefined,
+    firstByteMs: undefined,
+    spans: startCallSpans(tracer, event, operation, metadata),
+  });
+}
+
+function attemptStarted(event: EventOf<'attempt_started'>, { calls, providerOf }: Watch): void {
+  const call = calls.of(event.reservationId);
+  if (call === undefined) return;
+  call.provider = providerOf(event.channelId, event.dialect);
+  call.spans?.attemptStarted(event, call.provider);
+}
+
+function firstByte(event: EventOf<'first_byte'>, { calls }: Watch): void {
+  const call = calls.of(event.reservationId);
+  if (call === undefined) return;
+  call.firstByteMs = event.afterMs;
+  call.spans?.firstByte(event);
+}
+
+function ended({ record }: EventOf<'call_ended'>, watch: Watch): void {
+  const call = watch.calls.take(record.reservationId);
+  if (call === undefined) return;
+  call.spans?.end(record, call.firstByteMs);
+  watch.metrics.ended(record, call);
+}
+
+/** A refusal has no span of its own: nothing was sent. It marks the span of the host's request. */
+function refused(event: EventOf<'call_refused'>, watch: Watch): void {
+  watch.metrics.refused(event);
+  const span = trace.getActiveSpan();
+  if (span?.isRecording() !== true) return;
+  const { code, reason, requestId, keyId, group, protocol, modelId, status } = event;
+  const refusal = defined({ [own.refusalCode]: code, [own.refusalReason]: reason });
+  span.setAttributes(refusal);
+  span.addEvent(own.refusedEvent, {
+    ...refusal,
+    ...defined({
+      [own.requestId]: requestId,
+      [own.keyId]: keyId,
+      [own.group]: group,
+      [own.protocol]: protocol,
+      [own.modelId]: modelId,
+      [own.status]: status,
+    }),
+  });
+}
+
+function repeated({ requestId, keyId, originalRequestId }: EventOf<'call_repeated'>): void {
+  trace.getActiveSpan()?.addEvent(
+    own.repeatedEvent,
+    defined({
+      [own.requestId]: requestId,
+      [own.keyId]: keyId,
+      [own.originalRequestId]: originalRequestId,
+    }),
+  );
+}
+
+function storedReplyRead(event: EventOf<'stored_reply_read'>, watch: Watch): void {
+  const { startedAtMs, durationMs, channelId, dialect } = event;
+  const errorType = event.reason ?? event.code;
+  const provider = watch.providerOf(channelId, dialect);
+  const span = watch.tracer.startSpan(fetchResponse, {
+    kind: SpanKind.CLIENT,
+    startTime: timeAt(startedAtMs),
+    attributes: defined({
+      [genAi.operation]: fetchResponse,
+      [genAi.provider]: provider,
+      [genAi.responseId]: event.responseId,
+      [genAi.errorType]: errorType,
+      [own.requestId]: event.requestId,
+      [own.keyId]: event.keyId,
+      [own.group]: event.group,
+      [own.protocol]: event.protocol,
+      [own.modelId]: event.modelId,
+      [own.channelId]: channelId,
+    }),
+  });
+  if (errorType !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end(timeAt(startedAtMs + durationMs));
+  watch.metrics.fetched(durationMs, provider, errorType);
+}
+
+function defined(values: Readonly<Record<string, string | number | undefined>>): Attributes {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
