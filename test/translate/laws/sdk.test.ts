@@ -1,5 +1,6 @@
 /** A stream that broke off makes the real client packages throw. */
 import { createServer, type Server } from 'node:http';
+import Anthropic, { APIError as AnthropicError } from '@anthropic-ai/sdk';
 import { ApiError, GoogleGenAI } from '@google/genai';
 import OpenAI, { APIError } from 'openai';
 import { nodeAdapter } from 'tollgate/node';
@@ -7,6 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { anyModelGateway } from '../../support/any-model-gateway.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { closed, listening } from '../../support/servers.ts';
+import type { Protocol } from './caller-side.ts';
 import { eventStream, isLast, type Recorded, rows, streams } from './exchange.ts';
 import { dataOf, eventsOf } from './oracle.ts';
 import { parsed } from './tree.ts';
@@ -37,6 +39,20 @@ afterEach(async () => {
   open.server = undefined;
 });
 
+/** How the official package of each protocol streams a reply, and what it throws. */
+interface RealClient {
+  /** Resolves with the text. */
+  readonly ask: (origin: string) => Promise<string>;
+  readonly error: abstract new (...args: never[]) => Error;
+}
+
+const clients: Readonly<Record<Protocol, RealClient>> = {
+  chat: { ask: chatting, error: APIError },
+  native: { ask: generating, error: ApiError },
+  responses: { ask: responding, error: APIError },
+  messages: { ask: messaging, error: AnthropicError },
+};
+
 describe('the real client throws', () => {
   it.each(rows(sample))('on a stream without its end, %s: %s', async (...row) => {
     const [protocol, , recorded] = row;
@@ -45,25 +61,20 @@ describe('the real client throws', () => {
     for (const at of [1, events.length >> 1, events.length].filter((one) => one > 0)) {
       const origin = await serving(recorded, events.slice(0, at));
 
-      const pending = protocol === 'chat' ? chatting(origin) : generating(origin);
-
-      await expect(pending).rejects.toBeInstanceOf(protocol === 'chat' ? APIError : ApiError);
+      await expect(clients[protocol].ask(origin)).rejects.toBeInstanceOf(clients[protocol].error);
     }
   });
 
-  it('has the whole content of a complete stream', async () => {
-    const [chat, native] = ['gemini/v-stream-text', 'openai-chat/stream-basic.1'].map((name) =>
-      streams.filter((one) => one.name === name),
-    );
+  const complete = sample.filter(({ name }) =>
+    ['anthropic/v-stream-text', 'gemini/v-stream-text', 'openai-chat/stream-basic.1'].includes(
+      name,
+    ),
+  );
 
-    for (const recorded of chat ?? []) {
-      const origin = await serving(recorded, eventsOf(recorded.text));
-      expect((await chatting(origin)).length).toBeGreaterThan(20);
-    }
-    for (const recorded of native ?? []) {
-      const origin = await serving(recorded, eventsOf(recorded.text));
-      expect((await generating(origin)).length).toBeGreaterThan(20);
-    }
+  it.each(rows(complete))('%s has the whole content of %s', async (protocol, _name, recorded) => {
+    const origin = await serving(recorded, eventsOf(recorded.text));
+
+    expect((await clients[protocol].ask(origin)).length).toBeGreaterThan(20);
   });
 });
 
@@ -77,7 +88,9 @@ function beforeEnd({ text }: Recorded): readonly string[] {
 async function serving({ dialect }: Recorded, events: readonly string[]): Promise<string> {
   if (open.server !== undefined) await closed(open.server);
   const upstream = scriptedUpstream(eventStream(...events));
-  const { gateway } = anyModelGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+  const capabilities = { responses: false };
+  const channel = { dialect, upstreamModel: 'm', capabilities };
+  const { gateway } = anyModelGateway({ upstream, channel });
   open.server = createServer(nodeAdapter(gateway));
   return listening(open.server);
 }
@@ -103,4 +116,32 @@ async function generating(origin: string): Promise<string> {
     output += candidates?.[0]?.content?.parts?.map(({ text }) => text ?? '').join('') ?? '';
   }
   return output;
+}
+
+async function responding(origin: string): Promise<string> {
+  const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey, maxRetries: 0 });
+  const stream = await client.responses.create({ model: 'm', input: 'hi', stream: true });
+  let text = '';
+  for await (const event of stream) {
+    if (event.type === 'response.output_text.delta') text += event.delta;
+  }
+  return text;
+}
+
+async function messaging(origin: string): Promise<string> {
+  const client = new Anthropic({ baseURL: origin, apiKey, maxRetries: 0 });
+  const messages = [{ role: 'user' as const, content: 'hi' }];
+  const stream = await client.messages.create({
+    model: 'm',
+    max_tokens: 64,
+    messages,
+    stream: true,
+  });
+  let text = '';
+  for await (const event of stream) {
+    if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') {
+      text += event.delta.text;
+    }
+  }
+  return text;
 }
