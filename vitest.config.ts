@@ -44,6 +44,7 @@ const thick: readonly string[] = [
   'test/stores/{redis,postgres}/**',
   'test/examples/readme.test.ts',
   'test/proof/**',
+  'test/prometheus/promtool.test.ts',
 ];
 /** The slowest suites, left out of `npm run test:quick`. */
 const slow: readonly string[] = [

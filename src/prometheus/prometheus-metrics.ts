@@ -93,8 +93,8 @@ function checkOptions(prefix: string, labels: Labels, maxLabelValues: number): v
     const isName = /^[a-zA-Z_]\w*$/.test(name) && !name.startsWith('__') && name !== 'le';
     if (!isName || ours.includes(name) || typeof value !== 'string' || value === '') {
       throw new ConfigurationError(
-        `prometheusMetrics: options.labels.${name} must be a text that is not empty, and its name ` +
-          'one that no metric of tollgate has, such as gateway.',
+        `prometheusMetrics: options.labels.${name} must be a text that is not empty, and its ` +
+          'name one that no metric of tollgate has, such as gateway.',
       );
     }
   }
