@@ -25,8 +25,8 @@ const places: Readonly<Record<string, (name: string) => CallerRequest>> = {
 };
 
 function messages(members: object, headers: CallerRequest['headers'] = {}): CallerRequest {
-  const said = [{ role: 'user', content: 'hi' }];
-  const body = { model: 'm', max_tokens: 9, messages: said, ...members };
+  const messageList = [{ role: 'user', content: 'hi' }];
+  const body = { model: 'm', max_tokens: 9, messages: messageList, ...members };
   return { path: '/v1/messages', body, headers };
 }
 

@@ -58,7 +58,7 @@ export function measureMessages(
 /** Who reads the blocks of a list; `provider` wrote them, as the results of its tools. */
 type Reader = 'user' | 'assistant' | 'result' | 'document' | 'provider' | 'nobody';
 
-/** The types of blocks that Anthropic reads in each list, as far as not all of their bytes count. */
+/** The blocks that Anthropic reads in each list, if not all of their bytes are text to it. */
 const readTypes: Readonly<Record<Reader, readonly string[]>> = {
   user: ['image', 'document', 'tool_result'],
   assistant: ['thinking', 'redacted_thinking'],
