@@ -78,7 +78,8 @@ export const allMounts: readonly MountName[] = [
 ];
 
 /**
- * On all Node versions but one the matrix is thin: one mount, and replies are cut at fewer offsets. `TEST_FORM=full` runs each row on all of its mounts.
+ * On all Node versions but one the matrix is thin: one mount, and fewer offsets at which replies
+ * are cut. `TEST_FORM=full` runs each row on all of its mounts.
  */
 export const isThin: boolean = process.env.TEST_FORM === 'thin';
 /** See {@link isThin}. */
