@@ -12,7 +12,7 @@ const generators: readonly string[] = [
   'test/bytes/small-chunks.test.ts',
   'test/dialects/{redact,redact-parts}.test.ts',
   'test/faults/{callers-crowds,cut-replies,ports-fuzz}.test.ts',
-  'test/holds/{embedding-holds,hold-bounds}.test.ts',
+  'test/holds/{embedding-holds,hold-bounds,misplaced-blocks}.test.ts',
   'test/proof/{linearisable,memory}.test.ts',
   'test/relay/{foreign-text,truncated}.test.ts',
   'test/stages/{changed-records,random-outages,reply-start}.test.ts',

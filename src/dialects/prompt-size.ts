@@ -78,17 +78,13 @@ export function inOtherShape(tally: PromptTally, count: () => number): number {
 }
 
 /**
- * Counts a turn, and its signatures as text unless it is the model's: nobody else's turn has any.
- * Returns what `count` returns, the end of the turn.
+ * Counts the signatures of a turn as text unless it is the model's: nobody else's turn has any.
+ * `sealedBefore` are the sealed bytes before the turn. Called only for turns with signatures.
  */
-export function sealedByModel(tally: PromptTally, start: number, count: () => number): number {
-  const { sealedBytes } = tally;
-  const end = count();
-  if (tally.sealedBytes === sealedBytes) return end;
+export function sealOnlyModel(tally: PromptTally, turn: Span, sealedBefore: number): void {
   const { text } = tally.body;
-  const role = shortText(text, presentValue(text, membersOf(text, { start, end }), 'role'));
-  if (role !== 'assistant' && role !== 'model') tally.sealedBytes = sealedBytes;
-  return end;
+  const role = shortText(text, presentValue(text, membersOf(text, turn), 'role'));
+  if (role !== 'assistant' && role !== 'model') tally.sealedBytes = sealedBefore;
 }
 
 /** A string in a body that holds media data or a media URL. */

@@ -22,7 +22,7 @@ import {
   type PromptTally,
   presentValue,
   promptTally,
-  sealedByModel,
+  sealOnlyModel,
   sizeOf,
   textsOf,
 } from '../prompt-size.ts';
@@ -55,8 +55,10 @@ export function measureNative(
       eachElement(text, value.start, (start, index) => {
         elements += 1;
         if (text[start] === openBrace) tally.messages += 1;
-        const at = `contents[${index}]`;
-        return sealedByModel(tally, start, () => addContent(tally, start, at));
+        const { sealedBytes } = tally;
+        const end = addContent(tally, start, `contents[${index}]`);
+        if (tally.sealedBytes !== sealedBytes) sealOnlyModel(tally, { start, end }, sealedBytes);
+        return end;
       });
     } else if (name === 'systemInstruction' || name === 'system_instruction') {
       // Google reads only text here.

@@ -26,7 +26,7 @@ import {
   type PromptTally,
   presentValue,
   promptTally,
-  sealedByModel,
+  sealOnlyModel,
   sizeOf,
   textsOf,
   unreadable,
@@ -52,9 +52,12 @@ export function measureChat(
   const tally: ChatTally = { prompt, roles: 0, elements: 0 };
   const messages = findMember(members, 'messages');
   if (messages !== undefined && text[messages.value.start] === openBracket) {
-    eachElement(text, messages.value.start, (start, index) =>
-      sealedByModel(prompt, start, () => addMessage(tally, start, index)),
-    );
+    eachElement(text, messages.value.start, (start, index) => {
+      const { sealedBytes } = prompt;
+      const end = addMessage(tally, start, index);
+      if (prompt.sealedBytes !== sealedBytes) sealOnlyModel(prompt, { start, end }, sealedBytes);
+      return end;
+    });
   }
   addTopLevelReferences(prompt, members);
   raiseAll(prompt, members);
