@@ -15,6 +15,7 @@ import {
   type UnknownResolution,
 } from './stages/resolve-unknown.ts';
 import { shutDown } from './stages/shut-down.ts';
+import type { GatewayStatus } from './stages/status.ts';
 import type { ChannelStatus } from './upstream/channel-status.ts';
 
 /** A gateway. Adapters take it; the host keeps it to update and close it. */
@@ -31,6 +32,8 @@ export interface Gateway extends GatewayHandler {
    * What they throw is swallowed, and promises are not awaited.
    */
   subscribe(listener: EventListener): () => void;
+  /** What this gateway does at the moment, in this process. Cheap enough to ask every second. */
+  status(): GatewayStatus;
   /**
    * The health of all channels that this gateway has called, enabled or disabled, in the order of
    * their first call.
@@ -93,8 +96,16 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     isClosed: () => current.closed !== undefined,
   };
   const parts = gatewayParts({ dialects: tables.dialects, routes }, options.upstream, state);
-  const { health, serve, breakers, emit, subscribe } = parts;
-  const answer = answering({ routes, serve, breakers, emit, ...state, vary: () => current.vary });
+  const { health, serve, breakers, emit, subscribe, status, times } = parts;
+  const answer = answering({
+    routes,
+    serve,
+    breakers,
+    times,
+    emit,
+    ...state,
+    vary: () => current.vary,
+  });
   return {
     owns: (path, method) => routes.owns(path, current.settings, method),
     handle: answer.handle,
@@ -105,6 +116,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       if (change.catalog !== undefined) health.reloaded();
     },
     subscribe,
+    status,
     channels: health.statuses,
     disableChannel: health.disable,
     enableChannel: health.enable,

@@ -161,7 +161,9 @@ export type {
 } from './prices/price-json.ts';
 export { type PriceOf, type PublicPriceList, pricesFrom } from './prices/public-list.ts';
 export { digestSecret } from './secret.ts';
+export type { PortTimes } from './stages/port-times.ts';
 export type { ResolveResult, UnknownResolution } from './stages/resolve-unknown.ts';
+export type { GatewayStatus } from './stages/status.ts';
 export {
   type JsonFileCatalog,
   type JsonFileCatalogOptions,

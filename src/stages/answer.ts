@@ -11,6 +11,7 @@ import type { Caller, Route } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
 import type { RequestProgress } from './call-record.ts';
 import { portCalls } from './port-calls.ts';
+import type { PortTimer } from './port-times.ts';
 import { readableError } from './refuse.ts';
 import { reportRefusal } from './request-events.ts';
 import { errorResponse, lastOnConnection, responseContextFor } from './respond.ts';
@@ -22,6 +23,7 @@ export interface AnswerDeps {
   readonly routes: Routes;
   readonly serve: Serve;
   readonly breakers: StoreBreakers;
+  readonly times: PortTimer;
   readonly emit: Emit;
   settings(): Settings;
   vary(): string;
@@ -30,7 +32,7 @@ export interface AnswerDeps {
 
 /** Makes the two methods of a gateway that respond. */
 export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 'refuse'> {
-  const { routes, serve, breakers } = deps;
+  const { routes, serve, breakers, times } = deps;
   const finish = (response: GatewayResponse): GatewayResponse =>
     deps.isClosed() ? lastOnConnection(response) : response;
 
@@ -48,7 +50,7 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
         caller = route.caller;
         context.requestIdHeader = caller.requestIdHeader;
         isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
-        const ports = portCalls(context.requestId, settings, emit, breakers);
+        const ports = portCalls(context.requestId, settings, emit, breakers, times);
         const received = { request, responseContext: context, settings, ports, emit, progress };
         return finish(await serve(received, route));
       } catch (error) {

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { DialectTable } from '../dialects/table.ts';
 import { type Emit, type EventEmitter, eventEmitter } from '../event-emitter.ts';
 import type { EventListener } from '../events.ts';
+import { warningListener } from '../host-warnings.ts';
 import type { Settings } from '../options.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { Routes } from '../protocols/routes.ts';
@@ -18,13 +19,15 @@ import { modelPlans } from './model-plan.ts';
 import { onceForEach } from './once-for-each.ts';
 import { type Outbox, outbox } from './outbox.ts';
 import { type PortCalls, portCalls } from './port-calls.ts';
+import { type PortTimer, portTimer } from './port-times.ts';
 import { recordChecks } from './record-checks.ts';
 import { reportBug } from './refuse.ts';
 import { reserver } from './reserve.ts';
 import { type RunningCalls, runningCalls } from './running.ts';
-import { type Serve, type Shared, serving } from './serve.ts';
+import { type Intake, type Serve, type Shared, serving } from './serve.ts';
 import { settler } from './settle.ts';
 import { reportingSplitIndex } from './split-index.ts';
+import { type GatewayStatus, statusOf } from './status.ts';
 import { type StoreBreakers, storeBreakers } from './store-breaker.ts';
 import { storeMaintenance } from './store-maintenance.ts';
 
@@ -44,12 +47,14 @@ export interface GatewayParts {
   readonly upstream: UpstreamClient;
   readonly breakers: StoreBreakers;
   readonly emit: Emit;
+  readonly times: PortTimer;
   readonly subscribe: EventEmitter['subscribe'];
+  readonly status: () => GatewayStatus;
   readonly stopTimer: () => void;
 }
 
 /** The parts that are also needed to create what the calls share. */
-type BaseParts = Omit<GatewayParts, 'serve' | 'stopTimer' | 'breakers' | 'subscribe'>;
+type BaseParts = Omit<GatewayParts, 'serve' | 'stopTimer' | 'breakers' | 'subscribe' | 'status'>;
 
 const tickMs = 1_000;
 /**
@@ -72,39 +77,57 @@ export function gatewayParts(
 ): GatewayParts {
   const { settings } = state;
   const { clock } = settings();
-  const { emit, subscribe } = eventEmitter(
-    () => settings().onEvent,
-    () => {},
-  );
-  const ports = backgroundPorts(settings, emit);
+  const { emit, subscribe } = eventEmitter(() => settings().onEvent, warningListener());
+  const times = portTimer();
+  const ports = backgroundPorts(settings, emit, times);
   const parts: BaseParts = {
     health: channelHealth(clock, () => settings().random(), emit),
     calls: runningCalls(settings, ports, emit),
     outbox: outbox(clock, emit),
     upstream: client ?? undiciClient({ connections: maxConnections }),
+    times,
     emit,
   };
-  const serve = serving(sharedByCalls(tables, parts, state));
+  const bodies = fairShares(() => settings().maxBufferedBytes);
+  const settlements = settler(parts.outbox, emit);
+  const serve = serving(
+    sharedByCalls(tables, { ...parts, bodies, settle: settlements.settle }, state),
+  );
   const maintenance = storeMaintenance(settings, ports, emit);
   const stopTimer = startTimer(clock, parts, maintenance.tick);
   void maintenance.check();
-  return { ...parts, subscribe, serve, breakers: storeBreakers(clock), stopTimer };
+  const { isClosed } = state;
+  const known = { ...parts, startedAtMs: clock.now(), bodies, settlements, isClosed };
+  const status = (): GatewayStatus => statusOf(known);
+  return { ...parts, subscribe, status, serve, breakers: storeBreakers(clock), stopTimer };
 }
 
 /** Port calls with the current timeout, for work that outlives a call. */
-function backgroundPorts(settings: () => Settings, emit: EventListener): PortCalls {
+function backgroundPorts(
+  settings: () => Settings,
+  emit: EventListener,
+  times: PortTimer,
+): PortCalls {
   return {
     ask: (port, operation, isAnswer, request) =>
-      portCalls(undefined, settings(), emit).ask(port, operation, isAnswer, request),
+      portCalls(undefined, settings(), emit, undefined, times).ask(
+        port,
+        operation,
+        isAnswer,
+        request,
+      ),
   };
 }
 
+/** The parts that calls use. */
+type CallParts = BaseParts & Pick<Shared, 'settle'> & Pick<Intake, 'bodies'>;
+
 function sharedByCalls(
   { dialects, routes }: PartTables,
-  { upstream, health, calls, outbox, emit }: BaseParts,
+  { upstream, health, calls, emit, times, bodies, settle }: CallParts,
   { settings, isClosed }: GatewayState,
 ): Shared {
-  const { clock, maxBufferedBytes } = settings();
+  const { clock } = settings();
   return {
     upstreams: {
       client: upstream,
@@ -118,7 +141,7 @@ function sharedByCalls(
     },
     intake: {
       calls,
-      bodies: fairShares(() => maxBufferedBytes),
+      bodies,
       failedKeys: failedKeys(clock),
       // A separate batch from that of replies: they run different code, and mixing them costs time
       // (docs/performance.md).
@@ -129,9 +152,9 @@ function sharedByCalls(
     requestsFor: routes.requestsFor,
     startedAtSeconds: Math.floor(clock.now() / 1_000),
     plans: modelPlans(dialects),
-    idempotency: idempotency(emit),
+    idempotency: idempotency(emit, times),
     reserve: reserver(emit),
-    settle: settler(outbox, emit),
+    settle,
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
     reportSplitIndex: reportingSplitIndex(emit),
   };

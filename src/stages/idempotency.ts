@@ -18,6 +18,7 @@ import { type Repeatable, repeatableOf } from './idempotency-key.ts';
 import { type FinalOutcome, replayOutcome } from './idempotency-repeat.ts';
 import { isClaimResult, isFoundResult } from './port-answers.ts';
 import { type PortCalls, portCalls } from './port-calls.ts';
+import type { PortTimer } from './port-times.ts';
 import { shuttingDown } from './refuse.ts';
 import type { RunningCall } from './running.ts';
 
@@ -63,14 +64,16 @@ interface IdempotencyDeps {
   readonly inFlight: CallsInFlight;
   readonly budget: ByteBudget;
   readonly emit: EventListener;
+  readonly times: PortTimer;
 }
 
 /** Makes the idempotency of a gateway. */
-export function idempotency(emit: EventListener): Idempotency {
+export function idempotency(emit: EventListener, times: PortTimer): Idempotency {
   const deps: IdempotencyDeps = {
     inFlight: callsInFlight(),
     budget: byteBudget(maxCopiedBytes),
     emit,
+    times,
   };
   return {
     claimOrRepeat: async (admitted) => {
@@ -83,12 +86,12 @@ export function idempotency(emit: EventListener): Idempotency {
 async function claimOrWait(
   admitted: Admitted,
   repeatable: Repeatable,
-  { inFlight, budget, emit }: IdempotencyDeps,
+  { inFlight, budget, emit, times }: IdempotencyDeps,
 ): Promise<ClaimOrRepeat> {
   const { received, running } = admitted;
   const { settings, responseContext } = received;
   const resultSettings = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
-  const resultPorts = portCalls(responseContext.requestId, resultSettings, emit);
+  const resultPorts = portCalls(responseContext.requestId, resultSettings, emit, undefined, times);
   const id = `${repeatable.name}.${repeatable.fingerprint}`;
   for (;;) {
     const callInFlight = repeatable.ifTaken === 'answer' ? inFlight.find(id) : undefined;

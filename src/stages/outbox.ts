@@ -32,6 +32,8 @@ export interface Outbox {
    * written the record.
    */
   log(record: UsageRecord, sink: UsageSink | undefined, ports: PortCalls): Promise<void>;
+  /** How many deliveries wait, and the age of the oldest in ms. */
+  waiting(): { readonly waiting: number; readonly oldestMs: number | undefined };
   /** Retries what is due. Called by the gateway's timer; never rejects. */
   retry(): Promise<void>;
   /** Retries everything once, at shutdown. Never rejects. */
@@ -81,6 +83,7 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
         // `ports.ask` has reported it.
       }
     },
+    waiting: () => waitingIn(state),
     retry: async () => {
       if (state.currentPass !== undefined) return;
       const nowMs = clock.monotonicMs();
@@ -99,6 +102,13 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
       queue.clear();
     },
   };
+}
+
+function waitingIn({ queue, clock }: OutboxState): ReturnType<Outbox['waiting']> {
+  let sinceMs: number | undefined;
+  for (const entry of queue) sinceMs = Math.min(sinceMs ?? entry.sinceMs, entry.sinceMs);
+  const oldestMs = sinceMs === undefined ? undefined : clock.monotonicMs() - sinceMs;
+  return { waiting: queue.size, oldestMs };
 }
 
 function enqueueNew(state: OutboxState, delivery: Delivery): false {

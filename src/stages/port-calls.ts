@@ -15,6 +15,7 @@ import {
 } from '../ports/call-options.ts';
 import { within } from '../ports/within.ts';
 import type { AnswerCheck } from './port-answers.ts';
+import type { PortTimer } from './port-times.ts';
 import type { StoreBreakers } from './store-breaker.ts';
 
 /** The options of a port call. */
@@ -49,6 +50,7 @@ export function portCalls(
   settings: { readonly clock: Clock; readonly storeTimeoutMs: number },
   emit: EventListener,
   breakers?: StoreBreakers,
+  times?: PortTimer,
 ): PortCalls {
   const failure = (call: FailedCall, reason: string, error: unknown) => {
     emit({ type: 'port_failed', requestId, ...call, reason });
@@ -67,7 +69,10 @@ export function portCalls(
         const pendingAnswer = request({ timeoutMs });
         // A direct answer, as of a memory store, needs no timer.
         const answer = isPromiseLike(pendingAnswer)
-          ? await within(Promise.resolve(pendingAnswer), timeoutMs, clock)
+          ? await timed(
+              { port, operation, clock, times },
+              within(Promise.resolve(pendingAnswer), timeoutMs, clock),
+            )
           : pendingAnswer;
         if (!isAnswer(answer)) {
           member = isAnswer.wrongMember?.(answer);
@@ -82,6 +87,30 @@ export function portCalls(
       }
     },
   };
+}
+
+interface TimedCall {
+  readonly port: PortName;
+  readonly operation: string;
+  readonly clock: Clock;
+  readonly times: PortTimer | undefined;
+}
+
+/** Counts how long an answer takes; an answer that is there at once is not worth a look at a clock. */
+async function timed<T>(
+  { port, operation, clock, times }: TimedCall,
+  answer: Promise<T>,
+): Promise<T> {
+  if (times === undefined) return answer;
+  const startedMs = clock.monotonicMs();
+  let failed = true;
+  try {
+    const value = await answer;
+    failed = false;
+    return value;
+  } finally {
+    times.record(port, operation, clock.monotonicMs() - startedMs, failed);
+  }
 }
 
 function circuitOpen(): StoreUnavailable {

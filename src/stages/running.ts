@@ -92,6 +92,8 @@ export interface RunningCalls {
    *   `rate_limited` if the key is at its limit
    */
   begin(call: BeginningCall): RunningCall;
+  /** How many are running. */
+  count(): number;
   /** Resolves once no call is running. */
   idle(): Promise<void>;
   /** Ends all calls; whole replies that are not read completely are cut off. */
@@ -153,6 +155,7 @@ export function runningCalls(
       entries.push(entry);
       return entry;
     },
+    count: () => entries.length,
     idle: () =>
       entries.length === 0
         ? Promise.resolve()

@@ -23,6 +23,8 @@ export interface SettlementDeps {
   readonly rates: TakenRates | undefined;
   readonly outbox: Outbox;
   readonly emit: EventListener;
+  /** Called once, when the call ends. */
+  readonly onClose: () => void;
 }
 
 /** The lease of a call in doubt, during which the host may find out what became of an image. */
@@ -51,10 +53,25 @@ export type Settle = (
   rates: TakenRates | undefined,
 ) => Settlement;
 
+/** Makes the settlements of a gateway, and counts the open ones. */
+export interface Settler {
+  readonly settle: Settle;
+  readonly openCount: () => number;
+}
+
 /** Settlements whose ends go out through one outbox. */
-export function settler(outbox: Outbox, emit: EventListener): Settle {
-  return (admitted, reservation, rates) =>
-    settlementOf({ admitted, reservation, rates, outbox, emit });
+export function settler(outbox: Outbox, emit: EventListener): Settler {
+  let open = 0;
+  const onClose = (): void => {
+    open -= 1;
+  };
+  return {
+    settle: (admitted, reservation, rates) => {
+      open += 1;
+      return settlementOf({ admitted, reservation, rates, outbox, emit, onClose });
+    },
+    openCount: () => open,
+  };
 }
 
 /** Makes the settlement of a hold. */
@@ -108,8 +125,9 @@ function observedNanos(
 }
 
 function newState(deps: SettlementDeps): SettlementState {
-  const { admitted, reservation, rates, outbox, emit } = deps;
+  const { admitted, reservation, rates, outbox, emit, onClose } = deps;
   return {
+    onClose,
     admitted,
     modelId: admitted.model.id,
     price: admitted.model.price,
@@ -134,6 +152,7 @@ function newState(deps: SettlementDeps): SettlementState {
 async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void> {
   if (state.isClosed) return;
   state.isClosed = true;
+  state.onClose();
   const { renewed, reservation, outbox, admitted } = state;
   const { call, received } = admitted;
   const { settings, ports, responseContext, emit } = received;

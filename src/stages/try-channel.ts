@@ -103,16 +103,20 @@ export function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<Upst
 }
 
 async function tryObserved(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
-  const { held, channelPlan, credential, attemptNumber, lease } = attempt;
-  const { startedMs } = lease;
-  const account = shownAccount(credential, channelPlan.channel);
-  const report = reportAttempt({ held, channelPlan, account, attemptNumber, startedMs });
+  const report = reportOf(attempt);
   try {
     return await runAttempt({ ...attempt, report }, upstreams);
   } catch (error) {
     report.ended({ status: undefined, reason: 'internal_error', mayHaveRun: true });
     throw error;
   }
+}
+
+function reportOf(attempt: Attempt): AttemptReport {
+  const { held, channelPlan, credential, attemptNumber, lease } = attempt;
+  const { startedMs } = lease;
+  const account = shownAccount(credential, channelPlan.channel);
+  return reportAttempt({ held, channelPlan, account, attemptNumber, startedMs });
 }
 
 async function runAttempt(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
@@ -299,7 +303,9 @@ function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcom
   }
   // Providers answer counts apart from their models, so a count tells nothing about the channel.
   lease.end(call.operation.isFree ? { kind: 'neutral' } : failure.healthSignal);
-  report?.ended(end);
+  if (report !== undefined) report.ended(end);
+  // Without a listener, this one becomes a process warning: it is the host's own mistake.
+  else if (failure.reason === 'credential_unavailable') reportOf(attempt).ended(end);
   return outcome;
 }
 

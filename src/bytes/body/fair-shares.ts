@@ -8,6 +8,8 @@ import type { ByteBudget } from './budget.ts';
 export interface FairShares {
   /** Takes `amount` if the key's share allows it; otherwise takes nothing and returns false. */
   take(keyId: string, amount: number, claim: ShareClaim): boolean;
+  /** How much all keys have taken. */
+  taken(): number;
   /** Returns an amount that was taken. */
   give(keyId: string, amount: number): void;
 }
@@ -42,6 +44,7 @@ export function fairShares(max: () => number): FairShares {
       heldByKey.set(keyId, held + amount);
       return true;
     },
+    taken: () => taken,
     give(keyId, amount) {
       taken -= amount;
       const remaining = (heldByKey.get(keyId) ?? 0) - amount;

@@ -2,10 +2,12 @@
  * A catalog from a JSON file that may change while the gateway runs. A valid new version replaces
  * the current one; an invalid version is reported and changes nothing.
  */
+
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { type EventListener, type GatewayEvent, quietListener } from '../../events.ts';
+import { warningListener } from '../../host-warnings.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { aClock, aFunction, checkMakerOptions, flag, text, wait } from '../../ports/set-up.ts';
 import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
@@ -60,7 +62,8 @@ export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<
   checkMakerOptions('jsonFileCatalog', optionsSchema, options, {
     path: 'Give it the file to read',
   });
-  const { path, credentials, allowSecretsInFile = false, onEvent, pollMs = 2_000 } = options;
+  const { path, credentials, allowSecretsInFile = false, pollMs = 2_000 } = options;
+  const { onEvent = warningListener() } = options;
   const clock = options.clock ?? systemClock();
   const sources = { credentials, allowSecretsInFile, clock };
   const watch = await fileWatch(path, (bytes) => modelsOf(bytes, sources), disk);

@@ -5,6 +5,7 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigurationError, errorName, isConfigurationError } from '../../errors.ts';
 import { type EventListener, quietListener } from '../../events.ts';
+import { warningListener } from '../../host-warnings.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Price } from '../../money.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -77,7 +78,8 @@ export async function publishedCatalog(
   table: CatalogTable,
   options: PublishedCatalogOptions,
 ): Promise<PublishedCatalog> {
-  const { credentials, onEvent, pollMs = 2_000, clock = systemClock() } = options;
+  const { credentials, pollMs = 2_000, clock = systemClock() } = options;
+  const { onEvent = warningListener() } = options;
   const sources = { credentials, allowSecretsInFile: false, clock };
   const emit = quietListener(() => onEvent);
   let current = await readVersion(maker, table, credentialReader(sources));
