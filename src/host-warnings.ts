@@ -45,8 +45,6 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
           `The function \`credential\` of the channel ${quoted(event.channelId)} failed: it threw, ` +
           'took longer than `timeouts.connectMs`, or returned neither a secret nor undefined.',
       };
-    case 'body_consumed':
-      return { code: 'TOLLGATE_BODY_CONSUMED', about: '', message: event.remedy };
     case 'catalog_refused':
       return {
         code: 'TOLLGATE_CATALOG_REFUSED',

@@ -17,7 +17,7 @@ import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { countedIds } from './counted-ids.ts';
-import { checkEvent } from './event-checks.ts';
+import { checkEvent, isNotable } from './event-checks.ts';
 import { mountedModels } from './mounted-models.ts';
 import { recordLog } from './record-log.ts';
 import { closed, listening } from './servers.ts';
@@ -33,7 +33,7 @@ export interface UnmountedGateway {
   readonly records: readonly UsageRecord[];
   /** The secret of each caller's key. */
   readonly secrets: Readonly<Record<CallerName, string>>;
-  /** All events, in order. */
+  /** The events in order, without those of every call's regular course. */
   readonly events: readonly GatewayEvent[];
   /** The next record of the usage log, each returned once; waits until there is one. */
   nextRecord(): Promise<UsageRecord>;
@@ -89,7 +89,7 @@ export async function unmountedGateway(
     usage: { record: log.add, close: async () => {} },
     onEvent: (event) => {
       checkEvent(event);
-      events.push(event);
+      if (isNotable(event)) events.push(event);
     },
     ids: countedIds(),
     ...options,
