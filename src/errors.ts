@@ -155,8 +155,8 @@ export class UpstreamError extends Error {
    */
   readonly stage: UpstreamStage;
   /**
-   * `connect_refused`, `connect_timeout`, `dns`, `tls`, `reset`, `headers_timeout`, …. A reason that
-   * the gateway does not know, from a client written in JavaScript, becomes `other`.
+   * `connect_refused`, `connect_timeout`, `dns`, `tls`, `reset`, `headers_timeout`, …. A reason
+   * that the gateway does not know, from a client written in JavaScript, becomes `other`.
    */
   readonly reason: FailureReason;
   readonly timedOut: boolean;

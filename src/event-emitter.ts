@@ -1,6 +1,6 @@
 /**
- * Passes the events of a gateway on to whoever listens: the option `onEvent`, and the listeners that
- * subscribed later.
+ * Passes the events of a gateway on to whoever listens: the option `onEvent`, and the listeners
+ * that subscribed later.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EventListener, type GatewayEvent, swallowErrors } from './events.ts';

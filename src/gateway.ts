@@ -27,8 +27,8 @@ export interface Gateway extends GatewayHandler {
    */
   update(change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes'>>): void;
   /**
-   * Adds a listener beside the option `onEvent`, and returns the function that removes it. Listeners
-   * are called synchronously, in the asynchronous context of the request that an event belongs to.
+   * Adds a listener beside the option `onEvent`, and returns the function that removes it.
+   * Listeners are called synchronously, in the asynchronous context of the request that an event belongs to.
    * What they throw is swallowed, and promises are not awaited.
    */
   subscribe(listener: EventListener): () => void;

@@ -42,8 +42,8 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
         code: 'TOLLGATE_CREDENTIAL_FAILED',
         about: event.channelId,
         message:
-          `The function \`credential\` of the channel ${quoted(event.channelId)} failed: it threw, ` +
-          'took longer than `timeouts.connectMs`, or returned neither a secret nor undefined.',
+          `The function \`credential\` of the channel ${quoted(event.channelId)} failed: ` +
+          'it threw, took longer than `timeouts.connectMs`, or returned neither a secret nor undefined.',
       };
     case 'catalog_refused':
       return {
@@ -71,11 +71,10 @@ function portWarning(
   const { port, operation, reason, member } = event;
   // The failures that opened the circuit were reported.
   if (reason === 'circuit_open') return undefined;
-  const asked = `The port \`${port}\``;
   return {
     code: 'TOLLGATE_PORT_FAILED',
     about: `${port} ${operation} ${member ?? reason}`,
-    message: `${asked} ${problemOf(event)} (in \`${operation}\`). ${effectOf(port)}`,
+    message: `The port \`${port}\` ${problemOf(event)} (in \`${operation}\`). ${effectOf(port)}`,
   };
 }
 

@@ -96,7 +96,7 @@ interface TimedCall {
   readonly times: PortTimer | undefined;
 }
 
-/** Counts how long an answer takes; an answer that is there at once is not worth a look at a clock. */
+/** Counts how long an answer takes. One that is there at once is not worth a look at a clock. */
 async function timed<T>(
   { port, operation, clock, times }: TimedCall,
   answer: Promise<T>,
