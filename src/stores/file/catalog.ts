@@ -83,6 +83,7 @@ export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<
   return {
     find: (modelId) => watch.current().catalog.find(modelId),
     list: (group, protocol) => watch.current().catalog.list(group, protocol),
+    models: () => watch.current().catalog.models(),
     close,
   };
 }

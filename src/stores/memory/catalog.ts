@@ -7,6 +7,8 @@ import { checkModels } from './check-models.ts';
 export interface StaticCatalog extends Catalog {
   find(modelId: string): Model | undefined;
   list(group: string, protocol: ProtocolName): readonly Model[];
+  /** All models, in the order given; for operators. */
+  models(): readonly Model[];
 }
 
 /**
@@ -24,7 +26,8 @@ export function staticCatalog(models: readonly Model[]): StaticCatalog {
 export function catalogOf(models: readonly Model[]): StaticCatalog {
   const byName = new Map<string, Model>();
   const lists = new Map<string, Model[]>();
-  for (const model of models.map(withSharedShape)) {
+  const all = models.map(withSharedShape);
+  for (const model of all) {
     for (const name of [model.id, ...(model.aliases ?? [])]) byName.set(name, model);
     for (const list of listsOf(model)) {
       const listed = lists.get(list);
@@ -37,6 +40,7 @@ export function catalogOf(models: readonly Model[]): StaticCatalog {
   return {
     find: (modelId) => byName.get(modelId),
     list: (group, protocol) => lists.get(listName(group, protocol)) ?? none,
+    models: () => all,
   };
 }
 

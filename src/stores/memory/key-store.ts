@@ -3,6 +3,8 @@
  * store.
  */
 import { ConfigurationError } from '../../errors.ts';
+import { type IssuedKey, type IssueKeyOptions, issueKey } from '../../issue-key.ts';
+import { checkKeyPage, type KeyPage, type KeyPageQuery, keyPageOf } from '../../ports/key-page.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 
@@ -26,10 +28,24 @@ export interface MemoryKeyStore extends KeyStore {
    * @throws ConfigurationError where the id or the secret is taken, or the secret could be guessed
    */
   add(secret: string, key: ApiKey): void;
+  /**
+   * Issues a key and adds it. The secret exists only in the returned value.
+   *
+   * @throws ConfigurationError where the key could never be charged, or its id is taken
+   */
+  issue(options: IssueKeyOptions): IssuedKey;
   /** Changes a key from its next call on; false where there is no key with this id. */
   update(id: string, change: Partial<Omit<ApiKey, 'id'>>): boolean;
   /** Removes a key and its secret; false where there is no key with this id. */
   remove(id: string): boolean;
+  /** The key with this id, or undefined if there is none. */
+  get(id: string): ApiKey | undefined;
+  /**
+   * A page of keys, ordered by id.
+   *
+   * @throws RangeError where the query is not valid
+   */
+  page(query?: KeyPageQuery): KeyPage;
 }
 
 /** A key store in memory. It keeps digests, never secrets. */
@@ -41,6 +57,8 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
   const keys = new Map<string, ApiKey>();
   const digests = new Map<string, string>();
 
+  const keyOf = (id: string): ApiKey | undefined => keys.get(digests.get(id) ?? '');
+
   const store: MemoryKeyStore = {
     find: (secret) => keys.get(digestSecret(secret, pepper)),
     add: (secret, key) => {
@@ -50,9 +68,14 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
       digests.set(key.id, digest);
       keys.set(digest, { ...key });
     },
+    issue: (keyOptions) => {
+      const issued = issueKey(keyOptions);
+      store.add(issued.secret, issued.key);
+      return issued;
+    },
     update: (id, change) => {
       const digest = digests.get(id);
-      const key = digest === undefined ? undefined : keys.get(digest);
+      const key = keyOf(id);
       if (digest === undefined || key === undefined) return false;
       keys.set(digest, { ...key, ...change, id });
       return true;
@@ -63,10 +86,25 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
       digests.delete(id);
       return keys.delete(digest);
     },
+    get: keyOf,
+    page: (query) => pageOf([...keys.values()], query),
   };
 
   for (const { secret, key } of options.keys ?? []) store.add(secret, key);
   return store;
+}
+
+function pageOf(keys: readonly ApiKey[], query: KeyPageQuery | undefined): KeyPage {
+  const { search, group, disabled, after, limit } = checkKeyPage(query);
+  const found = keys.filter(
+    (key) =>
+      key.id > after &&
+      (search === undefined || `${key.id}\n${key.group}`.toLowerCase().includes(search)) &&
+      (group === undefined || key.group === group) &&
+      (disabled === undefined || key.disabled === disabled),
+  );
+  const ordered = found.sort((one, other) => (one.id < other.id ? -1 : 1));
+  return keyPageOf(ordered.slice(0, limit + 1), limit);
 }
 
 function weakSecret(id: string): ConfigurationError {

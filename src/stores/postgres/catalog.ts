@@ -1,5 +1,6 @@
 /** A catalog in a PostgreSQL table of versions of the list of models; serves the newest one. */
 import { z } from 'zod';
+import { StoreUnavailable } from '../../ports/call-options.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { bigintAt, textAt } from '../sql/columns.ts';
 import {
@@ -28,11 +29,20 @@ const selectNewest = `
 SELECT version::text AS version, models::text AS models FROM "tollgate".catalogs
 ORDER BY version DESC LIMIT 1`;
 // The last ten versions are kept, to see what was changed and to go back.
+// The primary key lets only one process add the version after the one that it has read.
 const insertVersion = `
 WITH added AS (
-  INSERT INTO "tollgate".catalogs (models) VALUES ($1::text::json) RETURNING version
+  INSERT INTO "tollgate".catalogs (version, models) OVERRIDING SYSTEM VALUE
+  SELECT $2::text::bigint + 1, $1::text::json
+  WHERE NOT EXISTS (SELECT 1 FROM "tollgate".catalogs WHERE version > $2::text::bigint)
+  ON CONFLICT DO NOTHING RETURNING version
+), deleted AS (
+  DELETE FROM "tollgate".catalogs WHERE version <= (SELECT version - 10 FROM added)
 )
-DELETE FROM "tollgate".catalogs WHERE version <= (SELECT version - 10 FROM added)`;
+SELECT version FROM added`;
+
+/** How often a version is added while other processes add theirs. */
+const maxTries = 20;
 
 /** Long, since only `publish` waits for these statements, not calls. */
 const deadline = { timeoutMs: 10_000 };
@@ -50,15 +60,23 @@ export async function postgresCatalog(options: PostgresCatalogOptions): Promise<
 /** The table of versions in a migrated database. */
 export function postgresCatalogTable(location: PostgresLocation): CatalogTable {
   const { rows } = statements(location);
+  const version = async (): Promise<bigint> =>
+    bigintAt((await rows(selectVersion, [], deadline))[0], 'version');
+  const addAfter = async (models: string, after: bigint): Promise<boolean> =>
+    (await rows(insertVersion, [models, String(after)], deadline)).length > 0;
   return {
-    version: async () => bigintAt((await rows(selectVersion, [], deadline))[0], 'version'),
+    version,
     read: async () => {
       const [row] = await rows(selectNewest, [], deadline);
       if (row === undefined) return { version: 0n, models: undefined };
       return { version: bigintAt(row, 'version'), models: textAt(row, 'models') };
     },
-    add: async (models) => {
-      await rows(insertVersion, [models], deadline);
+    add: async (models, after) => {
+      if (after !== undefined) return addAfter(models, after);
+      for (let tries = 0; tries < maxTries; tries += 1) {
+        if (await addAfter(models, await version())) return true;
+      }
+      throw new StoreUnavailable('other processes kept publishing', { outcome: 'not_done' });
     },
   };
 }

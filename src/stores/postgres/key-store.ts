@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, issueKey } from '../../issue-key.ts';
 import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
+import { checkKeyPage, type KeyPage, type KeyPageQuery, keyPageOf } from '../../ports/key-page.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
 import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
@@ -27,6 +28,8 @@ export interface PostgresKeyStore extends KeyTable {
   update(id: string, change: Partial<Omit<ApiKey, 'id'>>): Promise<boolean>;
   remove(id: string): Promise<boolean>;
   list(group?: string): Promise<readonly ApiKey[]>;
+  get(id: string): Promise<ApiKey | undefined>;
+  page(query?: KeyPageQuery): Promise<KeyPage>;
 }
 
 const optionsSchema = z.strictObject(
@@ -46,6 +49,13 @@ FROM "tollgate".keys WHERE id = $1`;
 const selectAll = `
 SELECT id, key_group, disabled, record::text AS record FROM "tollgate".keys
 WHERE $1::text IS NULL OR key_group = $1 ORDER BY id`;
+const selectPage = `
+SELECT id, key_group, disabled, record::text AS record FROM "tollgate".keys
+WHERE id > $1
+  AND ($2::text IS NULL OR position($2 in lower(id)) > 0 OR position($2 in lower(key_group)) > 0)
+  AND ($3::text IS NULL OR key_group = $3)
+  AND ($4::boolean IS NULL OR disabled = $4)
+ORDER BY id LIMIT $5::text::integer`;
 const insertKey = `
 INSERT INTO "tollgate".keys (id, digest, key_group, disabled, record)
 VALUES ($1, $2, $3, $4, $5::text::json) ON CONFLICT DO NOTHING RETURNING id`;
@@ -94,6 +104,15 @@ export function postgresKeyStore(options: PostgresKeyStoreOptions): PostgresKeyS
     update: (id, change) => updateAt(rows, id, change),
     remove: async (id) => (await rows(deleteKey, [id])).length > 0,
     list: async (group) => (await rows(selectAll, [group ?? null])).map(keyFrom),
+    get: async (id) => {
+      const [row] = await rows(selectById, [id]);
+      return row === undefined ? undefined : keyFrom(row);
+    },
+    page: async (query) => {
+      const { search = null, group = null, disabled = null, after, limit } = checkKeyPage(query);
+      const found = await rows(selectPage, [after, search, group, disabled, String(limit + 1)]);
+      return keyPageOf(found.map(keyFrom), limit);
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import { ConfigurationError } from '../../errors.ts';
 import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
+import type { KeyPage, KeyPageQuery } from '../../ports/key-page.ts';
 import type { ApiKey, KeyStore, QuotaSubject } from '../../ports/key-store.ts';
 import type { KeyRateLimits } from '../../ports/rates.ts';
 import { areKeyRates } from '../../ports/rates-schema.ts';
@@ -35,6 +36,14 @@ export interface KeyTable extends KeyStore {
   remove(id: string): MaybePromise<boolean>;
   /** The keys of a group, or all keys, ordered by id. */
   list(group?: string): MaybePromise<readonly ApiKey[]>;
+  /** The key with this id, or undefined if there is none. */
+  get(id: string): MaybePromise<ApiKey | undefined>;
+  /**
+   * A page of keys, ordered by id; keys added during paging may be missed.
+   *
+   * @throws RangeError where the query is not valid
+   */
+  page(query?: KeyPageQuery): MaybePromise<KeyPage>;
 }
 
 /** The column `record`: all members that have no separate column. */

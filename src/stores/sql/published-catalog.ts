@@ -8,7 +8,7 @@ import { type EventListener, quietListener } from '../../events.ts';
 import { warningListener } from '../../host-warnings.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Price } from '../../money.ts';
-import type { MaybePromise } from '../../ports/call-options.ts';
+import { type MaybePromise, StoreUnavailable } from '../../ports/call-options.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import { checkSetUp } from '../../ports/set-up.ts';
 import { priceToJson } from '../../prices/codec.ts';
@@ -54,8 +54,26 @@ export interface PublishedCatalog extends StaticCatalog {
    * @throws ConfigurationError that names the model and says how to fix it; StoreUnavailable
    */
   publish(models: readonly PublishedModel[]): Promise<void>;
+  /**
+   * Publishes a version in which a channel has another weight, priority or cost, in all its models
+   * or in one. Returns the ids of the changed models; where there are none, nothing is published.
+   *
+   * @throws ConfigurationError, as `publish` does; StoreUnavailable where other processes keep
+   *   publishing
+   */
+  changeChannel(channelId: string, change: ChannelChange): Promise<readonly string[]>;
   /** Stops polling. The last valid version is still served. */
   close(): void;
+}
+
+/** What may be changed of a published channel; members that are left out stay as they are. */
+export interface ChannelChange {
+  readonly weight?: number;
+  readonly priority?: number;
+  /** The provider's price for the operator; `null` takes it out. */
+  readonly cost?: Price | null;
+  /** Changes the channel in this model alone. Default: in all its models. */
+  readonly modelId?: string;
 }
 
 /** The table of versions. Versions only grow; 0 means that nothing has been published. */
@@ -63,8 +81,11 @@ export interface CatalogTable {
   version(): MaybePromise<bigint>;
   /** The newest version, with its models as JSON text; undefined where there is none. */
   read(): MaybePromise<{ readonly version: bigint; readonly models: string | undefined }>;
-  /** Adds a version, given the models as JSON text. */
-  add(models: string): MaybePromise<void>;
+  /**
+   * Adds a version, given the models as JSON text. With `after`, only if that is still the newest
+   * version; returns whether it was added.
+   */
+  add(models: string, after?: bigint): MaybePromise<boolean>;
 }
 
 /**
@@ -107,15 +128,25 @@ export async function publishedCatalog(
   const close = clock.every(pollMs, () => {
     if (polling === undefined) poll().catch(refuse);
   });
+  const serveNewest = async (): Promise<void> => {
+    // A poll that was in flight may have read the version before.
+    await polling?.catch(() => {});
+    await poll();
+  };
 
   return {
     find: (modelId) => current.catalog.find(modelId),
     list: (group, protocol) => current.catalog.list(group, protocol),
+    models: () => current.catalog.models(),
     publish: async (models) => {
       await table.add(await textOf(maker, models, credentialReader(sources)));
-      // A poll that was in flight may have read the version before.
-      await polling?.catch(() => {});
-      await poll();
+      await serveNewest();
+    },
+    changeChannel: async (channelId, change) => {
+      const edit = { channelId, change };
+      const changed = await changeNewest(maker, table, edit, credentialReader(sources));
+      if (changed.length > 0) await serveNewest();
+      return changed;
     },
     close,
   };
@@ -135,6 +166,58 @@ async function readVersion(
   const { version, models: text } = await table.read();
   const models = await checked(maker, parseJson(text ?? '[]'), readCredential);
   return { version, catalog: catalogOf(models), count: models.length };
+}
+
+/** How often an edit is tried while other processes publish. */
+const maxTries = 20;
+
+/** Edits the JSON of the newest version, so that references to secrets stay as they are. */
+async function changeNewest(
+  maker: string,
+  table: CatalogTable,
+  { channelId, change }: { readonly channelId: string; readonly change: ChannelChange },
+  readCredential: ReadCredential,
+): Promise<readonly string[]> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const { version, models: text } = await table.read();
+    const models = items(parseJson(text ?? '[]'));
+    const edited = models.map((model) => withChangedChannel(model, channelId, change));
+    const changed = edited.filter((model, index) => model !== models[index]);
+    if (changed.length === 0) return [];
+    const newText = jsonText(edited);
+    await checked(maker, parseJson(newText), readCredential);
+    if (await table.add(newText, version))
+      return changed.map((model) => String(member(model, 'id')));
+  }
+  throw new StoreUnavailable('other processes kept publishing', { outcome: 'not_done' });
+}
+
+/** The model with the changed channel, or the same value if it does not have it. */
+function withChangedChannel(
+  model: JsonValue,
+  channelId: string,
+  { modelId, cost, weight, priority }: ChannelChange,
+): JsonValue {
+  const channels = items(member(model, 'channels'));
+  const isMeant = modelId === undefined || member(model, 'id') === modelId;
+  if (!isMeant || !isJsonObject(model)) return model;
+  if (!channels.some((channel) => member(channel, 'id') === channelId)) return model;
+  const shares = {
+    ...(weight === undefined ? {} : { weight }),
+    ...(priority === undefined ? {} : { priority }),
+  };
+  const edit = (channel: JsonValue): JsonValue => {
+    if (!isJsonObject(channel) || member(channel, 'id') !== channelId) return channel;
+    const { cost: before, ...rest } = channel;
+    const costJson = cost === undefined ? before : cost === null ? undefined : jsonOf(cost);
+    return { ...rest, ...shares, ...(costJson === undefined ? {} : { cost: costJson }) };
+  };
+  return { ...model, channels: channels.map(edit) };
+}
+
+/** @throws ConfigurationError if the price is invalid */
+function jsonOf(cost: Price): JsonValue | undefined {
+  return parseJson(jsonText(priceJsonAt(cost, 'cost')));
 }
 
 /** The models as JSON text, after checking that they are valid and contain no secret. */

@@ -57,10 +57,13 @@ export function sqliteCatalogTable(client: SqliteHandle, clock: Clock): CatalogT
         if (row === undefined) return { version: 0n, models: undefined };
         return { version: bigintAt(row, 'version'), models: textAt(row, 'models') };
       }),
-    add: (models) =>
+    add: (models, after) =>
       connection.transaction(() => {
+        const newest = bigintAt(connection.row(selectVersion), 'version');
+        if (after !== undefined && newest !== after) return false;
         connection.run(insertVersion, models, BigInt(clock.now()));
         connection.run(deleteOld);
+        return true;
       }),
   };
 }

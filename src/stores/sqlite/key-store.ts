@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, issueKey } from '../../issue-key.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
+import { checkKeyPage, type KeyPage, type KeyPageQuery, keyPageOf } from '../../ports/key-page.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
 import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
@@ -28,6 +29,8 @@ export interface SqliteKeyStore extends KeyTable {
   update(id: string, change: Partial<Omit<ApiKey, 'id'>>): boolean;
   remove(id: string): boolean;
   list(group?: string): readonly ApiKey[];
+  get(id: string): ApiKey | undefined;
+  page(query?: KeyPageQuery): KeyPage;
 }
 
 const optionsSchema = z.strictObject(
@@ -47,6 +50,13 @@ const selectTaken = 'SELECT id FROM tollgate_key WHERE id = ? OR digest = ?';
 const selectAll = 'SELECT id, key_group, disabled, record FROM tollgate_key ORDER BY id';
 const selectGroup = `
 SELECT id, key_group, disabled, record FROM tollgate_key WHERE key_group = ? ORDER BY id`;
+const selectPage = `
+SELECT id, key_group, disabled, record FROM tollgate_key
+WHERE id > ?
+  AND (? IS NULL OR instr(lower(id), ?) > 0 OR instr(lower(key_group), ?) > 0)
+  AND (? IS NULL OR key_group = ?)
+  AND (? IS NULL OR disabled = ?)
+ORDER BY id LIMIT ?`;
 const insertKey = `
 INSERT INTO tollgate_key (id, digest, key_group, disabled, record) VALUES (?, ?, ?, ?, ?)`;
 const updateKey = 'UPDATE tollgate_key SET key_group = ?, disabled = ?, record = ? WHERE id = ?';
@@ -58,6 +68,7 @@ export const keyStatements: readonly string[] = [
   selectById,
   selectTaken,
   selectGroup,
+  selectPage,
   updateKey,
   deleteKey,
 ];
@@ -97,6 +108,8 @@ export function sqliteKeyStore(options: SqliteKeyStoreOptions): SqliteKeyStore {
     update: (id, change) => updateAt(connection, id, change),
     remove: (id) => removeAt(connection, id),
     list: (group) => connection.reading(() => keysOf(connection, group)),
+    get: (id) => connection.reading(() => keyAt(connection, selectById, id)),
+    page: (query) => pageAt(connection, query),
   };
 }
 
@@ -136,6 +149,16 @@ function keysOf(connection: Connection, group: string | undefined): readonly Api
   const rows =
     group === undefined ? connection.rows(selectAll) : connection.rows(selectGroup, group);
   return rows.map(keyFrom);
+}
+
+function pageAt(connection: Connection, query: KeyPageQuery | undefined): KeyPage {
+  const { search = null, group = null, disabled, after, limit } = checkKeyPage(query);
+  const isDisabled = disabled === undefined ? null : disabled ? 1n : 0n;
+  const filters = [search, search, search, group, group, isDisabled, isDisabled];
+  return connection.reading(() => {
+    const rows = connection.rows(selectPage, after, ...filters, BigInt(limit + 1));
+    return keyPageOf(rows.map(keyFrom), limit);
+  });
 }
 
 function keyAt(connection: Connection, select: string, value: string): ApiKey | undefined {
