@@ -38,6 +38,8 @@ export interface MemoryKeyStore extends KeyStore {
   update(id: string, change: Partial<Omit<ApiKey, 'id'>>): boolean;
   /** Removes a key and its secret; false where there is no key with this id. */
   remove(id: string): boolean;
+  /** The keys of a group, or all keys, ordered by id. */
+  list(group?: string): readonly ApiKey[];
   /** The key with this id, or undefined if there is none. */
   get(id: string): ApiKey | undefined;
   /**
@@ -86,6 +88,8 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
       digests.delete(id);
       return keys.delete(digest);
     },
+    list: (group) =>
+      inOrder([...keys.values()].filter((key) => group === undefined || key.group === group)),
     get: keyOf,
     page: (query) => pageOf([...keys.values()], query),
   };
@@ -103,8 +107,11 @@ function pageOf(keys: readonly ApiKey[], query: KeyPageQuery | undefined): KeyPa
       (group === undefined || key.group === group) &&
       (disabled === undefined || key.disabled === disabled),
   );
-  const ordered = found.sort((one, other) => (one.id < other.id ? -1 : 1));
-  return keyPageOf(ordered.slice(0, limit + 1), limit);
+  return keyPageOf(inOrder(found).slice(0, limit + 1), limit);
+}
+
+function inOrder(keys: readonly ApiKey[]): readonly ApiKey[] {
+  return keys.toSorted((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 function weakSecret(id: string): ConfigurationError {
