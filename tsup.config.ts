@@ -16,6 +16,7 @@ const entry = {
   node: 'adapters/node.ts',
   testing: 'src/testing/index.ts',
   prometheus: 'src/prometheus/index.ts',
+  admin: 'src/admin/index.ts',
   redis: 'src/stores/redis/index.ts',
   postgres: 'src/stores/postgres/index.ts',
   sqlite: 'src/stores/sqlite/index.ts',

@@ -99,6 +99,7 @@ const config: ViteUserConfig = defineConfig({
       { find: /^tollgate\/opentelemetry$/, replacement: `${here}/src/opentelemetry/index.ts` },
       { find: /^tollgate\/testing$/, replacement: `${here}/src/testing/index.ts` },
       { find: /^tollgate\/prometheus$/, replacement: `${here}/src/prometheus/index.ts` },
+      { find: /^tollgate\/admin$/, replacement: `${here}/src/admin/index.ts` },
       {
         find: /^tollgate\/(redis|postgres|sqlite)$/,
         replacement: `${here}/src/stores/$1/index.ts`,

@@ -1,5 +1,5 @@
 /**
- * Writes the type declarations of the package, after tsup: TypeScript emits one file for each
+ * Writes the OpenAPI document of the admin interface, and the type declarations of the package, after tsup: TypeScript emits one file for each
  * source file into `dist/types`, each subpath gets an entry that leads there, and what no entry
  * reaches is removed.
  */
@@ -8,6 +8,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 
 const { files } = JSON.parse(readFileSync('tsconfig.types.json', 'utf8'));
+
+const { adminOpenApi } = await import('./dist/admin.js');
+writeFileSync('dist/admin-openapi.json', `${JSON.stringify(adminOpenApi(), null, 2)}\n`);
 
 execFileSync('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], {
   stdio: 'inherit',

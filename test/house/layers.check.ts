@@ -34,7 +34,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/options.ts', 'src/options-schema.ts'],
   ['src/stages/', 'src/log-events.ts'],
   ['src/gateway.ts', 'src/testing/'],
-  ['src/index.ts', 'src/opentelemetry/', 'src/prometheus/'],
+  ['src/index.ts', 'src/admin/', 'src/opentelemetry/', 'src/prometheus/'],
   ['adapters/'],
   ['src/command/'],
 ];

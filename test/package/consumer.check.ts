@@ -14,6 +14,7 @@ const subpaths = [
   'tollgate/koa',
   'tollgate/node',
   'tollgate/testing',
+  'tollgate/admin',
   'tollgate/redis',
   'tollgate/postgres',
   'tollgate/sqlite',

@@ -38,8 +38,8 @@ describe.each([
 
     expect(sources).toContain('../src/gateway.ts');
     expect(sources).toContain('../adapters/express.ts');
-    expect(sources.filter((path) => /^\.\.\/src\/testing\//.test(path))).toEqual([]);
     expect(sources.filter((path) => /^\.\.\/src\/prometheus\//.test(path))).toEqual([]);
+    expect(sources.filter((path) => /^\.\.\/src\/(?:testing|admin)\//.test(path))).toEqual([]);
     expect(sources.filter((path) => /\/stores\/(?:redis|postgres|sqlite)\//.test(path))).toEqual(
       [],
     );

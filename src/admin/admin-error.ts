@@ -1,0 +1,97 @@
+/** The errors of the admin library, each with the status that it has over HTTP. */
+import { errorName, isConfigurationError, isGatewayError } from '../errors.ts';
+import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
+
+/** The codes of {@link AdminError}. Stable: hosts and scripts may switch on them. */
+export type AdminErrorCode =
+  | 'invalid_request'
+  | 'not_signed_in'
+  | 'read_only'
+  | 'cross_origin'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'internal_error'
+  | 'not_supported'
+  | 'unavailable';
+
+/** The HTTP status of each code. */
+export const adminStatusOf: Readonly<Record<AdminErrorCode, number>> = {
+  invalid_request: 400,
+  not_signed_in: 401,
+  read_only: 403,
+  cross_origin: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  internal_error: 500,
+  not_supported: 501,
+  unavailable: 503,
+};
+
+/**
+ * Why something can't be shown or changed. The message says what is wrong and what to do; it holds
+ * no secret.
+ */
+export class AdminError extends Error {
+  override readonly name = 'AdminError';
+  readonly code: AdminErrorCode;
+  /** The member or parameter that is wrong: `limitNanos`. */
+  readonly field: string | undefined;
+
+  constructor(
+    code: AdminErrorCode,
+    message: string,
+    details: { readonly field?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.field = details.field;
+  }
+}
+
+/** Whether the value is an {@link AdminError}, by its shape: a host may load the package twice. */
+export function isAdminError(error: unknown): error is AdminError {
+  return errorName(error) === 'AdminError' && typeof error === 'object' && error !== null;
+}
+
+/**
+ * The error that an operator sees for anything that was thrown. Messages of other errors than ours
+ * are left out, because a driver's may contain an address or a value.
+ */
+export function adminErrorOf(error: unknown): AdminError {
+  if (isAdminError(error)) return error;
+  if (isConfigurationError(error) || errorName(error) === 'RangeError') {
+    const message = error instanceof Object && 'message' in error ? String(error.message) : '';
+    return new AdminError('invalid_request', message, { cause: error });
+  }
+  if (isGatewayError(error) && error.code !== 'store_unavailable') {
+    return new AdminError('invalid_request', error.message, { cause: error });
+  }
+  if (isGatewayError(error) || isStoreUnavailable(error)) {
+    return new AdminError(
+      'unavailable',
+      'A store did not answer in time. Nothing may have changed; try again.',
+      { cause: error },
+    );
+  }
+  if (isStoreCorrupt(error)) {
+    return new AdminError(
+      'internal_error',
+      'A store returned a row that this version can’t read. Look at the event port_failed.',
+      { cause: error },
+    );
+  }
+  return new AdminError('internal_error', 'Something failed that should not. Look at onError.', {
+    cause: error,
+  });
+}
+
+/** The error where the host has no store that can do this. */
+export function notSupported(what: string, remedy: string): AdminError {
+  return new AdminError('not_supported', `${what} ${remedy}`);
+}

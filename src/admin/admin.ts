@@ -1,0 +1,148 @@
+/** The admin library: everything that operators do, over the stores that the host has. */
+import { z } from 'zod';
+import { type Clock, systemClock } from '../clock.ts';
+import type { EventListener } from '../events.ts';
+import type { Gateway } from '../gateway.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
+import { aClock, aFunction, checkMakerOptions, methods, text } from '../ports/set-up.ts';
+import { type Audit, type AuditListener, auditTrail } from './audit.ts';
+import { type AdminCalls, adminCalls } from './calls.ts';
+import { type AdminCatalogs, adminCatalogs } from './catalogs.ts';
+import { type AdminChannels, adminChannels } from './channels.ts';
+import type { AdminCatalog, AdminDeps, AdminKeyCache, AdminKeyStore, AdminUsage } from './deps.ts';
+import { type AdminKeys, adminKeys } from './keys.ts';
+import { type Live, liveFigures } from './live.ts';
+import { adminNow, type ReadNow } from './now.ts';
+import { type AdminUsageReports, adminUsage } from './usage.ts';
+
+/** The gateway and the host's stores. */
+export interface AdminOptions {
+  readonly gateway: Gateway;
+  /** The store that has the keys, not a cache in front of it. */
+  readonly keys: AdminKeyStore;
+  /** The `cachedKeyStore` that the gateway uses, so that a change counts here at once. */
+  readonly keyCache?: AdminKeyCache;
+  readonly quota: QuotaStore;
+  /** The usage sink. Those in a database can be asked. */
+  readonly usage?: object;
+  /** The gateway's catalog. */
+  readonly catalog?: AdminCatalog;
+  /** Receives an entry for each change, each failed one and each refused one. */
+  readonly onAudit?: AuditListener;
+  /** The name of this gateway, for people. Default: `Tollgate`. */
+  readonly title?: string;
+  readonly clock?: Clock;
+}
+
+/** What this host's stores can do. */
+export interface AdminCapabilities {
+  readonly listKeys: boolean;
+  readonly issueKeys: boolean;
+  readonly changeKeys: boolean;
+  readonly removeKeys: boolean;
+  readonly usageReports: boolean;
+  readonly usageRecords: boolean;
+  readonly listModels: boolean;
+  /** Weights, priorities and costs of channels can be changed for all processes. */
+  readonly changeChannels: boolean;
+}
+
+/**
+ * Everything that operators do. Methods that change something take the name of the actor first, and
+ * write an entry of the audit trail. They throw an `AdminError`.
+ */
+export interface Admin {
+  readonly title: string;
+  readonly capabilities: AdminCapabilities;
+  /** How long a cache of another process may believe a changed key, in ms, if it is known. */
+  readonly keyCacheMs: number | undefined;
+  readonly clock: Clock;
+  readonly keys: AdminKeys;
+  readonly calls: AdminCalls;
+  readonly usage: AdminUsageReports;
+  readonly channels: AdminChannels;
+  readonly catalog: AdminCatalogs;
+  /** The present of this process. */
+  readonly now: ReadNow;
+  readonly audit: Audit;
+  /** Stops watching the gateway. The library still works, but its live figures stand still. */
+  close(): void;
+}
+
+const optionsSchema = z.strictObject(
+  {
+    gateway: methods('subscribe', 'channels', 'disableChannel', 'enableChannel', 'resolveUnknown'),
+    keys: methods('find'),
+    keyCache: methods('forget').optional(),
+    quota: methods('read', 'adjust'),
+    usage: z
+      .custom((value) => typeof value === 'object' && value !== null, 'must be a sink')
+      .optional(),
+    catalog: methods('find', 'list').optional(),
+    onAudit: aFunction.optional(),
+    title: text('must be text without control characters').optional(),
+    clock: aClock.optional(),
+  } satisfies Record<keyof AdminOptions, z.ZodType>,
+  'must be an object',
+);
+
+/**
+ * Creates the admin library.
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function createAdmin(options: AdminOptions): Admin {
+  checkMakerOptions('createAdmin', optionsSchema, options, {
+    gateway: 'Give it what createGateway returned',
+    keys: 'Give it the store that has the keys',
+    quota: 'Give it the quota store of the gateway',
+  });
+  const { gateway, keys, keyCache, quota, catalog, title = 'Tollgate' } = options;
+  const { clock = systemClock(), onAudit } = options;
+  const usage: AdminUsage = options.usage ?? {};
+  const audit = auditTrail(clock, onAudit);
+  const live = liveFigures(clock);
+  const deps: AdminDeps = { gateway, keys, keyCache, quota, usage, catalog, clock, audit, live };
+  return {
+    title,
+    capabilities: capabilitiesOf(deps),
+    keyCacheMs: keyCache?.ttlMs,
+    clock,
+    audit,
+    keys: adminKeys(deps),
+    calls: adminCalls(deps),
+    usage: adminUsage(deps),
+    channels: adminChannels(deps),
+    catalog: adminCatalogs(deps),
+    now: adminNow(deps),
+    close: gateway.subscribe(feeding(live)),
+  };
+}
+
+function feeding(live: Live): EventListener {
+  return (event) => {
+    switch (event.type) {
+      case 'call_ended':
+      case 'call_booked':
+      case 'call_refused':
+      case 'port_failed':
+      case 'quota_low':
+      case 'settlement_lost':
+        return live.add(event);
+      default:
+    }
+  };
+}
+
+function capabilitiesOf({ keys, usage, catalog }: AdminDeps): AdminCapabilities {
+  return {
+    listKeys: keys.page !== undefined,
+    issueKeys: keys.issue !== undefined,
+    changeKeys: keys.update !== undefined && keys.get !== undefined,
+    removeKeys: keys.remove !== undefined,
+    usageReports: usage.usageReport !== undefined,
+    usageRecords: usage.usageRecords !== undefined,
+    listModels: catalog?.models !== undefined,
+    changeChannels: catalog?.changeChannel !== undefined,
+  };
+}

@@ -1,0 +1,89 @@
+/** The audit trail: one entry for each change that an operator made, tried, or was refused. */
+import type { Clock } from '../clock.ts';
+import { swallowErrors } from '../events.ts';
+import { type AdminErrorCode, adminErrorOf } from './admin-error.ts';
+
+/** The changes that the admin library makes. */
+export type AdminAction =
+  | 'key.issue'
+  | 'key.rotate'
+  | 'key.disable'
+  | 'key.enable'
+  | 'key.limit'
+  | 'key.top_up'
+  | 'key.remove'
+  | 'call.resolve'
+  | 'channel.disable'
+  | 'channel.enable'
+  | 'channel.weight'
+  | 'channel.priority'
+  | 'channel.cost'
+  | 'catalog.publish';
+
+/** What was changed, without secrets; amounts are decimal strings of nanos. */
+export type AuditChange = Readonly<Record<string, string | number | boolean | null>>;
+
+/** One entry of the audit trail; it survives `JSON.stringify` and holds no secret. */
+export interface AuditEntry {
+  /** Unix ms. */
+  readonly atMs: number;
+  /** Who, as `authorize` or the caller of the library named them. */
+  readonly actor: string;
+  readonly action: AdminAction;
+  /** The id of the key, the request or the channel; undefined where there is none yet. */
+  readonly target: string | undefined;
+  readonly change: AuditChange;
+  /**
+   * `refused`: it was not tried, because the actor may only read, or the request broke a rule.
+   * `failed`: it was tried; `unavailable` may have taken effect.
+   */
+  readonly outcome: 'done' | 'failed' | 'refused';
+  /** Why it failed or was refused. */
+  readonly code: AdminErrorCode | undefined;
+}
+
+/** A change before it is known how it ends. */
+export interface AuditSubject {
+  readonly actor: string;
+  readonly action: AdminAction;
+  readonly target: string | undefined;
+  readonly change: AuditChange;
+}
+
+/** Receives audit entries. Exceptions are swallowed; returned promises are not awaited. */
+export type AuditListener = (entry: AuditEntry) => void;
+
+/** Writes the audit trail. */
+export interface Audit {
+  /** Runs a change, and writes an entry about it however it ends. */
+  run<T>(subject: AuditSubject, change: () => Promise<T>): Promise<T>;
+  /** Writes an entry about a change that was refused before it was tried. */
+  refused(subject: AuditSubject, code: AdminErrorCode): void;
+}
+
+/** The audit trail of one admin library. */
+export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Audit {
+  const write = (
+    subject: AuditSubject,
+    outcome: AuditEntry['outcome'],
+    code: AdminErrorCode | undefined,
+  ): void => {
+    if (onAudit === undefined) return;
+    const entry: AuditEntry = { atMs: clock.now(), ...subject, outcome, code };
+    swallowErrors(() => onAudit(entry));
+  };
+  return {
+    run: async (subject, change) => {
+      try {
+        const result = await change();
+        write(subject, 'done', undefined);
+        return result;
+      } catch (error) {
+        const failure = adminErrorOf(error);
+        write(subject, 'failed', failure.code);
+        throw failure;
+      }
+    },
+    refused: (subject, code) => write(subject, 'refused', code),
+  };
+}

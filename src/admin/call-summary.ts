@@ -1,0 +1,104 @@
+/** A call and a refusal as operators see them: ids, figures and reasons, never content. */
+import type { CallAttempt, UsageRecord } from '../ports/usage-sink.ts';
+
+/** A call that had reserved quota. */
+export interface CallSummary {
+  readonly kind: 'call';
+  /** The `x-request-id` of the reply. Callers may choose it, so several calls may have the same. */
+  readonly requestId: string;
+  /** The id of the hold; unique. */
+  readonly reservationId: string;
+  readonly startedAtMs: number;
+  readonly keyId: string;
+  readonly group: string;
+  readonly protocol: string;
+  readonly modelId: string;
+  readonly channelId: string | undefined;
+  readonly streamed: boolean;
+  readonly status: number;
+  readonly outcome: UsageRecord['outcome'];
+  readonly reason: string | undefined;
+  readonly durationMs: number;
+  readonly firstByteMs: number | undefined;
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly heldNanos: bigint;
+  readonly chargeNanos: bigint;
+  readonly costNanos: bigint | undefined;
+  readonly booked: boolean;
+}
+
+/** A request that was refused before it reserved quota. */
+export interface RefusalSummary {
+  readonly kind: 'refusal';
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly keyId: string | undefined;
+  readonly group: string | undefined;
+  readonly protocol: string | undefined;
+  readonly modelId: string | undefined;
+  readonly code: string;
+  readonly reason: string | undefined;
+  readonly status: number;
+}
+
+/** A call with all that is known of it. */
+export interface CallDetail extends CallSummary {
+  readonly upstreamModel: string | undefined;
+  readonly attempts: readonly CallAttempt[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly basis: UsageRecord['basis'];
+  readonly revision: number;
+  /** What each subject held for it. */
+  readonly lines: UsageRecord['lines'];
+  /** The money is held until somebody says whether the call ran: `resolve`. */
+  readonly isInDoubt: boolean;
+}
+
+/** The line of a call in a list. */
+export function callSummary(record: UsageRecord): CallSummary {
+  const { usage } = record;
+  return {
+    kind: 'call',
+    requestId: record.requestId,
+    reservationId: record.reservationId,
+    startedAtMs: record.startedAtMs,
+    keyId: record.keyId,
+    group: record.group,
+    protocol: record.protocol,
+    modelId: record.modelId,
+    channelId: record.channelId,
+    streamed: record.streamed,
+    status: record.status,
+    outcome: record.outcome,
+    reason: record.reason,
+    durationMs: record.durationMs,
+    firstByteMs: record.firstByteMs,
+    inputTokens: usage?.inputTokens,
+    outputTokens: usage?.outputTokens,
+    heldNanos: record.heldNanos,
+    chargeNanos: record.chargeNanos,
+    costNanos: record.costNanos,
+    booked: record.booked,
+  };
+}
+
+/** All that an operator may know of a call. */
+export function callDetail(record: UsageRecord): CallDetail {
+  return {
+    ...callSummary(record),
+    upstreamModel: record.upstreamModel,
+    attempts: record.attempts.map(({ channelId, status, reason, mayHaveRun, durationMs }) => ({
+      channelId,
+      status,
+      reason,
+      mayHaveRun,
+      durationMs,
+    })),
+    metadata: record.metadata ?? {},
+    basis: record.basis,
+    revision: record.revision,
+    lines: record.lines.map(({ subject, period, heldNanos }) => ({ subject, period, heldNanos })),
+    isInDoubt: record.outcome === 'unknown' && !record.booked,
+  };
+}

@@ -1,0 +1,157 @@
+/** Calls for operators: find one, list the latest, and say whether one in doubt ran. */
+import type { UsageRecord } from '../ports/usage-sink.ts';
+import type { ResolveResult, UnknownResolution } from '../stages/resolve-unknown.ts';
+import type { UsagePage, UsageRecordFilter } from '../stores/sql/usage-report.ts';
+import { AdminError, notSupported } from './admin-error.ts';
+import {
+  type CallDetail,
+  type CallSummary,
+  callDetail,
+  callSummary,
+  type RefusalSummary,
+} from './call-summary.ts';
+import type { AdminDeps, Page } from './deps.ts';
+import { limitOf, type PageQuery, pageOf } from './page.ts';
+
+/** Selects calls of the usage log, or refusals of this process. */
+export interface CallListQuery extends PageQuery, UsageRecordFilter {
+  /** Lists requests that this process refused with this error code, newest first. */
+  readonly code?: string;
+}
+
+/** A page of calls, and where they come from. */
+export interface CallPage extends Page<CallSummary | RefusalSummary> {
+  /**
+   * `log`: the usage log of all processes, oldest first. `process`: the latest 200 of this process,
+   * newest first.
+   */
+  readonly source: 'log' | 'process';
+}
+
+/** Everything that is known about one request id. */
+export interface CallsOfRequest {
+  readonly requestId: string;
+  readonly calls: readonly CallDetail[];
+  /** Refusals of this process with this id. */
+  readonly refusals: readonly RefusalSummary[];
+}
+
+/** What an operator found out about a call in doubt. */
+export type Resolution = UnknownResolution & {
+  /** Needed only where several calls in doubt have the same request id. */
+  readonly reservationId?: string;
+};
+
+/** The calls of a usage log. The methods throw an `AdminError`. */
+export interface AdminCalls {
+  list(query?: CallListQuery): Promise<CallPage>;
+  /** @throws AdminError `not_found` */
+  find(requestId: string): Promise<CallsOfRequest>;
+  /**
+   * Ends the hold of a call whose outcome nobody knew, as `gateway.resolveUnknown` does.
+   *
+   * @throws AdminError `not_found`, `conflict`, `not_supported`
+   */
+  resolve(actor: string, requestId: string, resolution: Resolution): Promise<ResolveResult>;
+}
+
+/** The calls of an admin library. */
+export function adminCalls(deps: AdminDeps): AdminCalls {
+  return {
+    list: (query = {}) => listCalls(deps, query),
+    find: (requestId) => findCalls(deps, requestId),
+    resolve: (actor, requestId, resolution) => {
+      const { ran } = resolution;
+      const chargeNanos = resolution.ran ? resolution.chargeNanos : undefined;
+      const change = { ran, chargeNanos: chargeNanos === undefined ? null : String(chargeNanos) };
+      return deps.audit.run({ actor, action: 'call.resolve', target: requestId, change }, () =>
+        resolve(deps, requestId, resolution),
+      );
+    },
+  };
+}
+
+async function listCalls(deps: AdminDeps, query: CallListQuery): Promise<CallPage> {
+  const { usage, live } = deps;
+  const { code, after, limit: _limit, ...filter } = query;
+  if (code !== undefined) {
+    const refusals = live
+      .recentRefusals()
+      .filter((refusal) => refusal.code === code && matches(refusal, filter));
+    return { ...pageOf(refusals, query), source: 'process' };
+  }
+  if (usage.usageRecords === undefined) {
+    const calls = live.recentCalls().filter((call) => matches(call, filter));
+    return { ...pageOf(calls, query), source: 'process' };
+  }
+  const page: UsagePage = { limit: limitOf(query), ...(after === undefined ? {} : { after }) };
+  const { records, next } = await usage.usageRecords(filter, page);
+  return { data: records.map(callSummary), next, source: 'log' };
+}
+
+/** The filter of the log, for what this process remembers. */
+function matches(entry: CallSummary | RefusalSummary, filter: UsageRecordFilter): boolean {
+  const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, requestId } = filter;
+  const atMs = entry.kind === 'call' ? entry.startedAtMs : entry.atMs;
+  const channelId = entry.kind === 'call' ? entry.channelId : undefined;
+  const outcome = entry.kind === 'call' ? entry.outcome : undefined;
+  const is = (wanted: string | undefined, value: string | undefined): boolean =>
+    wanted === undefined || wanted === value;
+  return (
+    atMs >= fromMs &&
+    atMs < toMs &&
+    is(keyId, entry.keyId) &&
+    is(group, entry.group) &&
+    is(modelId, entry.modelId) &&
+    is(requestId, entry.requestId) &&
+    is(filter.channelId, channelId) &&
+    is(filter.outcome, outcome)
+  );
+}
+
+async function findCalls(deps: AdminDeps, requestId: string): Promise<CallsOfRequest> {
+  const refusals = deps.live.recentRefusals().filter((entry) => entry.requestId === requestId);
+  const records = await recordsOf(deps, requestId);
+  if (records.length === 0 && refusals.length === 0) throw noCall(requestId);
+  return { requestId, calls: records.map(callDetail), refusals };
+}
+
+async function recordsOf({ usage }: AdminDeps, requestId: string): Promise<readonly UsageRecord[]> {
+  if (usage.usageRecords === undefined) {
+    throw notSupported(
+      'The usage log can’t be asked for single calls.',
+      'Use sqliteUsageSink or postgresUsageSink.',
+    );
+  }
+  return (await usage.usageRecords({ requestId }, { limit: 100 })).records;
+}
+
+async function resolve(
+  deps: AdminDeps,
+  requestId: string,
+  { reservationId, ...resolution }: Resolution,
+): Promise<ResolveResult> {
+  const records = await recordsOf(deps, requestId);
+  if (records.length === 0) throw noCall(requestId);
+  const open = records.filter(
+    (record) =>
+      record.outcome === 'unknown' &&
+      !record.booked &&
+      (reservationId === undefined || record.reservationId === reservationId),
+  );
+  const [record, other] = open;
+  if (record === undefined) {
+    throw new AdminError('conflict', 'This call is not in doubt. It needs no resolution.');
+  }
+  if (other !== undefined) {
+    const message = 'Several calls in doubt have this request id. Name one by its reservationId.';
+    throw new AdminError('conflict', message, { field: 'reservationId' });
+  }
+  const result = await deps.gateway.resolveUnknown(record, resolution);
+  if (result.status !== 'conflict') deps.live.state.inDoubt.delete(record.reservationId);
+  return result;
+}
+
+function noCall(requestId: string): AdminError {
+  return new AdminError('not_found', `No call with the id "${requestId.slice(0, 128)}" is known.`);
+}

@@ -1,0 +1,80 @@
+/** Catalogs for operators: check a list of models, and publish one. */
+import { ConfigurationError, isConfigurationError } from '../errors.ts';
+import { isJsonObject, items, type JsonValue, member } from '../json.ts';
+import { modelsFrom } from '../stores/file/model-json.ts';
+import { checkModels } from '../stores/memory/check-models.ts';
+import type { PublishedModel } from '../stores/sql/published-catalog.ts';
+import { notSupported } from './admin-error.ts';
+import type { AdminDeps } from './deps.ts';
+
+/** Whether a list of models could be published. */
+export type CatalogCheck =
+  | { readonly valid: true; readonly models: number; readonly problem: undefined }
+  /** `problem` names the first member that is wrong, and says what to do. */
+  | { readonly valid: false; readonly models: number; readonly problem: string };
+
+/** The catalog of a gateway. */
+export interface AdminCatalogs {
+  /**
+   * Checks models in the form of docs/catalog.md, without resolving their secrets. Nothing of what
+   * is checked is kept or sent anywhere.
+   */
+  validate(models: JsonValue): Promise<CatalogCheck>;
+  /**
+   * Publishes models to a catalog in a database. Only the library and the command can do this, and
+   * no HTTP route: whoever sets the URL of a channel gets its secret.
+   *
+   * @throws AdminError `not_supported`, `invalid_request`, `unavailable`
+   */
+  publish(actor: string, models: readonly PublishedModel[]): Promise<void>;
+}
+
+/** The catalogs of an admin library. */
+export function adminCatalogs({ catalog, audit }: AdminDeps): AdminCatalogs {
+  return {
+    validate: async (list) => {
+      const models = items(list).length;
+      try {
+        if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
+        const read = await modelsFrom(items(list), referenceOf);
+        checkModels(read);
+        return { valid: true, models, problem: undefined };
+      } catch (error) {
+        if (!isConfigurationError(error)) throw error;
+        return { valid: false, models, problem: error.message.replace(/^staticCatalog: /, '') };
+      }
+    },
+    publish: (actor, models) =>
+      audit.run(
+        {
+          actor,
+          action: 'catalog.publish',
+          target: undefined,
+          change: { models: Array.isArray(models) ? models.length : 0 },
+        },
+        async () => {
+          if (catalog?.publish === undefined) {
+            throw notSupported(
+              'The catalog can’t be published.',
+              'Give createAdmin a sqliteCatalog or a postgresCatalog.',
+            );
+          }
+          await catalog.publish(models);
+        },
+      ),
+  };
+}
+
+/** A placeholder for the secret; the reference itself may not contain one. */
+async function referenceOf(value: JsonValue, path: string): Promise<string> {
+  const env = member(value, 'env');
+  const name = member(value, 'name');
+  const isReference = isJsonObject(value) && Object.keys(value).length === 1;
+  if (isReference && typeof env === 'string' && env !== '') return `env-${env}`.replace(/\W/g, '-');
+  if (isReference && typeof name === 'string' && name !== '') {
+    return `name-${name}`.replace(/\W/g, '-');
+  }
+  throw new ConfigurationError(
+    `${path} must be { env: 'NAME OF A VARIABLE' } or { name: '…' }: no table holds a secret.`,
+  );
+}

@@ -1,0 +1,222 @@
+/** Channels for operators: their health and shares, and the switches for them. */
+import type { HealthStatus } from '../events.ts';
+import type { Price } from '../money.ts';
+import type { Channel, Model } from '../ports/catalog.ts';
+import type { ChannelChange } from '../stores/sql/published-catalog.ts';
+import type { ChannelStatus } from '../upstream/channel-status.ts';
+import { AdminError, notSupported } from './admin-error.ts';
+import type { AdminDeps } from './deps.ts';
+
+/** A channel of a model, as it is now in this process. */
+export interface ChannelRow extends HealthStatus {
+  readonly channelId: string;
+  readonly dialect: string;
+  /** The channel's name for the model. */
+  readonly upstreamModel: string;
+  readonly priority: number;
+  readonly weight: number;
+  /** Only keys of these groups; undefined for all groups of the model. */
+  readonly groups: readonly string[] | undefined;
+  /** How many calls run through it, for any model. */
+  readonly inFlight: number;
+  readonly maxConcurrentCalls: number | undefined;
+  /** From the start of a call to its first byte, in the last hour; undefined without calls. */
+  readonly firstByteP95Ms: number | undefined;
+  /** Whether the catalog states what the channel costs the operator. */
+  readonly hasCost: boolean;
+}
+
+/** A model and its channels, by priority. */
+export interface ModelChannels {
+  readonly modelId: string;
+  readonly aliases: readonly string[];
+  readonly channels: readonly ChannelRow[];
+}
+
+/** Where a switch counts: in this process, or in all by the catalog in a database. */
+export type SwitchPlace = 'process' | 'everywhere';
+
+/** How a channel is switched. */
+export interface ChannelSwitch {
+  /** Default: `process`. */
+  readonly where?: SwitchPlace;
+  /** For `enable` everywhere: the weight that it gets. Default: 1. */
+  readonly weight?: number;
+}
+
+/** What a change has changed. */
+export interface ChannelChanged {
+  readonly channelId: string;
+  readonly where: SwitchPlace;
+  /** The weights before, by model; empty for a switch in this process. */
+  readonly before: readonly { readonly modelId: string; readonly weight: number }[];
+}
+
+/**
+ * The channels of a gateway. The methods throw an `AdminError`: `not_supported` where the catalog
+ * can't be listed or changed, `not_found`, `invalid_request` or `unavailable`.
+ */
+export interface AdminChannels {
+  list(): readonly ModelChannels[];
+  /** In this process until it ends or the channel is enabled; everywhere by the weight 0. */
+  disable(actor: string, channelId: string, options?: ChannelSwitch): Promise<ChannelChanged>;
+  /** Clears what is recorded against it; everywhere also gives it a weight. */
+  enable(actor: string, channelId: string, options?: ChannelSwitch): Promise<ChannelChanged>;
+  setWeight(
+    actor: string,
+    channelId: string,
+    change: { readonly weight: number; readonly modelId?: string },
+  ): Promise<ChannelChanged>;
+  setPriority(
+    actor: string,
+    channelId: string,
+    change: { readonly priority: number; readonly modelId?: string },
+  ): Promise<ChannelChanged>;
+  /** What the channel costs the operator; `null` takes it out. */
+  setCost(
+    actor: string,
+    channelId: string,
+    change: { readonly cost: Price | null; readonly modelId?: string },
+  ): Promise<ChannelChanged>;
+}
+
+/** The channels of an admin library. */
+export function adminChannels(deps: AdminDeps): AdminChannels {
+  const { audit, gateway } = deps;
+  const target = (channelId: string) => ({ target: channelId });
+  return {
+    list: () => modelChannels(deps),
+    disable: (actor, channelId, { where = 'process' } = {}) =>
+      audit.run(
+        { actor, action: 'channel.disable', ...target(channelId), change: { where } },
+        async () => {
+          if (where === 'everywhere') return change(deps, channelId, { weight: 0 });
+          checkKnown(deps, channelId);
+          gateway.disableChannel(channelId);
+          return { channelId, where, before: [] };
+        },
+      ),
+    enable: (actor, channelId, { where = 'process', weight = 1 } = {}) =>
+      audit.run(
+        { actor, action: 'channel.enable', ...target(channelId), change: { where } },
+        async () => {
+          checkKnown(deps, channelId);
+          if (where === 'process') gateway.enableChannel(channelId);
+          if (where === 'process') return { channelId, where, before: [] };
+          const changed = await change(deps, channelId, { weight });
+          gateway.enableChannel(channelId);
+          return changed;
+        },
+      ),
+    setWeight: (actor, channelId, { weight, modelId }) =>
+      audit.run(
+        {
+          actor,
+          action: 'channel.weight',
+          ...target(channelId),
+          change: { weight, modelId: modelId ?? null },
+        },
+        () => change(deps, channelId, { weight, ...inModel(modelId) }),
+      ),
+    setPriority: (actor, channelId, { priority, modelId }) =>
+      audit.run(
+        {
+          actor,
+          action: 'channel.priority',
+          ...target(channelId),
+          change: { priority, modelId: modelId ?? null },
+        },
+        () => change(deps, channelId, { priority, ...inModel(modelId) }),
+      ),
+    setCost: (actor, channelId, { cost, modelId }) =>
+      audit.run(
+        {
+          actor,
+          action: 'channel.cost',
+          ...target(channelId),
+          change: { per: cost?.per ?? null, modelId: modelId ?? null },
+        },
+        () => change(deps, channelId, { cost, ...inModel(modelId) }),
+      ),
+  };
+}
+
+function inModel(modelId: string | undefined): Pick<ChannelChange, 'modelId'> {
+  return modelId === undefined ? {} : { modelId };
+}
+
+async function change(
+  { catalog }: AdminDeps,
+  channelId: string,
+  edit: ChannelChange,
+): Promise<ChannelChanged> {
+  if (catalog?.changeChannel === undefined) {
+    throw notSupported(
+      'The catalog can’t be changed here.',
+      'Give createAdmin a sqliteCatalog or a postgresCatalog, or change the catalog where it is ' +
+        'kept. A channel can be switched in this process.',
+    );
+  }
+  const before = (catalog.models?.() ?? []).flatMap((model) =>
+    model.channels
+      .filter(({ id }) => id === channelId)
+      .map(({ weight = 1 }) => ({ modelId: model.id, weight })),
+  );
+  const changed = await catalog.changeChannel(channelId, edit);
+  if (changed.length === 0) throw noChannel(channelId);
+  return {
+    channelId,
+    where: 'everywhere',
+    before: before.filter(({ modelId }) => changed.includes(modelId)),
+  };
+}
+
+/** A misspelt id would switch nothing, and look as if it had. */
+function checkKnown({ catalog, gateway }: AdminDeps, channelId: string): void {
+  const models = catalog?.models?.();
+  const isServed = models?.some(({ channels }) => channels.some(({ id }) => id === channelId));
+  const wasCalled = gateway.channels().some((status) => status.channelId === channelId);
+  if (isServed === false && !wasCalled) throw noChannel(channelId);
+}
+
+function noChannel(channelId: string): AdminError {
+  return new AdminError('not_found', `There is no channel "${channelId.slice(0, 128)}".`);
+}
+
+/** Models with their channels; without a catalog that lists models, the channels alone. */
+export function modelChannels({ gateway, catalog, live }: AdminDeps): readonly ModelChannels[] {
+  const statuses = new Map(gateway.channels().map((status) => [status.channelId, status]));
+  const row = (channel: Channel, model: Model): ChannelRow => {
+    const upstreamModel = channel.upstreamModel ?? model.id;
+    const { priority = 0, weight = 1, groups, maxConcurrentCalls } = channel;
+    const status = statuses.get(channel.id);
+    return {
+      channelId: channel.id,
+      dialect: channel.dialect,
+      upstreamModel,
+      priority,
+      weight,
+      groups,
+      inFlight: status?.inFlight ?? 0,
+      maxConcurrentCalls,
+      firstByteP95Ms: live.channelP95Ms(channel.id),
+      hasCost: channel.cost !== undefined,
+      ...healthFor(status, upstreamModel),
+    };
+  };
+  return (catalog?.models?.() ?? []).map((model) => ({
+    modelId: model.id,
+    aliases: model.aliases ?? [],
+    channels: model.channels
+      .map((channel) => row(channel, model))
+      .sort((one, other) => one.priority - other.priority),
+  }));
+}
+
+/** The health of the account, or that of the model on it if only the model has a problem. */
+function healthFor(status: ChannelStatus | undefined, upstreamModel: string): HealthStatus {
+  const own = status?.models.find((model) => model.upstreamModel === upstreamModel);
+  const health = status === undefined || status.state !== 'ready' ? status : (own ?? status);
+  const { state = 'ready', reason, untilMs } = health ?? {};
+  return { state, reason, untilMs };
+}

@@ -1,0 +1,68 @@
+/** What the parts of the admin library share: the host's stores, and which of them can do what. */
+import type { Clock } from '../clock.ts';
+import type { Gateway } from '../gateway.ts';
+import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
+import type { Catalog, Model } from '../ports/catalog.ts';
+import type { KeyPage, KeyPageQuery } from '../ports/key-page.ts';
+import type { ApiKey, KeyStore } from '../ports/key-store.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
+import type { ChannelChange, PublishedModel } from '../stores/sql/published-catalog.ts';
+import type { UsageQueries } from '../stores/sql/usage-report.ts';
+import type { Audit } from './audit.ts';
+import type { Live } from './live.ts';
+
+/**
+ * A key store, and what else it may be able to do. The stores for memory, SQLite and PostgreSQL can
+ * do all of it; what a store can't do is refused with the code `not_supported`.
+ */
+export interface AdminKeyStore extends KeyStore {
+  issue?(options: IssueKeyOptions): MaybePromise<IssuedKey>;
+  update?(id: string, change: Partial<Omit<ApiKey, 'id'>>): MaybePromise<boolean>;
+  remove?(id: string): MaybePromise<boolean>;
+  get?(id: string): MaybePromise<ApiKey | undefined>;
+  page?(query?: KeyPageQuery): MaybePromise<KeyPage>;
+}
+
+/** A catalog, and what else it may be able to do. */
+export interface AdminCatalog extends Catalog {
+  /** All models. Every catalog of the package can list them. */
+  models?(): readonly Model[];
+  /** Only catalogs in a database. */
+  publish?(models: readonly PublishedModel[]): Promise<void>;
+  /** Only catalogs in a database. */
+  changeChannel?(channelId: string, change: ChannelChange): Promise<readonly string[]>;
+}
+
+/** The part of a usage sink that can be asked; only those in a database have it. */
+export type AdminUsage = Partial<UsageQueries>;
+
+/** A cache of keys in this process that must forget a key when it is changed. */
+export interface AdminKeyCache {
+  forget(keyId: string): void;
+  /** How long a cache, here or in another process, serves a key without asking. */
+  readonly ttlMs?: number;
+}
+
+/** What every part of the admin library gets. */
+export interface AdminDeps {
+  readonly gateway: Gateway;
+  readonly keys: AdminKeyStore;
+  readonly keyCache: AdminKeyCache | undefined;
+  readonly quota: QuotaStore;
+  readonly usage: AdminUsage;
+  readonly catalog: AdminCatalog | undefined;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly live: Live;
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  readonly data: readonly T[];
+  /** Pass this as `after`; undefined on the last page. */
+  readonly next: string | undefined;
+}
+
+/** The most entries of a page. */
+export const maxPage = 100;

@@ -1,0 +1,82 @@
+/** Who may do what over HTTP, and which requests may change something. */
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../../clock.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import { within } from '../../ports/within.ts';
+import { AdminError } from '../admin-error.ts';
+
+/** Who asks, and whether they may change something. */
+export interface AdminAccess {
+  /** Their name in the audit trail. */
+  readonly actor: string;
+  readonly can: 'read' | 'manage';
+}
+
+/**
+ * Finds out who asks, by the host's own sign-in. It is asked for every request, and once a minute
+ * for a stream of events; undefined is answered with 401, an exception or no answer in 5 s with 503.
+ */
+export type Authorize<R extends IncomingMessage = IncomingMessage> = (
+  request: R,
+) => MaybePromise<AdminAccess | undefined>;
+
+const authorizeMs = 5_000;
+
+/** @throws AdminError `not_signed_in`, `unavailable` */
+export async function accessOf<R extends IncomingMessage>(
+  authorize: Authorize<R>,
+  request: R,
+  clock: Clock,
+): Promise<AdminAccess> {
+  let access: AdminAccess | undefined;
+  try {
+    access = await within(Promise.resolve(authorize(request)), authorizeMs, clock);
+  } catch (cause) {
+    throw new AdminError('unavailable', 'Nobody could be signed in just now. Try again.', {
+      cause,
+    });
+  }
+  if (access === undefined || access === null) {
+    throw new AdminError('not_signed_in', 'Sign in first.');
+  }
+  const { actor, can } = access;
+  if (typeof actor === 'string' && actor !== '' && (can === 'read' || can === 'manage')) {
+    return { actor, can };
+  }
+  throw new AdminError('unavailable', 'authorize must return { actor, can } or undefined.');
+}
+
+/**
+ * Checks that a request was made by a page of this origin, or by a script that says so: browsers
+ * send neither the header nor JSON across origins without asking, and nobody answers them.
+ *
+ * @throws AdminError `cross_origin`, `unsupported_media_type`
+ */
+export function checkChange({ headers }: IncomingMessage): void {
+  if (headers['x-tollgate-admin'] !== '1') {
+    throw new AdminError('cross_origin', 'Send the header x-tollgate-admin: 1.');
+  }
+  if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i.test(headers['content-type'] ?? '')) {
+    throw new AdminError('unsupported_media_type', 'Send content-type: application/json.');
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new AdminError('unsupported_media_type', 'Send the body without a content-encoding.');
+  }
+  if (!isSameOrigin(headers)) {
+    throw new AdminError(
+      'cross_origin',
+      'Send the request from a page of this origin, or with this origin as the header Origin.',
+    );
+  }
+}
+
+/** `Sec-Fetch-Site` can't be set by scripts; without it the `Origin` must be that of this host. */
+function isSameOrigin({ origin, host, ...headers }: IncomingMessage['headers']): boolean {
+  if (origin === 'null') return false;
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  if (origin === undefined || host === undefined || !URL.canParse(origin)) return false;
+  const { host: originHost, protocol, origin: whole } = new URL(origin);
+  return whole === origin && /^https?:$/.test(protocol) && originHost === host.toLowerCase();
+}

@@ -1,0 +1,165 @@
+/** The routes of calls, of reports and of the live figures. */
+import { z } from 'zod';
+import type { UsageFilter } from '../../stores/sql/usage-report.ts';
+import { AdminError } from '../admin-error.ts';
+import { type Route, route } from './route.ts';
+import {
+  given,
+  groupingPair,
+  groupingsOf,
+  integer,
+  name,
+  nanos,
+  nothing,
+  numberOf,
+  outcome,
+  shortText,
+} from './shapes.ts';
+
+const filter = {
+  fromMs: integer.optional(),
+  toMs: integer.optional(),
+  keyId: shortText.optional(),
+  group: shortText.optional(),
+  modelId: shortText.optional(),
+  channelId: shortText.optional(),
+  outcome: outcome.optional(),
+};
+const paging = { after: z.string().max(256).optional(), limit: integer.optional() };
+const report = { ...filter, by: groupingPair, fromMs: integer, toMs: integer };
+const minutesOf = { '15m': 15, '1h': 60 } as const;
+
+/** Now, calls, usage and books. */
+export const callRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/now',
+    summary: 'Live figures of this process, and what needs a person',
+    query: z.strictObject({ range: z.enum(['15m', '1h']).optional() }),
+    body: nothing,
+    run: async ({ admin, query: { range = '1h' } }) => ({
+      json: await admin.now(minutesOf[range]),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/calls',
+    summary: 'Calls of the log; with code: refusals of this process',
+    query: z.strictObject({
+      ...filter,
+      ...paging,
+      requestId: shortText.optional(),
+      code: shortText.optional(),
+    }),
+    body: nothing,
+    run: async ({ admin, query: { requestId, code, after, limit, ...rest } }) => ({
+      json: await admin.calls.list({
+        ...filterOf(rest),
+        ...given({ requestId, code, after, limit: numberOf(limit) }),
+      }),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/calls.csv',
+    summary: 'Calls of the log as CSV',
+    query: z.strictObject({ ...filter, requestId: shortText.optional() }),
+    body: nothing,
+    run: async ({ admin, query: { requestId, ...rest } }) => ({
+      csv: admin.usage.callsCsv({ ...filterOf(rest), ...given({ requestId }) }),
+      fileName: 'calls.csv',
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/calls/{id}',
+    summary: 'Everything that is known about a request id',
+    query: nothing,
+    body: nothing,
+    run: async ({ admin, id }) => ({ json: await admin.calls.find(id) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/calls/{id}/resolve',
+    summary: 'Says whether a call in doubt ran, which ends its hold',
+    action: 'call.resolve',
+    query: nothing,
+    body: z.strictObject({
+      ran: z.boolean(),
+      chargeNanos: nanos.optional(),
+      reservationId: shortText.optional(),
+    }),
+    run: async ({ admin, access, id, body: { ran, chargeNanos, reservationId } }) => {
+      const charge = chargeNanos === undefined ? {} : { chargeNanos: BigInt(chargeNanos) };
+      const found = ran ? ({ ran, ...charge } as const) : ({ ran } as const);
+      const resolution = { ...found, ...given({ reservationId }) };
+      return { json: await admin.calls.resolve(access.actor, id, resolution) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/usage',
+    summary: 'Sums of the log by one or two groupings: by=key,model',
+    query: z.strictObject({ ...report, ...paging, sort: z.enum(['charge', 'name']).optional() }),
+    body: nothing,
+    run: async ({ admin, query: { by, sort, after, limit, ...rest } }) => ({
+      json: await admin.usage.report({
+        ...reportOf(by, rest),
+        ...given({ sort, after, limit: numberOf(limit) }),
+      }),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/usage.csv',
+    summary: 'The same as CSV, all rows',
+    query: z.strictObject(report),
+    body: nothing,
+    run: async ({ admin, query: { by, ...rest } }) => ({
+      csv: admin.usage.reportCsv(reportOf(by, rest)),
+      fileName: 'usage.csv',
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/books',
+    summary: 'Where the log and the quota store differ in a period',
+    query: z.strictObject({
+      period: z.string().regex(/^(?:\d{4}-\d{2}(?:-\d{2})?)?$/),
+      subject: name.optional(),
+      partition: name.optional(),
+    }),
+    body: nothing,
+    run: async ({ admin, query: { period, ...rest } }) => ({
+      json: { data: await admin.usage.books({ period, ...given(rest) }) },
+    }),
+  }),
+];
+
+interface FilterTexts extends Omit<UsageFilter, 'fromMs' | 'toMs'> {
+  readonly fromMs?: string | undefined;
+  readonly toMs?: string | undefined;
+}
+
+function filterOf({
+  fromMs,
+  toMs,
+  ...names
+}: { [Name in keyof FilterTexts]: FilterTexts[Name] | undefined }): UsageFilter {
+  return given({ ...names, fromMs: numberOf(fromMs), toMs: numberOf(toMs) });
+}
+
+function reportOf(
+  by: string,
+  {
+    fromMs,
+    toMs,
+    ...names
+  }: { readonly fromMs: string; readonly toMs: string } & Parameters<typeof filterOf>[0],
+): Parameters<AdminReport>[0] {
+  const groupings = groupingsOf(by);
+  if (groupings === undefined) throw new AdminError('invalid_request', 'by is not valid.');
+  return { ...filterOf(names), by: groupings, fromMs: Number(fromMs), toMs: Number(toMs) };
+}
+
+type AdminReport = import('../usage.ts').AdminUsageReports['report'];

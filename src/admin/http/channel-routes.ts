@@ -1,0 +1,102 @@
+/**
+ * The routes of channels and catalogs. None of them can set a URL, a credential or a header: whoever
+ * could would be sent the operator's secret.
+ */
+import { z } from 'zod';
+import type { JsonValue } from '../../json.ts';
+import { priceFromJson } from '../../prices/codec.ts';
+import { priceJsonSchema } from '../../prices/schema.ts';
+import { AdminError } from '../admin-error.ts';
+import { type Route, route } from './route.ts';
+import { given, nothing, shortText } from './shapes.ts';
+
+const where = z.enum(['process', 'everywhere']).optional();
+const weight = z.number().min(0).max(1_000_000);
+const modelId = shortText.optional();
+
+/** Whatever `JSON.parse` has made; the catalog's own check says what is wrong with it. */
+const parsedJson = z.custom<JsonValue>((value) => value !== undefined);
+
+/** List, switch, weigh and price channels; validate a catalog. */
+export const channelRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/channels',
+    summary: 'Models and their channels, by priority, as this process sees them',
+    query: nothing,
+    body: nothing,
+    run: async ({ admin }) => ({ json: { data: admin.channels.list() } }),
+  }),
+  route({
+    method: 'POST',
+    path: '/channels/{id}/disable',
+    summary: 'Disables a channel in this process, or everywhere by the weight 0',
+    action: 'channel.disable',
+    query: nothing,
+    body: z.strictObject({ where }),
+    run: async ({ admin, access, id, body }) => ({
+      json: await admin.channels.disable(access.actor, id, given(body)),
+    }),
+  }),
+  route({
+    method: 'POST',
+    path: '/channels/{id}/enable',
+    summary: 'Enables a channel in this process, or everywhere by a weight',
+    action: 'channel.enable',
+    query: nothing,
+    body: z.strictObject({ where, weight: weight.optional() }),
+    run: async ({ admin, access, id, body }) => ({
+      json: await admin.channels.enable(access.actor, id, given(body)),
+    }),
+  }),
+  route({
+    method: 'POST',
+    path: '/channels/{id}/weight',
+    summary: 'Sets the weight of a channel everywhere',
+    action: 'channel.weight',
+    query: nothing,
+    body: z.strictObject({ weight, modelId }),
+    run: async ({ admin, access, id, body: { weight: share, modelId: model } }) => ({
+      json: await admin.channels.setWeight(access.actor, id, {
+        weight: share,
+        ...given({ modelId: model }),
+      }),
+    }),
+  }),
+  route({
+    method: 'POST',
+    path: '/channels/{id}/priority',
+    summary: 'Sets the priority of a channel everywhere',
+    action: 'channel.priority',
+    query: nothing,
+    body: z.strictObject({ priority: z.int().min(-1_000_000).max(1_000_000), modelId }),
+    run: async ({ admin, access, id, body: { priority, modelId: model } }) => ({
+      json: await admin.channels.setPriority(access.actor, id, {
+        priority,
+        ...given({ modelId: model }),
+      }),
+    }),
+  }),
+  route({
+    method: 'POST',
+    path: '/channels/{id}/cost',
+    summary: 'Sets what a channel costs the operator; null takes it out',
+    action: 'channel.cost',
+    query: nothing,
+    body: z.strictObject({ cost: priceJsonSchema.nullable(), modelId }),
+    run: async ({ admin, access, id, body }) => {
+      const cost = body.cost === null ? null : priceFromJson(body.cost);
+      if (cost === undefined) throw new AdminError('invalid_request', 'cost is not a price.');
+      const change = { cost, ...given({ modelId: body.modelId }) };
+      return { json: await admin.channels.setCost(access.actor, id, change) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/catalog/validate',
+    summary: 'Checks models in the form of docs/catalog.md; publishes nothing',
+    query: nothing,
+    body: z.strictObject({ models: z.array(parsedJson) }),
+    run: async ({ admin, body }) => ({ json: await admin.catalog.validate(body.models) }),
+  }),
+];

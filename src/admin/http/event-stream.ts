@@ -1,0 +1,48 @@
+/** The live figures as server-sent events, for as long as the operator is signed in. */
+import type { ServerResponse } from 'node:http';
+import type { Admin } from '../admin.ts';
+import { jsonTextOf, startReply } from './reply.ts';
+
+const everyMs = 2_000;
+const authorizeEveryMs = 60_000;
+
+/**
+ * Sends `event: now` at once and every 2 s, unless the receiver has not read the last one. Asks
+ * every minute whether the operator is still signed in; if not, `event: signed-out` ends the stream.
+ */
+export async function streamEvents(
+  admin: Admin,
+  response: ServerResponse,
+  authorizeAgain: () => Promise<unknown>,
+  isHead: boolean,
+): Promise<void> {
+  startReply(response, 200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  if (isHead) {
+    response.end();
+    return;
+  }
+  const { clock } = admin;
+  let askedMs = clock.monotonicMs();
+  let isBusy = false;
+  const send = async (): Promise<void> => {
+    if (isBusy || response.writableNeedDrain) return;
+    isBusy = true;
+    try {
+      if (clock.monotonicMs() - askedMs >= authorizeEveryMs) {
+        askedMs = clock.monotonicMs();
+        await authorizeAgain();
+      }
+      const now = jsonTextOf(await admin.now());
+      if (!response.destroyed) response.write(`event: now\ndata: ${now}\n\n`);
+    } catch {
+      response.end('event: signed-out\ndata: {}\n\n');
+    } finally {
+      isBusy = false;
+    }
+  };
+  const stop = clock.every(everyMs, () => void send());
+  response.once('close', stop);
+  // A connection that broke reports an error of the response, which needs a listener.
+  response.on('error', stop);
+  await send();
+}

@@ -1,0 +1,170 @@
+/** The admin library over HTTP, under a path of the host's choosing. Off unless it is mounted. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { z } from 'zod';
+import { aFunction, checkMakerOptions } from '../../ports/set-up.ts';
+import type { Admin } from '../admin.ts';
+import { AdminError, adminErrorOf } from '../admin-error.ts';
+import { type Authorize, accessOf, checkChange } from './access.ts';
+import { readJson } from './body.ts';
+import { streamEvents } from './event-stream.ts';
+import { adminOpenApi } from './openapi.ts';
+import { sendCsv, sendError, sendJson } from './reply.ts';
+import type { Route } from './route.ts';
+import { routeAt, sessionOf } from './routes.ts';
+
+/** Where the handler is mounted, and who may use it. */
+export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {
+  /** The path as callers see it: `/admin`. The interface is below it, at `/admin/api`. */
+  readonly path: string;
+  /** Required: there is no default. */
+  readonly authorize: Authorize<R>;
+  /** Receives errors that the reply does not explain, such as those of a database. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** A listener for `createServer`, or a middleware of Express if called with `next`. */
+export type AdminHandler<R extends IncomingMessage = IncomingMessage> = (
+  request: R,
+  response: ServerResponse,
+  next?: (error?: unknown) => void,
+) => Promise<void>;
+
+const optionsSchema = z.strictObject(
+  {
+    path: z.string('must be a path: /admin').regex(/^\/[^?#]*[^/?#]$/, 'must be a path: /admin'),
+    authorize: aFunction,
+    onError: aFunction.optional(),
+  } satisfies Record<keyof AdminHandlerOptions, z.ZodType>,
+  'must be an object',
+);
+
+/**
+ * Serves `{path}/api`. Other paths go to `next`; without `next` they are answered with 404. Never
+ * rejects.
+ *
+ * ```ts
+ * app.use(adminHandler(admin, { path: '/admin', authorize: signedInOperator }));
+ * ```
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function adminHandler<R extends IncomingMessage = IncomingMessage>(
+  admin: Admin,
+  options: AdminHandlerOptions<R>,
+): AdminHandler<R> {
+  checkMakerOptions('adminHandler', optionsSchema, options, {
+    path: 'Give it the path below which it is mounted',
+    authorize: 'Give it a function that returns { actor, can } for a signed-in operator',
+  });
+  const base = `${options.path}/api`;
+  return async (request, response, next) => {
+    const url = targetOf(request);
+    const isOurs = url.path === base || url.path.startsWith(`${base}/`);
+    if (!isOurs && next !== undefined) return next();
+    try {
+      await serve(
+        { admin, options, request, response, path: url.path.slice(base.length), isOurs },
+        url.query,
+      );
+    } catch (error) {
+      const failure = adminErrorOf(error);
+      if (failure.code === 'internal_error' || failure.code === 'unavailable') {
+        report(options, failure.cause ?? error);
+      }
+      sendError(response, failure, headersFor(failure));
+    }
+  };
+}
+
+interface Exchange<R extends IncomingMessage> {
+  readonly admin: Admin;
+  readonly options: AdminHandlerOptions<R>;
+  readonly request: R;
+  readonly response: ServerResponse;
+  /** Below `{path}/api`. */
+  readonly path: string;
+  readonly isOurs: boolean;
+}
+
+async function serve<R extends IncomingMessage>(
+  { admin, options, request, response, path, isOurs }: Exchange<R>,
+  search: string,
+): Promise<void> {
+  if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
+  // Before anything else, so that nobody can find out what exists.
+  const access = await accessOf(options.authorize, request, admin.clock);
+  const isHead = request.method === 'HEAD';
+  const method = isHead ? 'GET' : request.method;
+  if (method === 'GET' && path === '/events') {
+    const again = () => accessOf(options.authorize, request, admin.clock);
+    return streamEvents(admin, response, again, isHead);
+  }
+  if (method === 'GET' && path === '/session') {
+    return sendJson(response, 200, sessionOf(admin, access));
+  }
+  if (method === 'GET' && path === '/openapi.json') return sendJson(response, 200, adminOpenApi());
+  const { route, id } = routeAt(method, path);
+  const refuse = (error: AdminError): never => {
+    const target = id === '' ? undefined : id;
+    const { action } = route;
+    const subject = { actor: access.actor, target, change: {} };
+    if (action !== undefined) admin.audit.refused({ ...subject, action }, error.code);
+    throw error;
+  };
+  const body = await checkedBody(route, request, access.can).catch(refuse);
+  const query = parametersOf(search);
+  const reply = await route.run({ admin, access, id, query, body });
+  if ('csv' in reply) return sendCsv(response, reply.fileName, reply.csv, isHead);
+  sendJson(response, reply.status ?? 200, reply.json);
+}
+
+/** The body of a change, if this actor and this request may make it. */
+async function checkedBody(
+  { method, action }: Route,
+  request: IncomingMessage,
+  can: 'read' | 'manage',
+): Promise<unknown> {
+  if (method === 'GET') return {};
+  if (action !== undefined && can !== 'manage') {
+    throw new AdminError('read_only', 'You may read, and change nothing.');
+  }
+  checkChange(request);
+  return readJson(request);
+}
+
+/** A parameter that was sent twice is refused by the schema, because it is a list. */
+function parametersOf(search: string): Readonly<Record<string, string | readonly string[]>> {
+  const parameters = new URLSearchParams(search);
+  return Object.fromEntries(
+    [...new Set(parameters.keys())].map((name) => {
+      const [value = '', ...others] = parameters.getAll(name);
+      return [name, others.length === 0 ? value : [value, ...others]];
+    }),
+  );
+}
+
+/** The path and the query as the caller sent them; Express shortens `url` where it is mounted. */
+function targetOf(request: IncomingMessage): { readonly path: string; readonly query: string } {
+  const original: unknown = Reflect.get(request, 'originalUrl');
+  const url = typeof original === 'string' ? original : (request.url ?? '');
+  const end = url.indexOf('?');
+  return end === -1
+    ? { path: url, query: '' }
+    : { path: url.slice(0, end), query: url.slice(end + 1) };
+}
+
+function headersFor({ code, message }: AdminError): Readonly<Record<string, string>> {
+  if (code !== 'method_not_allowed') return {};
+  return { allow: message.includes('POST') ? 'POST' : 'GET, HEAD' };
+}
+
+function report<R extends IncomingMessage>(
+  { onError }: AdminHandlerOptions<R>,
+  error: unknown,
+): void {
+  try {
+    onError?.(error);
+  } catch {
+    // There is no one to report it to: reporting is what failed.
+  }
+}

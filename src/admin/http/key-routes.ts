@@ -1,0 +1,174 @@
+/** The routes of keys. */
+import { z } from 'zod';
+import { type Route, route } from './route.ts';
+import {
+  given,
+  integer,
+  name,
+  nanos,
+  nothing,
+  numberOf,
+  shortText,
+  signedNanos,
+} from './shapes.ts';
+
+const period = z.enum(['total', 'day', 'month']);
+const count = z.int().positive();
+
+const issueBody = z.strictObject({
+  id: name.optional(),
+  group: shortText,
+  limitNanos: nanos.optional(),
+  period: period.optional(),
+  expiresAtMs: count.optional(),
+  maxConcurrentCalls: count.optional(),
+  metadata: z.record(z.string().max(128), z.string().max(512)).optional(),
+  quota: z
+    .array(
+      z.strictObject({
+        id: name,
+        period,
+        limitNanos: nanos.optional(),
+        maxConcurrentCalls: count.optional(),
+        visible: z.boolean().optional(),
+      }),
+    )
+    .max(8)
+    .optional(),
+});
+
+const listQuery = z.strictObject({
+  q: z.string().max(128).optional(),
+  group: shortText.optional(),
+  disabled: z.enum(['true', 'false']).optional(),
+  after: z.string().max(256).optional(),
+  limit: integer.optional(),
+});
+
+/** List, show, issue, rotate, switch, limit, top up and remove. */
+export const keyRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/keys',
+    summary: 'Keys with their balances, by id',
+    query: listQuery,
+    body: nothing,
+    run: async ({ admin, query: { q, group, disabled, after, limit } }) => ({
+      json: await admin.keys.list(
+        given({
+          search: q,
+          group,
+          after,
+          disabled: disabled === undefined ? undefined : disabled === 'true',
+          limit: numberOf(limit),
+        }),
+      ),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/keys/{id}',
+    summary: 'A key with its balances',
+    query: nothing,
+    body: nothing,
+    run: async ({ admin, id }) => ({ json: await admin.keys.find(id) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/keys',
+    summary: 'Issues a key; the reply is the only place that ever shows its secret',
+    action: 'key.issue',
+    query: nothing,
+    body: issueBody,
+    run: async ({ admin, access, body }) => {
+      const { group, limitNanos, quota, ...rest } = body;
+      const { secret, key } = await admin.keys.issue(access.actor, {
+        group,
+        ...given({
+          ...rest,
+          limitNanos: amount(limitNanos),
+          quota: quota?.map(({ id, period, limitNanos: limit, ...other }) => ({
+            id,
+            period,
+            ...given({ ...other, limitNanos: amount(limit) }),
+          })),
+        }),
+      });
+      return { status: 201, json: { secret, key: { id: key.id } } };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/keys/{id}/rotate',
+    summary: 'Issues a key in place of this one, which stays valid for overlapMs',
+    action: 'key.rotate',
+    query: nothing,
+    body: z.strictObject({ overlapMs: z.int().min(0).optional(), id: name.optional() }),
+    run: async ({ admin, access, id, body }) => {
+      const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, given(body));
+      return { status: 201, json: { secret, key: { id: key.id }, replaced } };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/keys/{id}/disable',
+    summary: 'Disables a key',
+    action: 'key.disable',
+    query: nothing,
+    body: nothing,
+    run: async ({ admin, access, id }) => ({ json: await admin.keys.disable(access.actor, id) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/keys/{id}/enable',
+    summary: 'Enables a key',
+    action: 'key.enable',
+    query: nothing,
+    body: nothing,
+    run: async ({ admin, access, id }) => ({ json: await admin.keys.enable(access.actor, id) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/keys/{id}/limit',
+    summary: 'Sets the limit of a subject of a key',
+    action: 'key.limit',
+    query: nothing,
+    body: z.strictObject({ limitNanos: nanos, subject: name.optional() }),
+    run: async ({ admin, access, id, body: { limitNanos, subject } }) => {
+      const change = { limitNanos: BigInt(limitNanos), ...given({ subject }) };
+      return { json: await admin.keys.setLimit(access.actor, id, change) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/keys/{id}/top-up',
+    summary: 'Adds money for the current period; the same id counts once',
+    action: 'key.top_up',
+    query: nothing,
+    body: z.strictObject({
+      id: z.string().min(1).max(200),
+      amountNanos: signedNanos,
+      subject: name.optional(),
+    }),
+    run: async ({ admin, access, id, body: { id: topUpId, amountNanos, subject } }) => {
+      const topUp = { id: topUpId, amountNanos: BigInt(amountNanos), ...given({ subject }) };
+      return { json: await admin.keys.topUp(access.actor, id, topUp) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/keys/{id}/remove',
+    summary: 'Removes a key for good',
+    action: 'key.remove',
+    query: nothing,
+    body: nothing,
+    run: async ({ admin, access, id }) => {
+      await admin.keys.remove(access.actor, id);
+      return { json: {} };
+    },
+  }),
+];
+
+function amount(text: string | undefined): bigint | undefined {
+  return text === undefined ? undefined : BigInt(text);
+}

@@ -1,0 +1,108 @@
+/** Writes replies: JSON with every amount as text, CSV piece by piece, and their headers. */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { type AdminError, adminStatusOf } from '../admin-error.ts';
+
+/** JSON in which amounts are decimal strings and what is unknown is null. */
+export function jsonTextOf(value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === 'bigint' ? String(member) : (member ?? null),
+  );
+}
+
+const everyReply: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
+
+/** Sets the headers of every reply, and takes out those by which other origins may read it. */
+export function startReply(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+): void {
+  for (const name of response.getHeaderNames()) {
+    if (name.startsWith('access-control-')) response.removeHeader(name);
+  }
+  response.statusCode = status;
+  for (const [name, value] of Object.entries({ ...everyReply, ...headers })) {
+    response.setHeader(name, value);
+  }
+}
+
+/** Sends a JSON document. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  document: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const bytes = Buffer.from(jsonTextOf(document));
+  startReply(response, status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(bytes.length),
+    ...headers,
+  });
+  // Node leaves the body out of a reply to HEAD.
+  response.end(bytes);
+}
+
+/** Sends an error; a body that was not read is not waited for. */
+export function sendError(
+  response: ServerResponse,
+  { code, message, field }: AdminError,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const error = field === undefined ? { code, message } : { code, message, field };
+  const close: Readonly<Record<string, string>> =
+    code === 'body_too_large' ? { connection: 'close' } : {};
+  sendJson(response, adminStatusOf[code], { error }, { ...close, ...headers });
+}
+
+/**
+ * Sends CSV as fast as the receiver reads. What fails before the first piece is thrown; a later
+ * failure breaks the reply off, so that it does not look complete.
+ */
+export async function sendCsv(
+  response: ServerResponse,
+  fileName: string,
+  pieces: AsyncIterable<string>,
+  isHead: boolean,
+): Promise<void> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  let piece = await iterator.next();
+  startReply(response, 200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${fileName}"`,
+  });
+  if (isHead) {
+    await iterator.return?.();
+    response.end();
+    return;
+  }
+  try {
+    while (piece.done !== true && !response.destroyed) {
+      if (!response.write(piece.value)) await drained(response);
+      piece = await iterator.next();
+    }
+    await iterator.return?.();
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } finally {
+    stop.abort();
+  }
+}

@@ -1,0 +1,67 @@
+/** What a route is: its path, its right, what it accepts, and what it runs. */
+import type { z } from 'zod';
+import type { Admin } from '../admin.ts';
+import { AdminError } from '../admin-error.ts';
+import type { AdminAction } from '../audit.ts';
+import type { AdminAccess } from './access.ts';
+
+/** A reply in JSON, or CSV that is written piece by piece. */
+export type RouteReply =
+  | { readonly status?: 200 | 201; readonly json: unknown }
+  | { readonly csv: AsyncIterable<string>; readonly fileName: string };
+
+/** A request to a route, checked. */
+export interface RouteRequest<Query, Body> {
+  readonly admin: Admin;
+  readonly access: AdminAccess;
+  /** The part of the path that the route names `{id}`. */
+  readonly id: string;
+  readonly query: Query;
+  readonly body: Body;
+}
+
+/** A route with its schemas. */
+export interface RouteInput<Query, Body> {
+  readonly method: 'GET' | 'POST';
+  /** Below `{path}/api`: `/keys/{id}/rotate`. */
+  readonly path: string;
+  readonly summary: string;
+  /** The change that it makes; undefined for reads. Only who may manage can make it. */
+  readonly action?: AdminAction;
+  readonly query: z.ZodType<Query>;
+  readonly body: z.ZodType<Body>;
+  run(request: RouteRequest<Query, Body>): Promise<RouteReply>;
+}
+
+/** A route whose request is checked before it runs. */
+export interface Route extends Omit<RouteInput<unknown, unknown>, 'run'> {
+  /** @throws AdminError */
+  run(request: RouteRequest<unknown, unknown>): Promise<RouteReply>;
+}
+
+/** Makes a route that checks its requests. */
+export function route<Query, Body>(input: RouteInput<Query, Body>): Route {
+  return {
+    ...input,
+    run: (request) =>
+      input.run({
+        ...request,
+        query: checked(input.query, request.query),
+        body: checked(input.body, request.body),
+      }),
+  };
+}
+
+/** The message names the member, and never its value. */
+function checked<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const unknownName = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const field = [...(issue?.path ?? []), ...unknownName].join('.').slice(0, 128);
+  const message =
+    issue?.code === 'unrecognized_keys'
+      ? 'There is no member with this name.'
+      : `Not valid: ${issue?.message ?? 'look at openapi.json'}.`;
+  throw new AdminError('invalid_request', message, field === '' ? {} : { field });
+}

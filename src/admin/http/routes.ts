@@ -1,0 +1,71 @@
+/** All routes, how a path finds its route, and the session of an operator. */
+import type { Admin } from '../admin.ts';
+import { AdminError } from '../admin-error.ts';
+import type { AdminAccess } from './access.ts';
+import { callRoutes } from './call-routes.ts';
+import { channelRoutes } from './channel-routes.ts';
+import { keyRoutes } from './key-routes.ts';
+import type { Route } from './route.ts';
+
+/** Every route but the session, the events and the document of the interface. */
+export const routes: readonly Route[] = [...callRoutes, ...keyRoutes, ...channelRoutes];
+
+/** A route, and the id in the path. */
+export interface FoundRoute {
+  readonly route: Route;
+  /** `''` where the route has none. */
+  readonly id: string;
+}
+
+const maxIdLength = 256;
+const getOnly = new Set(['/session', '/events', '/openapi.json']);
+
+/** @throws AdminError `not_found`, `method_not_allowed`, `invalid_request` for a malformed id */
+export function routeAt(method: string | undefined, path: string): FoundRoute {
+  const parts = path.split('/');
+  const fitting = routes.filter((route) => fits(route.path.split('/'), parts));
+  const route = fitting.find((candidate) => candidate.method === method);
+  if (route !== undefined) return { route, id: idIn(route, parts) };
+  const methods = [...new Set(fitting.map((candidate) => candidate.method))];
+  if (getOnly.has(path)) methods.push('GET');
+  if (methods.length === 0) throw new AdminError('not_found', 'There is nothing at this path.');
+  throw new AdminError('method_not_allowed', `Send ${methods.join(' or ')}.`);
+}
+
+function fits(pattern: readonly string[], parts: readonly string[]): boolean {
+  return (
+    pattern.length === parts.length &&
+    pattern.every((part, index) => (part === '{id}' ? parts[index] !== '' : part === parts[index]))
+  );
+}
+
+function idIn({ path }: Route, parts: readonly string[]): string {
+  const index = path.split('/').indexOf('{id}');
+  if (index === -1) return '';
+  const id = decoded(parts[index] ?? '');
+  if (id !== undefined && id.length <= maxIdLength) return id;
+  throw new AdminError('invalid_request', 'The id in the path is malformed or too long.');
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Who is signed in, and what there is to see. */
+export interface AdminSession extends AdminAccess {
+  readonly title: string;
+  readonly nowMs: number;
+  /** How long other processes may believe a changed key, in ms, if it is known. */
+  readonly keyCacheMs: number | undefined;
+  readonly capabilities: Admin['capabilities'];
+}
+
+/** The session of an operator. */
+export function sessionOf(admin: Admin, { actor, can }: AdminAccess): AdminSession {
+  const { title, clock, keyCacheMs, capabilities } = admin;
+  return { actor, can, title, nowMs: clock.now(), keyCacheMs, capabilities };
+}

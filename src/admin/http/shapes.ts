@@ -1,0 +1,85 @@
+/** The parts of which the schemas of routes are made. */
+import { z } from 'zod';
+import type { CallOutcome } from '../../ports/usage-sink.ts';
+import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
+
+/** No parameters or members. */
+export const nothing: z.ZodType<object> = z.strictObject({}, 'must be an empty object');
+
+/** An amount as a decimal string of nanos. */
+export const nanos: z.ZodType<string> = z
+  .string('must be a decimal string of nanos')
+  .regex(/^\d{1,16}$/, 'must be a decimal string of nanos');
+
+/** The same with a sign. */
+export const signedNanos: z.ZodType<string> = z
+  .string('must be a decimal string of nanos')
+  .regex(/^-?\d{1,16}$/, 'must be a decimal string of nanos');
+
+/** The name of a key or a subject. */
+export const name: z.ZodType<string> = z
+  .string('must match [A-Za-z0-9._-]{1,64}')
+  .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must match [A-Za-z0-9._-]{1,64}');
+
+/** Any other id. */
+export const shortText: z.ZodType<string> = z
+  .string('must be text of 1 to 256 characters')
+  .min(1, 'must be text of 1 to 256 characters')
+  .max(256, 'must be text of 1 to 256 characters');
+
+/** A number as a parameter. */
+export const integer: z.ZodType<string> = z
+  .string('must be a whole number')
+  .regex(/^\d{1,16}$/, 'must be a whole number');
+
+/** How a call ended. */
+export const outcome: z.ZodType<CallOutcome> = z.enum([
+  'complete',
+  'refused',
+  'not_run',
+  'failed',
+  'truncated',
+  'broken',
+  'caller_left',
+  'cut',
+  'unknown',
+]);
+
+const groupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
+
+/** One grouping of a report, or two with a comma between them. */
+export const groupingPair: z.ZodType<string> = z
+  .string('must be one or two groupings: key,model')
+  .max(300)
+  .refine((text) => groupingsOf(text) !== undefined, 'must be one or two groupings: key,model');
+
+/** The groupings of a parameter. */
+export function groupingsOf(
+  text: string,
+): UsageGrouping | readonly [UsageGrouping, UsageGrouping] | undefined {
+  const [first, second, third] = text.split(',').map(groupingOf);
+  if (first === undefined || third !== undefined) return undefined;
+  if (!text.includes(',')) return first;
+  return second === undefined ? undefined : [first, second];
+}
+
+function groupingOf(text: string): UsageGrouping | undefined {
+  const known = groupings.find((grouping) => grouping === text);
+  return known ?? (text.startsWith('metadata.') ? `metadata.${text.slice(9)}` : undefined);
+}
+
+/** A number of a parameter; undefined if it was not given. */
+export function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
+}
+
+/** Leaves out members that are undefined. */
+export function given<T extends object>(
+  members: T,
+): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const result: { [Name in keyof T]?: Exclude<T[Name], undefined> } = {};
+  for (const [member, value] of Object.entries(members)) {
+    if (value !== undefined) Reflect.set(result, member, value);
+  }
+  return result;
+}

@@ -1,0 +1,44 @@
+/** The entry point `tollgate/admin`: the admin library, and its interface over HTTP. */
+export {
+  type Admin,
+  type AdminCapabilities,
+  type AdminOptions,
+  createAdmin,
+} from './admin.ts';
+export { AdminError, type AdminErrorCode, adminStatusOf, isAdminError } from './admin-error.ts';
+export type { AdminAction, Audit, AuditChange, AuditEntry, AuditListener } from './audit.ts';
+export type { KeyBalance } from './balances.ts';
+export type { CallDetail, CallSummary, RefusalSummary } from './call-summary.ts';
+export type { AdminCalls, CallListQuery, CallPage, CallsOfRequest, Resolution } from './calls.ts';
+export type { AdminCatalogs, CatalogCheck } from './catalogs.ts';
+export type {
+  AdminChannels,
+  ChannelChanged,
+  ChannelRow,
+  ChannelSwitch,
+  ModelChannels,
+} from './channels.ts';
+export type { AdminCatalog, AdminKeyCache, AdminKeyStore, Page } from './deps.ts';
+export type { AdminAccess, Authorize } from './http/access.ts';
+export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
+export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
+export type { AdminSession } from './http/routes.ts';
+export type {
+  AdminKeys,
+  KeyListQuery,
+  KeySummary,
+  LimitChange,
+  RotatedKey,
+  RotateOptions,
+  TopUp,
+} from './keys.ts';
+export type { LiveMinute, RefusalCount } from './live.ts';
+export type { Now, Today } from './now.ts';
+export type { Attention, Clause } from './sentence.ts';
+export type {
+  AdminUsageReports,
+  CsvOptions,
+  CsvProgress,
+  UsageListQuery,
+  UsageReportPage,
+} from './usage.ts';

@@ -1,0 +1,340 @@
+/** Keys for operators: issue, rotate, switch, limit, top up, remove and list them. */
+import { hash, randomBytes } from 'node:crypto';
+import { isConfigurationError } from '../errors.ts';
+import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
+import { maxNanos, type Nanos } from '../money.ts';
+import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
+import { defaultPartition, isNanos } from '../ports/quota-input.ts';
+import { periodName } from '../stages/reserve.ts';
+import { AdminError, notSupported } from './admin-error.ts';
+import type { AuditChange } from './audit.ts';
+import { balancesOf, type KeyBalance, mainSubject } from './balances.ts';
+import type { AdminDeps, Page } from './deps.ts';
+import { limitOf, type PageQuery } from './page.ts';
+
+/** A key as an operator sees it; it holds no secret, nor a digest of one. */
+export interface KeySummary {
+  readonly id: string;
+  readonly group: string;
+  readonly disabled: boolean;
+  /** Unix ms; the key is refused from then on. */
+  readonly expiresAtMs: number | undefined;
+  readonly maxConcurrentCalls: number | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly balances: readonly KeyBalance[];
+  /** When this process last ended a call of the key; undefined if it has not, or has forgotten. */
+  readonly lastUsedMs: number | undefined;
+}
+
+/** Selects keys. */
+export interface KeyListQuery extends PageQuery {
+  /** Text that the id or the group contains, in any case. */
+  readonly search?: string;
+  readonly group?: string;
+  readonly disabled?: boolean;
+}
+
+/** How a secret is replaced. */
+export interface RotateOptions {
+  /** How long the old secret stays valid, in ms. Default: 0, it is refused at once. */
+  readonly overlapMs?: number;
+  /** The id of the new key. Default: `key_` and the public part of its secret. */
+  readonly id?: string;
+}
+
+/** A key that replaces another one. */
+export interface RotatedKey extends IssuedKey {
+  /** The old key, and when it ends. */
+  readonly replaced: { readonly id: string; readonly expiresAtMs: number };
+}
+
+/** A new limit for a subject of a key. */
+export interface LimitChange {
+  readonly limitNanos: Nanos;
+  /** Default: the key's main subject. */
+  readonly subject?: string;
+}
+
+/** Money that is added to a subject of a key, for its current period. */
+export interface TopUp {
+  /**
+   * Of 1 to 200 characters, such as the number of an invoice. The same id on the same subject counts
+   * once, in all periods.
+   */
+  readonly id: string;
+  /** May be negative. */
+  readonly amountNanos: bigint;
+  /** Default: the key's main subject. */
+  readonly subject?: string;
+}
+
+/**
+ * The keys of a key store. All methods throw an `AdminError`: `not_supported` where the store can't
+ * do it, `not_found`, `conflict`, `invalid_request` or `unavailable`.
+ */
+export interface AdminKeys {
+  list(query?: KeyListQuery): Promise<Page<KeySummary>>;
+  find(id: string): Promise<KeySummary>;
+  /** The secret exists only in the returned value. */
+  issue(actor: string, options: IssueKeyOptions): Promise<IssuedKey>;
+  /**
+   * Issues a key that is charged to the same subjects, with the same rights, and ends the old one.
+   * Until the old one has ended, a change of a limit has to be made on both.
+   */
+  rotate(actor: string, id: string, options?: RotateOptions): Promise<RotatedKey>;
+  disable(actor: string, id: string): Promise<KeySummary>;
+  enable(actor: string, id: string): Promise<KeySummary>;
+  /** Counts from the next call on, in including the current period. */
+  setLimit(actor: string, id: string, change: LimitChange): Promise<KeySummary>;
+  topUp(actor: string, id: string, topUp: TopUp): Promise<KeySummary>;
+  /**
+   * Removes a key for good. Its usage records and balances stay, and so does what the gateway keeps
+   * of its replies for a while: nobody can ask for it without the key.
+   */
+  remove(actor: string, id: string): Promise<void>;
+}
+
+/** The keys of an admin library. */
+export function adminKeys(deps: AdminDeps): AdminKeys {
+  const { audit } = deps;
+  const setDisabled = (actor: string, id: string, disabled: boolean): Promise<KeySummary> =>
+    audit.run(
+      { actor, action: disabled ? 'key.disable' : 'key.enable', target: id, change: {} },
+      async () => summaryOf(await changeKey(deps, id, { disabled }), deps),
+    );
+  return {
+    list: (query = {}) => listKeys(deps, query),
+    find: async (id) => summaryOf(await keyOf(deps, id), deps),
+    issue: (actor, options) =>
+      audit.run(
+        { actor, action: 'key.issue', target: options?.id, change: issueChange(options) },
+        () => issue(deps, options),
+      ),
+    rotate: (actor, id, options = {}) =>
+      audit.run(
+        {
+          actor,
+          action: 'key.rotate',
+          target: id,
+          change: { overlapMs: options.overlapMs ?? 0, newId: options.id ?? null },
+        },
+        async () => rotateKey(deps, await keyOf(deps, id), options),
+      ),
+    disable: (actor, id) => setDisabled(actor, id, true),
+    enable: (actor, id) => setDisabled(actor, id, false),
+    setLimit: (actor, id, change) =>
+      audit.run({ actor, action: 'key.limit', target: id, change: limitAudit(change) }, () =>
+        setLimit(deps, id, change),
+      ),
+    topUp: (actor, id, topUp) =>
+      audit.run({ actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) }, () =>
+        addMoney(deps, id, topUp),
+      ),
+    remove: (actor, id) =>
+      audit.run({ actor, action: 'key.remove', target: id, change: {} }, () => remove(deps, id)),
+  };
+}
+
+function issueChange(options: Partial<IssueKeyOptions> | undefined): AuditChange {
+  const { group, limitNanos, period } = options ?? {};
+  return {
+    group: typeof group === 'string' ? group : null,
+    limitNanos: typeof limitNanos === 'bigint' ? String(limitNanos) : null,
+    period: typeof period === 'string' ? period : null,
+  };
+}
+
+function limitAudit({ limitNanos, subject }: LimitChange): AuditChange {
+  return { limitNanos: String(limitNanos), subject: subject ?? null };
+}
+
+function topUpAudit({ id, amountNanos, subject }: TopUp): AuditChange {
+  return { id, amountNanos: String(amountNanos), subject: subject ?? null };
+}
+
+async function listKeys(deps: AdminDeps, query: KeyListQuery): Promise<Page<KeySummary>> {
+  const { keys } = deps;
+  if (keys.page === undefined) throw cannot('list keys');
+  const { search, group, disabled, after } = query;
+  const page = await keys.page({
+    limit: limitOf(query),
+    ...(search === undefined || search === '' ? {} : { search }),
+    ...(group === undefined ? {} : { group }),
+    ...(disabled === undefined ? {} : { disabled }),
+    ...(after === undefined ? {} : { after }),
+  });
+  const data = await Promise.all(page.keys.map((key) => summaryOf(key, deps)));
+  return { data, next: page.next };
+}
+
+async function issue({ keys }: AdminDeps, options: IssueKeyOptions): Promise<IssuedKey> {
+  if (keys.issue === undefined) throw cannot('issue keys');
+  const { id } = options;
+  if (id !== undefined && (await keys.get?.(id)) !== undefined) throw taken(id);
+  try {
+    return await keys.issue(options);
+  } catch (error) {
+    // Somebody else has taken the id meanwhile.
+    const isTaken = isConfigurationError(error) && / is taken\. /.test(error.message);
+    throw isTaken && id !== undefined ? taken(id) : error;
+  }
+}
+
+/**
+ * Rotates without a gap: the new key exists before the old one gets its end. The new key refers to
+ * the old one's stored responses, and its owner still sees the old key's own subject.
+ */
+async function rotateKey(
+  deps: AdminDeps,
+  old: ApiKey,
+  { overlapMs = 0, id }: RotateOptions,
+): Promise<RotatedKey> {
+  const { clock } = deps;
+  if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > maxOverlapMs) {
+    throw new AdminError('invalid_request', `overlapMs must be from 0 to ${maxOverlapMs}.`, {
+      field: 'overlapMs',
+    });
+  }
+  if (deps.keys.update === undefined) throw cannot('change keys');
+  const endMs = Math.max(1, clock.now() + overlapMs);
+  const expiresAtMs = Math.min(endMs, old.expiresAtMs ?? endMs);
+  const { id: oldId, quota, ...rights } = old;
+  const issued = await issue(deps, {
+    ...rights,
+    quota: quota.map((subject) => (subject.id === oldId ? { ...subject, visible: true } : subject)),
+    responseOwner: old.responseOwner ?? oldId,
+    ...(id === undefined ? {} : { id }),
+  });
+  await changeKey(deps, oldId, { expiresAtMs });
+  return { ...issued, replaced: { id: oldId, expiresAtMs } };
+}
+
+/** A year: a longer overlap is no rotation. */
+const maxOverlapMs = 31_536_000_000;
+
+async function setLimit(
+  deps: AdminDeps,
+  id: string,
+  { limitNanos, subject }: LimitChange,
+): Promise<KeySummary> {
+  if (!isNanos(limitNanos)) {
+    throw new AdminError('invalid_request', `limitNanos must be from 0 to ${maxNanos}.`, {
+      field: 'limitNanos',
+    });
+  }
+  const key = await keyOf(deps, id);
+  const charged = subjectOf(key, subject);
+  if (charged.limitNanos === undefined) {
+    await deps.quota.adjust({ ...rowOf(key, charged, deps), id: randomId(), limit: limitNanos });
+    return summaryOf(key, deps);
+  }
+  const quota = key.quota.map((other) => (other === charged ? { ...other, limitNanos } : other));
+  return summaryOf(await changeKey(deps, id, { quota }), deps);
+}
+
+async function addMoney(
+  deps: AdminDeps,
+  id: string,
+  { id: topUpId, amountNanos, subject }: TopUp,
+): Promise<KeySummary> {
+  if (typeof topUpId !== 'string' || topUpId.length < 1 || topUpId.length > 200) {
+    throw new AdminError('invalid_request', 'id must be text of 1 to 200 characters.', {
+      field: 'id',
+    });
+  }
+  const key = await keyOf(deps, id);
+  const charged = subjectOf(key, subject);
+  // JSON keeps the parts apart, whatever characters they contain.
+  const digest = hash('sha256', JSON.stringify([charged.id, topUpId]), 'base64url');
+  const row = rowOf(key, charged, deps);
+  await deps.quota.adjust({ ...row, id: `topup_${digest}`, addLimit: amountNanos });
+  return summaryOf(key, deps);
+}
+
+async function remove(deps: AdminDeps, id: string): Promise<void> {
+  const { keys, keyCache } = deps;
+  if (keys.remove === undefined) throw cannot('remove keys');
+  if (!(await keys.remove(id))) throw noKey(id);
+  keyCache?.forget(id);
+}
+
+/**
+ * The key with this id.
+ *
+ * @throws AdminError `not_found`, `not_supported`
+ */
+export async function keyOf({ keys }: AdminDeps, id: string): Promise<ApiKey> {
+  if (keys.get === undefined) throw cannot('look keys up by their id');
+  return (await keys.get(id)) ?? fail(noKey(id));
+}
+
+/**
+ * Changes a key, and makes the cache of this process forget it.
+ *
+ * @throws AdminError `not_found`, `not_supported`
+ */
+export async function changeKey(
+  deps: AdminDeps,
+  id: string,
+  change: Partial<Omit<ApiKey, 'id'>>,
+): Promise<ApiKey> {
+  const { keys, keyCache } = deps;
+  if (keys.update === undefined) throw cannot('change keys');
+  if (!(await keys.update(id, change))) throw noKey(id);
+  keyCache?.forget(id);
+  return keyOf(deps, id);
+}
+
+async function summaryOf(key: ApiKey, { quota, clock, live }: AdminDeps): Promise<KeySummary> {
+  const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
+  const balances = await balancesOf(key, quota, clock.now());
+  const lastUsedMs = live.lastUsedMs(id);
+  return { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata, balances, lastUsedMs };
+}
+
+function subjectOf(key: ApiKey, name: string | undefined): QuotaSubject {
+  const found = name === undefined ? mainSubject(key) : key.quota.find(({ id }) => id === name);
+  return (
+    found ??
+    fail(
+      new AdminError('not_found', 'This key is not charged to that subject.', { field: 'subject' }),
+    )
+  );
+}
+
+/** The row of a subject in the quota store, in its current period. */
+function rowOf(
+  key: ApiKey,
+  { id: subject, period }: QuotaSubject,
+  { clock }: AdminDeps,
+): { readonly partition: string; readonly subject: string; readonly period: string } {
+  const partition = key.quotaPartition ?? defaultPartition;
+  return { partition, subject, period: periodName(period, clock.now()) };
+}
+
+function randomId(): string {
+  return `limit_${randomBytes(18).toString('base64url')}`;
+}
+
+/** The error where the host's key store has no method for it. */
+export function cannot(what: string): AdminError {
+  return notSupported(
+    `The key store can't ${what}.`,
+    'Give createAdmin the store behind the cache, or one of memoryKeyStore, sqliteKeyStore and ' +
+      'postgresKeyStore; else use your own tables.',
+  );
+}
+
+function noKey(id: string): AdminError {
+  return new AdminError('not_found', `There is no key "${id.slice(0, 64)}".`);
+}
+
+function taken(id: string): AdminError {
+  return new AdminError('conflict', `The id "${id}" is taken. Choose another one.`, {
+    field: 'id',
+  });
+}
+
+function fail(error: AdminError): never {
+  throw error;
+}

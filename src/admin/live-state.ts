@@ -1,0 +1,185 @@
+/**
+ * What this process remembers of its calls for operators: an hour of minutes and the latest calls.
+ * Every list is bounded, so that all of it stays below a megabyte whatever callers send.
+ */
+import type { CallSummary, RefusalSummary } from './call-summary.ts';
+import { addTime, emptyHistogram, type Histogram, sumOf } from './histogram.ts';
+
+/** How many minutes are remembered. */
+export const liveMinutes = 60;
+const minuteMs = 60_000;
+const quarterMs = 15 * minuteMs;
+const quarters = 4;
+const maxRefusalKinds = 16;
+const maxRecent = 200;
+const maxKeys = 1_000;
+const maxChannels = 64;
+const maxPerList = 64;
+
+/** One minute of calls. */
+export interface MinuteState {
+  startMs: number;
+  complete: number;
+  refused: number;
+  failed: number;
+  left: number;
+  chargeNanos: bigint;
+  readonly firstByte: Histogram;
+  /** By code and reason. */
+  readonly refusals: Map<string, { readonly code: string; readonly reason: string; count: number }>;
+}
+
+/** Something that happened, how often, and when first and last. */
+export interface Sighting {
+  readonly sinceMs: number;
+  lastMs: number;
+  count: number;
+}
+
+/** A port that failed. */
+export interface PortFailure extends Sighting {
+  readonly port: string;
+  readonly operation: string;
+  readonly reason: string;
+  readonly member: string | undefined;
+}
+
+/** A call of which nobody knows whether it ran. */
+export interface CallInDoubt {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly modelId: string;
+  readonly atMs: number;
+}
+
+/** A subject that has used most of its limit. */
+export interface LowQuota {
+  readonly subject: string;
+  readonly percent: number;
+  readonly atMs: number;
+}
+
+/** All of it. */
+export interface LiveState {
+  readonly minutes: MinuteState[];
+  readonly channels: Map<string, { startMs: number; readonly firstByte: Histogram }[]>;
+  readonly calls: CallSummary[];
+  readonly refusals: RefusalSummary[];
+  readonly lastUsedMs: Map<string, number>;
+  readonly ports: Map<string, PortFailure>;
+  readonly inDoubt: Map<string, CallInDoubt>;
+  readonly lowQuotas: Map<string, LowQuota>;
+  readonly lostSettlements: Sighting[];
+}
+
+/** A state without calls. */
+export function emptyLiveState(): LiveState {
+  return {
+    minutes: [],
+    channels: new Map(),
+    calls: [],
+    refusals: [],
+    lastUsedMs: new Map(),
+    ports: new Map(),
+    inDoubt: new Map(),
+    lowQuotas: new Map(),
+    lostSettlements: [],
+  };
+}
+
+/** The minute of a time, emptied if it was that of an hour ago. */
+export function minuteAt({ minutes }: LiveState, nowMs: number): MinuteState {
+  const startMs = Math.floor(nowMs / minuteMs) * minuteMs;
+  const index = (startMs / minuteMs) % liveMinutes;
+  const known = minutes[index];
+  if (known !== undefined && known.startMs === startMs) return known;
+  const fresh = emptyMinute(startMs);
+  minutes[index] = fresh;
+  return fresh;
+}
+
+/** The minutes until now, oldest first; those without calls are empty. */
+export function minutesUntil(state: LiveState, nowMs: number, count: number): MinuteState[] {
+  const lastMs = Math.floor(nowMs / minuteMs) * minuteMs;
+  return Array.from({ length: count }, (_, index) => {
+    const startMs = lastMs - (count - 1 - index) * minuteMs;
+    const known = state.minutes[(startMs / minuteMs) % liveMinutes];
+    return known?.startMs === startMs ? known : emptyMinute(startMs);
+  });
+}
+
+function emptyMinute(startMs: number): MinuteState {
+  return {
+    startMs,
+    complete: 0,
+    refused: 0,
+    failed: 0,
+    left: 0,
+    chargeNanos: 0n,
+    firstByte: emptyHistogram(),
+    refusals: new Map(),
+  };
+}
+
+/** Counts a refusal by its code and reason; after 16 kinds in a minute, as `other`. */
+export function countRefusal(minute: MinuteState, code: string, reason: string): void {
+  const isFull = minute.refusals.size >= maxRefusalKinds;
+  const name = `${code}\n${reason}`;
+  const kind = isFull && !minute.refusals.has(name) ? 'other' : name;
+  const known = minute.refusals.get(kind);
+  if (known !== undefined) known.count += 1;
+  else if (kind === 'other') minute.refusals.set(kind, { code: kind, reason: '', count: 1 });
+  else minute.refusals.set(kind, { code, reason, count: 1 });
+}
+
+/** Counts the first byte of a channel, in a quarter of an hour of the last hour. */
+export function countFirstByte(
+  { channels }: LiveState,
+  channelId: string,
+  ms: number,
+  nowMs: number,
+): void {
+  const known = channels.get(channelId) ?? [];
+  if (!channels.has(channelId)) {
+    if (channels.size >= maxChannels) return;
+    channels.set(channelId, known);
+  }
+  const startMs = Math.floor(nowMs / quarterMs) * quarterMs;
+  const index = (startMs / quarterMs) % quarters;
+  const current = known[index];
+  const quarter = current?.startMs === startMs ? current : { startMs, firstByte: emptyHistogram() };
+  known[index] = quarter;
+  addTime(quarter.firstByte, ms);
+}
+
+/** The times to the first byte of a channel in the last hour, in steps of a quarter. */
+export function firstBytesOf({ channels }: LiveState, channelId: string, nowMs: number): Histogram {
+  const recent = (channels.get(channelId) ?? []).filter(
+    (quarter) => quarter !== undefined && nowMs - quarter.startMs < quarters * quarterMs,
+  );
+  return sumOf(recent.map(({ firstByte }) => firstByte));
+}
+
+/** Adds to a list of the latest; the oldest is dropped. */
+export function addRecent<T>(list: T[], entry: T): void {
+  list.push(entry);
+  if (list.length > maxRecent) list.shift();
+}
+
+/** Sets an entry of a map in the order of its use; the one that was not used longest is dropped. */
+export function setBounded<T>(
+  map: Map<string, T>,
+  name: string,
+  value: T,
+  max: number = maxPerList,
+): void {
+  map.delete(name);
+  map.set(name, value);
+  const [oldest] = map.keys();
+  if (map.size > max && oldest !== undefined) map.delete(oldest);
+}
+
+/** Remembers when a key was used last. */
+export function useKey({ lastUsedMs }: LiveState, keyId: string, atMs: number): void {
+  setBounded(lastUsedMs, keyId, atMs, maxKeys);
+}

@@ -1,0 +1,195 @@
+/** The live figures of this process, fed by the events of the gateway. */
+import type { Clock } from '../clock.ts';
+import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
+import { type CallSummary, callSummary, type RefusalSummary } from './call-summary.ts';
+import { addTime, percentile, sumOf } from './histogram.ts';
+import {
+  addRecent,
+  countFirstByte,
+  countRefusal,
+  emptyLiveState,
+  firstBytesOf,
+  type LiveState,
+  liveMinutes,
+  type MinuteState,
+  minuteAt,
+  minutesUntil,
+  setBounded,
+  useKey,
+} from './live-state.ts';
+
+/** One minute of calls that ended in this process. */
+export interface LiveMinute {
+  /** Unix ms. */
+  readonly startMs: number;
+  readonly complete: number;
+  /** Refused before they cost anything, or by the provider. */
+  readonly refused: number;
+  readonly failed: number;
+  /** The caller disconnected. */
+  readonly left: number;
+  /** From the start of a call to its first byte; undefined without calls. */
+  readonly firstByteP50Ms: number | undefined;
+  readonly firstByteP95Ms: number | undefined;
+  readonly chargeNanos: bigint;
+}
+
+/** How often requests were refused for one reason. */
+export interface RefusalCount {
+  /** `other` for all kinds above 16 in a minute. */
+  readonly code: string;
+  readonly reason: string;
+  readonly count: number;
+}
+
+/** The events that are counted; others are ignored. */
+export type LiveEvent =
+  | { readonly type: 'call_ended' | 'call_booked'; readonly record: UsageRecord }
+  | ({ readonly type: 'call_refused' } & Omit<RefusalSummary, 'kind' | 'atMs'>)
+  | {
+      readonly type: 'port_failed';
+      readonly port: string;
+      readonly operation: string;
+      readonly reason: string;
+      readonly member?: string;
+    }
+  | {
+      readonly type: 'quota_low';
+      readonly subject: string;
+      readonly period: string;
+      readonly percent: number;
+    }
+  | { readonly type: 'settlement_lost' };
+
+/** The live figures. */
+export interface Live {
+  readonly state: LiveState;
+  add(event: LiveEvent): void;
+  minutes(count?: number): readonly LiveMinute[];
+  /** Sums of the last minutes: most frequent first. */
+  refusals(count?: number): readonly RefusalCount[];
+  lastUsedMs(keyId: string): number | undefined;
+  /** The latest calls and refusals, newest first. */
+  recentCalls(): readonly CallSummary[];
+  recentRefusals(): readonly RefusalSummary[];
+  channelP95Ms(channelId: string): number | undefined;
+}
+
+/** Live figures without calls. */
+export function liveFigures(clock: Clock): Live {
+  const state = emptyLiveState();
+  return {
+    state,
+    add: (event) => count(state, event, clock.now()),
+    minutes: (count = liveMinutes) => minutesUntil(state, clock.now(), count).map(minuteOf),
+    refusals: (count = liveMinutes) => refusalsOf(minutesUntil(state, clock.now(), count)),
+    lastUsedMs: (keyId) => state.lastUsedMs.get(keyId),
+    recentCalls: () => state.calls.toReversed(),
+    recentRefusals: () => state.refusals.toReversed(),
+    channelP95Ms: (channelId) => percentile(firstBytesOf(state, channelId, clock.now()), 0.95),
+  };
+}
+
+/** The percentile of the first bytes of several minutes. */
+export function firstByteOf(
+  state: LiveState,
+  nowMs: number,
+  count: number,
+  share: number,
+): number | undefined {
+  const minutes = minutesUntil(state, nowMs, count);
+  return percentile(sumOf(minutes.map(({ firstByte }) => firstByte)), share);
+}
+
+function count(state: LiveState, event: LiveEvent, nowMs: number): void {
+  switch (event.type) {
+    case 'call_ended':
+      return countCall(state, event.record, nowMs);
+    case 'call_booked':
+      state.inDoubt.delete(event.record.reservationId);
+      return;
+    case 'call_refused':
+      return countRefused(state, event, nowMs);
+    case 'port_failed': {
+      const { port, operation, reason, member } = event;
+      const name = [port, operation, reason, member].join('\n');
+      const { sinceMs = nowMs, count = 0 } = state.ports.get(name) ?? {};
+      const failure = { port, operation, reason, member, sinceMs, lastMs: nowMs, count: count + 1 };
+      return setBounded(state.ports, name, failure);
+    }
+    case 'quota_low': {
+      const { subject, period, percent } = event;
+      return setBounded(state.lowQuotas, `${subject}|${period}`, { subject, percent, atMs: nowMs });
+    }
+    case 'settlement_lost':
+      return addRecent(state.lostSettlements, { sinceMs: nowMs, lastMs: nowMs, count: 1 });
+    default:
+  }
+}
+
+function countCall(state: LiveState, record: UsageRecord, nowMs: number): void {
+  const { keyId, modelId, requestId, channelId, firstByteMs } = record;
+  const minute = minuteAt(state, nowMs);
+  minute[seriesOf(record.outcome)] += 1;
+  minute.chargeNanos += record.chargeNanos;
+  if (firstByteMs !== undefined) {
+    addTime(minute.firstByte, firstByteMs);
+    if (channelId !== undefined) countFirstByte(state, channelId, firstByteMs, nowMs);
+  }
+  useKey(state, keyId, nowMs);
+  addRecent(state.calls, callSummary(record));
+  if (isInDoubt(record)) {
+    setBounded(state.inDoubt, record.reservationId, { requestId, keyId, modelId, atMs: nowMs });
+  }
+}
+
+function seriesOf(outcome: UsageRecord['outcome']): 'complete' | 'refused' | 'failed' | 'left' {
+  switch (outcome) {
+    case 'complete':
+    case 'refused':
+      return outcome;
+    case 'caller_left':
+      return 'left';
+    default:
+      return 'failed';
+  }
+}
+
+function countRefused(
+  state: LiveState,
+  event: Extract<LiveEvent, { type: 'call_refused' }>,
+  nowMs: number,
+): void {
+  const { requestId, keyId, group, protocol, modelId, code, reason, status } = event;
+  const minute = minuteAt(state, nowMs);
+  minute.refused += 1;
+  countRefusal(minute, code, reason ?? '');
+  const ids = { requestId, keyId, group, protocol, modelId };
+  addRecent(state.refusals, { kind: 'refusal', atMs: nowMs, ...ids, code, reason, status });
+}
+
+function minuteOf(minute: MinuteState): LiveMinute {
+  const { startMs, complete, refused, failed, left, chargeNanos, firstByte } = minute;
+  return {
+    startMs,
+    complete,
+    refused,
+    failed,
+    left,
+    firstByteP50Ms: percentile(firstByte, 0.5),
+    firstByteP95Ms: percentile(firstByte, 0.95),
+    chargeNanos,
+  };
+}
+
+function refusalsOf(minutes: readonly MinuteState[]): readonly RefusalCount[] {
+  const sums = new Map<string, { code: string; reason: string; count: number }>();
+  for (const { refusals } of minutes) {
+    for (const [name, { code, reason, count }] of refusals) {
+      const known = sums.get(name) ?? { code, reason, count: 0 };
+      known.count += count;
+      sums.set(name, known);
+    }
+  }
+  return [...sums.values()].sort((one, other) => other.count - one.count).slice(0, 50);
+}

@@ -1,0 +1,38 @@
+/** Pages of lists that are computed as a whole. */
+import { AdminError } from './admin-error.ts';
+import { maxPage, type Page } from './deps.ts';
+
+/** Where a page begins, and how long it is. */
+export interface PageQuery {
+  /** The `next` of the previous page. */
+  readonly after?: string;
+  /** 1 to 100. Default: 100. */
+  readonly limit?: number;
+}
+
+/** @throws AdminError `invalid_request` */
+export function limitOf({ limit = maxPage }: PageQuery): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= maxPage) return limit;
+  throw new AdminError('invalid_request', `limit must be an integer from 1 to ${maxPage}.`, {
+    field: 'limit',
+  });
+}
+
+/**
+ * A page of a list in memory; its cursor is a position.
+ *
+ * @throws AdminError `invalid_request`
+ */
+export function pageOf<T>(all: readonly T[], query: PageQuery): Page<T> {
+  const limit = limitOf(query);
+  const { after = '0' } = query;
+  const start = /^\d{1,9}$/.test(after) ? Number(after) : Number.NaN;
+  if (!Number.isSafeInteger(start)) throw badCursor();
+  const end = start + limit;
+  return { data: all.slice(start, end), next: end < all.length ? String(end) : undefined };
+}
+
+/** The error for an `after` that no page has returned. */
+export function badCursor(): AdminError {
+  return new AdminError('invalid_request', 'after must be the next of a page.', { field: 'after' });
+}

@@ -1,0 +1,176 @@
+/** How the gateway is doing, in one sentence and a short list, worst first. */
+import type { ModelChannels } from './channels.ts';
+import type { LiveState } from './live-state.ts';
+import { minutesUntil } from './live-state.ts';
+
+/** A clause of the sentence; `href` is a route of the console. */
+export interface Clause {
+  readonly text: string;
+  readonly href: string;
+  readonly severity: 'ok' | 'warn' | 'bad';
+}
+
+/** Something that needs a person. */
+export interface Attention {
+  readonly kind: 'channel' | 'quota' | 'doubt' | 'store' | 'host' | 'settlement';
+  readonly text: string;
+  readonly href: string;
+  /** Unix ms; undefined if it is not known since when. */
+  readonly sinceMs: number | undefined;
+}
+
+/** What the sentence is computed from. */
+export interface Situation {
+  readonly state: LiveState;
+  readonly nowMs: number;
+  readonly models: readonly ModelChannels[];
+}
+
+const outStates: ReadonlySet<string> = new Set(['cooling_down', 'open', 'refused', 'off']);
+/** A store that failed this recently counts as down. */
+const downMs = 60_000;
+const refusalMinutes = 15;
+const refusalShare = 0.05;
+/** Fewer requests say nothing about a share. */
+const minRequests = 20;
+const maxAttention = 8;
+
+/** The sentence: what is wrong, worst first, or that all is well. */
+export function sentenceOf(situation: Situation): readonly Clause[] {
+  const clauses = [
+    ...storesDown(situation),
+    ...modelsOut(situation),
+    ...manyRefusals(situation),
+    ...channelsOut(situation),
+    ...doubts(situation),
+  ];
+  if (clauses.length > 0) return clauses.slice(0, maxAttention);
+  return [{ text: 'All is well.', href: '#/now', severity: 'ok' }];
+}
+
+function storesDown({ state, nowMs }: Situation): readonly Clause[] {
+  const ports = [...state.ports.values()]
+    .filter(({ reason, lastMs }) => nowMs - lastMs < downMs && reason !== 'StoreCorrupt')
+    .map(({ port }) => port);
+  return [...new Set(ports)].map((port) => ({
+    text: `The port ${port} is failing.`,
+    href: '#/now',
+    severity: 'bad',
+  }));
+}
+
+function modelsOut({ models }: Situation): readonly Clause[] {
+  return models
+    .filter(({ channels }) => channels.length > 0 && channels.every(isOut))
+    .map(({ modelId }) => ({
+      text: `Every channel of ${modelId} is out.`,
+      href: `#/channels?model=${encodeURIComponent(modelId)}`,
+      severity: 'bad',
+    }));
+}
+
+function isOut({ state, weight }: ModelChannels['channels'][number]): boolean {
+  return outStates.has(state) || weight === 0;
+}
+
+function manyRefusals({ state, nowMs }: Situation): readonly Clause[] {
+  const minutes = minutesUntil(state, nowMs, refusalMinutes);
+  const counts = new Map<string, number>();
+  let total = 0;
+  for (const { complete, refused, failed, left, refusals } of minutes) {
+    total += complete + refused + failed + left;
+    for (const { code, count } of refusals.values()) {
+      counts.set(code, (counts.get(code) ?? 0) + count);
+    }
+  }
+  return [...counts]
+    .filter(([, count]) => total >= minRequests && count / total > refusalShare)
+    .sort(([, one], [, other]) => other - one)
+    .map(([code, count]) => ({
+      text: `${Math.round((100 * count) / total)} % of requests are refused: ${code}.`,
+      href: `#/calls?code=${encodeURIComponent(code)}`,
+      severity: 'warn',
+    }));
+}
+
+function channelsOut({ models }: Situation): readonly Clause[] {
+  const out = new Set<string>();
+  for (const { channels } of models) {
+    for (const { channelId, state } of channels) if (outStates.has(state)) out.add(channelId);
+  }
+  return [...out].map((channelId) => ({
+    text: `Channel ${channelId} is out.`,
+    href: `#/channels?channel=${encodeURIComponent(channelId)}`,
+    severity: 'warn',
+  }));
+}
+
+function doubts({ state: { inDoubt } }: Situation): readonly Clause[] {
+  if (inDoubt.size === 0) return [];
+  const text = inDoubt.size === 1 ? 'One call is in doubt.' : `${inDoubt.size} calls are in doubt.`;
+  return [{ text, href: '#/calls?outcome=unknown', severity: 'warn' }];
+}
+
+/** What needs a person, at most eight entries, worst first. */
+export function attentionOf(situation: Situation): readonly Attention[] {
+  return [
+    ...failingPorts(situation),
+    ...lostSettlements(situation),
+    ...outChannels(situation),
+    ...callsInDoubt(situation),
+    ...lowQuotas(situation),
+  ].slice(0, maxAttention);
+}
+
+function failingPorts({ state, nowMs }: Situation): readonly Attention[] {
+  return [...state.ports.values()]
+    .filter(({ lastMs }) => nowMs - lastMs < 15 * downMs)
+    .map(({ port, operation, reason, member, sinceMs }) => {
+      const where = member === undefined ? '' : `, in ${member} of a record`;
+      const kind = reason === 'StoreCorrupt' ? 'host' : 'store';
+      return { kind, text: `${port}.${operation}: ${reason}${where}`, href: '#/now', sinceMs };
+    });
+}
+
+function lostSettlements({ state }: Situation): readonly Attention[] {
+  const [first] = state.lostSettlements;
+  if (first === undefined) return [];
+  const count = state.lostSettlements.length;
+  const text = `${count} ${count === 1 ? 'charge was' : 'charges were'} lost: settlement_lost`;
+  return [{ kind: 'settlement', text, href: '#/spend', sinceMs: first.sinceMs }];
+}
+
+function outChannels({ models }: Situation): readonly Attention[] {
+  const seen = new Map<string, Attention>();
+  for (const { channels } of models) {
+    for (const { channelId, state, reason, untilMs } of channels) {
+      if (!outStates.has(state) || seen.has(channelId)) continue;
+      const back = untilMs === undefined ? '' : `, back ${new Date(untilMs).toISOString()}`;
+      const why = reason === undefined ? '' : ` (${reason})`;
+      const text = `${channelId}: ${state}${why}${back}`;
+      const href = `#/channels?channel=${encodeURIComponent(channelId)}`;
+      seen.set(channelId, { kind: 'channel', text, href, sinceMs: undefined });
+    }
+  }
+  return [...seen.values()];
+}
+
+function callsInDoubt({ state }: Situation): readonly Attention[] {
+  return [...state.inDoubt.values()].map(({ requestId, modelId, keyId, atMs }) => ({
+    kind: 'doubt',
+    text: `Did ${requestId} run? ${modelId}, ${keyId}`,
+    href: `#/calls/${encodeURIComponent(requestId)}`,
+    sinceMs: atMs,
+  }));
+}
+
+function lowQuotas({ state }: Situation): readonly Attention[] {
+  return [...state.lowQuotas.values()]
+    .filter(({ percent }) => percent >= 90)
+    .map(({ subject, percent, atMs }) => ({
+      kind: 'quota',
+      text: `${subject} has used ${percent} % of its limit`,
+      href: `#/keys?q=${encodeURIComponent(subject)}`,
+      sinceMs: atMs,
+    }));
+}

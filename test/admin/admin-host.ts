@@ -1,0 +1,118 @@
+/** An admin library over memory stores and a fake clock, and a server that mounts its handler. */
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Admin, AdminOptions, AuditEntry, Authorize } from '../../src/admin/index.ts';
+import { adminHandler, createAdmin } from '../../src/admin/index.ts';
+import type { GatewayEvent } from '../../src/events.ts';
+import type { Gateway } from '../../src/gateway.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { defaultModels } from '../support/models.ts';
+import { closed, listening } from '../support/servers.ts';
+
+/** An admin library with its stores. */
+export interface AdminSetup {
+  readonly admin: Admin;
+  readonly keys: MemoryKeyStore;
+  readonly clock: FakeClock;
+  readonly gateway: Gateway;
+  readonly entries: readonly AuditEntry[];
+  /** Hands an event to the admin library, as the gateway does. */
+  emit(event: GatewayEvent): void;
+}
+
+/** The admin library over stores in memory; `options` replace the default ones. */
+export function adminSetup(options: Partial<AdminOptions> = {}): AdminSetup {
+  const clock = fakeClock();
+  const keys = memoryKeyStore();
+  const entries: AuditEntry[] = [];
+  let listener: (event: GatewayEvent) => void = () => {};
+  const { gateway: inner } = gatewayInProcess();
+  const gateway: Gateway = {
+    ...inner,
+    subscribe: (added) => {
+      listener = added;
+      return () => {
+        listener = () => {};
+      };
+    },
+  };
+  const admin = createAdmin({
+    gateway,
+    keys,
+    quota: memoryQuotaStore({ clock }),
+    catalog: staticCatalog(defaultModels()),
+    clock,
+    onAudit: (entry) => entries.push(entry),
+    ...options,
+  });
+  return { admin, keys, clock, gateway, entries, emit: (event) => listener(event) };
+}
+
+/** A reply as a client sees it. */
+export interface HttpReply {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+/** What a client sends; a body that is not text is sent as JSON. */
+export interface HttpCall {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** A server on which the handler is mounted at `/admin`. */
+export interface AdminServer {
+  readonly origin: string;
+  call(call: HttpCall): Promise<HttpReply>;
+  close(): Promise<void>;
+}
+
+/** Everybody may manage. */
+export const anyone: Authorize = () => ({ actor: 'ada', can: 'manage' });
+
+/** Starts the server. */
+export async function adminServer(
+  admin: Admin,
+  authorize: Authorize = anyone,
+): Promise<AdminServer> {
+  const handler = adminHandler(admin, { path: '/admin', authorize });
+  const server = createServer((request, response) => {
+    // What a host's CORS middleware might have set.
+    response.setHeader('access-control-allow-origin', '*');
+    void handler(request, response);
+  });
+  const origin = await listening(server);
+  return { origin, call: (call) => send(origin, call), close: () => closed(server) };
+}
+
+/** The headers of a change from a page of this origin. */
+export const changing: Readonly<Record<string, string>> = {
+  'content-type': 'application/json',
+  'x-tollgate-admin': '1',
+  'sec-fetch-site': 'same-origin',
+};
+
+/** Not `fetch`, which sets the headers of a browser by itself. */
+function send(origin: string, { method = 'GET', path, headers = {}, body }: HttpCall) {
+  return new Promise<HttpReply>((resolve, reject) => {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const request = httpRequest(`${origin}/admin/api${path}`, { method, headers, agent: false });
+    request.once('error', reject);
+    request.once('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', reject);
+      response.once('end', () => {
+        const { statusCode: status = 0, headers: received } = response;
+        resolve({ status, headers: received, text: Buffer.concat(chunks).toString() });
+      });
+    });
+    request.end(text);
+  });
+}

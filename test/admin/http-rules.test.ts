@@ -1,0 +1,240 @@
+/** The rules of the admin interface hold on every route: who may ask, and what may change. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { routes } from '../../src/admin/http/routes.ts';
+import type { Authorize } from '../../src/admin/index.ts';
+import { type AdminServer, adminServer, adminSetup, anyone, changing } from './admin-host.ts';
+
+const paths = [
+  { method: 'GET', path: '/session' },
+  { method: 'GET', path: '/openapi.json' },
+  ...routes.map(({ method, path }) => ({ method, path: path.replace('{id}', 'some-id') })),
+] as const;
+const changes = routes
+  .filter(({ method }) => method === 'POST')
+  .map(({ path, action }) => ({ path: path.replace('{id}', 'some-id'), action }));
+
+let server: AdminServer | undefined;
+
+afterEach(close);
+
+/** Ends the server of this test. */
+async function close(): Promise<void> {
+  await server?.close();
+  server = undefined;
+}
+
+async function open(authorize: Authorize = anyone) {
+  const setup = adminSetup();
+  server = await adminServer(setup.admin, authorize);
+  return { ...setup, server };
+}
+
+describe('every route', () => {
+  it('is answered with 401 to nobody, before anything else is found out', async () => {
+    const { server, entries } = await open(() => undefined);
+
+    for (const { method, path } of [...paths, { method: 'PUT', path: '/nothing' }]) {
+      expect((await server.call({ method, path })).status, `${method} ${path}`).toBe(401);
+    }
+    expect(entries).toEqual([]);
+  });
+
+  it('is answered with 503 where authorize throws, rejects or answers something else', async () => {
+    const failing: readonly Authorize[] = [
+      () => {
+        throw new Error('down');
+      },
+      () => Promise.reject(new Error('down')),
+      () => ({ actor: '', can: 'manage' }),
+    ];
+    for (const authorize of failing) {
+      const { server } = await open(authorize);
+      for (const { method, path } of paths) {
+        const { status, text } = await server.call({ method, path });
+
+        expect(status, `${method} ${path}`).toBe(503);
+        expect(text).not.toContain('down');
+      }
+      await close();
+    }
+  });
+
+  it('is never readable by another origin, stored or sniffed', async () => {
+    const { server } = await open();
+
+    for (const method of ['GET', 'POST', 'HEAD', 'OPTIONS', 'PUT']) {
+      for (const { path } of paths) {
+        const headers = { origin: 'https://other.example' };
+        const reply = await server.call({ method, path, headers });
+        const cors = Object.keys(reply.headers).filter((name) => name.startsWith('access-control'));
+
+        expect(cors, `${method} ${path}`).toEqual([]);
+        expect(reply.headers['cache-control']).toBe('no-store');
+        expect(reply.headers['x-content-type-options']).toBe('nosniff');
+        if (method === 'HEAD') expect(reply.text).toBe('');
+        if (method === 'OPTIONS' || method === 'PUT') {
+          expect(reply.status).toBe(405);
+          expect(reply.headers.allow).toMatch(/GET|POST/);
+        }
+      }
+    }
+  });
+
+  it('takes ids of any bytes without failing', async () => {
+    const { server } = await open();
+    const ids = [
+      '%',
+      '%ff',
+      '%00',
+      '..%2f..',
+      '%3Cimg%20onerror%3D1%3E',
+      'a'.repeat(5_000),
+      '%F0%9F',
+    ];
+
+    for (const id of ids) {
+      for (const route of routes.filter(({ path }) => path.includes('{id}'))) {
+        const path = route.path.replace('{id}', id);
+        const { method } = route;
+        const body = method === 'POST' ? {} : undefined;
+        const { status } = await server.call({ method, path, body, headers: changing });
+
+        expect([400, 404, 501], `${method} ${path.slice(0, 40)}: ${status}`).toContain(status);
+      }
+    }
+  });
+
+  it('refuses a parameter that it does not know, or that is sent twice', async () => {
+    const { server } = await open();
+    const reads = routes.filter(({ method, path }) => method === 'GET' && !path.includes('{id}'));
+
+    for (const { path } of reads) {
+      for (const query of ['unknown=1', 'limit=1&limit=2', '__proto__=1', 'constructor=1']) {
+        expect((await server.call({ path: `${path}?${query}` })).status, path).toBe(400);
+      }
+    }
+  });
+});
+
+describe('every change', () => {
+  it('is refused to who may only read, and written to the audit trail', async () => {
+    const { server, entries } = await open(() => ({ actor: 'bob', can: 'read' }));
+    const made = changes.filter(({ action }) => action !== undefined);
+
+    for (const { path, action } of made) {
+      const { status } = await server.call({ method: 'POST', path, headers: changing, body: {} });
+
+      expect(status, path).toBe(403);
+      expect(entries.at(-1)).toMatchObject({
+        actor: 'bob',
+        action,
+        outcome: 'refused',
+        code: 'read_only',
+      });
+    }
+    expect(entries.length).toBe(made.length);
+  });
+
+  const without = (name: string, value?: string): Record<string, string> => {
+    const { [name]: _, ...others } = changing;
+    return value === undefined ? others : { ...others, [name]: value };
+  };
+  const origin = (value: string) => ({ ...without('sec-fetch-site'), origin: value });
+  const refused: readonly (readonly [string, number, Record<string, string>])[] = [
+    ['without the header', 403, without('x-tollgate-admin')],
+    ['with another value of the header', 403, without('x-tollgate-admin', 'true')],
+    ['without a content type', 415, without('content-type')],
+    ['as a form', 415, without('content-type', 'application/x-www-form-urlencoded')],
+    ['as text', 415, without('content-type', 'text/plain')],
+    ['as text that names JSON', 415, without('content-type', 'text/plain; application/json')],
+    ['in another charset', 415, without('content-type', 'application/json; charset=utf-16')],
+    ['compressed', 415, { ...changing, 'content-encoding': 'gzip' }],
+    ['from another site', 403, without('sec-fetch-site', 'cross-site')],
+    ['from another origin of the site', 403, without('sec-fetch-site', 'same-site')],
+    ['from the address bar', 403, without('sec-fetch-site', 'none')],
+    ['without an origin', 403, without('sec-fetch-site')],
+    ['from the origin null', 403, origin('null')],
+    ['from the origin null that claims otherwise', 403, { ...changing, origin: 'null' }],
+    ['from another host', 403, origin('https://other.example')],
+    ['from a host that only begins alike', 403, origin('http://127.0.0.1.other.example')],
+    ['from another port', 403, origin('http://127.0.0.1:1')],
+    ['from two origins', 403, origin('http://127.0.0.1, http://other.example')],
+    ['from something else', 403, origin('file://')],
+  ];
+
+  it.each(refused)('is refused %s', async (_name, status, headers) => {
+    const { server, entries } = await open();
+
+    for (const { path } of changes) {
+      const reply = await server.call({ method: 'POST', path, headers, body: {} });
+
+      expect(reply.status, path).toBe(status);
+    }
+    expect(entries.filter(({ outcome }) => outcome !== 'refused')).toEqual([]);
+  });
+
+  it('is accepted from its own origin, where the browser says no more', async () => {
+    const { server } = await open();
+    const headers = { ...without('sec-fetch-site'), origin: server.origin };
+
+    const { status } = await server.call({
+      method: 'POST',
+      path: '/keys',
+      headers,
+      body: { group: 'staff', limitNanos: '5' },
+    });
+
+    expect(status).toBe(201);
+  });
+
+  it('is refused with a body that is too large, no JSON, or has an unknown member', async () => {
+    const { server } = await open();
+    const bodies: readonly (readonly [unknown, number])[] = [
+      [`{"a":"${'x'.repeat(65_536)}"}`, 413],
+      ['{', 400],
+      ['[]', 400],
+      ['"text"', 400],
+      ['{"__proto__":1}', 400],
+      [{ unknown: 1 }, 400],
+    ];
+
+    for (const { path } of changes) {
+      for (const [body, status] of bodies) {
+        const reply = await server.call({ method: 'POST', path, headers: changing, body });
+
+        expect(reply.status, `${path} ${String(body).slice(0, 20)}`).toBe(status);
+      }
+    }
+  });
+});
+
+describe('no route', () => {
+  it('sets a URL, a credential or headers of a channel', async () => {
+    const { server } = await open();
+
+    for (const { path } of changes.filter((change) => change.path.startsWith('/channels'))) {
+      for (const member of ['baseUrl', 'credential', 'headers']) {
+        const body = { weight: 1, priority: 1, cost: null, [member]: 'https://evil.example' };
+        const { status, text } = await server.call({
+          method: 'POST',
+          path,
+          headers: changing,
+          body,
+        });
+
+        expect(status).toBe(400);
+        expect(text).not.toContain('evil');
+      }
+    }
+    expect(routes.filter(({ path }) => path.includes('publish'))).toEqual([]);
+  });
+
+  it('shows the secret of an account', async () => {
+    const { server } = await open();
+    const reads = routes.filter(({ method, path }) => method === 'GET' && !path.includes('{id}'));
+
+    for (const { path } of reads) {
+      expect((await server.call({ path })).text, path).not.toContain('account-secret');
+    }
+  });
+});

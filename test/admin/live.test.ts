@@ -1,0 +1,175 @@
+/** The live figures, the sentence about them, and their bound. */
+import { serialize } from 'node:v8';
+import { afterEach, describe, expect, it } from 'vitest';
+import { addTime, bucketBoundsMs, emptyHistogram, percentile } from '../../src/admin/histogram.ts';
+import { liveFigures } from '../../src/admin/live.ts';
+import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { type AdminServer, adminServer, adminSetup, anyone } from './admin-host.ts';
+
+let server: AdminServer | undefined;
+
+afterEach(() => server?.close());
+
+const ended = (change: Partial<UsageRecord>) =>
+  ({ type: 'call_ended', record: { ...usageRecord(), ...change } }) as const;
+
+const refused = (change: object = {}) =>
+  ({
+    type: 'call_refused',
+    requestId: 'r',
+    keyId: undefined,
+    group: undefined,
+    protocol: 'chat',
+    modelId: undefined,
+    code: 'invalid_key',
+    reason: undefined,
+    status: 401,
+    ...change,
+  }) as const;
+
+describe('the minutes', () => {
+  it('count each call once, by its outcome', async () => {
+    const { admin, emit, clock } = adminSetup();
+
+    for (const outcome of ['complete', 'complete', 'caller_left', 'failed', 'unknown'] as const) {
+      emit(ended({ outcome, chargeNanos: 3n, firstByteMs: 40 }));
+    }
+    emit(refused());
+    clock.advance(60_000);
+    emit(ended({ outcome: 'complete', chargeNanos: 1n, firstByteMs: undefined }));
+
+    const { minutes, refusals } = await admin.now(2);
+    expect(minutes).toMatchObject([
+      { complete: 2, left: 1, failed: 2, refused: 1, chargeNanos: 15n },
+      { complete: 1, left: 0, failed: 0, refused: 0, chargeNanos: 1n, firstByteP95Ms: undefined },
+    ]);
+    expect(minutes[0]?.firstByteP50Ms).toBeGreaterThan(35);
+    expect(minutes[0]?.firstByteP50Ms).toBeLessThanOrEqual(50);
+    expect(refusals).toEqual([{ code: 'invalid_key', reason: '', count: 1 }]);
+  });
+
+  it('are forgotten after an hour', async () => {
+    const { admin, emit, clock } = adminSetup();
+    emit(ended({ outcome: 'complete' }));
+
+    clock.advance(59 * 60_000);
+    const sum = async () =>
+      (await admin.now()).minutes.reduce((total, { complete }) => total + complete, 0);
+    expect(await sum()).toBe(1);
+    clock.advance(60_000);
+
+    expect(await sum()).toBe(0);
+  });
+
+  it('stay below a megabyte, whatever callers send', () => {
+    const clock = fakeClock();
+    const live = liveFigures(clock);
+    const long = 'x'.repeat(64);
+
+    for (let call = 0; call < 30_000; call += 1) {
+      if (call % 300 === 0) clock.advance(60_000);
+      const id = `${long}${call}`;
+      live.add(
+        ended({
+          keyId: id,
+          channelId: id,
+          requestId: id,
+          reservationId: id,
+          outcome: 'unknown',
+          booked: false,
+          modelId: id,
+        }),
+      );
+      live.add(refused({ code: id, reason: id, requestId: id, keyId: id }));
+      live.add({ type: 'quota_low', subject: id, period: '', percent: 95 });
+      live.add({ type: 'port_failed', port: 'keys', operation: id, reason: id });
+      live.add({ type: 'settlement_lost' });
+    }
+
+    expect(serialize(live.state).length).toBeLessThan(1_048_576);
+  });
+});
+
+describe('a percentile', () => {
+  it('lies in the bucket of the exact one', () => {
+    for (let seed = 1; seed < 200; seed += 1) {
+      const times = Array.from(
+        { length: seed },
+        (_, index) => ((index * seed * 7_919) % 120_000) + 1,
+      );
+      const histogram = emptyHistogram();
+      for (const time of times) addTime(histogram, time);
+      const sorted = times.toSorted((one, other) => one - other);
+      for (const share of [0.5, 0.95]) {
+        const exact = sorted[Math.ceil(share * times.length) - 1] ?? 0;
+        const upper = bucketBoundsMs.find((bound) => bound >= exact) ?? 0;
+        const lower = bucketBoundsMs.findLast((bound) => bound < exact) ?? 0;
+        const found = percentile(histogram, share) ?? -1;
+
+        expect(found).toBeGreaterThanOrEqual(lower);
+        expect(found).toBeLessThanOrEqual(upper);
+      }
+    }
+  });
+});
+
+describe('the sentence', () => {
+  it('says that all is well', async () => {
+    const { admin } = adminSetup();
+
+    expect((await admin.now()).sentence).toEqual([
+      { text: 'All is well.', href: '#/now', severity: 'ok' },
+    ]);
+  });
+
+  it('has the worst first', async () => {
+    const { admin, emit, gateway } = adminSetup();
+    for (let call = 0; call < 20; call += 1) emit(ended({ outcome: 'complete' }));
+    for (let call = 0; call < 5; call += 1) emit(refused());
+    emit(ended({ outcome: 'unknown', booked: false, requestId: 'doubt' }));
+    const [model] = admin.channels.list();
+    for (const { channelId } of model?.channels ?? []) gateway.disableChannel(channelId);
+    emit({
+      type: 'port_failed',
+      requestId: undefined,
+      port: 'quota',
+      operation: 'reserve',
+      reason: 'StoreUnavailable',
+    });
+
+    const { sentence, attention } = await admin.now();
+
+    const texts = sentence.map(({ text }) => text).join(' ');
+    expect(texts).toMatch(
+      /^The port quota is failing\. Every channel of .+ is out\. .*19 % of requests are refused: invalid_key\. Channel .+ is out\. One call is in doubt\.$/,
+    );
+    expect(attention.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['store', 'doubt', 'channel']),
+    );
+    expect(attention.length).toBeLessThanOrEqual(8);
+  });
+});
+
+describe('the stream of events', () => {
+  it('ends when the operator is signed out', async () => {
+    let isSignedIn = true;
+    const { admin, clock } = adminSetup();
+    server = await adminServer(admin, (request) => (isSignedIn ? anyone(request) : undefined));
+
+    const reply = server.call({ path: '/events' });
+    await server.call({ path: '/session' });
+    isSignedIn = false;
+    // The requests between let the stream finish what it does at each tick.
+    for (let tick = 0; tick < 5; tick += 1) {
+      clock.advance(60_000);
+      await server.call({ path: '/session' });
+    }
+    const { text, headers } = await reply;
+
+    expect(headers['content-type']).toContain('text/event-stream');
+    expect(text).toMatch(/^event: now\ndata: \{.+\}\n\n/);
+    expect(text).toMatch(/event: signed-out\ndata: \{\}\n\n$/);
+  });
+});

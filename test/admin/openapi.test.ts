@@ -1,0 +1,42 @@
+/** The OpenAPI document is valid, and names every route with what it accepts. */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterEach, describe, expect, it } from 'vitest';
+import { routes } from '../../src/admin/http/routes.ts';
+import { adminOpenApi } from '../../src/admin/index.ts';
+import { type AdminServer, adminServer, adminSetup } from './admin-host.ts';
+
+let server: AdminServer | undefined;
+
+afterEach(() => server?.close());
+
+describe('the OpenAPI document', () => {
+  it('is valid by the schema of OpenAPI 3.1', async () => {
+    const document = JSON.parse(JSON.stringify(adminOpenApi()));
+
+    expect(await new Validator().validate(document)).toMatchObject({ valid: true });
+    expect(document.openapi).toBe('3.1.0');
+  });
+
+  it('would not be valid without its title', async () => {
+    const document = { ...JSON.parse(JSON.stringify(adminOpenApi())), info: {} };
+
+    expect(await new Validator().validate(document)).toMatchObject({ valid: false });
+  });
+
+  it('has every route, by its method', () => {
+    const { paths } = adminOpenApi();
+
+    for (const { method, path } of routes) {
+      expect(paths, path).toHaveProperty([path, method.toLowerCase(), 'operationId']);
+    }
+  });
+
+  it('is served as it is shipped', async () => {
+    server = await adminServer(adminSetup().admin);
+
+    const { status, text } = await server.call({ path: '/openapi.json' });
+
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(adminOpenApi())));
+  });
+});
