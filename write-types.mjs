@@ -1,7 +1,7 @@
 /**
- * Writes the OpenAPI document of the admin interface, and the type declarations of the package, after tsup: TypeScript emits one file for each
- * source file into `dist/types`, each subpath gets an entry that leads there, and what no entry
- * reaches is removed.
+ * Writes the OpenAPI document of the admin interface, and the type declarations of the package,
+ * after tsup: TypeScript emits one file for each source file into `dist/types`, each subpath gets
+ * an entry that leads there, and what no entry reaches is removed.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

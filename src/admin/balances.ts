@@ -11,7 +11,10 @@ export interface KeyBalance {
   readonly period: QuotaSubject['period'];
   /** The quota store's name for the current period: `''`, `2026-11` or `2026-11-20`. */
   readonly periodName: string;
-  /** It is the key's own, or the first one; limits and top ups go there unless they name another. */
+  /**
+   * It is the key's own, or the first one; limits and top ups go there unless they name
+   * another.
+   */
   readonly isMain: boolean;
   /** The limit of this period, including what was added to it. */
   readonly limitNanos: Nanos;

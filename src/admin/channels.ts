@@ -108,12 +108,22 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
           return changed;
         },
       ),
+    ...adminShares(deps),
+  };
+}
+
+/** What a catalog in a database states of a channel. */
+function adminShares(
+  deps: AdminDeps,
+): Pick<AdminChannels, 'setWeight' | 'setPriority' | 'setCost'> {
+  const { audit } = deps;
+  return {
     setWeight: (actor, channelId, { weight, modelId }) =>
       audit.run(
         {
           actor,
           action: 'channel.weight',
-          ...target(channelId),
+          target: channelId,
           change: { weight, modelId: modelId ?? null },
         },
         () => change(deps, channelId, { weight, ...inModel(modelId) }),
@@ -123,7 +133,7 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
         {
           actor,
           action: 'channel.priority',
-          ...target(channelId),
+          target: channelId,
           change: { priority, modelId: modelId ?? null },
         },
         () => change(deps, channelId, { priority, ...inModel(modelId) }),
@@ -133,7 +143,7 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
         {
           actor,
           action: 'channel.cost',
-          ...target(channelId),
+          target: channelId,
           change: { per: cost?.per ?? null, modelId: modelId ?? null },
         },
         () => change(deps, channelId, { cost, ...inModel(modelId) }),

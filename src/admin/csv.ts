@@ -7,8 +7,8 @@ export type Cell = string | number | bigint | boolean | undefined;
 const formula = /^[=+\-@\t\r]/;
 
 /**
- * One line with its line break. Text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return
- * gets a `'` in front; numbers stay numbers.
+ * One line with its line break. Text that begins with `=`, `+`, `-`, `@`, a tab or a carriage
+ * return gets a `'` in front; numbers stay numbers.
  */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;

@@ -58,8 +58,8 @@ export interface LimitChange {
 /** Money that is added to a subject of a key, for its current period. */
 export interface TopUp {
   /**
-   * Of 1 to 200 characters, such as the number of an invoice. The same id on the same subject counts
-   * once, in all periods.
+   * Of 1 to 200 characters, such as the number of an invoice. The same id on the same subject
+   * counts once, in all periods.
    */
   readonly id: string;
   /** May be negative. */

@@ -38,7 +38,10 @@ export interface CsvOptions {
   readonly onProgress?: (progress: CsvProgress) => void;
 }
 
-/** Reports of a usage log. The methods throw an `AdminError`: `not_supported`, `invalid_request`. */
+/**
+ * Reports of a usage log. The methods throw an `AdminError`: `not_supported`,
+ * `invalid_request`.
+ */
 export interface AdminUsageReports {
   report(query: UsageListQuery): Promise<UsageReportPage>;
   /** Where the usage log and the quota store differ; see `reconcile`. */

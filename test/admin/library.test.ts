@@ -232,11 +232,11 @@ describe('a host', () => {
     const { gateway } = adminSetup();
     const keys = memoryKeyStore();
 
-    // @ts-expect-error: quota is missing
-    expect(() => createAdmin({ gateway, keys })).toThrow('createAdmin: options.quota');
+    const without = (): unknown => Reflect.apply(createAdmin, undefined, [{ gateway, keys }]);
+    expect(without).toThrow('createAdmin: options.quota');
     const { admin } = adminSetup();
-    // @ts-expect-error: authorize is missing
-    expect(() => adminHandler(admin, { path: '/admin' })).toThrow('options.authorize');
+    const open = (): unknown => Reflect.apply(adminHandler, undefined, [admin, { path: '/admin' }]);
+    expect(open).toThrow('options.authorize');
     const authorize = () => undefined;
     expect(() => adminHandler(admin, { path: 'admin', authorize })).toThrow('options.path');
   });

@@ -143,7 +143,10 @@ describe('the sentence', () => {
 
     const texts = sentence.map(({ text }) => text).join(' ');
     expect(texts).toMatch(
-      /^The port quota is failing\. Every channel of .+ is out\. .*19 % of requests are refused: invalid_key\. Channel .+ is out\. One call is in doubt\.$/,
+      new RegExp(
+        '^The port quota is failing\\. Every channel of .+ is out\\. ' +
+          '.*19 % of requests are refused: invalid_key\\. Channel .+ is out\\. One call is in doubt\\.$',
+      ),
     );
     expect(attention.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['store', 'doubt', 'channel']),

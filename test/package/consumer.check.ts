@@ -115,6 +115,7 @@ const expectedFiles = [
   'dist/index.cjs',
   'dist/command.js',
   'dist/index.js',
+  'dist/admin-openapi.json',
   'dist/tollgate-config.schema.json',
   'docs/architecture.md',
   'examples/quickstart.ts',
@@ -127,6 +128,7 @@ const whole: ReadonlySet<string> = new Set([
   'LICENSE',
   'README.md',
   'package.json',
+  'dist/admin-openapi.json',
   'dist/tollgate-config.schema.json',
   'dist/types/package.json',
 ]);

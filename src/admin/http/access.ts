@@ -14,7 +14,8 @@ export interface AdminAccess {
 
 /**
  * Finds out who asks, by the host's own sign-in. It is asked for every request, and once a minute
- * for a stream of events; undefined is answered with 401, an exception or no answer in 5 s with 503.
+ * for a stream of events; undefined is answered with 401, an exception or no answer in 5 s with
+ * 503.
  */
 export type Authorize<R extends IncomingMessage = IncomingMessage> = (
   request: R,

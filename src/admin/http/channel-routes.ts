@@ -1,6 +1,6 @@
 /**
- * The routes of channels and catalogs. None of them can set a URL, a credential or a header: whoever
- * could would be sent the operator's secret.
+ * The routes of channels and catalogs. None of them can set a URL, a credential or a header:
+ * whoever could would be sent the operator's secret.
  */
 import { z } from 'zod';
 import type { JsonValue } from '../../json.ts';

@@ -8,7 +8,8 @@ const authorizeEveryMs = 60_000;
 
 /**
  * Sends `event: now` at once and every 2 s, unless the receiver has not read the last one. Asks
- * every minute whether the operator is still signed in; if not, `event: signed-out` ends the stream.
+ * every minute whether the operator is still signed in; if not, `event: signed-out` ends the
+ * stream.
  */
 export async function streamEvents(
   admin: Admin,
