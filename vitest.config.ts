@@ -71,7 +71,7 @@ const services: readonly string[] =
     ? []
     : [
         'test/stores/rolling/**',
-        'test/stores/postgres/quota-storm.test.ts',
+        'test/stores/postgres/{quota-contract,quota-storm}.test.ts',
         'test/stores/redis/responses-processes.test.ts',
         'test/proof/{redis,postgres}.test.ts',
       ];
