@@ -11,7 +11,7 @@ export type LabelValues = readonly string[];
 export type BoundValue = (name: string | undefined) => string;
 
 /** A value that was left out because there were too many. */
-export const otherValue = 'other';
+const otherValue = 'other';
 /** A label that does not apply; an empty value would be no label. */
 export const noValue = 'none';
 
