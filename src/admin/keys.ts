@@ -263,7 +263,7 @@ async function remove(deps: AdminDeps, id: string): Promise<void> {
  *
  * @throws AdminError `not_found`, `not_supported`
  */
-export async function keyOf({ keys }: AdminDeps, id: string): Promise<ApiKey> {
+async function keyOf({ keys }: AdminDeps, id: string): Promise<ApiKey> {
   if (keys.get === undefined) throw cannot('look keys up by their id');
   return (await keys.get(id)) ?? fail(noKey(id));
 }
@@ -273,7 +273,7 @@ export async function keyOf({ keys }: AdminDeps, id: string): Promise<ApiKey> {
  *
  * @throws AdminError `not_found`, `not_supported`
  */
-export async function changeKey(
+async function changeKey(
   deps: AdminDeps,
   id: string,
   change: Partial<Omit<ApiKey, 'id'>>,
@@ -317,7 +317,7 @@ function randomId(): string {
 }
 
 /** The error where the host's key store has no method for it. */
-export function cannot(what: string): AdminError {
+function cannot(what: string): AdminError {
   return notSupported(
     `The key store can't ${what}.`,
     'Give createAdmin the store behind the cache, or one of memoryKeyStore, sqliteKeyStore and ' +

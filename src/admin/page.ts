@@ -33,6 +33,6 @@ export function pageOf<T>(all: readonly T[], query: PageQuery): Page<T> {
 }
 
 /** The error for an `after` that no page has returned. */
-export function badCursor(): AdminError {
+function badCursor(): AdminError {
   return new AdminError('invalid_request', 'after must be the next of a page.', { field: 'after' });
 }

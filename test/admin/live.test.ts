@@ -145,7 +145,8 @@ describe('the sentence', () => {
     expect(texts).toMatch(
       new RegExp(
         '^The port quota is failing\\. Every channel of .+ is out\\. ' +
-          '.*19 % of requests are refused: invalid_key\\. Channel .+ is out\\. One call is in doubt\\.$',
+          '.*19 % of requests are refused: invalid_key\\. ' +
+          'Channel .+ is out\\. One call is in doubt\\.$',
       ),
     );
     expect(attention.map(({ kind }) => kind)).toEqual(

@@ -56,7 +56,6 @@ const reasons: Readonly<Record<string, string>> = {
     'What was read last and what was reported last decide together what a poll reports.',
   'src/stores/memory/key-store.ts memoryKeyStore': operationsOfAPort,
   'src/stores/memory/quota-store.ts memoryQuotaStore': operationsOfAPort,
-  'src/stores/postgres/key-store.ts postgresKeyStore': operationsOfAPort,
   'src/stores/postgres/quota-store.ts postgresQuotaStore': operationsOfAPort,
   'src/stores/redis/quota-operations.ts quotaStoreOver': operationsOfAPort,
   'src/stores/sql/published-catalog.ts publishedCatalog':

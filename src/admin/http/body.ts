@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { AdminError } from '../admin-error.ts';
 
 /** The largest body of a change, in bytes. */
-export const maxBodyBytes = 65_536;
+const maxBodyBytes = 65_536;
 
 /**
  * The parsed body. A body that a parser of the host has read is taken from `request.body`.

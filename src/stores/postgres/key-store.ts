@@ -108,12 +108,14 @@ export function postgresKeyStore(options: PostgresKeyStoreOptions): PostgresKeyS
       const [row] = await rows(selectById, [id]);
       return row === undefined ? undefined : keyFrom(row);
     },
-    page: async (query) => {
-      const { search = null, group = null, disabled = null, after, limit } = checkKeyPage(query);
-      const found = await rows(selectPage, [after, search, group, disabled, String(limit + 1)]);
-      return keyPageOf(found.map(keyFrom), limit);
-    },
+    page: (query) => pageAt(rows, query),
   };
+}
+
+async function pageAt(rows: Statements['rows'], query: KeyPageQuery | undefined): Promise<KeyPage> {
+  const { search = null, group = null, disabled = null, after, limit } = checkKeyPage(query);
+  const found = await rows(selectPage, [after, search, group, disabled, String(limit + 1)]);
+  return keyPageOf(found.map(keyFrom), limit);
 }
 
 /** Optimistic locking: writes only if nobody else has changed the key since it was read. */
