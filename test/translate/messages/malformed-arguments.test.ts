@@ -30,7 +30,7 @@ const eventsOf = (texts: readonly string[]): readonly ContentEvent[] => [
 const inputOf = (message: JsonValue): JsonValue | undefined =>
   member(blocksOf(message)[0] ?? null, 'input');
 
-it('malformed arguments are the same in a stream and in a whole reply, in whatever pieces they come', () => {
+it('malformed arguments are the same streamed and whole, in whatever pieces they come', () => {
   for (const sequence of sequences) {
     const joined = sequence.join('');
     const cuts = [sequence, [joined], [...joined]];
