@@ -9,6 +9,8 @@ export interface MetricDefinition {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
+  /** How the values of several processes become one, in `AggregatorRegistry`. Default: `sum`. */
+  readonly aggregator?: 'sum' | 'max' | 'min';
 }
 
 /** The upper bounds of calls, in seconds: from a cached embedding to a long reasoning reply. */
@@ -141,15 +143,51 @@ export const channelMetrics = {
   },
 } as const;
 
+/** Metrics of `gateway.status()`. */
+export const statusMetrics = {
+  start_time_seconds: {
+    type: 'gauge',
+    help: 'When the gateway was created, in Unix seconds.',
+    labels: [],
+    aggregator: 'min',
+  },
+  closing: { type: 'gauge', help: '1 once the gateway refuses new calls to close.', labels: [] },
+  running_calls: { type: 'gauge', help: 'Calls that are running.', labels: [] },
+  buffered_bytes: { type: 'gauge', help: 'Bytes of bodies in memory.', labels: [] },
+  open_holds: { type: 'gauge', help: 'Holds of running calls of this process.', labels: [] },
+  outbox_waiting: {
+    type: 'gauge',
+    help: 'Ends of holds that wait for the quota store.',
+    labels: [],
+  },
+  outbox_oldest_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest end of a hold that waits; 0 if none does. Lost after 900.',
+    labels: [],
+    aggregator: 'max',
+  },
+  port_call_duration_seconds: {
+    type: 'histogram',
+    help: "Time until a port of the host answered; answers that were not awaited don't count.",
+    labels: ['port', 'operation'],
+  },
+} as const;
+
 /** The name of a metric that events change. */
 export type EventMetric = keyof typeof eventMetrics;
 /** The name of a metric that is read from the gateway. */
 export type ChannelMetric = keyof typeof channelMetrics;
 
+/** The name of a metric of `gateway.status()`. */
+export type StatusMetric = keyof typeof statusMetrics;
+
 /** All metrics, in the order of their output. */
-export const metricDefinitions: Readonly<Record<EventMetric | ChannelMetric, MetricDefinition>> = {
+export const metricDefinitions: Readonly<
+  Record<EventMetric | ChannelMetric | StatusMetric, MetricDefinition>
+> = {
   ...eventMetrics,
   ...channelMetrics,
+  ...statusMetrics,
 };
 
 /** The reasons of anomalies. */

@@ -9,6 +9,7 @@ import {
   type EventMetric,
   eventMetrics,
   type MetricDefinition,
+  metricDefinitions,
 } from './definitions.ts';
 import { countEvents, type EventCounts } from './record-events.ts';
 import {
@@ -19,6 +20,7 @@ import {
   type SourcedMetric,
 } from './registry.ts';
 import { type BoundValue, printable, type SeriesEntry, type Tally } from './series.ts';
+import { metricsOfStatus } from './status-metrics.ts';
 
 /** Where the metrics go, and what they are called. */
 export interface PrometheusOptions {
@@ -59,13 +61,17 @@ const maxValues = 10_000;
  *   already, or a gateway with the same `labels`
  */
 export function prometheusMetrics(
-  gateway: Pick<Gateway, 'subscribe' | 'channels'>,
+  gateway: Pick<Gateway, 'subscribe' | 'channels' | 'status'>,
   options: PrometheusOptions,
 ): PrometheusMetrics {
   const { register, prefix = 'tollgate_', labels = {}, maxLabelValues = 200 } = options;
   checkOptions(prefix, labels, maxLabelValues);
   const counts = countEvents(maxLabelValues);
-  const metrics = [...countedMetrics(counts), ...metricsOfChannels(gateway, counts.channelValue)];
+  const metrics = [
+    ...countedMetrics(counts),
+    ...metricsOfChannels(gateway, counts.channelValue),
+    ...metricsOfStatus(gateway),
+  ];
   const named = metrics.map((metric) => ({ ...metric, name: prefix + metric.name }));
   const values = Object.entries(labels).map(([name, value]) => [name, printable(value)]);
   const remove = addMetrics(register, named, Object.fromEntries(values));
@@ -86,9 +92,7 @@ function checkOptions(prefix: string, labels: Labels, maxLabelValues: number): v
         'and underscores, such as tollgate_.',
     );
   }
-  const ours = [...Object.values(eventMetrics), ...Object.values(channelMetrics)].flatMap(
-    (metric): readonly string[] => metric.labels,
-  );
+  const ours = Object.values(metricDefinitions).flatMap((metric) => metric.labels);
   for (const [name, value] of Object.entries(labels)) {
     const isName = /^[a-zA-Z_]\w*$/.test(name) && !name.startsWith('__') && name !== 'le';
     if (!isName || ours.includes(name) || typeof value !== 'string' || value === '') {

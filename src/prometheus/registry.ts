@@ -48,7 +48,7 @@ interface SharedMetric extends RegistryMetric {
   name: string;
   readonly help: string;
   readonly type: MetricDefinition['type'];
-  readonly aggregator: 'sum';
+  readonly aggregator: 'sum' | 'max' | 'min';
   readonly [sourcesSymbol]: Map<string, ReadSamples>;
 }
 
@@ -97,7 +97,7 @@ function checkName(register: PrometheusRegistry, name: string, gateway: string):
 
 function sharedMetric(
   register: PrometheusRegistry,
-  { name, definition: { help, type } }: SourcedMetric,
+  { name, definition: { help, type, aggregator = 'sum' } }: SourcedMetric,
 ): SharedMetric {
   const present = register.getSingleMetric(name);
   if (present !== undefined && isShared(present)) return present;
@@ -106,9 +106,9 @@ function sharedMetric(
     name,
     help,
     type,
-    aggregator: 'sum',
+    aggregator,
     get: async () => ({
-      ...{ name: metric.name, help, type, aggregator: 'sum' },
+      ...{ name: metric.name, help, type, aggregator },
       values: [...sources.values()].flatMap((read) => read(name)),
     }),
     // The sums of a gateway never go down.

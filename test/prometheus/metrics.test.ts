@@ -15,6 +15,27 @@ function fakeGateway() {
   const listeners = new Set<EventListener>();
   return {
     channels: () => [],
+    status: () => ({
+      startedAtMs: 1_767_225_600_000,
+      isClosing: false,
+      runningCalls: 3,
+      bufferedBytes: 0,
+      openHolds: 2,
+      outbox: { waiting: 1, oldestMs: 1_500 },
+      ports: [
+        {
+          port: 'quota' as const,
+          operation: 'reserve',
+          calls: 3,
+          failures: 1,
+          sumMs: 1_250,
+          buckets: [
+            { leMs: 2.5, count: 1 },
+            { leMs: 100, count: 2 },
+          ],
+        },
+      ],
+    }),
     subscribe: (listener: EventListener) => {
       listeners.add(listener);
       return () => {
@@ -65,6 +86,26 @@ describe('prometheusMetrics', () => {
       ]),
     );
     expect(lines.filter((line) => line.includes('unknown-model'))).toEqual([]);
+  });
+
+  it('shows the status of the gateway, and how long its ports take', async () => {
+    const register = new client.Registry();
+    prometheusMetrics(fakeGateway(), { register });
+
+    expect(await scrape(register)).toEqual(
+      expect.arrayContaining([
+        'tollgate_start_time_seconds 1767225600',
+        'tollgate_closing 0',
+        'tollgate_running_calls 3',
+        'tollgate_open_holds 2',
+        'tollgate_outbox_waiting 1',
+        'tollgate_outbox_oldest_seconds 1.5',
+        'tollgate_port_call_duration_seconds_bucket{port="quota",operation="reserve",le="0.0025"} 1',
+        'tollgate_port_call_duration_seconds_bucket{port="quota",operation="reserve",le="0.1"} 2',
+        'tollgate_port_call_duration_seconds_bucket{port="quota",operation="reserve",le="+Inf"} 3',
+        'tollgate_port_call_duration_seconds_sum{port="quota",operation="reserve"} 1.25',
+      ]),
+    );
   });
 
   it('adds up money exactly', async () => {

@@ -61,6 +61,27 @@ describe.skipIf(!hasPromtool())('promtool', () => {
           return () => {};
         },
         channels: () => [],
+        status: () => ({
+          startedAtMs: 1_767_225_600_000,
+          isClosing: false,
+          runningCalls: 3,
+          bufferedBytes: 0,
+          openHolds: 2,
+          outbox: { waiting: 1, oldestMs: 1_500 },
+          ports: [
+            {
+              port: 'quota' as const,
+              operation: 'reserve',
+              calls: 3,
+              failures: 1,
+              sumMs: 1_250,
+              buckets: [
+                { leMs: 2.5, count: 1 },
+                { leMs: 100, count: 2 },
+              ],
+            },
+          ],
+        }),
       },
       { register },
     );

@@ -173,7 +173,7 @@ interface NodeValues {
 
 interface PrometheusValues {
   prometheusMetrics: (
-    gateway: Pick<Gateway, 'subscribe' | 'channels'>,
+    gateway: Pick<Gateway, 'subscribe' | 'channels' | 'status'>,
     options: prometheus.PrometheusOptions,
   ) => prometheus.PrometheusMetrics;
 }
