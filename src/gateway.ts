@@ -7,7 +7,7 @@ import type { UsageRecord } from './ports/usage-sink.ts';
 import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
 import { answering } from './stages/answer.ts';
-import { type GatewayState, gatewayParts } from './stages/gateway-parts.ts';
+import { type GatewayParts, type GatewayState, gatewayParts } from './stages/gateway-parts.ts';
 import { portCalls } from './stages/port-calls.ts';
 import {
   type ResolveResult,
@@ -28,8 +28,8 @@ export interface Gateway extends GatewayHandler {
   update(change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes'>>): void;
   /**
    * Adds a listener beside the option `onEvent`, and returns the function that removes it.
-   * Listeners are called synchronously, in the asynchronous context of the request that an event belongs to.
-   * What they throw is swallowed, and promises are not awaited.
+   * Listeners are called synchronously, in the asynchronous context of the request that an event
+   * belongs to. What they throw is swallowed, and promises are not awaited.
    */
   subscribe(listener: EventListener): () => void;
   /** What this gateway does at the moment, in this process. Cheap enough to ask every second. */
@@ -120,15 +120,25 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     channels: health.statuses,
     disableChannel: health.disable,
     enableChannel: health.enable,
-    resolveUnknown: (record, resolution) => {
-      const ports = portCalls(record?.requestId, current.settings, emit);
-      return resolveUnknown(record, resolution, current.settings, ports);
-    },
-    close: ({ drainMs } = {}) => {
-      const { usage, clock } = current.settings;
-      current.closed ??= shutDown(drainMs, { ...parts, usage, clock });
-      return current.closed;
-    },
+    resolveUnknown: resolving(current, emit),
+    close: ({ drainMs } = {}) => closeOnce(current, parts, drainMs),
+  };
+}
+
+function closeOnce(
+  current: Current,
+  parts: GatewayParts,
+  drainMs: number | undefined,
+): Promise<void> {
+  const { usage, clock } = current.settings;
+  current.closed ??= shutDown(drainMs, { ...parts, usage, clock });
+  return current.closed;
+}
+
+function resolving(current: Current, emit: EventListener): Gateway['resolveUnknown'] {
+  return (record, resolution) => {
+    const ports = portCalls(record?.requestId, current.settings, emit);
+    return resolveUnknown(record, resolution, current.settings, ports);
   };
 }
 

@@ -43,7 +43,8 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
         about: event.channelId,
         message:
           `The function \`credential\` of the channel ${quoted(event.channelId)} failed: ` +
-          'it threw, took longer than `timeouts.connectMs`, or returned neither a secret nor undefined.',
+          'it threw, took longer than `timeouts.connectMs`, or returned neither a secret nor ' +
+          'undefined.',
       };
     case 'catalog_refused':
       return {
@@ -57,8 +58,8 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
         about: '',
         message:
           'The quota store did not take the end of a call for 15 minutes, or until the gateway ' +
-          `closed, and the charge of the request ${event.requestId} is lost. Check the store, and ` +
-          'compare it with the usage log by `reconcile`.',
+          `closed, and the charge of the request ${event.requestId} is lost. ` +
+          'Check the store, and compare it with the usage log by `reconcile`.',
       };
     default:
       return undefined;

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { Emit } from '../event-emitter.ts';
-import type { GatewayHandler, GatewayResponse } from '../http.ts';
+import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../http.ts';
 import type { Settings } from '../options.ts';
 import { openaiCaller } from '../protocols/callers/openai.ts';
 import type { Caller, Route } from '../protocols/protocol.ts';
@@ -32,35 +32,12 @@ export interface AnswerDeps {
 
 /** Makes the two methods of a gateway that respond. */
 export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 'refuse'> {
-  const { routes, serve, breakers, times } = deps;
+  const { routes } = deps;
   const finish = (response: GatewayResponse): GatewayResponse =>
     deps.isClosed() ? lastOnConnection(response) : response;
 
   return {
-    handle: async (request) => {
-      const settings = deps.settings();
-      const context = responseContextFor(request, settings, deps.vary());
-      const emit = deps.emit.isObserved() ? deps.emit.inContext() : deps.emit;
-      const progress = newProgress();
-      let caller: Caller = openaiCaller;
-      let route: Route | undefined;
-      let isBoughtOnce = false;
-      try {
-        route = routes.find(request, settings);
-        caller = route.caller;
-        context.requestIdHeader = caller.requestIdHeader;
-        isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
-        const ports = portCalls(context.requestId, settings, emit, breakers, times);
-        const received = { request, responseContext: context, settings, ports, emit, progress };
-        return finish(await serve(received, route));
-      } catch (error) {
-        const readable = readableError(error, context.requestId, emit);
-        const response = errorResponse(context, readable, caller, isBoughtOnce);
-        const { status } = response;
-        reportRefusal({ emit, progress, responseContext: context }, readable, { route, status });
-        return finish(response);
-      }
-    },
+    handle: (request) => handle(request, deps, finish),
     refuse: (request, code, message) => {
       const settings = deps.settings();
       const route = routes.find({ ...request, search: '' }, settings);
@@ -74,6 +51,36 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
       return finish(response);
     },
   };
+}
+
+async function handle(
+  request: GatewayRequest,
+  deps: AnswerDeps,
+  finish: (response: GatewayResponse) => GatewayResponse,
+): Promise<GatewayResponse> {
+  const { routes, serve, breakers, times } = deps;
+  const settings = deps.settings();
+  const context = responseContextFor(request, settings, deps.vary());
+  const emit = deps.emit.isObserved() ? deps.emit.inContext() : deps.emit;
+  const progress = newProgress();
+  let caller: Caller = openaiCaller;
+  let route: Route | undefined;
+  let isBoughtOnce = false;
+  try {
+    route = routes.find(request, settings);
+    caller = route.caller;
+    context.requestIdHeader = caller.requestIdHeader;
+    isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
+    const ports = portCalls(context.requestId, settings, emit, breakers, times);
+    const received = { request, responseContext: context, settings, ports, emit, progress };
+    return finish(await serve(received, route));
+  } catch (error) {
+    const readable = readableError(error, context.requestId, emit);
+    const response = errorResponse(context, readable, caller, isBoughtOnce);
+    const { status } = response;
+    reportRefusal({ emit, progress, responseContext: context }, readable, { route, status });
+    return finish(response);
+  }
 }
 
 function newProgress(): RequestProgress {

@@ -35,19 +35,11 @@ export interface StartingAttempt {
 
 /** Emits `attempt_started`, and returns what emits the rest. */
 export function reportAttempt(attempt: StartingAttempt): AttemptReport {
-  const { held, channelPlan, account, attemptNumber, startedMs } = attempt;
+  const { held, channelPlan, startedMs } = attempt;
   const { admitted, settlement } = held;
-  const { emit, settings, responseContext } = admitted.received;
+  const { emit, settings } = admitted.received;
   const { clock } = settings;
-  const common = {
-    requestId: responseContext.requestId,
-    reservationId: settlement.reservation.id,
-    attempt: attemptNumber,
-    modelId: admitted.model.id,
-    channelId: channelPlan.channel.id,
-    upstreamModel: channelPlan.upstreamModel,
-    account,
-  };
+  const common = membersOf(attempt);
   const afterMs = (): number => clock.monotonicMs() - settlement.startedMs;
   let hasFirstByte = false;
   let isOver = false;
@@ -75,5 +67,19 @@ export function reportAttempt(attempt: StartingAttempt): AttemptReport {
         status,
         reason,
       })),
+  };
+}
+
+/** What all events of the attempt have. */
+function membersOf({ held, channelPlan, account, attemptNumber }: StartingAttempt) {
+  const { admitted, settlement } = held;
+  return {
+    requestId: admitted.received.responseContext.requestId,
+    reservationId: settlement.reservation.id,
+    attempt: attemptNumber,
+    modelId: admitted.model.id,
+    channelId: channelPlan.channel.id,
+    upstreamModel: channelPlan.upstreamModel,
+    account,
   };
 }

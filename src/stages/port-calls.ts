@@ -69,10 +69,7 @@ export function portCalls(
         const pendingAnswer = request({ timeoutMs });
         // A direct answer, as of a memory store, needs no timer.
         const answer = isPromiseLike(pendingAnswer)
-          ? await timed(
-              { port, operation, clock, times },
-              within(Promise.resolve(pendingAnswer), timeoutMs, clock),
-            )
+          ? await timed({ port, operation, clock, times, timeoutMs }, pendingAnswer)
           : pendingAnswer;
         if (!isAnswer(answer)) {
           member = isAnswer.wrongMember?.(answer);
@@ -94,13 +91,15 @@ interface TimedCall {
   readonly operation: string;
   readonly clock: Clock;
   readonly times: PortTimer | undefined;
+  readonly timeoutMs: number;
 }
 
 /** Counts how long an answer takes. One that is there at once is not worth a look at a clock. */
 async function timed<T>(
-  { port, operation, clock, times }: TimedCall,
-  answer: Promise<T>,
+  { port, operation, clock, times, timeoutMs }: TimedCall,
+  pending: PromiseLike<T>,
 ): Promise<T> {
+  const answer = within(Promise.resolve(pending), timeoutMs, clock);
   if (times === undefined) return answer;
   const startedMs = clock.monotonicMs();
   let failed = true;

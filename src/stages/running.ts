@@ -156,12 +156,7 @@ export function runningCalls(
       return entry;
     },
     count: () => entries.length,
-    idle: () =>
-      entries.length === 0
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            list.whenIdle.push(resolve);
-          }),
+    idle: () => idle(list),
     abortAll: (reason) => {
       for (const entry of [...entries]) abort(entry, reason);
     },
@@ -171,6 +166,13 @@ export function runningCalls(
       return keepers.tick(entries.map(({ hold }) => hold));
     },
   };
+}
+
+function idle(list: CallList): Promise<void> {
+  if (list.entries.length === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    list.whenIdle.push(resolve);
+  });
 }
 
 function abort({ caller, unread }: Entry, reason: UpstreamError): void {

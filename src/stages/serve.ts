@@ -150,7 +150,6 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
   const reservation = await claim.abandonOnFailure(() => reserve(admitted));
   const settlement = claim.endTogetherWith(settle(admitted, reservation, rates));
-  reportStart(admitted, reservation);
   running.hold.keepAlive(settlement, plan.totalMs);
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
   const held = { admitted, settlement, rates, continuesAfterDisconnect, copy: claim.copy };
@@ -170,6 +169,7 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
   const { settlement, admitted } = held;
   const { running } = admitted;
   const { upstreams } = shared;
+  reportStart(admitted, settlement.reservation);
   try {
     let served = held;
     let outcome = await callUpstream(held, upstreams);

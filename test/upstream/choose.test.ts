@@ -12,10 +12,7 @@ import {
   poolOf,
 } from '../../src/upstream/choose.ts';
 
-const price = {
-  per: 'token',
-  rates: { input: 1n, output: 2_000_000n },
-} as const;
+const price = { per: 'token', rates: { input: 1n, output: 2_000_000n } } as const;
 
 interface Candidate {
   readonly channel: Channel;
@@ -51,12 +48,9 @@ function candidate(
 
 type Unavailable = Extract<Availability, { readonly kind: 'unavailable' }>;
 
-const pausedUntil = (
-  untilMs: number | undefined,
-  yields: boolean,
-  reason: FailureReason = 'other',
-): Unavailable => ({
-  kind: 'unavailable',
+type Why = FailureReason;
+const pausedUntil = (untilMs: number | undefined, yields: boolean, reason: Why = 'other') => ({
+  kind: 'unavailable' as const,
   reason,
   untilMs,
   lastResort: yields,
