@@ -22,7 +22,7 @@ export type { AdminCatalog, AdminKeyCache, AdminKeyStore, Page } from './deps.ts
 export type { AdminAccess, Authorize } from './http/access.ts';
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
 export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
-export type { AdminSession } from './http/routes.ts';
+export type { AdminSession } from './http/session.ts';
 export type {
   AdminKeys,
   KeyListQuery,

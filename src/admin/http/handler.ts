@@ -10,7 +10,8 @@ import { streamEvents } from './event-stream.ts';
 import { adminOpenApi } from './openapi.ts';
 import { sendCsv, sendError, sendJson } from './reply.ts';
 import type { Route } from './route.ts';
-import { routeAt, sessionOf } from './routes.ts';
+import { routeAt } from './routes.ts';
+import { sessionOf } from './session.ts';
 
 /** Where the handler is mounted, and who may use it. */
 export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {

@@ -1,7 +1,5 @@
-/** All routes, how a path finds its route, and the session of an operator. */
-import type { Admin } from '../admin.ts';
+/** All routes, and how a path finds its route. */
 import { AdminError } from '../admin-error.ts';
-import type { AdminAccess } from './access.ts';
 import { callRoutes } from './call-routes.ts';
 import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
@@ -53,19 +51,4 @@ function decoded(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Who is signed in, and what there is to see. */
-export interface AdminSession extends AdminAccess {
-  readonly title: string;
-  readonly nowMs: number;
-  /** How long other processes may believe a changed key, in ms, if it is known. */
-  readonly keyCacheMs: number | undefined;
-  readonly capabilities: Admin['capabilities'];
-}
-
-/** The session of an operator. */
-export function sessionOf(admin: Admin, { actor, can }: AdminAccess): AdminSession {
-  const { title, clock, keyCacheMs, capabilities } = admin;
-  return { actor, can, title, nowMs: clock.now(), keyCacheMs, capabilities };
 }

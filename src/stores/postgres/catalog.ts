@@ -39,7 +39,9 @@ WITH added AS (
 ), deleted AS (
   DELETE FROM "tollgate".catalogs WHERE version <= (SELECT version - 10 FROM added)
 )
-SELECT version FROM added`;
+-- The sequence must not give out a version that was added by its number.
+SELECT version, setval(pg_get_serial_sequence('"tollgate".catalogs', 'version'), version)
+FROM added`;
 
 /** How often a version is added while other processes add theirs. */
 const maxTries = 20;

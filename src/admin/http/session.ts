@@ -1,0 +1,18 @@
+/** The session of an operator: who is signed in, and what this host can do. */
+import type { Admin } from '../admin.ts';
+import type { AdminAccess } from './access.ts';
+
+/** Who is signed in, and what there is to see. */
+export interface AdminSession extends AdminAccess {
+  readonly title: string;
+  readonly nowMs: number;
+  /** How long other processes may believe a changed key, in ms, if it is known. */
+  readonly keyCacheMs: number | undefined;
+  readonly capabilities: Admin['capabilities'];
+}
+
+/** The session of an operator. */
+export function sessionOf(admin: Admin, { actor, can }: AdminAccess): AdminSession {
+  const { title, clock, keyCacheMs, capabilities } = admin;
+  return { actor, can, title, nowMs: clock.now(), keyCacheMs, capabilities };
+}
