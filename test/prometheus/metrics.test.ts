@@ -89,6 +89,8 @@ describe('prometheusMetrics', () => {
   });
 
   it('shows the status of the gateway, and how long its ports take', async () => {
+    const times = 'tollgate_port_call_duration_seconds';
+    const reserve = 'port="quota",operation="reserve"';
     const register = new client.Registry();
     prometheusMetrics(fakeGateway(), { register });
 
@@ -100,10 +102,10 @@ describe('prometheusMetrics', () => {
         'tollgate_open_holds 2',
         'tollgate_outbox_waiting 1',
         'tollgate_outbox_oldest_seconds 1.5',
-        'tollgate_port_call_duration_seconds_bucket{port="quota",operation="reserve",le="0.0025"} 1',
-        'tollgate_port_call_duration_seconds_bucket{port="quota",operation="reserve",le="0.1"} 2',
-        'tollgate_port_call_duration_seconds_bucket{port="quota",operation="reserve",le="+Inf"} 3',
-        'tollgate_port_call_duration_seconds_sum{port="quota",operation="reserve"} 1.25',
+        `${times}_bucket{${reserve},le="0.0025"} 1`,
+        `${times}_bucket{${reserve},le="0.1"} 2`,
+        `${times}_bucket{${reserve},le="+Inf"} 3`,
+        `${times}_sum{${reserve}} 1.25`,
       ]),
     );
   });
