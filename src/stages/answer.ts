@@ -62,7 +62,7 @@ async function handle(
   const settings = deps.settings();
   const context = responseContextFor(request, settings, deps.vary());
   const emit = deps.emit.isObserved() ? deps.emit.inContext() : deps.emit;
-  const progress = newProgress();
+  const progress: RequestProgress = { key: undefined, modelId: undefined, hasStarted: false };
   let caller: Caller = openaiCaller;
   let route: Route | undefined;
   let isBoughtOnce = false;

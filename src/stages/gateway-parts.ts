@@ -89,7 +89,7 @@ export function gatewayParts(
     emit,
   };
   const bodies = fairShares(() => settings().maxBufferedBytes);
-  const settlements = settler(parts.outbox, emit);
+  const settlements = settler(parts.outbox);
   const serve = serving(
     sharedByCalls(tables, { ...parts, bodies, settle: settlements.settle }, state),
   );

@@ -130,11 +130,12 @@ function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
 }
 
 function relayPipe(stream: RelayedStream): ReplyPipe {
-  const { tap, held } = stream;
+  const { tap, held, outcome } = stream;
   const { copy, admitted } = held;
   const { call, model, running, route } = admitted;
+  const write = copy === undefined ? tap.write : copiedWrite(tap, copy);
   return {
-    write: reportedWrite(copy === undefined ? tap.write : copiedWrite(tap, copy), stream),
+    write: outcome.report === undefined || tap.hasBegun() ? write : reportedWrite(write, stream),
     closingIfOver: () => {
       const failure = inBandFailure(stream);
       if (failure !== undefined) return failStream(stream, failure);
@@ -171,10 +172,9 @@ function reportedWrite(
   write: ReplyPipe['write'],
   { tap, outcome: { report } }: RelayedStream,
 ): ReplyPipe['write'] {
-  if (report === undefined || tap.hasBegun()) return write;
   return (chunk) => {
     const bytes = write(chunk);
-    if (tap.hasBegun()) report.firstByte();
+    if (tap.hasBegun()) report?.firstByte();
     return bytes;
   };
 }

@@ -60,7 +60,7 @@ export interface Settler {
 }
 
 /** Settlements whose ends go out through one outbox. */
-export function settler(outbox: Outbox, emit: EventListener): Settler {
+export function settler(outbox: Outbox): Settler {
   let open = 0;
   const onClose = (): void => {
     open -= 1;
@@ -68,6 +68,7 @@ export function settler(outbox: Outbox, emit: EventListener): Settler {
   return {
     settle: (admitted, reservation, rates) => {
       open += 1;
+      const { emit } = admitted.received;
       return settlementOf({ admitted, reservation, rates, outbox, emit, onClose });
     },
     openCount: () => open,
