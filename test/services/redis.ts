@@ -74,7 +74,12 @@ export async function startRedis(more: readonly string[] = []): Promise<RedisSer
       await rm(folder, { recursive: true });
     },
   };
-  await server.start();
+  try {
+    await server.start();
+  } catch (error) {
+    await rm(folder, { recursive: true });
+    throw error;
+  }
   return server;
 }
 

@@ -26,9 +26,8 @@ describeRedis('a Redis Cluster of two nodes', () => {
 
   beforeAll(async () => {
     for (let index = 0; index < 2; index += 1) {
-      const [port, busPort] = [await freePort(), await freePort()];
-      const addresses = ['--port', `${port}`, '--cluster-port', `${busPort}`];
-      nodes.push(await startRedis(['--cluster-enabled', 'yes', '--bind', host, ...addresses]));
+      const { node, port, busPort } = await startNode();
+      nodes.push(node);
       ports.push(port);
       if (index > 0) await sendCommand(nodes[0], 'CLUSTER', 'MEET', host, `${port}`, `${busPort}`);
     }
@@ -209,6 +208,22 @@ describeRedis('a Redis Cluster of two nodes', () => {
     }
   });
 });
+
+const mostStarts = 5;
+
+/** Starts a node. Its ports may be taken between the look for them and the start: then again. */
+async function startNode() {
+  for (let starts = 1; ; starts += 1) {
+    const [port, busPort] = [await freePort(), await freePort()];
+    const addresses = ['--port', `${port}`, '--cluster-port', `${busPort}`];
+    try {
+      const node = await startRedis(['--cluster-enabled', 'yes', '--bind', host, ...addresses]);
+      return { node, port, busPort };
+    } catch (error) {
+      if (starts === mostStarts || !String(error).includes('already in use')) throw error;
+    }
+  }
+}
 
 /** A port that is probably free. */
 async function freePort(): Promise<number> {
