@@ -16,7 +16,7 @@ export interface CallMetrics {
   fetched(durationMs: number, provider: string | undefined, errorType: string | undefined): void;
 }
 
-/** How many models and providers are told apart; a catalog may be computed for each request. */
+/** How many models, and how many providers, get label values: a catalog may be computed. */
 const maxValues = 200;
 
 /** Creates the instruments. */

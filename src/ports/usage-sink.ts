@@ -29,20 +29,24 @@ export interface RecordedLine {
   readonly heldNanos: Nanos;
 }
 
+/** How a call may end. */
+export const callOutcomes = [
+  'complete',
+  'refused',
+  'not_run',
+  'failed',
+  'truncated',
+  'broken',
+  'caller_left',
+  'cut',
+  'unknown',
+] as const;
+
 /**
  * How a call ended. `unknown`: it may have run upstream; check the upstream account before
  * retrying.
  */
-export type CallOutcome =
-  | 'complete'
-  | 'refused'
-  | 'not_run'
-  | 'failed'
-  | 'truncated'
-  | 'broken'
-  | 'caller_left'
-  | 'cut'
-  | 'unknown';
+export type CallOutcome = (typeof callOutcomes)[number];
 
 /** One line of the usage log. */
 export interface UsageRecord {

@@ -1,6 +1,6 @@
 /** The parts of which the schemas of routes are made. */
 import { z } from 'zod';
-import type { CallOutcome } from '../../ports/usage-sink.ts';
+import { type CallOutcome, callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
 
 /** No parameters or members. */
@@ -33,17 +33,7 @@ export const integer: z.ZodType<string> = z
   .regex(/^\d{1,16}$/, 'must be a whole number');
 
 /** How a call ended. */
-export const outcome: z.ZodType<CallOutcome> = z.enum([
-  'complete',
-  'refused',
-  'not_run',
-  'failed',
-  'truncated',
-  'broken',
-  'caller_left',
-  'cut',
-  'unknown',
-]);
+export const outcome: z.ZodType<CallOutcome> = z.enum(callOutcomes);
 
 const groupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
 

@@ -6,7 +6,7 @@ import { storedReason } from '../../failure-reasons.ts';
 import type { Usage } from '../../money.ts';
 import { protocolNames } from '../../ports/catalog.ts';
 import { isNanos } from '../../ports/quota-input.ts';
-import type { UsageRecord } from '../../ports/usage-sink.ts';
+import { callOutcomes, type UsageRecord } from '../../ports/usage-sink.ts';
 import { priceFromJson, priceToJson } from '../../prices/codec.ts';
 import {
   corrupt,
@@ -181,7 +181,7 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     durationMs: numberAt(row, 'duration_ms'),
     firstByteMs: numberOrNoneAt(row, 'first_byte_ms'),
     status: integerAt(row, 'status'),
-    outcome: literalAt(row, 'outcome', outcomes),
+    outcome: literalAt(row, 'outcome', callOutcomes),
     reason: storedReason(textOrNoneAt(row, 'reason')),
     usage: usageOf(row),
     basis: literalAt(row, 'basis', ['usage', 'counted', 'estimate', 'policy']),
@@ -191,18 +191,6 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     price: priceFromJson(jsonAt(row, 'price')) ?? corrupt('price'),
   };
 }
-
-const outcomes: readonly UsageRecord['outcome'][] = [
-  'complete',
-  'refused',
-  'not_run',
-  'failed',
-  'truncated',
-  'broken',
-  'caller_left',
-  'cut',
-  'unknown',
-];
 
 /**
  * Replaces characters that a database can't store: NUL, which ends C strings, and lone surrogates.
