@@ -9,33 +9,14 @@ import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { readText } from '../house/sources.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, replies } from '../support/models.ts';
+import { busyStatus } from './busy-status.ts';
 
 /** What a gateway gives to its metrics, driven by the test. */
 function fakeGateway() {
   const listeners = new Set<EventListener>();
   return {
     channels: () => [],
-    status: () => ({
-      startedAtMs: 1_767_225_600_000,
-      isClosing: false,
-      runningCalls: 3,
-      bufferedBytes: 0,
-      openHolds: 2,
-      outbox: { waiting: 1, oldestMs: 1_500 },
-      ports: [
-        {
-          port: 'quota' as const,
-          operation: 'reserve',
-          calls: 3,
-          failures: 1,
-          sumMs: 1_250,
-          buckets: [
-            { leMs: 2.5, count: 1 },
-            { leMs: 100, count: 2 },
-          ],
-        },
-      ],
-    }),
+    status: () => busyStatus,
     subscribe: (listener: EventListener) => {
       listeners.add(listener);
       return () => {

@@ -14,6 +14,7 @@ import { metricDefinitions } from '../../src/prometheus/definitions.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { readText, root } from '../house/sources.ts';
 import { hasPromtool, promtool } from '../services/promtool.ts';
+import { busyStatus } from './busy-status.ts';
 
 const dashboard = z.object({
   panels: z.array(
@@ -61,27 +62,7 @@ describe.skipIf(!hasPromtool())('promtool', () => {
           return () => {};
         },
         channels: () => [],
-        status: () => ({
-          startedAtMs: 1_767_225_600_000,
-          isClosing: false,
-          runningCalls: 3,
-          bufferedBytes: 0,
-          openHolds: 2,
-          outbox: { waiting: 1, oldestMs: 1_500 },
-          ports: [
-            {
-              port: 'quota' as const,
-              operation: 'reserve',
-              calls: 3,
-              failures: 1,
-              sumMs: 1_250,
-              buckets: [
-                { leMs: 2.5, count: 1 },
-                { leMs: 100, count: 2 },
-              ],
-            },
-          ],
-        }),
+        status: () => busyStatus,
       },
       { register },
     );
