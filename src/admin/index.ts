@@ -1,4 +1,5 @@
 /** The entry point `tollgate/admin`: the admin library, and its interface over HTTP. */
+export { type FailureMeaning, failureMeanings } from '../failure-meanings.ts';
 export {
   type Admin,
   type AdminCapabilities,

@@ -17,7 +17,7 @@ const layers: readonly (readonly string[])[] = [
     'src/secret.ts',
     'src/charge-policy.ts',
   ],
-  ['src/exact-numbers.ts'],
+  ['src/exact-numbers.ts', 'src/failure-meanings.ts'],
   ['src/bounded-json.ts'],
   ['src/ports/'],
   ['src/bytes/', 'src/canonical/', 'src/prices/'],

@@ -1,0 +1,383 @@
+/**
+ * What each reason of a failure means, and what to do about it, for the pages and the programs that
+ * show reasons to people. The gateway itself does not load it.
+ */
+import type { FailureReason } from './failure-reasons.ts';
+
+/** A reason in words. Names of options, members and events are in backticks. */
+export interface FailureMeaning {
+  /** What happened: a clause without a full stop, to be read after the reason's name. */
+  readonly meaning: string;
+  /** What the operator may do; left out where there is nothing to do. */
+  readonly remedy?: string;
+}
+
+/** Every reason, in the words of docs/events.md, which a test compares. */
+export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = {
+  // The request.
+  content_type: { meaning: 'the body is not JSON by its `content-type`' },
+  charset: { meaning: 'the body is not UTF-8 by its `content-type`' },
+  content_encoding: { meaning: 'the body is compressed' },
+  body_consumed: {
+    meaning: 'a body parser of the host left nothing of the body',
+    remedy: 'mount the gateway before body parsers, or keep `req.rawBody`',
+  },
+  body_timeout: { meaning: 'the caller sent its body too slowly' },
+  byte_budget: {
+    meaning: 'the bodies of all callers, or of this key, reached their share of `maxBufferedBytes`',
+    remedy: 'raise `maxBufferedBytes`, if the process has the memory',
+  },
+  bom: { meaning: 'the body begins with a byte order mark' },
+  invalid_utf8: { meaning: 'the body has bytes that are not UTF-8' },
+  invalid_json: { meaning: 'the body is not valid JSON' },
+  not_an_object: { meaning: 'the body is JSON, but no object' },
+  duplicate_key: { meaning: 'an object of the body has a name twice' },
+  name_too_long: { meaning: 'a name in the body is too long' },
+  too_deep: { meaning: 'the body is nested too deeply' },
+  too_many_values: { meaning: 'the body has too many values' },
+  // The key, and its share of the gateway.
+  session_not_allowed: { meaning: 'a session was sent from another site, or not as JSON' },
+  failed_keys: {
+    meaning: 'too many invalid keys came from this address',
+    remedy: 'look who is trying, if it goes on',
+  },
+  concurrent_calls: {
+    meaning: "the gateway, or this key's share of it, is at `maxConcurrentCalls`",
+    remedy: 'raise it, or add processes',
+  },
+  in_flight: {
+    meaning: 'the key is at its own `maxConcurrentCalls`',
+    remedy: "raise the key's `maxConcurrentCalls`, if it is entitled to more",
+  },
+  rate: {
+    meaning: 'a rate limit of the key, its group or the model is reached',
+    remedy: 'raise the limit, if it is too low',
+  },
+  rate_too_large: {
+    meaning: 'the call alone is larger than a rate limit',
+    remedy: 'raise the limit, if such calls are allowed',
+  },
+  // The model, and what the call may use.
+  invalid_request: { meaning: 'the call was refused as invalid before it was sent' },
+  not_portable: {
+    meaning:
+      "the upstream's API has no counterpart for something in the call, and the model is strict",
+    remedy: "use a channel of the caller's API, or a model that is not strict",
+  },
+  too_complex: { meaning: 'translating the call would take too long' },
+  member_not_allowed: {
+    meaning:
+      'a member of the call costs extra or reaches other systems, which the model does not allow',
+    remedy: "allow or price the member in the model's record",
+  },
+  media_not_priced: {
+    meaning: 'the call has media for which the model has no rate',
+    remedy: 'add the rate',
+  },
+  cost_not_bounded: {
+    meaning: 'nothing bounds what the call may cost',
+    remedy: 'give the model the bound that the error names',
+  },
+  references_in_two_accounts: {
+    meaning: 'the call refers to things that are stored at two accounts',
+  },
+  sealed_elsewhere: { meaning: 'the call has encrypted reasoning that another account made' },
+  repeated_unknown: {
+    meaning: 'the call repeats one whose outcome is unknown',
+    remedy: 'find out whether that call ran, and end it with `resolveUnknown`',
+  },
+  // The quota.
+  insufficient: {
+    meaning: "the key's quota does not cover the call",
+    remedy: 'top up or raise the limit, if it is too low',
+  },
+  unknown_subject: {
+    meaning: 'the quota store has no limit for a subject of the key',
+    remedy: "give the key's record a limit for it",
+  },
+  disabled_subject: {
+    meaning: 'a subject of the key is disabled in the quota store',
+    remedy: 'enable it, if that was a mistake',
+  },
+  id_conflict: {
+    meaning: 'the quota store already knew the id of the hold, with other content',
+    remedy:
+      'look at the quota store: it is your own or its data were changed, because ids are random',
+  },
+  hold_lapsed: {
+    meaning: 'the hold ended before the rest of the prompt could be covered',
+    remedy: "if it happens often, look at the quota store's clock and memory",
+  },
+  // A port of the host.
+  keys_unavailable: {
+    meaning: 'the key store failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  sessions_unavailable: {
+    meaning: 'the session store failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  failed_key_limit_unavailable: {
+    meaning: 'the limit of failed keys failed',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  quota_unavailable: {
+    meaning: 'the quota store failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  catalog_unavailable: {
+    meaning: 'the catalog failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  guard_unavailable: {
+    meaning: 'the guard failed or was too slow',
+    remedy:
+      "look for the event `port_failed`, and at the guard; `onFailure: 'pass'` lets calls pass",
+  },
+  rate_limiter_unavailable: {
+    meaning: 'the rate limiter failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  usage_unavailable: {
+    meaning: 'the usage sink failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  idempotency_unavailable: {
+    meaning: 'the idempotency store failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  results_unavailable: {
+    meaning: 'the store of kept replies failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  response_index_unavailable: {
+    meaning: 'the index of responses failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  items_unavailable: {
+    meaning: 'the store of output items failed or was too slow',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
+  credential_unavailable: {
+    meaning: "a channel's `credential` function failed or was too slow",
+    remedy: 'look at that function',
+  },
+  // No channel could serve the call.
+  none_configured: {
+    meaning: 'the model has no channel with a weight',
+    remedy: 'add one, or enable one',
+  },
+  protocol: {
+    meaning: 'no channel of the model can serve this API or operation',
+    remedy: 'add a channel that can',
+  },
+  group_restriction: {
+    meaning: "no channel of the model is for this key's group",
+    remedy: 'add the group to a channel',
+  },
+  price_restriction: {
+    meaning: 'no channel has a price for what the call asks for',
+    remedy: 'price it',
+  },
+  no_credential: {
+    meaning: 'no channel has a credential for this key',
+    remedy: "see that the channel's `credential` returns one",
+  },
+  other_account: {
+    meaning:
+      'the call refers to something that is stored at an account that the model no longer has',
+    remedy: "add the account's channel again, if it was removed by mistake",
+  },
+  switched_off: { meaning: 'the channels are disabled', remedy: 'enable one' },
+  busy: {
+    meaning: 'the channels are at their limit of concurrent calls',
+    remedy: 'raise the limits, or add an account',
+  },
+  cooling_down: {
+    meaning: 'the channels failed lately and are not used for a while',
+    remedy: "see `gateway.channels()` for each one's reason",
+  },
+  // The connection to the upstream.
+  dns: {
+    meaning: 'the name of the upstream could not be resolved',
+    remedy: 'check `baseUrl` and your resolver',
+  },
+  connect_refused: {
+    meaning: 'the upstream refused the connection',
+    remedy: 'check `baseUrl`, and whether the upstream runs',
+  },
+  connect_timeout: {
+    meaning: 'the upstream did not accept the connection in time',
+    remedy: "check the network and the provider's status page",
+  },
+  unreachable: { meaning: 'there is no route to the upstream', remedy: 'check the network' },
+  tls: {
+    meaning: "the upstream's certificate is not accepted, or TLS failed",
+    remedy: 'check `baseUrl` and the certificate',
+  },
+  too_many_files: { meaning: 'the process has no file descriptor left', remedy: 'raise its limit' },
+  out_of_ports: { meaning: 'the machine has no port left', remedy: 'add addresses or machines' },
+  queue_timeout: {
+    meaning: 'no connection to the upstream became free in time',
+    remedy: "raise the client's `connections`",
+  },
+  refused_locally: {
+    meaning: 'the client refused the request before it sent it',
+    remedy: "check the channel's headers and credential for characters that HTTP does not allow",
+  },
+  reset: {
+    meaning: 'the connection was reset',
+    remedy: 'look at the network, if it happens often',
+  },
+  closed: {
+    meaning: 'the connection was closed early',
+    remedy: 'look at the network, if it happens often',
+  },
+  aborted: { meaning: 'the request was aborted' },
+  bad_response: { meaning: 'the upstream did not answer in valid HTTP', remedy: 'check `baseUrl`' },
+  client_failed: {
+    meaning: 'your own `UpstreamClient` failed in a way that it may not',
+    remedy: 'look at that client',
+  },
+  failed: {
+    meaning: 'the connection failed for a reason without a name',
+    remedy: 'check the network',
+  },
+  // The upstream was late.
+  headers_timeout: {
+    meaning: 'the upstream did not begin its reply in time',
+    remedy:
+      'raise `timeouts.firstByteMs` (or `timeouts.firstByteStreamedMs`), if the model is that slow',
+  },
+  idle_timeout: {
+    meaning: 'the reply paused for too long',
+    remedy: 'raise `timeouts.idleMs`, if the model does that',
+  },
+  silent_stream: {
+    meaning: 'the stream sent only keep-alives and nothing with content',
+    remedy: 'raise `timeouts.firstTokenMs`, if the model is that slow',
+  },
+  total_timeout: {
+    meaning: 'the call reached `timeouts.totalMs`',
+    remedy: 'raise it, if such calls are meant',
+  },
+  slow: { meaning: 'the channel keeps calls waiting while others answer' },
+  // The upstream refused.
+  upstream_refused: {
+    meaning: 'the upstream refused the request as invalid',
+    remedy: "read its message in the caller's error",
+  },
+  upstream_forbidden: {
+    meaning: "the upstream refused the account, or the account's use of the model",
+    remedy: "check the account's rights",
+  },
+  upstream_model_not_found: {
+    meaning: 'the account does not have the model',
+    remedy: 'check `upstreamModel`',
+  },
+  upstream_auth_error: {
+    meaning: 'the upstream did not accept the credential',
+    remedy: 'replace the credential',
+  },
+  upstream_unpaid: {
+    meaning: 'the account has no money left',
+    remedy: 'pay, or switch the channel off',
+  },
+  upstream_rate_limited: {
+    meaning: 'the account is at its rate limit',
+    remedy: 'add an account, or ask for a higher limit',
+  },
+  upstream_timeout: {
+    meaning: 'the upstream answered that it ran out of time',
+    remedy: "see the provider's status page",
+  },
+  upstream_overloaded: {
+    meaning: 'the upstream answered that it is overloaded',
+    remedy: "see the provider's status page",
+  },
+  upstream_error: {
+    meaning: 'the upstream answered with an error of its own',
+    remedy: "see the provider's status page",
+  },
+  // The reply was of no use.
+  encoded: {
+    meaning: 'the reply is compressed in a way that the gateway does not read',
+    remedy: 'check what is between the gateway and the upstream',
+  },
+  compression_bomb: {
+    meaning: 'the reply expands to far more than it may',
+    remedy: 'check what is between the gateway and the upstream',
+  },
+  event_too_large: { meaning: 'an event of the stream is too large' },
+  reply_too_large: { meaning: 'the reply is too large' },
+  upstream_protocol_error: {
+    meaning: 'the upstream answered something else than its API has',
+    remedy: 'check `baseUrl` and `dialect`',
+  },
+  upstream_empty: {
+    meaning: 'the embeddings reply has no vectors',
+    remedy: 'look at the upstream',
+  },
+  upstream_truncated: {
+    meaning: 'the reply ended early',
+    remedy: 'look at the network, if it happens often',
+  },
+  upstream_stream_truncated: {
+    meaning: 'the stream ended without its last event',
+    remedy: 'look at the network, if it happens often',
+  },
+  upstream_bad_stream: {
+    meaning: 'the stream is not made of events',
+    remedy: 'check `baseUrl` and `dialect`',
+  },
+  upstream_reply_too_large: { meaning: 'the reply is larger than the gateway reads' },
+  upstream_empty_response: {
+    meaning: 'the reply has no content',
+    remedy: 'look at the upstream, if it happens often',
+  },
+  upstream_unusable: {
+    meaning: 'the embeddings reply is not in a form that can be read',
+    remedy: 'check `dialect`',
+  },
+  upstream_unusable_output: {
+    meaning: "the model's output can't be given to the caller, such as a tool call without its end",
+  },
+  upstream_no_image: { meaning: 'the reply has no image' },
+  upstream_image_not_base64: {
+    meaning: 'the image of the reply is not Base64',
+    remedy: 'check `dialect`',
+  },
+  upstream_count: {
+    meaning: 'the embeddings reply has another number of vectors than the call has inputs',
+    remedy: 'look at the upstream',
+  },
+  upstream_still_running: {
+    meaning: 'the provider goes on with the response after its reply ended',
+    remedy: 'find out whether the call ran, and end it with `resolveUnknown`',
+  },
+  upstream_failed: {
+    meaning: 'the reply says that the model failed',
+    remedy: "see the provider's status page",
+  },
+  // The end of a call.
+  caller_left: { meaning: 'the caller disconnected' },
+  caller_stalled: { meaning: 'the caller stopped reading' },
+  hold_used_up: {
+    meaning: 'the reply used up what the quota could still cover',
+    remedy: 'top up or raise the limit, if it is too low',
+  },
+  draining: {
+    meaning: 'the gateway was closing',
+    remedy: 'give `close` a longer `drainMs`, if calls need it',
+  },
+  resolved: {
+    meaning: '`resolveUnknown` ended a call in doubt; of a refusal: its hold had already ended',
+  },
+  internal_error: {
+    meaning: 'a bug, or a record that was changed while the call ran',
+    remedy: 'look for the event `internal_error`, and report it',
+  },
+  other: {
+    meaning: 'a reason that this version does not know, from your own client or an older record',
+  },
+};
