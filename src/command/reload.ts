@@ -8,7 +8,7 @@ import { memoryKeyStore } from '../stores/memory/key-store.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
 import type { ConfigFile } from './config-file.ts';
-import type { JsonLog } from './json-log.ts';
+import type { Log } from './log.ts';
 import { gatewayOptions } from './open-gateway.ts';
 import { fixedKeys, type Stores } from './stores.ts';
 
@@ -16,7 +16,7 @@ import { fixedKeys, type Stores } from './stores.ts';
 export interface Reloaded {
   readonly gateway: Gateway;
   readonly stores: Stores;
-  readonly log: JsonLog;
+  readonly log: Log;
 }
 
 /** The configuration as it is now. */

@@ -18,7 +18,7 @@ import type { ListenConfig } from './config/config.ts';
 import { configFile } from './config-file.ts';
 import { endSignal } from './end-signal.ts';
 import { healthHandler } from './health.ts';
-import { jsonLog } from './json-log.ts';
+import { jsonLog } from './log.ts';
 import { type OpenGateway, openGateway } from './open-gateway.ts';
 import { type LiveConfig, liveConfig } from './reload.ts';
 

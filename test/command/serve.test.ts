@@ -33,7 +33,7 @@ describe('tollgate serve', () => {
     expect(secret).toMatch(/^tg_[\w-]{59}$/);
     expect([answer.status, ready.status]).toEqual([200, 200]);
     expect(await exited).toBe(0);
-    expect(lines.map(({ message }) => message)).toContain('call_ended');
+    expect(lines.map(({ event }) => event)).toContain('call_ended');
     expect(JSON.stringify(lines)).not.toMatch(/the-account-key|tg_/);
     const report = await ran(
       program,

@@ -76,8 +76,8 @@ export interface Served {
   readonly origin: string;
   readonly child: ChildProcess;
   readonly lines: readonly LogLine[];
-  /** The first line with this message, or the one with this number; waits for it. */
-  until(message: string, count?: number): Promise<LogLine>;
+  /** The first line of this event, or the one with this number; waits for it. */
+  until(event: string, count?: number): Promise<LogLine>;
   /** The exit code. */
   readonly exited: Promise<number | null>;
 }
@@ -97,9 +97,9 @@ export async function served(
     lines.push(line);
     for (const look of waiting) look();
   });
-  const until = (message: string, count = 1): Promise<LogLine> => {
+  const until = (event: string, count = 1): Promise<LogLine> => {
     const found = (): LogLine | undefined =>
-      lines.filter((line) => line.message === message)[count - 1];
+      lines.filter((line) => line.event === event)[count - 1];
     const arrives = new Promise<LogLine>((resolve) => {
       const look = (): void => {
         const line = found();

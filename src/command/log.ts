@@ -1,0 +1,47 @@
+/** The log of `tollgate serve`: one JSON object a line, which log collectors read. */
+import type { Clock } from '../clock.ts';
+import type { EventListener } from '../events.ts';
+import { logEvents } from '../log-events.ts';
+import type { LogLevel } from './config/config.ts';
+
+/** A log whose level can change. */
+export interface Log {
+  setLevel(level: LogLevel): void;
+  /** Writes a line about the process itself, unless the level of the line is too low. */
+  write(level: Exclude<LogLevel, 'silent'>, event: string, members?: object): void;
+  /** Writes the line of an event of the gateway. */
+  readonly event: EventListener;
+}
+
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
+
+/** A log that writes lines by `out`, in the form of {@link logEvents}. */
+export function jsonLog(out: (text: string) => void, clock: Clock): Log {
+  const log = ({ level, message, ...fields }: Line): void => {
+    const time = new Date(clock.now()).toISOString();
+    out(`${JSON.stringify({ level, time, message, ...fields })}\n`);
+  };
+  let lowest: LogLevel = 'info';
+  let listener = listenerOf(log, lowest);
+  return {
+    setLevel: (level) => {
+      lowest = level;
+      listener = listenerOf(log, level);
+    },
+    write: (level, event, members = {}) => {
+      if (levels.indexOf(level) < levels.indexOf(lowest)) return;
+      log({ level, message: `tollgate ${event}`, event, ...members });
+    },
+    event: (event) => listener(event),
+  };
+}
+
+interface Line {
+  readonly level: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+function listenerOf(log: (line: Line) => void, level: LogLevel): EventListener {
+  return level === 'silent' ? () => {} : logEvents({ log }, { level });
+}
