@@ -96,6 +96,7 @@ function memoryKeys({ keys }: ServeConfig): Parameters<typeof memoryKeyStore>[0]
 function changedAtStart(before: ServeConfig, after: ServeConfig): readonly string[] {
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['listen', before.listen, after.listen],
+    ['metrics', before.metrics, after.metrics],
     ['stores', before.stores, after.stores],
     ['keys.pepper', before.keys?.pepper, after.keys?.pepper],
     ['keys.cacheMs', before.keys?.cacheMs, after.keys?.cacheMs],

@@ -3,22 +3,16 @@
  * no users: those are a proxy's, an orchestrator's and a host app's.
  */
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import { nodeAdapter } from '../../adapters/node.ts';
-import { isError } from '../errors.ts';
-import {
-  type Command,
-  CommandError,
-  configOption,
-  exitCodes,
-  type Given,
-  type Surroundings,
-} from './command.ts';
-import type { ListenConfig } from './config/config.ts';
+import { type Command, configOption, exitCodes, type Given, type Surroundings } from './command.ts';
+import type { ListenConfig, ServeConfig } from './config/config.ts';
 import { configFile } from './config-file.ts';
 import { endSignal } from './end-signal.ts';
 import { healthHandler } from './health.ts';
+import { addressOf, listenOn, type Port, stop } from './listen.ts';
 import { jsonLog } from './log.ts';
+import { metricsPort } from './metrics.ts';
 import { type OpenGateway, openGateway } from './open-gateway.ts';
 import { type LiveConfig, liveConfig } from './reload.ts';
 
@@ -50,25 +44,49 @@ async function run(given: Given): Promise<number> {
   const opened = await openGateway(read, { path: file.path, clock, onEvent: log.event });
   const live = liveConfig(file, watch, { ...opened, log });
   let isEnding = false;
-  const server = serverOf(opened, () => isEnding, around, read.config.listen);
+  const ports = await openPorts(opened, read.config, around, dirname(file.path), () => isEnding);
+  // Before the line that tells others to send signals, which would end the process otherwise.
+  const stopWatching = keepUpToDate(live, around);
+  const signalled = endSignal(around);
+  log.write('info', 'listening', { ...listening(ports), config: file.name });
+  const signal = await signalled;
+  isEnding = true;
+  stopWatching();
+  log.write('info', 'ending', { signal });
+  await end(ports, opened, live, around);
+  log.write('info', 'ended');
+  return exitCodes.done;
+}
+
+/** Opens all ports of the process, that of the gateway first; closes the gateway if it can't. */
+async function openPorts(
+  opened: OpenGateway,
+  { listen, metrics }: ServeConfig,
+  around: Surroundings,
+  folder: string,
+  isEnding: () => boolean,
+): Promise<Ports> {
+  const { port = defaultPort, host } = listen ?? {};
+  const server = serverOf(opened, isEnding, around, listen);
   try {
-    await listen(server, read.config.listen);
+    const others =
+      metrics === undefined ? [] : [await metricsPort(metrics, opened.gateway, folder)];
+    const ports: Ports = [{ member: 'listen', server, port, host }, ...others];
+    await listenOn(ports);
+    return ports;
   } catch (error) {
     await opened.gateway.close();
     await opened.close();
     throw error;
   }
-  // Before the line that tells others to send signals, which would end the process otherwise.
-  const stopWatching = keepUpToDate(live, around);
-  const signalled = endSignal(around);
-  log.write('info', 'listening', { ...addressOf(server), config: file.name });
-  const signal = await signalled;
-  isEnding = true;
-  stopWatching();
-  log.write('info', 'ending', { signal });
-  await end(server, opened, live, around);
-  log.write('info', 'ended');
-  return exitCodes.done;
+}
+
+/** The port of the gateway, and those for operators. */
+type Ports = readonly [Port, ...Port[]];
+
+function listening([{ server }, ...others]: Ports): object {
+  const addresses = others.map((port) => [port.member, addressOf(port.server)] as const);
+  return { ...addressOf(server), ...Object.fromEntries(addresses) };
 }
 
 function serverOf(
@@ -84,26 +102,6 @@ function serverOf(
   });
 }
 
-/** @throws CommandError that names the member of the configuration */
-function listen(server: Server, { port = defaultPort, host }: ListenConfig = {}): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => {
-      const code: unknown = isError(error) ? Reflect.get(error, 'code') : undefined;
-      const remedy = code === 'EADDRINUSE' ? 'It is taken: choose a free one.' : String(code);
-      const member = code === 'EADDRINUSE' || code === 'EACCES' ? 'listen.port' : 'listen.host';
-      const message = `${member}: can't listen on port ${port}. ${remedy}`;
-      reject(new CommandError(exitCodes.failed, message, error));
-    });
-    server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
-  });
-}
-
-function addressOf(server: Server): Partial<Pick<AddressInfo, 'address' | 'port'>> {
-  const bound = server.address();
-  if (typeof bound !== 'object' || bound === null) return {};
-  return { address: bound.address, port: bound.port };
-}
-
 /** Applies changes of the file until the returned function is called. */
 function keepUpToDate(live: LiveConfig, { clock, onSignal }: Surroundings): () => void {
   const stopPolling = clock.every(pollMs, () => void live.poll());
@@ -116,7 +114,7 @@ function keepUpToDate(live: LiveConfig, { clock, onSignal }: Surroundings): () =
 
 /** Refuses new calls, lets running ones end, and closes everything. */
 async function end(
-  server: Server,
+  [{ server }, ...others]: Ports,
   { gateway, close }: OpenGateway,
   live: LiveConfig,
   { clock }: Surroundings,
@@ -125,7 +123,9 @@ async function end(
   if (waitMs > 0) await pause(waitMs, clock);
   server.close();
   await gateway.close({ drainMs });
-  server.closeAllConnections();
+  stop(server);
+  // Operators see the end of the last call.
+  for (const other of others) stop(other.server);
   await close();
 }
 

@@ -13,6 +13,7 @@ export interface ServeConfig {
   readonly keys?: KeysConfig | undefined;
   readonly gateway?: GatewayConfig | undefined;
   readonly log?: LogConfig | undefined;
+  readonly metrics?: MetricsConfig | undefined;
   readonly shutdown?: ShutdownConfig | undefined;
 }
 
@@ -125,6 +126,16 @@ export interface LogConfig {
 
 /** From the least important on; `silent` logs nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Metrics for Prometheus, on a port of their own; there are none unless this is stated. */
+export interface MetricsConfig {
+  /** Default: 9464. */
+  readonly port?: number | undefined;
+  /** Default: 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** Default: `/metrics`. */
+  readonly path?: string | undefined;
+}
 
 /** How the process ends after SIGTERM. */
 export interface ShutdownConfig {

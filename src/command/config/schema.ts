@@ -13,6 +13,7 @@ import type {
   KeysConfig,
   ListenConfig,
   LogConfig,
+  MetricsConfig,
   PostgresConfig,
   RedisConfig,
   ResponsesConfig,
@@ -229,6 +230,23 @@ const log = z
   )
   .optional();
 
+const metricsPath = "must be a path such as '/metrics'";
+const metrics = z
+  .strictObject(
+    {
+      port: port.optional().describe('The port of the metrics. Default: 9464.'),
+      host: host.optional().describe('The address to bind. Default: 127.0.0.1.'),
+      path: z
+        .string(metricsPath)
+        .regex(/^\/[^?#\s]*$/, metricsPath)
+        .optional()
+        .describe('Default: /metrics.'),
+    } satisfies Members<MetricsConfig>,
+    'must be an object: { port: 9464 }',
+  )
+  .optional()
+  .describe('Metrics for Prometheus, on a port of their own. Needs prom-client.');
+
 const shutdown = z
   .strictObject(
     {
@@ -250,6 +268,7 @@ export const configForm: z.ZodType = z.strictObject(
     keys,
     gateway,
     log,
+    metrics,
     shutdown,
   } satisfies Members<ServeConfig>,
   'must be an object: { catalog: … }',

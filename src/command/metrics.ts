@@ -1,0 +1,56 @@
+/** The metrics of `serve` for Prometheus, on a port of their own: callers must not see them. */
+import { createServer, type RequestListener } from 'node:http';
+import type { Gateway } from '../gateway.ts';
+import { prometheusMetrics } from '../prometheus/prometheus-metrics.ts';
+import type { PrometheusRegistry } from '../prometheus/registry.ts';
+import { usageError } from './command.ts';
+import type { MetricsConfig } from './config/config.ts';
+import type { Port } from './listen.ts';
+import { construct, exported, hasMethods, loadPackage } from './packages.ts';
+
+/** The part of prom-client's `Registry` that is used. */
+interface Registry extends PrometheusRegistry {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
+/**
+ * The server of the metrics, with those of the process beside the gateway's.
+ *
+ * @param folder where prom-client is looked for first
+ * @throws CommandError if prom-client is not installed
+ */
+export async function metricsPort(
+  { port = 9464, host = '127.0.0.1', path = '/metrics' }: MetricsConfig,
+  gateway: Gateway,
+  folder: string,
+): Promise<Port> {
+  const { content } = await loadPackage(['prom-client'], 'metrics', folder);
+  const register = construct(exported(content, 'Registry'));
+  const collect = exported(content, 'collectDefaultMetrics');
+  if (!isRegistry(register) || typeof collect !== 'function') {
+    throw usageError('metrics: the installed prom-client is too old. Run: npm install prom-client');
+  }
+  Reflect.apply(collect, undefined, [{ register }]);
+  prometheusMetrics(gateway, { register });
+  return { member: 'metrics', server: createServer(answering(register, path)), port, host };
+}
+
+function isRegistry(value: unknown): value is Registry {
+  return hasMethods(value, 'registerMetric', 'getSingleMetric', 'removeSingleMetric', 'metrics');
+}
+
+function answering(register: Registry, path: string): RequestListener {
+  return (request, response) => {
+    const [asked] = (request.url ?? '').split('?');
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (asked !== path || !isRead) return void response.writeHead(asked === path ? 405 : 404).end();
+    register.metrics().then(
+      (text) =>
+        response
+          .writeHead(200, { 'content-type': register.contentType, 'cache-control': 'no-store' })
+          .end(text),
+      () => response.writeHead(500).end(),
+    );
+  };
+}
