@@ -2,20 +2,26 @@
 import { errorName, isConfigurationError, isGatewayError } from '../errors.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 
+const codes = [
+  'invalid_request',
+  'not_signed_in',
+  'read_only',
+  'cross_origin',
+  'not_found',
+  'method_not_allowed',
+  'conflict',
+  'body_too_large',
+  'unsupported_media_type',
+  'internal_error',
+  'not_supported',
+  'unavailable',
+] as const;
+
 /** The codes of {@link AdminError}. Stable: hosts and scripts may switch on them. */
-export type AdminErrorCode =
-  | 'invalid_request'
-  | 'not_signed_in'
-  | 'read_only'
-  | 'cross_origin'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'conflict'
-  | 'body_too_large'
-  | 'unsupported_media_type'
-  | 'internal_error'
-  | 'not_supported'
-  | 'unavailable';
+export type AdminErrorCode = (typeof codes)[number];
+
+/** All of them. */
+export const adminErrorCodes: readonly AdminErrorCode[] = codes;
 
 /** The HTTP status of each code. */
 export const adminStatusOf: Readonly<Record<AdminErrorCode, number>> = {

@@ -1,4 +1,5 @@
 /** A call and a refusal as operators see them: ids, figures and reasons, never content. */
+import type { FailureReason } from '../failure-reasons.ts';
 import type { CallAttempt, UsageRecord } from '../ports/usage-sink.ts';
 
 /** A call that had reserved quota. */
@@ -17,7 +18,7 @@ export interface CallSummary {
   readonly streamed: boolean;
   readonly status: number;
   readonly outcome: UsageRecord['outcome'];
-  readonly reason: string | undefined;
+  readonly reason: FailureReason | undefined;
   readonly durationMs: number;
   readonly firstByteMs: number | undefined;
   readonly inputTokens: number | undefined;
@@ -38,7 +39,7 @@ export interface RefusalSummary {
   readonly protocol: string | undefined;
   readonly modelId: string | undefined;
   readonly code: string;
-  readonly reason: string | undefined;
+  readonly reason: FailureReason | undefined;
   readonly status: number;
 }
 

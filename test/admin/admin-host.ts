@@ -11,6 +11,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { defaultModels } from '../support/models.ts';
 import { closed, listening } from '../support/servers.ts';
+import { checkReply } from './check-reply.ts';
 
 /** An admin library with its stores. */
 export interface AdminSetup {
@@ -88,7 +89,12 @@ export async function adminServer(
     void handler(request, response);
   });
   const origin = await listening(server);
-  return { origin, call: (call) => send(origin, call), close: () => closed(server) };
+  const call = async (sent: HttpCall): Promise<HttpReply> => {
+    const reply = await send(origin, sent);
+    checkReply(sent, reply);
+    return reply;
+  };
+  return { origin, call, close: () => closed(server) };
 }
 
 /** The headers of a change from a page of this origin. */

@@ -31,6 +31,22 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('says of every route what it answers, and refers to nothing that is not there', () => {
+    const document = JSON.parse(JSON.stringify(adminOpenApi()));
+    const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g);
+
+    for (const [, kind = '', name = ''] of references) {
+      expect(document.components[kind], name).toHaveProperty(name);
+    }
+    for (const { method, path, status = 200, reply } of routes) {
+      const { content } = document.paths[path][method.toLowerCase()].responses[status];
+      const { schema } = Object.values<Record<string, object>>(content)[0] ?? {};
+
+      expect(schema, path).not.toEqual({ type: 'object' });
+      if (reply !== undefined) expect(JSON.stringify(schema), path).toMatch(/\$ref|properties/);
+    }
+  });
+
   it('is served as it is shipped', async () => {
     server = await adminServer(adminSetup().admin);
 

@@ -2,6 +2,14 @@
 import { z } from 'zod';
 import type { UsageFilter } from '../../stores/sql/usage-report.ts';
 import { AdminError } from '../admin-error.ts';
+import {
+  booksReply,
+  callPageReply,
+  callsOfRequestReply,
+  resolveReply,
+  usageReply,
+} from './replies/calls.ts';
+import { nowReply } from './replies/now.ts';
 import { type Route, route } from './route.ts';
 import {
   given,
@@ -37,6 +45,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Live figures of this process, and what needs a person',
     query: z.strictObject({ range: z.enum(['15m', '1h']).optional() }),
     body: nothing,
+    reply: nowReply,
     run: async ({ admin, query: { range = '1h' } }) => ({
       json: await admin.now(minutesOf[range]),
     }),
@@ -52,6 +61,7 @@ export const callRoutes: readonly Route[] = [
       code: shortText.optional(),
     }),
     body: nothing,
+    reply: callPageReply,
     run: async ({ admin, query: { requestId, code, after, limit, ...rest } }) => ({
       json: await admin.calls.list({
         ...filterOf(rest),
@@ -65,6 +75,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Calls of the log as CSV',
     query: z.strictObject({ ...filter, requestId: shortText.optional() }),
     body: nothing,
+    reply: undefined,
     run: async ({ admin, query: { requestId, ...rest } }) => ({
       csv: admin.usage.callsCsv({ ...filterOf(rest), ...given({ requestId }) }),
       fileName: 'calls.csv',
@@ -76,6 +87,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Everything that is known about a request id',
     query: nothing,
     body: nothing,
+    reply: callsOfRequestReply,
     run: async ({ admin, id }) => ({ json: await admin.calls.find(id) }),
   }),
   route({
@@ -89,6 +101,7 @@ export const callRoutes: readonly Route[] = [
       chargeNanos: nanos.optional(),
       reservationId: shortText.optional(),
     }),
+    reply: resolveReply,
     run: async ({ admin, access, id, body: { ran, chargeNanos, reservationId } }) => {
       const charge = chargeNanos === undefined ? {} : { chargeNanos: BigInt(chargeNanos) };
       const found = ran ? ({ ran, ...charge } as const) : ({ ran } as const);
@@ -102,6 +115,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Sums of the log by one or two groupings: by=key,model',
     query: z.strictObject({ ...report, ...paging, sort: z.enum(['charge', 'name']).optional() }),
     body: nothing,
+    reply: usageReply,
     run: async ({ admin, query: { by, sort, after, limit, ...rest } }) => ({
       json: await admin.usage.report({
         ...reportOf(by, rest),
@@ -115,6 +129,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'The same as CSV, all rows',
     query: z.strictObject(report),
     body: nothing,
+    reply: undefined,
     run: async ({ admin, query: { by, ...rest } }) => ({
       csv: admin.usage.reportCsv(reportOf(by, rest)),
       fileName: 'usage.csv',
@@ -130,6 +145,7 @@ export const callRoutes: readonly Route[] = [
       partition: name.optional(),
     }),
     body: nothing,
+    reply: booksReply,
     run: async ({ admin, query: { period, ...rest } }) => ({
       json: { data: await admin.usage.books({ period, ...given(rest) }) },
     }),

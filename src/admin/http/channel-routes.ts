@@ -7,6 +7,7 @@ import type { JsonValue } from '../../json.ts';
 import { priceFromJson } from '../../prices/codec.ts';
 import { priceJsonSchema } from '../../prices/schema.ts';
 import { AdminError } from '../admin-error.ts';
+import { catalogCheckReply, channelChangedReply, modelsReply } from './replies/channels.ts';
 import { type Route, route } from './route.ts';
 import { given, nothing, shortText } from './shapes.ts';
 
@@ -25,6 +26,7 @@ export const channelRoutes: readonly Route[] = [
     summary: 'Models and their channels, by priority, as this process sees them',
     query: nothing,
     body: nothing,
+    reply: modelsReply,
     run: async ({ admin }) => ({ json: { data: admin.channels.list() } }),
   }),
   route({
@@ -34,6 +36,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.disable',
     query: nothing,
     body: z.strictObject({ where }),
+    reply: channelChangedReply,
     run: async ({ admin, access, id, body }) => ({
       json: await admin.channels.disable(access.actor, id, given(body)),
     }),
@@ -45,6 +48,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.enable',
     query: nothing,
     body: z.strictObject({ where, weight: weight.optional() }),
+    reply: channelChangedReply,
     run: async ({ admin, access, id, body }) => ({
       json: await admin.channels.enable(access.actor, id, given(body)),
     }),
@@ -56,6 +60,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.weight',
     query: nothing,
     body: z.strictObject({ weight, modelId }),
+    reply: channelChangedReply,
     run: async ({ admin, access, id, body: { weight: share, modelId: model } }) => ({
       json: await admin.channels.setWeight(access.actor, id, {
         weight: share,
@@ -70,6 +75,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.priority',
     query: nothing,
     body: z.strictObject({ priority: z.int().min(-1_000_000).max(1_000_000), modelId }),
+    reply: channelChangedReply,
     run: async ({ admin, access, id, body: { priority, modelId: model } }) => ({
       json: await admin.channels.setPriority(access.actor, id, {
         priority,
@@ -84,6 +90,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.cost',
     query: nothing,
     body: z.strictObject({ cost: priceJsonSchema.nullable(), modelId }),
+    reply: channelChangedReply,
     run: async ({ admin, access, id, body }) => {
       const cost = body.cost === null ? null : priceFromJson(body.cost);
       if (cost === undefined) throw new AdminError('invalid_request', 'cost is not a price.');
@@ -97,6 +104,7 @@ export const channelRoutes: readonly Route[] = [
     summary: 'Checks models in the form of docs/catalog.md; publishes nothing',
     query: nothing,
     body: z.strictObject({ models: z.array(parsedJson) }),
+    reply: catalogCheckReply,
     run: async ({ admin, body }) => ({ json: await admin.catalog.validate(body.models) }),
   }),
 ];

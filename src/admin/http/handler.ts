@@ -116,7 +116,7 @@ async function serve<R extends IncomingMessage>(
   const query = parametersOf(search);
   const reply = await route.run({ admin, access, id, query, body });
   if ('csv' in reply) return sendCsv(response, reply.fileName, reply.csv, isHead);
-  sendJson(response, reply.status ?? 200, reply.json);
+  sendJson(response, route.status ?? 200, reply.json);
 }
 
 /** The body of a change, if this actor and this request may make it. */

@@ -1,5 +1,12 @@
 /** The routes of keys. */
 import { z } from 'zod';
+import {
+  issuedKeyReply,
+  keyPageReply,
+  keyReply,
+  removedKeyReply,
+  rotatedKeyReply,
+} from './replies/keys.ts';
 import { type Route, route } from './route.ts';
 import {
   given,
@@ -53,6 +60,7 @@ export const keyRoutes: readonly Route[] = [
     summary: 'Keys with their balances, by id',
     query: listQuery,
     body: nothing,
+    reply: keyPageReply,
     run: async ({ admin, query: { q, group, disabled, after, limit } }) => ({
       json: await admin.keys.list(
         given({
@@ -71,6 +79,7 @@ export const keyRoutes: readonly Route[] = [
     summary: 'A key with its balances',
     query: nothing,
     body: nothing,
+    reply: keyReply,
     run: async ({ admin, id }) => ({ json: await admin.keys.find(id) }),
   }),
   route({
@@ -80,6 +89,8 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.issue',
     query: nothing,
     body: issueBody,
+    reply: issuedKeyReply,
+    status: 201,
     run: async ({ admin, access, body }) => {
       const { group, limitNanos, quota, ...rest } = body;
       const { secret, key } = await admin.keys.issue(access.actor, {
@@ -94,7 +105,7 @@ export const keyRoutes: readonly Route[] = [
           })),
         }),
       });
-      return { status: 201, json: { secret, key: { id: key.id } } };
+      return { json: { secret, key: { id: key.id } } };
     },
   }),
   route({
@@ -104,9 +115,11 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.rotate',
     query: nothing,
     body: z.strictObject({ overlapMs: z.int().min(0).optional(), id: name.optional() }),
+    reply: rotatedKeyReply,
+    status: 201,
     run: async ({ admin, access, id, body }) => {
       const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, given(body));
-      return { status: 201, json: { secret, key: { id: key.id }, replaced } };
+      return { json: { secret, key: { id: key.id }, replaced } };
     },
   }),
   route({
@@ -116,6 +129,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.disable',
     query: nothing,
     body: nothing,
+    reply: keyReply,
     run: async ({ admin, access, id }) => ({ json: await admin.keys.disable(access.actor, id) }),
   }),
   route({
@@ -125,6 +139,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.enable',
     query: nothing,
     body: nothing,
+    reply: keyReply,
     run: async ({ admin, access, id }) => ({ json: await admin.keys.enable(access.actor, id) }),
   }),
   route({
@@ -134,6 +149,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.limit',
     query: nothing,
     body: z.strictObject({ limitNanos: nanos, subject: name.optional() }),
+    reply: keyReply,
     run: async ({ admin, access, id, body: { limitNanos, subject } }) => {
       const change = { limitNanos: BigInt(limitNanos), ...given({ subject }) };
       return { json: await admin.keys.setLimit(access.actor, id, change) };
@@ -150,6 +166,7 @@ export const keyRoutes: readonly Route[] = [
       amountNanos: signedNanos,
       subject: name.optional(),
     }),
+    reply: keyReply,
     run: async ({ admin, access, id, body: { id: topUpId, amountNanos, subject } }) => {
       const topUp = { id: topUpId, amountNanos: BigInt(amountNanos), ...given({ subject }) };
       return { json: await admin.keys.topUp(access.actor, id, topUp) };
@@ -162,6 +179,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.remove',
     query: nothing,
     body: nothing,
+    reply: removedKeyReply,
     run: async ({ admin, access, id }) => {
       await admin.keys.remove(access.actor, id);
       return { json: {} };

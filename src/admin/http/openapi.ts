@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document of the interface, made from the schemas of its routes. */
 import { z } from 'zod';
-import { adminStatusOf } from '../admin-error.ts';
+import { namedReplies } from './replies/named.ts';
+import { sessionReply } from './replies/now.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -10,9 +11,11 @@ export type OpenApiDocument = Readonly<Record<string, unknown>>;
 /** The document of `{path}/api`, as `GET /openapi.json` and `dist/admin-openapi.json` have it. */
 export function adminOpenApi(): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {
-    '/session': { get: readOf('session', 'Who is signed in, and what there is to see') },
+    '/session': {
+      get: readOf('session', 'Who is signed in, and what there is to see', sessionReply),
+    },
     '/events': { get: eventsOf() },
-    '/openapi.json': { get: readOf('openapi', 'This document') },
+    '/openapi.json': { get: readOf('openapi', 'This document', anyDocument) },
   };
   for (const route of routes) {
     const path = paths[route.path] ?? {};
@@ -31,7 +34,7 @@ export function adminOpenApi(): OpenApiDocument {
     security: [{ host: [] }],
     paths,
     components: {
-      schemas: { Error: errorSchema },
+      schemas: componentsOf(namedReplies),
       responses: {
         Error: {
           description: 'Why it was refused or failed',
@@ -45,28 +48,31 @@ export function adminOpenApi(): OpenApiDocument {
   };
 }
 
-const errorSchema = {
-  type: 'object',
-  required: ['error'],
-  additionalProperties: false,
-  properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message'],
-      additionalProperties: false,
-      properties: {
-        code: { enum: Object.keys(adminStatusOf) },
-        message: { type: 'string' },
-        field: { type: 'string' },
-      },
-    },
-  },
-} as const;
+const anyDocument = z.looseObject({ openapi: z.string() });
+
+/** The schemas by their names; where one contains another, it refers to it. */
+function componentsOf(named: Readonly<Record<string, z.ZodType>>): Record<string, object> {
+  const registry = z.registry<{ readonly id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { io: 'output', uri: refOf });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]),
+  );
+}
+
+function refOf(name: string): string {
+  return `#/components/schemas/${name}`;
+}
+
+/** A reference to a named schema; a schema without a name stands where it is used. */
+function replySchemaOf(reply: z.ZodType): object {
+  const [name] = Object.entries(namedReplies).find(([, schema]) => schema === reply) ?? [];
+  return name === undefined ? schemaOf(reply, 'output') : { $ref: refOf(name) };
+}
 
 function operationOf(route: Route): object {
-  const { method, path, summary, query, body } = route;
+  const { method, path, summary, query, body, reply, status = 200 } = route;
   const isChange = method === 'POST';
-  const status = path === '/keys' || path.endsWith('/rotate') ? '201' : '200';
   return {
     operationId: nameOf(route),
     summary,
@@ -76,11 +82,12 @@ function operationOf(route: Route): object {
     ],
     ...(isChange ? { requestBody: { required: true, content: jsonOf(schemaOf(body)) } } : {}),
     responses: {
-      [isChange ? status : '200']: {
-        description: 'Done',
-        content: path.endsWith('.csv')
-          ? { 'text/csv': { schema: { type: 'string' } } }
-          : jsonOf({ type: 'object' }),
+      [status]: {
+        description: isChange ? 'Done' : summary,
+        content:
+          reply === undefined
+            ? { 'text/csv': { schema: { type: 'string' } } }
+            : jsonOf(replySchemaOf(reply)),
       },
       default: { $ref: '#/components/responses/Error' },
     },
@@ -115,8 +122,8 @@ const objectSchema = z.object({
   required: z.array(z.string()).default([]),
 });
 
-function schemaOf(schema: z.ZodType): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input'): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;
 }
 
@@ -124,8 +131,8 @@ function jsonOf(schema: object): object {
   return { 'application/json': { schema } };
 }
 
-function readOf(operationId: string, summary: string): object {
-  const ok = { description: summary, content: jsonOf({ type: 'object' }) };
+function readOf(operationId: string, summary: string, reply: z.ZodType): object {
+  const ok = { description: summary, content: jsonOf(replySchemaOf(reply)) };
   return {
     operationId,
     summary,
@@ -139,7 +146,7 @@ function eventsOf(): object {
     summary: 'The live figures as server-sent events',
     responses: {
       '200': {
-        description: 'A stream of the event now',
+        description: 'A stream of the event now, the data of which is #/components/schemas/Now',
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
       default: { $ref: '#/components/responses/Error' },

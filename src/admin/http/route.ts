@@ -4,10 +4,11 @@ import type { Admin } from '../admin.ts';
 import { AdminError } from '../admin-error.ts';
 import type { AdminAction } from '../audit.ts';
 import type { AdminAccess } from './access.ts';
+import type { JsonOf } from './replies/json-of.ts';
 
 /** A reply in JSON, or CSV that is written piece by piece. */
-export type RouteReply =
-  | { readonly status?: 200 | 201; readonly json: unknown }
+export type RouteReply<Reply = unknown> =
+  | { readonly json: Reply }
   | { readonly csv: AsyncIterable<string>; readonly fileName: string };
 
 /** A request to a route, checked. */
@@ -21,7 +22,7 @@ export interface RouteRequest<Query, Body> {
 }
 
 /** A route with its schemas. */
-export interface RouteInput<Query, Body> {
+export interface RouteInput<Query, Body, Reply> {
   readonly method: 'GET' | 'POST';
   /** Below `{path}/api`: `/keys/{id}/rotate`. */
   readonly path: string;
@@ -30,17 +31,22 @@ export interface RouteInput<Query, Body> {
   readonly action?: AdminAction;
   readonly query: z.ZodType<Query>;
   readonly body: z.ZodType<Body>;
-  run(request: RouteRequest<Query, Body>): Promise<RouteReply>;
+  /** What it answers in JSON, for the document and the tests; undefined for CSV. */
+  readonly reply: z.ZodType<JsonOf<Reply>> | undefined;
+  /** The status of its reply. Default: 200. */
+  readonly status?: 200 | 201;
+  run(request: RouteRequest<Query, Body>): Promise<RouteReply<Reply>>;
 }
 
 /** A route whose request is checked before it runs. */
-export interface Route extends Omit<RouteInput<unknown, unknown>, 'run'> {
+export interface Route extends Omit<RouteInput<unknown, unknown, unknown>, 'run' | 'reply'> {
+  readonly reply: z.ZodType | undefined;
   /** @throws AdminError */
   run(request: RouteRequest<unknown, unknown>): Promise<RouteReply>;
 }
 
 /** Makes a route that checks its requests. */
-export function route<Query, Body>(input: RouteInput<Query, Body>): Route {
+export function route<Query, Body, Reply>(input: RouteInput<Query, Body, Reply>): Route {
   return {
     ...input,
     run: (request) =>

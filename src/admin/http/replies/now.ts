@@ -1,0 +1,75 @@
+/** The replies about the operator and the present of this process. */
+import { z } from 'zod';
+import type { Now } from '../../now.ts';
+import type { AdminSession } from '../session.ts';
+import type { JsonOf } from './json-of.ts';
+import { amount, count, durationMs, signedAmount, timeMs } from './parts.ts';
+
+/** `GET /session`. */
+export type SessionReply = JsonOf<AdminSession>;
+/** `GET /now`, and each event `now` of `GET /events`. */
+export type NowReply = JsonOf<Now>;
+
+/** The schema of {@link SessionReply}. */
+export const sessionReply: z.ZodType<SessionReply> = z.strictObject({
+  actor: z.string(),
+  can: z.enum(['read', 'manage']),
+  title: z.string(),
+  nowMs: timeMs,
+  keyCacheMs: durationMs.nullable(),
+  capabilities: z.strictObject({
+    listKeys: z.boolean(),
+    issueKeys: z.boolean(),
+    changeKeys: z.boolean(),
+    removeKeys: z.boolean(),
+    usageReports: z.boolean(),
+    usageRecords: z.boolean(),
+    listModels: z.boolean(),
+    changeChannels: z.boolean(),
+  }),
+});
+
+const minute = z.strictObject({
+  startMs: timeMs,
+  complete: count,
+  refused: count,
+  failed: count,
+  left: count,
+  firstByteP50Ms: durationMs.nullable(),
+  firstByteP95Ms: durationMs.nullable(),
+  chargeNanos: amount,
+});
+
+/** The schema of {@link NowReply}. */
+export const nowReply: z.ZodType<NowReply> = z.strictObject({
+  nowMs: timeMs,
+  startedAtMs: timeMs,
+  runningCalls: count,
+  minutes: z.array(minute),
+  firstByteP50Ms: durationMs.nullable(),
+  firstByteP95Ms: durationMs.nullable(),
+  refusals: z.array(z.strictObject({ code: z.string(), reason: z.string(), count })),
+  sentence: z.array(
+    z.strictObject({
+      text: z.string(),
+      href: z.string(),
+      severity: z.enum(['ok', 'warn', 'bad']),
+    }),
+  ),
+  attention: z.array(
+    z.strictObject({
+      kind: z.enum(['channel', 'quota', 'doubt', 'store', 'host', 'settlement']),
+      text: z.string(),
+      href: z.string(),
+      sinceMs: timeMs.nullable(),
+    }),
+  ),
+  today: z
+    .strictObject({
+      calls: count,
+      chargeNanos: amount,
+      unbookedNanos: amount,
+      costNanos: signedAmount,
+    })
+    .nullable(),
+});

@@ -1,0 +1,27 @@
+/** The parts of which the schemas of replies are made. */
+import { z } from 'zod';
+import { type FailureReason, failureReasons } from '../../../failure-reasons.ts';
+
+/** Unix ms. */
+export const timeMs: z.ZodType<number> = z.int().min(0);
+
+/** How many. */
+export const count: z.ZodType<number> = z.int().min(0);
+
+/** A time between two events, in ms. */
+export const durationMs: z.ZodType<number> = z.number().min(0);
+
+/** An amount that is never negative, as a decimal string of nanos. */
+export const amount: z.ZodType<string> = z.string().regex(/^\d{1,30}$/);
+
+/** An amount that may be negative. */
+export const signedAmount: z.ZodType<string> = z.string().regex(/^-?\d{1,30}$/);
+
+/** Names and values of a host. */
+export const metadata: z.ZodType<Readonly<Record<string, string>>> = z.record(
+  z.string(),
+  z.string(),
+);
+
+/** A reason of ours; `docs/events.md` explains each. */
+export const reason: z.ZodType<FailureReason> = z.enum(failureReasons);
