@@ -15,7 +15,7 @@ export type CallEnding =
   | 'still_running'
   /**
    * A 5xx, reset or timeout before any output: the call may have run. Also a split call of which
-   * a later request failed through no fault of the caller.
+   * a request failed through no fault of the caller.
    */
   | 'failed'
   /** A stream that failed or reported an error after output had begun. */

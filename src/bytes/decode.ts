@@ -12,3 +12,18 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   if (Buffer.isBuffer(bytes)) return bytes;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
+
+/** True if the bytes begin like a JSON object or array. */
+export function startsLikeJson(bytes: Uint8Array): boolean {
+  return opensJson(firstMark(bytes));
+}
+
+/** The first byte that is not JSON's white space; undefined if there is none. */
+export function firstMark(bytes: Uint8Array): number | undefined {
+  return bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
+}
+
+/** True for the byte with which a JSON object or array begins. */
+export function opensJson(byte: number | undefined): boolean {
+  return byte === 0x7b || byte === 0x5b;
+}

@@ -4,6 +4,7 @@
  */
 
 import { parseBounded } from '../bounded-json.ts';
+import { firstMark, opensJson } from '../bytes/decode.ts';
 import { type ExtractionRule, stringExtractor } from '../bytes/json/stream/string-extractor.ts';
 import { readVector, type Vector, type VectorForm, vectorBytes } from '../canonical/vectors.ts';
 import { UpstreamError } from '../errors.ts';
@@ -64,6 +65,7 @@ export function embeddingReader(
   let usageJson: string | undefined;
   let errorJson: string | undefined;
   let isEmpty = true;
+  let first: number | undefined;
 
   const takeVector = (json: string | undefined): void => {
     const result = results.at(-1);
@@ -118,6 +120,7 @@ export function embeddingReader(
   return {
     write: (chunk) => {
       isEmpty &&= chunk.length === 0;
+      first ??= firstMark(chunk);
       bounds.add(chunk.length, true);
       extractor.write(chunk);
     },
@@ -125,6 +128,7 @@ export function embeddingReader(
       const failure = inBandFailure({ error: valueIn(errorJson) ?? null });
       if (failure !== undefined) return { kind: 'failure', report: failure };
       if (isEmpty) return { kind: 'bad', reason: 'upstream_empty' };
+      if (!opensJson(first)) return { kind: 'bad', reason: 'upstream_protocol_error' };
       if (!extractor.isWhole()) return { kind: 'bad', reason: 'upstream_truncated' };
       const vectors = isUnusable ? undefined : inOrder(results, expected);
       if (vectors === undefined) return { kind: 'bad', reason: 'upstream_unusable' };

@@ -14,7 +14,7 @@ import type { Model } from '../ports/catalog.ts';
 import { vendorOf } from '../ports/model-defaults.ts';
 import type { HealthSignal } from '../upstream/health-signal.ts';
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
-import type { BadReply, CallerParam, SeriesUsage } from './prepared-call.ts';
+import type { BadReply, CallerParam, RequestSeries } from './prepared-call.ts';
 
 /** A failed attempt. */
 export interface CallFailure {
@@ -246,12 +246,18 @@ const requestFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * The failure of a call that took several requests, of which some had replies. Nothing of them
- * reaches the caller, so that it pays nothing where the upstream is at fault. A request that the
- * upstream refuses is the caller's own fault: it pays for those before, or it could have any number
- * of them for nothing by putting one behind them that is refused.
+ * The failure of a call that was split into several requests. Nothing of their replies reaches the
+ * caller, so that it pays nothing where the upstream is at fault. A request that the upstream
+ * refuses is the caller's own fault: it pays for those before, or it could have any number of them
+ * for nothing by putting one behind them that is refused. A call that took a single request fails
+ * like any other.
  */
-export function failedSeries(failure: CallFailure, used: SeriesUsage | undefined): CallFailure {
+export function failedSeries(
+  failure: CallFailure,
+  series: Pick<RequestSeries, 'isSplit' | 'used'>,
+): CallFailure {
+  if (!series.isSplit) return failure;
+  const used = series.used();
   if (used === undefined) {
     return failure.ending === 'truncated' ? { ...failure, ending: 'failed' } : failure;
   }
@@ -264,14 +270,19 @@ export function isPaidRefusal({ error, ending }: CallFailure): boolean {
   return ending === 'truncated' && requestFaults.has(error.code);
 }
 
-/** Part of a document has a price; a page of some other server has none. */
+/**
+ * Part of a document has a price; a page of some other server, and a reply of no bytes, have none.
+ * A document that ends early without an error is lost like one whose connection broke: which of the
+ * two happens is up to proxies.
+ */
 function endingOfBadReply(
-  { countedTokens, usage, stillRuns }: BadReply,
+  { reason, countedTokens, usage, stillRuns }: BadReply,
   call: Pick<Call, 'framing'>,
 ): CallEnding {
   if (stillRuns === true) return 'still_running';
   if (usage !== undefined) return 'truncated';
-  return countedTokens === 0 ? 'failed' : endingOfLostReply(call);
+  const mayBeBilled = countedTokens !== 0 || reason === 'upstream_truncated';
+  return mayBeBilled ? endingOfLostReply(call) : 'failed';
 }
 
 /**

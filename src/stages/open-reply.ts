@@ -5,7 +5,7 @@
  */
 
 import { type ChunkBuffer, chunkBuffer } from '../bytes/chunk-buffer.ts';
-import { asBuffer } from '../bytes/decode.ts';
+import { asBuffer, startsLikeJson } from '../bytes/decode.ts';
 import { concatBytes, emptyBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
@@ -15,7 +15,6 @@ import {
   type Judgement,
   maxBufferedRelayBytes,
   type PreparedRequest,
-  startsLikeJson,
   tapFailure,
   unreadableReply,
 } from './prepared-call.ts';

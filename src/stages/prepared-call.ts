@@ -5,7 +5,7 @@
 
 import { parseBounded } from '../bounded-json.ts';
 import type { ReplyPieces } from '../bytes/body/paced-reply.ts';
-import { asBuffer } from '../bytes/decode.ts';
+import { asBuffer, startsLikeJson } from '../bytes/decode.ts';
 import type { Framing, PromptSize } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { documentTokens } from '../dialects/document-tokens.ts';
@@ -80,6 +80,8 @@ export interface PreparedSeries extends PreparedBase {
 
 /** The requests of one call, and what their replies add up to. */
 export interface RequestSeries {
+  /** The call takes more than one request. */
+  readonly isSplit: boolean;
   /** Starts to read a reply to the current request, which may be sent again if its reply fails. */
   read(): SeriesReader;
   /** The body of the next request; undefined if the current one is the last. */
@@ -163,14 +165,6 @@ export const maxBufferedRelayBytes: number = 64 * 1024;
 
 /** A document that must be whole to be translated may have at most this size. */
 export const maxBufferedTranslationBytes: number = 32 * 1024 * 1024;
-
-/** True if the bytes begin like a JSON object or array. */
-export function startsLikeJson(bytes: Uint8Array): boolean {
-  const first = bytes.find(
-    (byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09,
-  );
-  return first === 0x7b || first === 0x5b;
-}
 
 /**
  * Parses a buffered reply, or says what is wrong with it.

@@ -126,6 +126,7 @@ function seriesOf(translation: Exchange): RequestSeries {
   const count = caller.request.inputs.length;
   const state: SeriesState = { from: 0, vectors: [], inputTokens: 0, isEstimated: false };
   return {
+    isSplit: count > batch,
     read: () => readerOf(translation, state, Math.min(batch, count - state.from)),
     next: () => {
       state.from += batch;
@@ -150,7 +151,7 @@ function readerOf(translation: Exchange, state: SeriesState, count: number): Ser
     end: () => {
       const reply = reader.end();
       if (reply.kind === 'failure') return reply;
-      // Nothing of it can be charged, as nothing of it reaches the caller.
+      // Vectors are no tokens.
       if (reply.kind === 'bad') return { ...reply, countedTokens: 0 };
       take(reply, translation, state, count);
       return undefined;

@@ -150,7 +150,7 @@ async function runAttempt(attempt: Attempt, upstreams: Upstreams): Promise<Upstr
 
 function endedSeries(outcome: UpstreamOutcome, series: RequestSeries): UpstreamOutcome {
   if (!('failure' in outcome)) return outcome;
-  return { failure: failedSeries(outcome.failure, series.used()) };
+  return { failure: failedSeries(outcome.failure, series) };
 }
 
 /**

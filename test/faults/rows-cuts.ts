@@ -181,9 +181,7 @@ function rowAt(cut: Cut, kind: Kind, offset: number): FaultRow {
 
 function ofDocument({ reason }: Cut, sent: string): ExpectedOfKinds {
   if (reason !== undefined) return { ...halfDone, reason };
-  const read = sent === '' ? 'upstream_empty' : 'upstream_truncated';
-  const hasContent = /"(?:content|text)":"./.test(sent);
-  return { ...(hasContent ? halfDone : noContent), reason: read };
+  return sent === '' ? { ...noContent, reason: 'upstream_empty' } : halfDone;
 }
 
 /**

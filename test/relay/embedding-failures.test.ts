@@ -92,14 +92,19 @@ describe.each(apis)('$name', (api) => {
 
   it('a reply that is cut at any byte is an error where there is no other account', async () => {
     for (let at = 0; at < whole.length; at += 1) {
-      const { reply, charges, held } = await outcomeOf(api, json(whole.slice(0, at)));
+      for (const ending of ['end', 'reset'] as const) {
+        const cut: ScriptedReply = { ...json(whole.slice(0, at)), ending };
 
-      expect([at, reply.status]).toEqual([at, 502]);
-      expect(JSON.parse(reply.text)).toHaveProperty('error');
-      // Vectors may have been made: the prompt, or its usage, and never more.
-      expect(charges).toHaveLength(1);
-      expect(charges[0]).toBeLessThanOrEqual(2n);
-      expect(held).toBe(0n);
+        const { reply, charges, held } = await outcomeOf(api, cut);
+
+        expect([at, ending, reply.status]).toEqual([at, ending, 502]);
+        expect(JSON.parse(reply.text)).toHaveProperty('error');
+        // Vectors may have been made, so the prompt is charged, however the reply broke off. A
+        // reply of no bytes is whole.
+        const isEmpty = at === 0 && ending === 'end';
+        expect([at, ending, charges]).toEqual([at, ending, [isEmpty ? 0n : 1n]]);
+        expect(held).toBe(0n);
+      }
     }
   });
 

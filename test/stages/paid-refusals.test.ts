@@ -31,9 +31,10 @@ describe.each(all)('%s with the ending %s', (code, ending) => {
   });
 
   it('is paid behind earlier replies of a series, and only there', () => {
-    const series = { usage, isEstimated: false };
+    const behind = { isSplit: true, used: () => ({ usage, isEstimated: false }) };
+    const first = { isSplit: true, used: () => undefined };
 
-    expect(isPaidRefusal(failedSeries(failure(code, ending), series))).toBe(isOwnFault);
-    expect(isPaidRefusal(failedSeries(failure(code, ending), undefined))).toBe(false);
+    expect(isPaidRefusal(failedSeries(failure(code, ending), behind))).toBe(isOwnFault);
+    expect(isPaidRefusal(failedSeries(failure(code, ending), first))).toBe(false);
   });
 });

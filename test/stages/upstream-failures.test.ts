@@ -216,7 +216,6 @@ describe.each(rows)('$fault', (row) => {
 });
 
 it.each([
-  ['half a document without content', 'upstream_truncated', '{"choices":[{"mess'],
   ['an empty 200', 'upstream_empty', ''],
   ['a page in place of a reply', 'upstream_protocol_error', '<html>'],
 ])('%s costs nothing, and an image stays in doubt', async (_, reason, body) => {
@@ -239,6 +238,46 @@ it.each([
     expect(await state()).toMatchObject({ held: image ? 500n : 0n, used: 0n });
   }
 });
+
+describe.each([
+  ['an error of the connection', 'reset'],
+  ['a clean end', 'upstream_truncated'],
+] as const)('a document that breaks off before its content, by %s,', (_, reason) => {
+  it.each(['chat', 'native'] as const)('costs a %s its prompt', async (kind) => {
+    const { record, state } = await brokenOff(kind, reason);
+
+    expect(record).toMatchObject({ status: 502, outcome: 'truncated', reason, usage: undefined });
+    // The estimate of a prompt is a part of what its hold allows for it, beside 200 for output.
+    expect(record.chargeNanos).toBeGreaterThan(0n);
+    expect(record.chargeNanos).toBeLessThanOrEqual(heldNanos[kind] - 200n);
+    expect(state).toEqual({ held: 0n, used: record.chargeNanos, inFlight: 0 });
+  });
+
+  it('leaves an image in doubt', async () => {
+    const { record, state } = await brokenOff('image', reason);
+
+    expect(record).toMatchObject({ outcome: 'unknown', reason, chargeNanos: 0n });
+    expect(state).toMatchObject({ held: 500n, used: 0n });
+  });
+});
+
+async function brokenOff(kind: 'chat' | 'native' | 'image', reason: string) {
+  const { call, nextRecord, state } = gatewayInProcess({
+    handlers: [
+      (upstreamCall) => {
+        const start = '{"choices":[{"mess';
+        if (reason === 'upstream_truncated') {
+          return upstreamCall.answer(200, start, headersOf(kind));
+        }
+        upstreamCall.respond(200, headersOf(kind));
+        upstreamCall.write(start);
+        upstreamCall.breakOff(reason, { stage: 'body', timedOut: false });
+      },
+    ],
+  });
+  await call(sampleRequests[kind]);
+  return { record: await nextRecord(), state: await state() };
+}
 
 it('an empty 200 labelled as a stream costs nothing', async () => {
   const labelled = { 'content-type': 'text/event-stream' };

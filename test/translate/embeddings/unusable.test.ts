@@ -110,8 +110,9 @@ describe('a reply with', () => {
     expect(await gateway.state()).toEqual(untouched);
   });
 
-  it('an end anywhere is given up, and nothing of it is used', async () => {
+  it('an end anywhere is given up, and costs the prompt, as one that is relayed', async () => {
     const document = whole(good);
+    const prompt = { held: 0n, used: 3n, inFlight: 0 };
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: document.length - 1 }),
@@ -124,9 +125,36 @@ describe('a reply with', () => {
 
           expect(status).toBe(502);
           expect(text).not.toContain('values');
+          const isWhole = length === 0 && ending === 'end';
+          expect(await gateway.state()).toEqual(isWhole ? untouched : prompt);
+        },
+      ),
+    );
+  });
+
+  it('an end anywhere costs nothing if it is one of several for a call', async () => {
+    const document = whole(good.slice(0, 1));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: document.length - 1 }),
+        fc.integer({ min: 0, max: 2 }),
+        fc.constantFrom<ScriptedReply['ending']>('end', 'reset'),
+        async (length, broken, ending = 'end') => {
+          const upstream = answering((_, index) =>
+            index < broken
+              ? { chunks: [document] }
+              : { chunks: [document.slice(0, length)], ending },
+          );
+          const capabilities = { embeddingBatch: 1 };
+          const gateway = embedGateway({ dialect: 'openai', upstream, capabilities });
+
+          const { status } = await gateway.call(batch);
+
+          expect(status).toBe(502);
           expect(await gateway.state()).toEqual(untouched);
         },
       ),
+      { numRuns: 50 },
     );
   });
 });
