@@ -6,6 +6,7 @@
 import { readdirSync } from 'node:fs';
 import { build } from 'esbuild';
 import type { Options } from 'tsup';
+import { consolePages } from './console-page.ts';
 
 const entry = {
   index: 'src/index.ts',
@@ -17,6 +18,7 @@ const entry = {
   testing: 'src/testing/index.ts',
   prometheus: 'src/prometheus/index.ts',
   admin: 'src/admin/index.ts',
+  console: 'src/console/index.ts',
   redis: 'src/stores/redis/index.ts',
   postgres: 'src/stores/postgres/index.ts',
   sqlite: 'src/stores/sqlite/index.ts',
@@ -66,6 +68,7 @@ const builds: readonly Options[] = [
     format: ['esm'],
     target: 'node20',
     clean: true,
+    define: consolePages(),
     // Without shared chunks every subpath would carry its own copy of the core.
     splitting: true,
     // The demo uses it if the user has it; tsup would bundle what is no dependency.

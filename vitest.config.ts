@@ -1,5 +1,6 @@
 /** The tests: every `*.test.ts` of `test/`, against the source, with two workers. */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { consolePages } from './console-page.ts';
 import { reporters } from './test/support/reporters.ts';
 
 const here = import.meta.dirname;
@@ -88,6 +89,7 @@ const measured = {
 };
 
 const config: ViteUserConfig = defineConfig({
+  define: consolePages(),
   resolve: {
     // As in the paths of tsconfig: tests and examples import the package, and get its source.
     alias: [
@@ -99,7 +101,7 @@ const config: ViteUserConfig = defineConfig({
       { find: /^tollgate\/opentelemetry$/, replacement: `${here}/src/opentelemetry/index.ts` },
       { find: /^tollgate\/testing$/, replacement: `${here}/src/testing/index.ts` },
       { find: /^tollgate\/prometheus$/, replacement: `${here}/src/prometheus/index.ts` },
-      { find: /^tollgate\/admin$/, replacement: `${here}/src/admin/index.ts` },
+      { find: /^tollgate\/(admin|console)$/, replacement: `${here}/src/$1/index.ts` },
       {
         find: /^tollgate\/(redis|postgres|sqlite)$/,
         replacement: `${here}/src/stores/$1/index.ts`,

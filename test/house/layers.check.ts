@@ -35,7 +35,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/stages/', 'src/log-events.ts'],
   ['src/gateway.ts', 'src/testing/'],
   ['src/index.ts', 'src/admin/', 'src/opentelemetry/', 'src/prometheus/'],
-  ['adapters/'],
+  ['adapters/', 'src/console/'],
   ['src/command/'],
 ];
 
@@ -43,7 +43,8 @@ const layers: readonly (readonly string[])[] = [
 const packages: Readonly<Record<string, (path: string) => boolean>> = {
   undici: (path) => path === 'src/upstream/undici-client.ts',
   '@opentelemetry/api': (path) => path.startsWith('src/opentelemetry/'),
-  zod: (path) => path.startsWith('src/'),
+  uplot: (path) => path.startsWith('src/console/page/'),
+  zod: (path) => path.startsWith('src/') && !path.startsWith('src/console/page/'),
 };
 
 interface Edge extends Import {

@@ -114,8 +114,11 @@ export const rules: readonly Rule[] = [
   },
   {
     sentence: 'never uses the global fetch, whose bundled copy can mix up replies',
-    // The client for Bun, which has a `fetch` of its own.
-    covers: (path) => published(path) && path !== 'src/upstream/fetch-client.ts',
+    // The client for Bun, which has a `fetch` of its own, as browsers have.
+    covers: (path) =>
+      published(path) &&
+      path !== 'src/upstream/fetch-client.ts' &&
+      !path.startsWith('src/console/page/'),
     sample: `await fetch('http://upstream');`,
     find: nodes((node) => ts.isCallExpression(node) && node.expression.getText() === 'fetch'),
   },

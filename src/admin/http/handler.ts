@@ -3,15 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { aFunction, checkMakerOptions } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
-import { AdminError, adminErrorOf } from '../admin-error.ts';
+import { AdminError } from '../admin-error.ts';
 import { type Authorize, accessOf, checkChange } from './access.ts';
 import { readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
+import { sendFailure } from './failure.ts';
 import { adminOpenApi } from './openapi.ts';
-import { sendCsv, sendError, sendJson } from './reply.ts';
+import { sendCsv, sendJson } from './reply.ts';
 import type { Route } from './route.ts';
 import { routeAt } from './routes.ts';
 import { sessionOf } from './session.ts';
+import { targetOf } from './target.ts';
 
 /** Where the handler is mounted, and who may use it. */
 export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {
@@ -68,11 +70,7 @@ export function adminHandler<R extends IncomingMessage = IncomingMessage>(
         url.query,
       );
     } catch (error) {
-      const failure = adminErrorOf(error);
-      if (failure.code === 'internal_error' || failure.code === 'unavailable') {
-        report(options, failure.cause ?? error);
-      }
-      sendError(response, failure, headersFor(failure));
+      sendFailure(response, error, options.onError);
     }
   };
 }
@@ -142,30 +140,4 @@ function parametersOf(search: string): Readonly<Record<string, string | readonly
       return [name, others.length === 0 ? value : [value, ...others]];
     }),
   );
-}
-
-/** The path and the query as the caller sent them; Express shortens `url` where it is mounted. */
-function targetOf(request: IncomingMessage): { readonly path: string; readonly query: string } {
-  const original: unknown = Reflect.get(request, 'originalUrl');
-  const url = typeof original === 'string' ? original : (request.url ?? '');
-  const end = url.indexOf('?');
-  return end === -1
-    ? { path: url, query: '' }
-    : { path: url.slice(0, end), query: url.slice(end + 1) };
-}
-
-function headersFor({ code, message }: AdminError): Readonly<Record<string, string>> {
-  if (code !== 'method_not_allowed') return {};
-  return { allow: message.includes('POST') ? 'POST' : 'GET, HEAD' };
-}
-
-function report<R extends IncomingMessage>(
-  { onError }: AdminHandlerOptions<R>,
-  error: unknown,
-): void {
-  try {
-    onError?.(error);
-  } catch {
-    // There is no one to report it to: reporting is what failed.
-  }
 }

@@ -1,0 +1,19 @@
+/** The target of a request as its caller sent it, wherever the host has mounted the handler. */
+import type { IncomingMessage } from 'node:http';
+
+/** A request target in two parts, neither of them decoded. */
+export interface Target {
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+/** The path and the query as the caller sent them; Express shortens `url` where it is mounted. */
+export function targetOf(request: IncomingMessage): Target {
+  const original: unknown = Reflect.get(request, 'originalUrl');
+  const url = typeof original === 'string' ? original : (request.url ?? '');
+  const end = url.indexOf('?');
+  return end === -1
+    ? { path: url, query: '' }
+    : { path: url.slice(0, end), query: url.slice(end + 1) };
+}

@@ -1,0 +1,27 @@
+/** The bundled pages, as text: console-page.ts puts it in place of these constants. */
+
+declare const CONSOLE_SCRIPT: string;
+declare const CONSOLE_STYLE: string;
+declare const SIGN_IN_SCRIPT: string;
+declare const SIGN_IN_STYLE: string;
+
+/** A file of the console. */
+export interface Asset {
+  readonly type: string;
+  readonly text: string;
+}
+
+const script = 'text/javascript; charset=utf-8';
+const style = 'text/css; charset=utf-8';
+
+/** What only operators get, by the path below the mount. */
+export const consoleAssets: ReadonlyMap<string, Asset> = new Map([
+  ['/console.js', { type: script, text: CONSOLE_SCRIPT }],
+  ['/console.css', { type: style, text: CONSOLE_STYLE }],
+]);
+
+/** What everybody gets where the console has a sign-in of its own. */
+export const signInAssets: ReadonlyMap<string, Asset> = new Map([
+  ['/sign-in.js', { type: script, text: SIGN_IN_SCRIPT }],
+  ['/sign-in.css', { type: style, text: SIGN_IN_STYLE }],
+]);

@@ -1,0 +1,34 @@
+/** The cookie that holds the id of a session. */
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * Browsers share the cookies of a host name among its ports, so the name has the port: two consoles
+ * on one machine do not sign one another's operators out.
+ */
+const name = 'tollgate_console_';
+const format = /^tollgate_console_\d+=([\w-]{43})$/;
+const maxIds = 8;
+
+/** The ids of sessions in a request: several where one console is mounted below another. */
+export function sessionIdsIn({ headers }: IncomingMessage): readonly string[] {
+  return (headers.cookie ?? '')
+    .split(';')
+    .flatMap((pair) => format.exec(pair.trim())?.[1] ?? [])
+    .slice(0, maxIds);
+}
+
+/** The cookie of a new session; with the age 0, the one that takes it away. */
+export function sessionCookie(
+  request: IncomingMessage,
+  path: string,
+  { id, ageMs }: { readonly id: string; readonly ageMs: number },
+): string {
+  const { localPort = 0 } = request.socket;
+  const attributes = `HttpOnly; SameSite=Strict; Path=${path}; Max-Age=${ageMs / 1_000}`;
+  return `${name}${localPort}=${id}; ${attributes}${isSecure(request) ? '; Secure' : ''}`;
+}
+
+/** Whether the browser uses TLS: with this process, or with a proxy, as its `Origin` says. */
+function isSecure({ headers, socket }: IncomingMessage): boolean {
+  return Reflect.get(socket, 'encrypted') === true || /^https:/i.test(headers.origin ?? '');
+}

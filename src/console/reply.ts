@@ -1,0 +1,54 @@
+/** Writes what is no JSON: documents, scripts and style sheets, with the headers that guard them. */
+import type { ServerResponse } from 'node:http';
+import { startReply } from '../admin/http/reply.ts';
+import type { Asset } from './assets.ts';
+
+/** Scripts and styles only from files of this origin; no frames, no forms, no other origin. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Sends a file of the console. Node leaves the body out of a reply to HEAD. */
+export function sendAsset(response: ServerResponse, { type, text }: Asset, status = 200): void {
+  send(response, status, { 'content-type': type }, Buffer.from(text));
+}
+
+/** Sends a document. */
+export function sendHtml(response: ServerResponse, html: string, status = 200): void {
+  sendAsset(response, { type: 'text/html; charset=utf-8', text: html }, status);
+}
+
+/** Sends the browser to another path of the console. */
+export function redirect(response: ServerResponse, path: string): void {
+  send(response, 303, { location: path }, Buffer.alloc(0));
+}
+
+/** Sends 204 and a cookie. */
+export function sendCookie(response: ServerResponse, cookie: string): void {
+  if (response.headersSent || response.destroyed) return;
+  startReply(response, 204, { 'content-security-policy': policy });
+  response.appendHeader('set-cookie', cookie);
+  response.end();
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  bytes: Uint8Array,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  startReply(response, status, {
+    'content-security-policy': policy,
+    'content-length': String(bytes.length),
+    ...headers,
+  });
+  response.end(bytes);
+}

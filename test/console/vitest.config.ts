@@ -1,0 +1,24 @@
+/**
+ * `npm run test:console`: the console in a real Chromium. Not part of `npm test`, which needs no
+ * browser. Fails where there is none, so that it can't pass by not running.
+ */
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { consolePages } from '../../console-page.ts';
+import { reporters } from '../support/reporters.ts';
+
+const config: ViteUserConfig = defineConfig({
+  define: consolePages(),
+  test: {
+    include: ['test/console/**/*.check.ts'],
+    passWithNoTests: false,
+    allowOnly: false,
+    pool: 'forks',
+    // Each file has a browser of its own.
+    maxWorkers: 1,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    reporters: reporters('console'),
+  },
+});
+
+export default config;
