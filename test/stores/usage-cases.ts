@@ -1,6 +1,7 @@
 /** What every usage log in a database must do with reports and old records, over random records. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CallOutcome, UsageRecord, UsageSink } from '../../src/ports/usage-sink.ts';
+import { firstByteBoundsMs } from '../../src/stores/sql/first-bytes.ts';
 import type {
   UsageGrouping,
   UsageQueries,
@@ -9,8 +10,10 @@ import type {
 } from '../../src/stores/sql/usage-report.ts';
 import { usageRecord } from '../../src/testing/index.ts';
 
+/** An empty log that keeps at least 1,000 records. */
+export type OpenUsageLog = () => UsageSink & UsageQueries;
 /** A sink over an empty table. */
-export type OpenUsageLog = () => UsageSink & UsageQueries & UsageRetention;
+export type OpenUsageTable = () => UsageSink & UsageQueries & UsageRetention;
 
 const dayMs = 86_400_000;
 const startMs = Date.UTC(2026, 10, 20, 22);
@@ -22,13 +25,17 @@ const groupings: readonly UsageGrouping[] = [
   ...metadataNames.map((name) => `metadata.${name}` as const),
 ];
 
-/** Adds the tests to the suite. */
-export function usageCases(open: OpenUsageLog): void {
-  const opened = (): ReturnType<OpenUsageLog> => {
+function opening<Log extends UsageSink>(open: () => Log): () => Log {
+  return () => {
     const log = open();
     onTestFinished(() => log.close());
     return log;
   };
+}
+
+/** Adds the tests of queries to the suite. */
+export function usageQueryCases(open: OpenUsageLog): void {
+  const opened = opening(open);
 
   describe('reports', () => {
     const pairs = groupings.flatMap((first) => [
@@ -88,6 +95,103 @@ export function usageCases(open: OpenUsageLog): void {
       await expect((async () => log.usageReport(query))()).rejects.toThrow(RangeError);
     });
   });
+
+  describe('pages', () => {
+    const timesOf = (records: readonly UsageRecord[]) =>
+      records.map(({ startedAtMs, requestId }) => `${startedAtMs} ${requestId}`);
+
+    it.each([
+      [1, {}],
+      [7, {}],
+      [100, {}],
+      [3, { keyId: 'k1' }],
+      [4, { fromMs: startMs + dayMs, toMs: startMs + 3 * dayMs }],
+      [2, { requestId: 'req_7' }],
+    ])('of %d with the filter %j have every record once, in both orders', async (limit, filter) => {
+      const log = opened();
+      for (const record of randomRecords(60)) await log.record(record);
+      const all = (await log.usageRecords(filter, { limit: 1_000 })).records;
+
+      for (const newestFirst of [false, true]) {
+        const found: UsageRecord[] = [];
+        let after: string | undefined;
+        do {
+          const start = after === undefined ? {} : { after };
+          const page = await log.usageRecords(filter, { limit, newestFirst, ...start });
+          expect(page.records.length).toBeLessThanOrEqual(limit);
+          found.push(...page.records);
+          after = page.next;
+        } while (after !== undefined);
+
+        expect(timesOf(newestFirst ? found.toReversed() : found)).toEqual(timesOf(all));
+      }
+      expect(all.length).toBeGreaterThan(0);
+      expect(timesOf(all)).toEqual(timesOf(all.toSorted((a, b) => a.startedAtMs - b.startedAtMs)));
+    });
+
+    it('show each call once, as its latest revision has it', async () => {
+      const log = opened();
+      const doubt = usageRecord({ outcome: 'unknown', booked: false, chargeNanos: 0n });
+      await log.record(doubt);
+      await log.record({ ...doubt, booked: true, revision: 2, chargeNanos: 5n });
+
+      const { records } = await log.usageRecords({}, { newestFirst: true });
+
+      expect(records).toMatchObject([{ revision: 2, chargeNanos: 5n }]);
+    });
+  });
+
+  describe('first bytes', () => {
+    it('are counted in their buckets', async () => {
+      const log = opened();
+      const times = [undefined, 0, 4.5, 5, 5.1, 99.9, 100, 120_000, 120_001, 9e9];
+      for (const [index, firstByteMs] of times.entries()) {
+        const ids = { requestId: `r${index}`, startedAtMs: startMs + index };
+        await log.record(usageRecord({ ...ids, firstByteMs }));
+      }
+      const span = { fromMs: startMs, toMs: startMs + times.length };
+      const counts = await log.usageFirstBytes(span);
+
+      const expected = [...firstByteBoundsMs, Number.POSITIVE_INFINITY].map((bound, index, all) => {
+        const above = all[index - 1] ?? -1;
+        return times.filter((ms) => ms !== undefined && ms > above && ms <= bound).length;
+      });
+      expect(counts).toEqual(expected);
+      const narrow = await log.usageFirstBytes({ ...span, toMs: startMs + 3 });
+      expect(narrow.reduce((sum, count) => sum + count)).toBe(2);
+      expect(await log.usageFirstBytes({ keyId: 'nobody' })).toEqual(expected.map(() => 0));
+    });
+  });
+
+  describe('the latest calls', () => {
+    it('are found for each key, in the order of the question', async () => {
+      const log = opened();
+      const records = randomRecords(40);
+      for (const record of records) await log.record(record);
+
+      const keyIds = ['k2', 'nobody', 'k0', 'k2'];
+
+      expect(await log.usageLastCalls(keyIds)).toEqual(
+        keyIds.map((id) =>
+          records
+            .filter(({ keyId }) => keyId === id)
+            .reduce<number | undefined>(
+              (latest, { startedAtMs }) => Math.max(latest ?? 0, startedAtMs),
+              undefined,
+            ),
+        ),
+      );
+      expect(await log.usageLastCalls([])).toEqual([]);
+      const many = Array.from({ length: 1_001 }, () => 'k');
+      await expect((async () => log.usageLastCalls(many))()).rejects.toThrow(RangeError);
+    });
+  });
+}
+
+/** Adds all tests to the suite. */
+export function usageCases(open: OpenUsageTable): void {
+  usageQueryCases(open);
+  const opened = opening(open);
 
   describe('old records', () => {
     it('are deleted in batches, the oldest first, but for calls in doubt', async () => {

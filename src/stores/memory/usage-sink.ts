@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+import { type MemoryUsageQueries, memoryUsageQueries } from './usage-queries.ts';
 
 /** How many records are kept. */
 export interface MemoryUsageSinkOptions {
@@ -19,8 +20,8 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** A sink whose records can be read back. */
-export interface MemoryUsageSink extends UsageSink {
+/** A sink whose records can be read back, and whose log can be asked like those in a database. */
+export interface MemoryUsageSink extends UsageSink, MemoryUsageQueries {
   record(entry: UsageRecord): void;
   /** A copy of the kept records, oldest first. */
   readonly records: readonly UsageRecord[];
@@ -38,6 +39,7 @@ export function memoryUsageSink(options: MemoryUsageSinkOptions = {}): MemoryUsa
   const { limit = 1_000 } = options;
   const ring: UsageRecord[] = [];
   let oldest = 0;
+  let dropped = 0;
   const inOrder = (): readonly UsageRecord[] => [...ring.slice(oldest), ...ring.slice(0, oldest)];
 
   return {
@@ -48,11 +50,13 @@ export function memoryUsageSink(options: MemoryUsageSinkOptions = {}): MemoryUsa
       }
       ring[oldest] = entry;
       oldest = (oldest + 1) % limit;
+      dropped += 1;
     },
     get records(): readonly UsageRecord[] {
       return inOrder();
     },
     find: (requestId) => inOrder().findLast((entry) => entry.requestId === requestId),
     close: async () => {},
+    ...memoryUsageQueries(() => ({ records: inOrder(), firstSeq: dropped })),
   };
 }

@@ -8,6 +8,7 @@ import type {
   UsageCharges,
   UsageChargesFilter,
   UsageDeletionBatch,
+  UsageFilter,
   UsagePage,
   UsageQueries,
   UsageRecordFilter,
@@ -20,6 +21,8 @@ import { type PostgresLocation, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
 import {
   deleteUsageBefore,
+  readFirstBytes,
+  readLastCalls,
   readUsageCharges,
   readUsagePage,
   readUsageReport,
@@ -60,6 +63,11 @@ export interface PostgresUsageSink extends UsageSink, UsageQueries, UsageRetenti
     page?: UsagePage,
     options?: CallOptions,
   ): Promise<UsageRecordPage>;
+  usageFirstBytes(filter: UsageFilter, options?: CallOptions): Promise<readonly number[]>;
+  usageLastCalls(
+    keyIds: readonly string[],
+    options?: CallOptions,
+  ): Promise<readonly (number | undefined)[]>;
   deleteBefore(
     beforeMs: number,
     batch?: UsageDeletionBatch,
@@ -108,6 +116,14 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
     usageRecords: async (filter, page, callOptions) => {
       await writer.flush();
       return readUsagePage(db, filter, page, callOptions);
+    },
+    usageFirstBytes: async (filter, callOptions) => {
+      await writer.flush();
+      return readFirstBytes(db, filter, callOptions);
+    },
+    usageLastCalls: async (keyIds, callOptions) => {
+      await writer.flush();
+      return readLastCalls(db, keyIds, callOptions);
     },
     deleteBefore: (beforeMs, batch, callOptions) =>
       deleteUsageBefore(db, beforeMs, batch, callOptions),

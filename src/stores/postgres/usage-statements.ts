@@ -4,16 +4,19 @@
  */
 import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
-import { bigintAt, jsonText, textAt } from '../sql/columns.ts';
+import { bigintAt, integerOrNoneAt, jsonText, textAt } from '../sql/columns.ts';
+import { firstByteBucket, firstBytesFrom } from '../sql/first-bytes.ts';
 import {
   type CheckedGrouping,
   type ColumnGrouping,
   checkChargesFilter,
   checkDeletion,
   checkFilter,
+  checkKeyIds,
   checkPage,
   checkReport,
   pageOf,
+  pageStart,
   reportRowFrom,
   selectedNames,
   type UsageCharges,
@@ -172,17 +175,37 @@ const readAsText: ReadonlySet<UsageColumn['type']> = new Set([
   'json',
 ]);
 
-const selectRecords = [
+const recordColumns = [
   'SELECT seq::text AS seq, ',
   usageColumns
     .map(({ name, type }) => (readAsText.has(type) ? `${name}::text AS ${name}` : name))
     .join(', '),
   filterClause,
   `
-  AND (usage.started_at_ms, usage.seq) > ($8::text::bigint, $9::text::bigint)
-  AND ($10::text IS NULL OR request_id = $10)
-ORDER BY usage.started_at_ms, usage.seq LIMIT $11::text::integer`,
+  AND ($8::text IS NULL OR request_id = $8)`,
 ].join('');
+
+const selectOldest = `${recordColumns}
+  AND (usage.started_at_ms, usage.seq) > ($9::text::bigint, $10::text::bigint)
+ORDER BY usage.started_at_ms, usage.seq LIMIT $11::text::integer`;
+const selectNewest = `${recordColumns}
+  AND (usage.started_at_ms, usage.seq) < ($9::text::bigint, $10::text::bigint)
+ORDER BY usage.started_at_ms DESC, usage.seq DESC LIMIT $11::text::integer`;
+
+const selectFirstBytes = [
+  'SELECT (',
+  firstByteBucket,
+  ')::text AS bucket, count(*)::text AS calls',
+  filterClause,
+  ' AND first_byte_ms IS NOT NULL GROUP BY 1',
+].join('');
+
+// One look into the index for each key.
+const selectLastCalls = `
+SELECT (SELECT max(started_at_ms) FROM "tollgate".usage WHERE key_id = asked.id)::text
+  AS started_at_ms
+FROM json_array_elements_text($1::text::json) WITH ORDINALITY AS asked (id, position)
+ORDER BY asked.position`;
 
 // Without the record of a call in doubt, nobody could end its hold.
 const deleteRecords = `
@@ -224,17 +247,40 @@ export async function readUsagePage(
   options?: CallOptions,
 ): Promise<UsageRecordPage> {
   checkFilter(filter);
-  const { limit, after } = checkPage(page);
-  const fromMs = filter.fromMs ?? 0;
-  const start = Math.max(fromMs, after?.startedAtMs ?? fromMs);
-  const afterCursor = [String(after?.startedAtMs ?? fromMs), String(after?.seq ?? -1n)];
-  const named = [...filterValues(filter, start), ...afterCursor, filter.requestId ?? null];
-  const values = [...named, String(limit + 1)];
-  const found = (await rows(selectRecords, values, options)).map((row) => ({
+  const checked = checkPage(page);
+  const { limit, newestFirst } = checked;
+  const { cursor, fromMs, toMs } = pageStart(filter, checked);
+  const named = [...filterValues({ ...filter, toMs }, fromMs), filter.requestId ?? null];
+  const position = [String(cursor.startedAtMs), String(cursor.seq)];
+  const values = [...named, ...position, String(limit + 1)];
+  const sql = newestFirst ? selectNewest : selectOldest;
+  const found = (await rows(sql, values, options)).map((row) => ({
     seq: bigintAt(row, 'seq'),
     record: usageRecordFrom(row),
   }));
   return pageOf(found, limit);
+}
+
+/** See `UsageQueries.usageFirstBytes`. */
+export async function readFirstBytes(
+  { rows }: Statements,
+  filter: UsageFilter,
+  options?: CallOptions,
+): Promise<readonly number[]> {
+  checkFilter(filter);
+  const values = filterValues(filter, filter.fromMs ?? 0);
+  return firstBytesFrom(await rows(selectFirstBytes, values, options));
+}
+
+/** See `UsageQueries.usageLastCalls`. */
+export async function readLastCalls(
+  { rows }: Statements,
+  keyIds: readonly string[],
+  options?: CallOptions,
+): Promise<readonly (number | undefined)[]> {
+  checkKeyIds(keyIds);
+  const found = await rows(selectLastCalls, [jsonText(keyIds)], options);
+  return found.map((row) => integerOrNoneAt(row, 'started_at_ms'));
 }
 
 /** See `UsageRetention.deleteBefore`. */

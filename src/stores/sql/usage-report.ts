@@ -90,11 +90,13 @@ export interface UsagePage {
   readonly limit?: number;
   /** The `next` of the previous page. */
   readonly after?: string;
+  /** The newest records first. Default: the oldest. */
+  readonly newestFirst?: boolean;
 }
 
 /** A page of records. */
 export interface UsageRecordPage {
-  /** Ordered by start time, then by the order in which they were written. */
+  /** Ordered by start time, then by the order in which they were written, or the reverse. */
   readonly records: readonly UsageRecord[];
   /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;
@@ -131,6 +133,25 @@ export interface UsageQueries {
     page?: UsagePage,
     options?: CallOptions,
   ): MaybePromise<UsageRecordPage>;
+  /**
+   * How long callers waited for their first byte. For each of `firstByteBoundsMs`, how many calls
+   * took at most that long and longer than the bound before it, then how many took longer than
+   * all. Calls without a first byte are not counted.
+   *
+   * @throws RangeError where the filter is not valid; StoreUnavailable, StoreCorrupt
+   */
+  usageFirstBytes(filter: UsageFilter, options?: CallOptions): MaybePromise<readonly number[]>;
+  /**
+   * When the latest call of each of these keys began, at most 1,000, in their order: Unix ms, or
+   * undefined for a key without calls.
+   *
+   * @throws RangeError where there are more keys, or their ids are no text; StoreUnavailable,
+   *   StoreCorrupt
+   */
+  usageLastCalls(
+    keyIds: readonly string[],
+    options?: CallOptions,
+  ): MaybePromise<readonly (number | undefined)[]>;
 }
 
 /** Deletes what is no longer needed from a usage log. */
@@ -173,6 +194,14 @@ export interface NumberedRecord {
 export interface CheckedPage {
   readonly limit: number;
   readonly after: UsageCursor | undefined;
+  readonly newestFirst: boolean;
+}
+
+/** Where a page begins, and between which times it may have records. */
+export interface PageStart {
+  readonly cursor: UsageCursor;
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 /** A grouping whose name is a column, or computed from one. */
@@ -260,11 +289,31 @@ export function checkChargesFilter({ partition, subject, period }: UsageChargesF
 }
 
 /** @throws RangeError where the page is not valid */
-export function checkPage({ limit = 100, after }: UsagePage = {}): CheckedPage {
+export function checkPage({ limit = 100, after, newestFirst }: UsagePage = {}): CheckedPage {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
     refuse('limit must be an integer from 1 to 1,000');
   }
-  return { limit, after: after === undefined ? undefined : cursorFrom(after) };
+  const cursor = after === undefined ? undefined : cursorFrom(after);
+  return { limit, after: cursor, newestFirst: newestFirst === true };
+}
+
+/** The times are narrowed to those of the page, so that a database finds its rows by them. */
+export function pageStart(
+  { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: UsageFilter,
+  { after, newestFirst }: CheckedPage,
+): PageStart {
+  if (newestFirst) {
+    const cursor = after ?? { startedAtMs: Number.MAX_SAFE_INTEGER, seq: 0n };
+    return { cursor, fromMs, toMs: Math.min(toMs, cursor.startedAtMs + 1) };
+  }
+  const cursor = after ?? { startedAtMs: fromMs, seq: -1n };
+  return { cursor, fromMs: Math.max(fromMs, cursor.startedAtMs), toMs };
+}
+
+/** @throws RangeError where there are too many ids, or one is no text */
+export function checkKeyIds(keyIds: readonly string[]): void {
+  if (!Array.isArray(keyIds) || keyIds.length > 1_000) refuse('ask for at most 1,000 keys');
+  if (!keyIds.every((id) => typeof id === 'string')) refuse('the id of a key must be text');
 }
 
 /**

@@ -156,10 +156,16 @@ const compatibility = `
 ALTER TABLE tollgate_schema ADD COLUMN oldest_compatible INTEGER NOT NULL DEFAULT 1;
 `;
 
+/** Finds when a key was used last. */
+const usageByKey = `
+CREATE INDEX tollgate_usage_key ON tollgate_usage (key_id, started_at_ms);
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
   compatibility,
+  usageByKey,
 ];
 
 const versionTable = `

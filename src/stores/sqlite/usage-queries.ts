@@ -1,15 +1,18 @@
 /** The statements on the usage table: sums by names, pages of records, deletion of old ones. */
 import type { CallOptions } from '../../ports/call-options.ts';
-import { bigintAt, textAt } from '../sql/columns.ts';
+import { bigintAt, integerOrNoneAt, textAt } from '../sql/columns.ts';
+import { firstByteBucket, firstBytesFrom } from '../sql/first-bytes.ts';
 import {
   type CheckedGrouping,
   type ColumnGrouping,
   checkChargesFilter,
   checkDeletion,
   checkFilter,
+  checkKeyIds,
   checkPage,
   checkReport,
   pageOf,
+  pageStart,
   reportRowFrom,
   selectedNames,
   type UsageCharges,
@@ -66,14 +69,29 @@ function reportOf(groupings: readonly CheckedGrouping[]): {
   return { sql: [...parts, ...order].join(''), metadataNames };
 }
 
-const pageClause = `
+const oldestPage = `
   AND (started_at_ms, seq) > (?, ?)
 ORDER BY started_at_ms, seq LIMIT ?`;
+const newestPage = `
+  AND (started_at_ms, seq) < (?, ?)
+ORDER BY started_at_ms DESC, seq DESC LIMIT ?`;
 
-const selectRecords = ['SELECT *', filterClause, pageClause].join('');
+const selectOldest = ['SELECT *', filterClause, oldestPage].join('');
+const selectNewest = ['SELECT *', filterClause, newestPage].join('');
+
+const selectFirstBytes = [
+  'SELECT ',
+  firstByteBucket,
+  ' AS bucket, count(*) AS calls',
+  filterClause,
+  ' AND first_byte_ms IS NOT NULL GROUP BY 1',
+].join('');
+
+const selectLastCall = `
+SELECT max(started_at_ms) AS started_at_ms FROM tollgate_usage WHERE key_id = ?`;
 
 /** The unary plus makes SQLite search by the request id, and not by the time. */
-export const selectRequest: string = `
+const requestClause = `
 SELECT * FROM tollgate_usage
 WHERE +started_at_ms >= ? AND +started_at_ms < ?
   AND (? IS NULL OR key_id = ?)
@@ -81,9 +99,14 @@ WHERE +started_at_ms >= ? AND +started_at_ms < ?
   AND (? IS NULL OR model_id = ?)
   AND (? IS NULL OR channel_id = ?)
   AND (? IS NULL OR outcome = ?)
-  AND request_id = ?
+  AND request_id = ?`;
+/** The statement that reads the calls of one request id. */
+export const selectRequest: string = `${requestClause}
   AND (+started_at_ms, +seq) > (?, ?)
 ORDER BY +started_at_ms, +seq LIMIT ?`;
+const selectRequestNewest = `${requestClause}
+  AND (+started_at_ms, +seq) < (?, ?)
+ORDER BY +started_at_ms DESC, +seq DESC LIMIT ?`;
 
 // A line that holds nothing only counts calls and is never charged.
 const selectCharges = `
@@ -109,7 +132,10 @@ DELETE FROM tollgate_usage WHERE seq IN (
 /** The statements, exported so that a test can check their query plans. */
 export const usageStatements: readonly string[] = [
   reportOf([{ column: 'key' }]).sql,
-  selectRecords,
+  selectOldest,
+  selectNewest,
+  selectFirstBytes,
+  selectLastCall,
   deleteRecords,
 ];
 
@@ -151,22 +177,50 @@ export function readUsagePage(
   options?: CallOptions,
 ): UsageRecordPage {
   checkFilter(filter);
-  const { limit, after } = checkPage(page);
-  const fromMs = filter.fromMs ?? 0;
-  const start = Math.max(fromMs, after?.startedAtMs ?? fromMs);
-  const afterCursor = [BigInt(after?.startedAtMs ?? fromMs), after?.seq ?? -1n];
+  const checked = checkPage(page);
+  const { limit, newestFirst } = checked;
+  const { cursor, fromMs, toMs } = pageStart(filter, checked);
   const { requestId } = filter;
-  const sql = requestId === undefined ? selectRecords : selectRequest;
-  const values = filterValues(filter, start);
+  const [oldest, newest] =
+    requestId === undefined ? [selectOldest, selectNewest] : [selectRequest, selectRequestNewest];
+  const values = filterValues({ ...filter, toMs }, fromMs);
   const names = requestId === undefined ? values : [...values, requestId];
+  const position = [BigInt(cursor.startedAtMs), cursor.seq];
   const rows = connection.reading(
     () =>
       connection
-        .rows(sql, ...names, ...afterCursor, BigInt(limit + 1))
+        .rows(newestFirst ? newest : oldest, ...names, ...position, BigInt(limit + 1))
         .map((row) => ({ seq: bigintAt(row, 'seq'), record: usageRecordFrom(row) })),
     options,
   );
   return pageOf(rows, limit);
+}
+
+/** See `UsageQueries.usageFirstBytes`. */
+export function readFirstBytes(
+  connection: Connection,
+  filter: UsageFilter,
+  options?: CallOptions,
+): readonly number[] {
+  checkFilter(filter);
+  const values = filterValues(filter, filter.fromMs ?? 0);
+  return connection.reading(
+    () => firstBytesFrom(connection.rows(selectFirstBytes, ...values)),
+    options,
+  );
+}
+
+/** See `UsageQueries.usageLastCalls`. */
+export function readLastCalls(
+  connection: Connection,
+  keyIds: readonly string[],
+  options?: CallOptions,
+): readonly (number | undefined)[] {
+  checkKeyIds(keyIds);
+  return connection.reading(
+    () => keyIds.map((id) => integerOrNoneAt(connection.row(selectLastCall, id), 'started_at_ms')),
+    options,
+  );
 }
 
 /** See `UsageRetention.deleteBefore`. */

@@ -8,6 +8,7 @@ import type {
   UsageCharges,
   UsageChargesFilter,
   UsageDeletionBatch,
+  UsageFilter,
   UsagePage,
   UsageQueries,
   UsageRecordFilter,
@@ -20,6 +21,8 @@ import { connectionTo, type SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
 import {
   deleteUsageBefore,
+  readFirstBytes,
+  readLastCalls,
   readUsageCharges,
   readUsagePage,
   readUsageReport,
@@ -54,6 +57,8 @@ export interface SqliteUsageSink extends UsageSink, UsageQueries, UsageRetention
   usageReport(query: UsageReportQuery, options?: CallOptions): readonly UsageReportRow[];
   usageCharges(filter?: UsageChargesFilter, options?: CallOptions): readonly UsageCharges[];
   usageRecords(filter: UsageRecordFilter, page?: UsagePage, options?: CallOptions): UsageRecordPage;
+  usageFirstBytes(filter: UsageFilter, options?: CallOptions): readonly number[];
+  usageLastCalls(keyIds: readonly string[], options?: CallOptions): readonly (number | undefined)[];
   deleteBefore(beforeMs: number, batch?: UsageDeletionBatch, options?: CallOptions): number;
 }
 
@@ -99,6 +104,14 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
     usageRecords: (filter, page, callOptions) => {
       writer.flush(callOptions);
       return readUsagePage(connection, filter, page, callOptions);
+    },
+    usageFirstBytes: (filter, callOptions) => {
+      writer.flush(callOptions);
+      return readFirstBytes(connection, filter, callOptions);
+    },
+    usageLastCalls: (keyIds, callOptions) => {
+      writer.flush(callOptions);
+      return readLastCalls(connection, keyIds, callOptions);
     },
     deleteBefore: (beforeMs, batch, callOptions) =>
       deleteUsageBefore(connection, beforeMs, batch, callOptions),

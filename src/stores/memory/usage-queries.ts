@@ -1,0 +1,227 @@
+/** The queries of a usage log over the records that a process keeps in memory. */
+import type { UsageRecord } from '../../ports/usage-sink.ts';
+import { bucketOf, firstByteBoundsMs } from '../sql/first-bytes.ts';
+import {
+  type CheckedGrouping,
+  checkChargesFilter,
+  checkFilter,
+  checkKeyIds,
+  checkPage,
+  checkReport,
+  type NumberedRecord,
+  pageOf,
+  pageStart,
+  type UsageCharges,
+  type UsageChargesFilter,
+  type UsageCount,
+  type UsageFilter,
+  type UsagePage,
+  type UsageQueries,
+  type UsageRecordFilter,
+  type UsageRecordPage,
+  type UsageReportQuery,
+  type UsageReportRow,
+} from '../sql/usage-report.ts';
+
+/** The queries of a usage log; they return directly, never a promise. */
+export interface MemoryUsageQueries extends UsageQueries {
+  usageReport(query: UsageReportQuery): readonly UsageReportRow[];
+  usageCharges(filter?: UsageChargesFilter): readonly UsageCharges[];
+  usageRecords(filter: UsageRecordFilter, page?: UsagePage): UsageRecordPage;
+  usageFirstBytes(filter: UsageFilter): readonly number[];
+  usageLastCalls(keyIds: readonly string[]): readonly (number | undefined)[];
+}
+
+/** The kept records, oldest first, and the number of the first of them. */
+export interface KeptRecords {
+  readonly records: readonly UsageRecord[];
+  readonly firstSeq: number;
+}
+
+/** The queries over what `kept` returns. */
+export function memoryUsageQueries(kept: () => KeptRecords): MemoryUsageQueries {
+  const matching = (filter: UsageRecordFilter): readonly NumberedRecord[] =>
+    latestRevisions(kept()).filter(({ record }) => matches(record, filter));
+  return {
+    usageReport: (query) => {
+      const groupings = checkReport(query);
+      return reportOf(matching(query), groupings);
+    },
+    usageCharges: (filter = {}) => {
+      checkChargesFilter(filter);
+      return chargesOf(matching({}), filter);
+    },
+    usageRecords: (filter, page) => {
+      checkFilter(filter);
+      return recordsPage(matching, filter, page);
+    },
+    usageFirstBytes: (filter) => {
+      checkFilter(filter);
+      const counts = [...firstByteBoundsMs, 0].map(() => 0);
+      for (const { record } of matching(filter)) {
+        const { firstByteMs } = record;
+        if (firstByteMs === undefined) continue;
+        const bucket = bucketOf(firstByteMs);
+        counts[bucket] = (counts[bucket] ?? 0) + 1;
+      }
+      return counts;
+    },
+    usageLastCalls: (keyIds) => {
+      checkKeyIds(keyIds);
+      const latest = new Map<string, number>();
+      for (const { record } of matching({})) {
+        const { keyId, startedAtMs } = record;
+        latest.set(keyId, Math.max(latest.get(keyId) ?? 0, startedAtMs));
+      }
+      return keyIds.map((id) => latest.get(id));
+    },
+  };
+}
+
+/** Each call once: a later revision takes the place of the first. */
+function latestRevisions({ records, firstSeq }: KeptRecords): readonly NumberedRecord[] {
+  const calls = new Map<string, NumberedRecord>();
+  for (const [index, record] of records.entries()) {
+    const name = JSON.stringify([record.requestId, record.reservationId]);
+    const known = calls.get(name);
+    const seq = known?.seq ?? BigInt(firstSeq + index);
+    if (record.revision > (known?.record.revision ?? 0)) calls.set(name, { seq, record });
+  }
+  return [...calls.values()];
+}
+
+function matches(record: UsageRecord, filter: UsageRecordFilter): boolean {
+  const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = filter;
+  const is = (wanted: string | undefined, value: string | undefined): boolean =>
+    wanted === undefined || wanted === value;
+  return (
+    record.startedAtMs >= fromMs &&
+    record.startedAtMs < toMs &&
+    is(filter.keyId, record.keyId) &&
+    is(filter.group, record.group) &&
+    is(filter.modelId, record.modelId) &&
+    is(filter.channelId, record.channelId) &&
+    is(filter.outcome, record.outcome) &&
+    is(filter.requestId, record.requestId)
+  );
+}
+
+function recordsPage(
+  matching: (filter: UsageRecordFilter) => readonly NumberedRecord[],
+  filter: UsageRecordFilter,
+  page: UsagePage | undefined,
+): UsageRecordPage {
+  const checked = checkPage(page);
+  const { limit, newestFirst } = checked;
+  const { cursor, fromMs, toMs } = pageStart(filter, checked);
+  const direction = newestFirst ? -1 : 1;
+  const rows = matching({ ...filter, fromMs, toMs })
+    .filter(({ seq, record }) => direction * inOrder({ ...record, seq }, cursor) > 0)
+    .sort((one, other) => {
+      const first = { ...one.record, seq: one.seq };
+      return direction * inOrder(first, { ...other.record, seq: other.seq });
+    });
+  return pageOf(rows, limit);
+}
+
+interface Position {
+  readonly startedAtMs: number;
+  readonly seq: bigint;
+}
+
+function inOrder(one: Position, other: Position): number {
+  return one.startedAtMs - other.startedAtMs || Number(one.seq - other.seq);
+}
+
+type Sums = { -readonly [Name in keyof UsageReportRow]: UsageReportRow[Name] };
+
+function reportOf(
+  records: readonly NumberedRecord[],
+  groupings: readonly CheckedGrouping[],
+): readonly UsageReportRow[] {
+  const rows = new Map<string, Sums>();
+  for (const { record } of records) {
+    const names = groupings.map((grouping) => nameOf(record, grouping));
+    const key = JSON.stringify(names);
+    const row = rows.get(key) ?? { names, ...noCounts, ...noMoney };
+    addRecord(row, record);
+    rows.set(key, row);
+  }
+  return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+}
+
+const noMoney = { chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n, marginNanos: 0n };
+const noCounts: Readonly<Record<UsageCount | 'calls', number>> = {
+  calls: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  audioInputTokens: 0,
+  imageInputTokens: 0,
+  videoInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  audioOutputTokens: 0,
+  imageOutputTokens: 0,
+  images: 0,
+};
+const usageCounts: readonly UsageCount[] = Object.keys(noCounts).filter(isUsageCount);
+
+function isUsageCount(name: string): name is UsageCount {
+  return name !== 'calls' && Object.hasOwn(noCounts, name);
+}
+
+function addRecord(row: Sums, { usage, chargeNanos, costNanos, booked }: UsageRecord): void {
+  row.calls += 1;
+  for (const name of usageCounts) row[name] += usage?.[name] ?? 0;
+  row.chargeNanos += chargeNanos;
+  if (!booked) row.unbookedNanos += chargeNanos;
+  if (costNanos === undefined) return;
+  row.costNanos += costNanos;
+  row.marginNanos += chargeNanos - costNanos;
+}
+
+function nameOf(record: UsageRecord, grouping: CheckedGrouping): string {
+  if ('metadataName' in grouping) {
+    const { metadata = {} } = record;
+    const { metadataName } = grouping;
+    return Object.hasOwn(metadata, metadataName) ? (metadata[metadataName] ?? '') : '';
+  }
+  switch (grouping.column) {
+    case 'key':
+      return record.keyId;
+    case 'group':
+      return record.group;
+    case 'model':
+      return record.modelId;
+    case 'channel':
+      return record.channelId ?? '';
+    case 'day':
+      return new Date(record.startedAtMs).toISOString().slice(0, 10);
+    default:
+      return record.outcome;
+  }
+}
+
+function chargesOf(
+  records: readonly NumberedRecord[],
+  { partition, subject, period }: UsageChargesFilter,
+): readonly UsageCharges[] {
+  const sums = new Map<string, { -readonly [Name in keyof UsageCharges]: UsageCharges[Name] }>();
+  for (const { record } of records) {
+    if (partition !== undefined && partition !== record.partition) continue;
+    for (const line of record.lines) {
+      // A line that holds nothing only counts calls and is never charged.
+      if (line.heldNanos === 0n) continue;
+      if (subject !== undefined && subject !== line.subject) continue;
+      if (period !== undefined && period !== line.period) continue;
+      const names = { partition: record.partition, subject: line.subject, period: line.period };
+      const key = JSON.stringify(Object.values(names));
+      const sum = sums.get(key) ?? { ...names, bookedNanos: 0n, unbookedNanos: 0n };
+      sum[record.booked ? 'bookedNanos' : 'unbookedNanos'] += record.chargeNanos;
+      sums.set(key, sum);
+    }
+  }
+  return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum);
+}
