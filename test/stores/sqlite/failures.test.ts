@@ -186,6 +186,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     const before = store.read('alice', '', partition);
     db.exec('DELETE FROM tollgate_schema WHERE version > 1');
     db.exec('ALTER TABLE tollgate_schema DROP COLUMN oldest_compatible');
+    db.exec('DROP INDEX tollgate_usage_key');
 
     expect(store.check()).toEqual({
       ok: false,
