@@ -1,6 +1,7 @@
 /** Replies that reached the output limit or that a filter ended, in the words of each upstream. */
 import type { JsonObject } from '../../src/json.ts';
 import { type Script, script } from '../../src/testing/providers/scripts.ts';
+import { claudeEvents, claudeText, named } from './claude-replies.ts';
 import type { UpstreamName } from './upstreams.ts';
 
 /** Upstreams with replies of their own; DeepSeek's are like those of chat completions. */
@@ -74,12 +75,6 @@ const incomplete = (output: readonly JsonObject[], by: Cut = 'limit') => ({
 const chatHead = { id: 'chatcmpl-cut', created: 1_763_683_200, model: 'gpt-4.1' } as const;
 const geminiEnd = { finishReason: 'MAX_TOKENS', index: 0 } as const;
 const geminiText = { content: { role: 'model', parts: [{ text: cutText }] } };
-const claudeHead = {
-  id: 'msg_cut',
-  type: 'message',
-  role: 'assistant',
-  model: 'claude-opus-5',
-} as const;
 const claudeEnd = { stop_reason: 'max_tokens', stop_sequence: null } as const;
 const claudeRefusal = {
   stop_reason: 'refusal',
@@ -101,12 +96,7 @@ const wholeTexts: Readonly<Record<ReplyForm, Script>> = {
     candidates: [{ ...geminiText, ...geminiEnd }],
     usageMetadata: usage.gemini,
   }),
-  anthropic: script.json(200, {
-    ...claudeHead,
-    content: [{ type: 'text', text: cutText }],
-    ...claudeEnd,
-    usage: { input_tokens: 12, output_tokens: 4 },
-  }),
+  anthropic: claudeText([{ type: 'text', text: cutText }], false, claudeEnd),
 };
 
 const streamedTexts: Readonly<Record<ReplyForm, Script>> = {
@@ -144,11 +134,7 @@ const streamedTexts: Readonly<Record<ReplyForm, Script>> = {
     [{ candidates: [{ ...geminiText, ...geminiEnd }], usageMetadata: usage.gemini }],
     '\r\n',
   ),
-  anthropic: claudeEvents([
-    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: cutText } },
-    { type: 'content_block_stop', index: 0 },
-  ]),
+  anthropic: claudeText([{ type: 'text', text: cutText }], true, claudeEnd),
 };
 
 const call = { id: 'fc_cut', type: 'function_call', call_id: 'call_cut', name: 'get_weather' };
@@ -218,27 +204,6 @@ function responseEvents(events: readonly JsonObject[]): Script {
       ...events,
     ].map((event, sequence) => ({ ...event, sequence_number: sequence })),
   );
-}
-
-function claudeEvents(events: readonly JsonObject[], end: JsonObject = claudeEnd): Script {
-  const message = { ...claudeHead, content: [], stop_reason: null, stop_sequence: null };
-  return named([
-    {
-      type: 'message_start',
-      message: { ...message, usage: { input_tokens: 12, output_tokens: 1 } },
-    },
-    ...events,
-    { type: 'message_delta', delta: end, usage: { output_tokens: 4 } },
-    { type: 'message_stop' },
-  ]);
-}
-
-/** Events whose type stands in the `event` line too. */
-function named(events: readonly JsonObject[]): Script {
-  return {
-    headers: { 'content-type': 'text/event-stream' },
-    chunks: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
-  };
 }
 
 function chatChunk(delta: JsonObject, finishReason: string | null): JsonObject {

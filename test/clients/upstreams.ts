@@ -5,6 +5,7 @@
 
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
+import type { MemberPrices, TokenRates } from '../../src/money.ts';
 import type { Capabilities, DialectName, Model } from '../../src/ports/catalog.ts';
 import { signatureOf } from '../../src/testing/providers/agent.ts';
 import { thinkingPieces } from '../../src/testing/providers/anthropic-recordings.ts';
@@ -110,9 +111,20 @@ function signaturesAnywhere(value: JsonValue | undefined): readonly JsonValue[] 
   );
 }
 
+const rates: TokenRates = { input: 1_000_000n, output: 4_000_000n };
+
+/** The fee of one web search. */
+export const searchNanos = 10_000_000n;
+
+const toolPrices: MemberPrices = {
+  web_search: { perCallNanos: searchNanos, holdInputTokens: 50_000 },
+  code_execution: { holdCalls: 5, holdInputTokens: 50_000 },
+};
+
 /**
  * The models of every upstream: `gemini/plain`, `gemini/agent-1` and `gemini/agent-2` for one and
- * two rounds of calls, and those that fail: `gemini/demo-429`. Each has an account of its own, so
+ * two rounds of calls, `gemini/tools` whose record prices Anthropic's tools, and those that fail:
+ * `gemini/demo-429`. `anthropic/moving` fails over to Google. Each has an account of its own, so
  * that no failure of one affects another. `strict` is a further model, of one upstream, that
  * refuses what it can't translate.
  */
@@ -131,7 +143,7 @@ export function modelsOf(
       id: `${name}/${id}`,
       protocols: name === 'responses' ? ['responses'] : ['responses', 'messages'],
       groups: ['chat', 'native'],
-      price: { per: 'token', rates: { input: 1_000_000n, output: 4_000_000n } },
+      price: { per: 'token', rates },
       maxOutputTokens: 128_000,
       contextTokens: 200_000,
       channels: [
@@ -145,10 +157,30 @@ export function modelsOf(
         },
       ],
     });
+    const movingModel = (): Model => {
+      const { channels, ...moving } = model('moving', models.plain);
+      const elsewhere = {
+        id: 'moving/gemini',
+        dialect: 'gemini' as const,
+        baseUrl: baseUrls.gemini,
+        credential,
+        capabilities: { dropBuiltInTools: true },
+        upstreamModel: 'gemini-3-pro',
+        priority: 1,
+      };
+      const price = { per: 'token' as const, rates, members: toolPrices };
+      return { ...moving, price, channels: [...channels, elsewhere] };
+    };
     return [
       model('plain', models.plain),
       model('agent-1', `${models.agent}-1`),
       model('agent-2', `${models.agent}-2`),
+      {
+        ...model('tools', models.plain),
+        price: { per: 'token', rates, members: toolPrices },
+        allow: { fallbacks: { models: ['claude-haiku-5'] } },
+      },
+      ...(name === 'anthropic' ? [movingModel()] : []),
       model('redacted-agent-2', models.agent.replace('-agent', '-redacted-agent-2')),
       ...faultNames.map((fault) => model(fault, fault)),
       ...(name === strict?.upstream

@@ -19,7 +19,7 @@ export async function aiSdkOpenaiClients(
   const version = await aiSdk(major);
   const { createOpenAI }: typeof OpenAIProvider = await import(providerName);
   return stores.flatMap(([suffix, store]) => {
-    const settings: Settings = ({ baseURL, apiKey, model, maxRetries = 0 }, reasons) => ({
+    const settings: Settings = ({ baseURL, apiKey, model, maxRetries = 0 }, { reasons }) => ({
       model: createOpenAI({ baseURL, apiKey })(model),
       maxRetries,
       providerOptions: {

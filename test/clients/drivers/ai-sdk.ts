@@ -3,6 +3,7 @@ import type * as AiSdk from 'ai7';
 import { z } from 'zod';
 import {
   type Answer,
+  type AppDocument,
   type AppTool,
   type Client,
   instructions,
@@ -16,13 +17,20 @@ Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false);
 
 const place = z.object({ city: z.string() });
 
+/** What a call needs that is the provider's own. */
+export interface Wanted extends Pick<Question, 'serverTool' | 'fallback'> {
+  readonly reasons: boolean;
+}
+
 /** The provider, the model and the options of a call. */
 export type Settings = (
   target: Target,
-  reasons: boolean,
+  wanted: Wanted,
 ) => {
   readonly model: AiSdk.LanguageModel;
   readonly maxRetries: number;
+  /** The tools that the provider runs. */
+  readonly tools?: AiSdk.ToolSet;
   readonly providerOptions: NonNullable<
     Parameters<typeof AiSdk.generateText>[0]['providerOptions']
   >;
@@ -58,7 +66,7 @@ function wholeClient(version: AiSdkVersion, settings: Settings): Client {
     ask: async (target, question) => {
       const { structured } = question;
       const result = await sdk.generateText({
-        ...settings(target, false),
+        ...settings(target, { ...question, reasons: false }),
         ...optionsOf(version, question),
         ...(structured === true ? placeOutput(version) : {}),
       });
@@ -66,12 +74,11 @@ function wholeClient(version: AiSdkVersion, settings: Settings): Client {
       const parsed = Reflect.get(result, version.major === 5 ? 'experimental_output' : 'output');
       return answerOf(result, parsed);
     },
-    converse: (target, { prompts, tools, reasons }) =>
-      conversation(prompts, async (messages) => {
+    converse: (target, wanted) =>
+      conversation(wanted.prompts, async (messages) => {
         // Version 6 has the messages of all steps in `response`, version 7 those of the last one.
         const result = await sdk.generateText({
-          ...settings(target, reasons),
-          ...inConversation(version, messages, tools),
+          ...inConversation(version, messages, wanted.tools, settings(target, wanted)),
         });
         return { text: result.text, messages: result.responseMessages ?? result.response.messages };
       }),
@@ -86,27 +93,28 @@ function streamClient(version: AiSdkVersion, settings: Settings): Client {
     ask: async (target, question) => {
       const { structured, onText } = question;
       const result = sdk.streamText({
-        ...settings(target, false),
+        ...settings(target, { ...question, reasons: false }),
         ...optionsOf(version, question),
         ...(structured === true ? placeOutput(version) : {}),
         onError: () => {},
       });
       await consume(result.fullStream, onText);
-      const [text, finishReason, usage] = await Promise.all([
+      const [text, finishReason, usage, sources] = await Promise.all([
         result.text,
         result.finishReason,
         result.usage,
+        result.sources,
       ]);
-      if (structured !== true) return answerOf({ text, finishReason, usage });
+      const answer = { text, finishReason, usage, sources };
+      if (structured !== true) return answerOf(answer);
       // Version 5 parses only the output of whole answers.
       const parsed = version.major === 5 ? JSON.parse(text) : await result.output;
-      return answerOf({ text, finishReason, usage }, parsed);
+      return answerOf(answer, parsed);
     },
-    converse: (target, { prompts, tools, reasons }) =>
-      conversation(prompts, async (messages) => {
+    converse: (target, wanted) =>
+      conversation(wanted.prompts, async (messages) => {
         const result = sdk.streamText({
-          ...settings(target, reasons),
-          ...inConversation(version, messages, tools),
+          ...inConversation(version, messages, wanted.tools, settings(target, wanted)),
           onError: () => {},
         });
         await consume(result.fullStream);
@@ -120,10 +128,10 @@ function streamClient(version: AiSdkVersion, settings: Settings): Client {
 }
 
 function optionsOf({ major }: AiSdkVersion, { prompt, imageUrl, ...question }: Question) {
-  const { pdf, stop, cached, signal } = question;
+  const { document, stop, cached, signal } = question;
   const parts: Exclude<AiSdk.UserContent, string> = [{ type: 'text', text: prompt }];
   if (imageUrl !== undefined) parts.push({ type: 'image', image: imageUrl });
-  if (pdf !== undefined) parts.push({ type: 'file', data: pdf, mediaType: 'application/pdf' });
+  if (document !== undefined) parts.push(filePart(document));
   const system: AiSdk.SystemModelMessage = {
     role: 'system',
     content: instructions,
@@ -137,6 +145,21 @@ function optionsOf({ major }: AiSdkVersion, { prompt, imageUrl, ...question }: Q
     ...(cached === true && major === 7 ? { instructions: system } : {}),
     ...(stop === undefined ? {} : { stopSequences: [stop] }),
     ...(signal === undefined ? {} : { abortSignal: signal }),
+  };
+}
+
+function filePart({ form, data, isCited }: AppDocument): AiSdk.FilePart {
+  const files = {
+    base64: { data, mediaType: 'application/pdf' },
+    url: { data: new URL(data, 'https://app.example'), mediaType: 'application/pdf' },
+    text: { data: Buffer.from(data), mediaType: 'text/plain' },
+  };
+  return {
+    type: 'file',
+    ...files[form],
+    ...(isCited === true
+      ? { providerOptions: { anthropic: { citations: { enabled: true } } } }
+      : {}),
   };
 }
 
@@ -179,13 +202,15 @@ function inConversation(
   version: AiSdkVersion,
   messages: AiSdk.ModelMessage[],
   tools: readonly AppTool[],
+  settings: ReturnType<Settings>,
 ) {
   return {
+    ...settings,
     messages,
     instructions,
     // Version 6 has this name for it.
     system: instructions,
-    tools: toolSet(version, tools),
+    tools: { ...settings.tools, ...toolSet(version, tools) },
     stopWhen: version.sdk.stepCountIs(maxRounds),
   };
 }
@@ -218,10 +243,12 @@ function answerOf(
     text,
     finishReason,
     usage,
+    sources,
   }: {
     readonly text: string;
     readonly finishReason: string;
     readonly usage: Pick<AiSdk.LanguageModelUsage, 'inputTokens' | 'outputTokens'>;
+    readonly sources: readonly Source[];
   },
   parsed?: unknown,
 ): Answer {
@@ -229,9 +256,17 @@ function answerOf(
     text,
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
+    cited: sources.map(citedBy),
     parsed,
     unfinished: finishReason === 'stop' ? undefined : finishReason,
     // A refusal ends for this reason, mostly with a text that gives the model's own.
     refusal: finishReason === 'content-filter' ? text || finishReason : undefined,
   };
+}
+
+type Source = Awaited<ReturnType<typeof AiSdk.generateText>>['sources'][number];
+
+function citedBy(source: Source): string {
+  if (source.sourceType === 'url') return source.url;
+  return String(source.providerMetadata?.anthropic?.citedText);
 }

@@ -17,8 +17,12 @@ export interface Question {
   readonly imageUrl?: string;
   /** Whether the answer has to be an object of {@link placeSchema}. */
   readonly structured?: boolean;
-  /** A PDF as Base64 that is sent with the prompt, by clients of the Messages API. */
-  readonly pdf?: string;
+  /** Sent with the prompt, by clients of the Messages API. */
+  readonly document?: AppDocument;
+  /** A tool that Anthropic may run, for clients of the Messages API. */
+  readonly serverTool?: ServerTool;
+  /** A model that Anthropic asks if the first refuses, for clients of the Messages API. */
+  readonly fallback?: string;
   /** A stop sequence, for clients of the Messages API. */
   readonly stop?: string;
   /** Whether to mark the instructions for the cache, for clients of the Messages API. */
@@ -28,11 +32,31 @@ export interface Question {
   readonly onText?: (text: string) => void;
 }
 
+/** A document, in one of the forms in which apps have them. */
+export interface AppDocument {
+  readonly form: 'base64' | 'url' | 'text';
+  /** A PDF as Base64, the URL of a PDF, or a text. */
+  readonly data: string;
+  /** Whether the answer has to cite it. */
+  readonly isCited?: boolean;
+}
+
+/** A tool that Anthropic runs. */
+export type ServerTool = keyof typeof serverToolTypes;
+
+/** The types of the tools that Anthropic runs, in a version that all clients have. */
+export const serverToolTypes = {
+  web_search: 'web_search_20250305',
+  code_execution: 'code_execution_20250825',
+} as const;
+
 /** The answer as the client shows it to an app. */
 export interface Answer {
   readonly text: string;
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
+  /** The addresses of the pages, and the passages of the documents, that the answer cites. */
+  readonly cited?: readonly string[];
   /** The parsed object of a structured answer. */
   readonly parsed?: unknown;
   /** How the client says that the answer is not complete; undefined for a complete one. */
@@ -59,6 +83,8 @@ export interface Conversation {
   readonly tools: readonly AppTool[];
   /** Whether to ask for reasoning and its summary; otherwise the client's defaults apply. */
   readonly reasons: boolean;
+  /** A tool that Anthropic may run, for clients of the Messages API. */
+  readonly serverTool?: ServerTool;
 }
 
 /**
@@ -79,10 +105,19 @@ export interface Client {
   readonly addsUsageOfEvents?: boolean;
   /** Whether it switches reasoning off where it is not asked for. */
   readonly disablesReasoning?: boolean;
+  /** Whether it sends back what code executions at Anthropic returned. */
+  readonly keepsCode?: boolean;
   /** Whether it sends its signal with the request. */
   readonly abortsEarly?: boolean;
   readonly ask: Ask;
   readonly converse: Converse;
+}
+
+/** The tool of that name. */
+export function calledTool(tools: readonly AppTool[], name: string): AppTool {
+  const called = tools.find((one) => one.name === name);
+  if (called === undefined) throw new Error(`The model called ${name}, which is not offered.`);
+  return called;
 }
 
 /** The most rounds of calls for one prompt. */

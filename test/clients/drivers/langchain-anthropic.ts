@@ -3,8 +3,9 @@
 import type * as Langchain1 from '@langchain/anthropic';
 import { ChatAnthropic } from '@langchain/anthropic';
 import * as core from '@langchain/core/messages';
+import { serverTools } from './anthropic-requests.ts';
 import { type Client, rootOf, type Target, thinkingBudget } from './client.ts';
-import { declaration, langchainClients } from './langchain.ts';
+import { declaration, langchainClients, type Wanted } from './langchain.ts';
 
 type Version = Pick<typeof core, 'HumanMessage' | 'SystemMessage' | 'ToolMessage'> &
   Pick<typeof Langchain1, 'ChatAnthropic'>;
@@ -27,7 +28,7 @@ function versionClients(
 ): readonly Client[] {
   const modelOf = (
     { baseURL, apiKey, model, maxRetries = 0 }: Target,
-    reasons: boolean,
+    { reasons, fallback }: Pick<Wanted, 'reasons' | 'fallback'>,
   ): Langchain1.ChatAnthropic =>
     new version.ChatAnthropic({
       model,
@@ -36,20 +37,22 @@ function versionClients(
       maxRetries,
       maxTokens: 4096,
       ...(reasons ? { thinking: { type: 'enabled', budget_tokens: thinkingBudget } } : {}),
+      ...(fallback === undefined ? {} : { invocationKwargs: { fallbacks: [{ model: fallback }] } }),
     });
   const clients = langchainClients({
     name: `langchain ${major}`,
     suffix: ', anthropic',
     core: version,
     structuredBy,
-    modelOf: (target) => modelOf(target, false),
-    withTools: (target, { tools, reasons }) =>
-      modelOf(target, reasons).bindTools(
-        tools.map((one) => {
+    modelOf: (target) => modelOf(target, { reasons: false }),
+    withTools: (target, wanted) =>
+      modelOf(target, wanted).bindTools([
+        ...serverTools(wanted.serverTool),
+        ...wanted.tools.map((one) => {
           const { schema, ...named } = declaration(one);
           return { ...named, input_schema: schema };
         }),
-      ),
+      ]),
     endOf: ({ response_metadata: { stop_reason }, additional_kwargs, text }) => {
       const reason = stop_reason ?? additional_kwargs.stop_reason;
       return {
@@ -62,6 +65,7 @@ function versionClients(
     ...client,
     addsUsageOfEvents: client.streams,
     disablesReasoning: major === 0,
+    keepsCode: major > 0 && !client.streams,
     // Version 0 waits for the reply to a streamed call before it looks at the signal.
     abortsEarly: major > 0 || !client.streams,
   }));

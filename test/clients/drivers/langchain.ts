@@ -7,9 +7,11 @@ import type * as Core from '@langchain/core/messages';
 import { z } from 'zod';
 import {
   type Answer,
+  type AppDocument,
   type AppTool,
   type Client,
   type Conversation,
+  calledTool,
   instructions,
   maxRounds,
   type Question,
@@ -27,10 +29,14 @@ export interface LangchainSetup {
   readonly core: Pick<typeof Core, 'HumanMessage' | 'SystemMessage' | 'ToolMessage'>;
   readonly structuredBy: 'jsonSchema' | 'functionCalling';
   modelOf(target: Target): ChatModel;
-  withTools(target: Target, conversation: Conversation): Runnable;
+  withTools(target: Target, wanted: Wanted): Runnable;
   /** How the answer ended early, or that the model refused. */
   endOf(message: Core.AIMessage): Pick<Answer, 'unfinished' | 'refusal'>;
 }
+
+/** What is set for a model with tools. */
+export type Wanted = Pick<Conversation, 'tools' | 'reasons' | 'serverTool'> &
+  Pick<Question, 'fallback'>;
 
 interface Options {
   readonly signal?: AbortSignal;
@@ -83,7 +89,11 @@ export function langchainClients(setup: LangchainSetup): readonly Client[] {
           const parsed = await parser.invoke(messages, options);
           return { text: JSON.stringify(parsed), parsed };
         }
-        const answer = await send(model, messages, options, onText);
+        const isPlain = question.serverTool === undefined && question.fallback === undefined;
+        const runnable = isPlain
+          ? model
+          : setup.withTools(target, { ...question, tools: [], reasons: false });
+        const answer = await send(runnable, messages, options, onText);
         return { ...answerOf(answer), ...setup.endOf(answer) };
       },
       converse: async (target, conversation) => {
@@ -143,8 +153,7 @@ function resultsOf(
   tools: readonly AppTool[],
 ): Core.ToolMessage[] {
   return (answer.tool_calls ?? []).map(({ name, args, id = '' }) => {
-    const called = tools.find((one) => one.name === name);
-    if (called === undefined) throw new Error(`The model called ${name}, which is not offered.`);
+    const called = calledTool(tools, name);
     const result = called.run(String(args[called.parameter]));
     const content =
       typeof result === 'string'
@@ -156,13 +165,12 @@ function resultsOf(
 
 function questionMessages(
   core: LangchainSetup['core'],
-  { prompt, imageUrl, pdf, cached }: Question,
+  { prompt, imageUrl, document, cached }: Question,
 ): Core.BaseMessage[] {
-  const source = { type: 'base64', media_type: 'application/pdf', data: pdf };
   const content = [
     { type: 'text', text: prompt },
     ...(imageUrl === undefined ? [] : [{ type: 'image_url', image_url: { url: imageUrl } }]),
-    ...(pdf === undefined ? [] : [{ type: 'document', source }]),
+    ...(document === undefined ? [] : [documentBlock(document)]),
   ];
   const message = new core.HumanMessage(content.length === 1 ? prompt : { content });
   if (cached !== true) return [message];
@@ -170,9 +178,37 @@ function questionMessages(
   return [new core.SystemMessage({ content: [marked] }), message];
 }
 
+/** Both versions pass blocks in Anthropic's form as they are. */
+function documentBlock({ form, data, isCited }: AppDocument) {
+  const sources = {
+    base64: { type: 'base64', media_type: 'application/pdf', data },
+    url: { type: 'url', url: data },
+    text: { type: 'text', media_type: 'text/plain', data },
+  };
+  const citations = isCited === true ? { citations: { enabled: true } } : {};
+  return { type: 'document', source: sources[form], ...citations };
+}
+
 function answerOf(message: Core.AIMessage): Answer {
   const usage: { readonly input_tokens?: number; readonly output_tokens?: number } = Object(
     message.usage_metadata,
   );
-  return { text: message.text, inputTokens: usage.input_tokens, outputTokens: usage.output_tokens };
+  return {
+    text: message.text,
+    inputTokens: usage.input_tokens,
+    outputTokens: usage.output_tokens,
+    cited: citedIn(message.content),
+  };
+}
+
+interface Citation {
+  readonly url?: string;
+  readonly cited_text: string;
+}
+
+function citedIn(content: Core.AIMessage['content']): readonly string[] {
+  if (typeof content === 'string') return [];
+  return content
+    .flatMap((block): readonly Citation[] => Object(block).citations ?? [])
+    .map(({ url, cited_text }) => url ?? cited_text);
 }

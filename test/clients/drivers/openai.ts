@@ -6,22 +6,19 @@ import {
   type AppTool,
   type Client,
   type Conversation,
+  calledTool,
   instructions,
-  maxRounds,
-  type Target,
+  type Question,
 } from './client.ts';
+import { type SdkApi, type SendOptions, sdkClients, type Way } from './sdk.ts';
 
 type Request = Omit<Responses.ResponseCreateParamsNonStreaming, 'stream'>;
-type Send = (
-  sdk: OpenAISdk,
-  request: Request,
-  options: { readonly signal?: AbortSignal; readonly onText?: (text: string) => void },
-) => Promise<Responses.Response>;
+type Item = Responses.ResponseInputItem;
 
-const ways: readonly (readonly [name: string, streams: boolean, send: Send])[] = [
-  ['create', false, (sdk, request, { signal }) => sdk.responses.create(request, { signal })],
-  ['create with stream', true, createStreamed],
-  ['.stream()', true, streamHelper],
+const ways: readonly Way<OpenAISdk, Request, Responses.Response>[] = [
+  { name: 'create', streams: false, send: create },
+  { name: 'create with stream', streams: true, send: createStreamed },
+  { name: '.stream()', streams: true, send: streamHelper },
 ];
 
 /** The ways of one major version. `packageName` is its alias in package.json. */
@@ -32,58 +29,33 @@ export async function openaiClients(
   // The older versions differ in details of their types; what is used here is the same in all.
   const { default: OpenAI }: { readonly default: new (options: ClientOptions) => OpenAISdk } =
     await import(packageName);
-  const sdkFor = ({ baseURL, apiKey }: Target): OpenAISdk =>
-    new OpenAI({ baseURL, apiKey, maxRetries: 0 });
-  return ways.map(([way, streams, send]) => ({
-    name: `openai ${major} ${way}`,
-    streams,
-    ask: async (target, { prompt, imageUrl, structured, ...options }) => {
-      const request = {
-        model: target.model,
-        input: [userMessage(prompt, imageUrl)],
-        ...(structured === true ? { text: { format: placeFormat } } : {}),
-      };
-      const sdk = sdkFor(target);
-      if (structured === true && !streams) {
-        const response = await sdk.responses.parse(request, { signal: options.signal });
-        return { ...answerOf(response), parsed: response.output_parsed };
-      }
-      const answer = answerOf(await send(sdk, request, options));
-      return structured === true ? { ...answer, parsed: JSON.parse(answer.text) } : answer;
-    },
-    converse: async (target, conversation) => {
-      const { prompts, tools } = conversation;
-      const sdk = sdkFor(target);
-      const input: Responses.ResponseInputItem[] = [];
-      const answers: string[] = [];
-      for (const prompt of prompts) {
-        input.push(userMessage(prompt));
-        answers.push(await answered(input));
-      }
-      return answers;
+  const api: SdkApi<OpenAISdk, Request, Item, Responses.Response> = {
+    sdkFor: ({ baseURL, apiKey }) => new OpenAI({ baseURL, apiKey, maxRetries: 0 }),
+    questionRequest,
+    conversationRequest,
+    userMessage,
+    said: ({ output }) => output.filter(isInput),
+    results: ({ output }, tools) => output.flatMap((item) => outputOf(item, tools)),
+    answerOf,
+  };
+  return sdkClients(`openai ${major}`, api, ways);
+}
 
-      async function answered(history: Responses.ResponseInputItem[]): Promise<string> {
-        for (let round = 0; round < maxRounds; round += 1) {
-          const response = await send(
-            sdk,
-            conversationRequest(target.model, history, conversation),
-            {},
-          );
-          history.push(...response.output.filter(isInput));
-          const outputs = response.output.flatMap((item) => outputOf(item, tools));
-          if (outputs.length === 0) return textOf(response);
-          history.push(...outputs);
-        }
-        throw new Error('The model never stopped calling tools.');
-      }
-    },
-  }));
+/** Structured output has a method of its own. */
+function create(
+  sdk: OpenAISdk,
+  request: Request,
+  { signal }: SendOptions,
+): Promise<Responses.Response> {
+  return request.text === undefined
+    ? sdk.responses.create(request, { signal })
+    : sdk.responses.parse(request, { signal });
 }
 
 async function createStreamed(
   sdk: OpenAISdk,
   request: Request,
-  { signal, onText }: Parameters<Send>[2],
+  { signal, onText }: SendOptions,
 ): Promise<Responses.Response> {
   const stream = await sdk.responses.create({ ...request, stream: true }, { signal });
   let last: Responses.Response | undefined;
@@ -102,7 +74,7 @@ async function createStreamed(
 async function streamHelper(
   sdk: OpenAISdk,
   request: Request,
-  { signal, onText }: Parameters<Send>[2],
+  { signal, onText }: SendOptions,
 ): Promise<Responses.Response> {
   const stream = sdk.responses.stream(request, { signal });
   let incomplete: Responses.Response | undefined;
@@ -114,9 +86,17 @@ async function streamHelper(
   return incomplete ?? (await stream.finalResponse());
 }
 
+function questionRequest(model: string, { prompt, imageUrl, structured }: Question): Request {
+  return {
+    model,
+    input: [userMessage(prompt, imageUrl)],
+    ...(structured === true ? { text: { format: placeFormat } } : {}),
+  };
+}
+
 function conversationRequest(
   model: string,
-  input: Responses.ResponseInputItem[],
+  input: Item[],
   { tools, reasons }: Conversation,
 ): Request {
   return {
@@ -143,7 +123,7 @@ function conversationRequest(
   };
 }
 
-function userMessage(prompt: string, imageUrl?: string): Responses.ResponseInputItem {
+function userMessage(prompt: string, imageUrl?: string): Item {
   if (imageUrl === undefined) return { role: 'user', content: prompt };
   return {
     role: 'user',
@@ -155,19 +135,13 @@ function userMessage(prompt: string, imageUrl?: string): Responses.ResponseInput
 }
 
 /** Whether the item can be sent back as it is; all that these models return can be. */
-function isInput(
-  item: Responses.ResponseOutputItem,
-): item is Responses.ResponseOutputItem & Responses.ResponseInputItem {
+function isInput(item: Responses.ResponseOutputItem): item is Responses.ResponseOutputItem & Item {
   return ['message', 'reasoning', 'function_call'].includes(item.type);
 }
 
-function outputOf(
-  item: Responses.ResponseOutputItem,
-  tools: readonly AppTool[],
-): Responses.ResponseInputItem[] {
+function outputOf(item: Responses.ResponseOutputItem, tools: readonly AppTool[]): Item[] {
   if (item.type !== 'function_call') return [];
-  const tool = tools.find(({ name }) => name === item.name);
-  if (tool === undefined) throw new Error(`The model called ${item.name}, which is not offered.`);
+  const tool = calledTool(tools, item.name);
   const result = tool.run(JSON.parse(item.arguments)[tool.parameter]);
   const output =
     typeof result === 'string'
@@ -192,6 +166,7 @@ function answerOf(response: Responses.Response): Answer {
     outputTokens: response.usage?.output_tokens,
     unfinished: response.incomplete_details?.reason,
     refusal: refusals[0],
+    parsed: Reflect.get(response, 'output_parsed') ?? undefined,
   };
 }
 
