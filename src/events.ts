@@ -282,11 +282,13 @@ export type GatewayEvent =
   /**
    * `missing`: the upstream reported no usage, so the charge is based on the counted output.
    * `above_maximum`: it reported more than the model can use, so the model's maximum was charged.
+   * `inconsistent`: the totals that it reported differ from the sum of the passes that it reported,
+   * so the larger of each was charged.
    */
   | {
       readonly type: 'usage_anomaly';
       readonly requestId: string;
-      readonly reason: 'missing' | 'above_maximum';
+      readonly reason: 'missing' | 'above_maximum' | 'inconsistent';
     }
   /**
    * The reported usage costs more than the hold. It is charged in full, unless the channel has

@@ -171,6 +171,11 @@ export interface Usage {
   readonly passes?: readonly PassUsage[] | undefined;
   /** The calls of the provider's tools that may have a fee. */
   readonly toolCalls?: ToolCalls | undefined;
+  /**
+   * The upstream's totals differ from the sum of its passes, of which the larger counts are here.
+   * Not kept in usage records.
+   */
+  readonly isInconsistent?: true | undefined;
 }
 
 /** The tokens of one pass, as the {@link Usage} of the whole call has them. */

@@ -185,6 +185,7 @@ export interface ReplyUsage {
   readonly largestPassInputTokens?: number | undefined;
   readonly passes?: readonly PassUsage[] | undefined;
   readonly toolCalls?: ToolCalls | undefined;
+  readonly isInconsistent?: true | undefined;
 }
 
 /**
@@ -241,6 +242,7 @@ export function chargeableUsage(usage: ReplyUsage): Usage {
     largestPassInputTokens: usage.largestPassInputTokens,
     passes: usage.passes,
     toolCalls: usage.toolCalls,
+    ...(usage.isInconsistent === undefined ? {} : { isInconsistent: true }),
   };
 }
 

@@ -16,8 +16,8 @@ export interface UsageReader {
   withImplied(known: JsonObject | undefined, usage: JsonValue | undefined): JsonValue | undefined;
   /** Returns which counts one object leaves open. */
   gap(usage: JsonValue | undefined): UsageGap;
-  /** Converts the merged object; undefined if it has no usable count. */
-  read(usage: JsonObject): ReplyUsage | undefined;
+  /** Converts the merged object, of which `last` is a part; undefined if it has no usable count. */
+  read(usage: JsonObject, last: JsonValue | undefined): ReplyUsage | undefined;
 }
 
 /** The usage of one stream. */
@@ -58,7 +58,7 @@ export function usageMerger(reader: UsageReader): UsageMerger {
     const after = mergedUsage(merged, stated, reader.names);
     if (after === undefined || after === merged) return undefined;
     merged = after;
-    const reported = reader.read(after);
+    const reported = reader.read(after, stated);
     return reported === undefined ? undefined : withGap(reported, reader.gap(stated));
   };
 }

@@ -98,7 +98,7 @@ export const eventMetrics = {
   },
   usage_anomalies_total: {
     type: 'counter',
-    help: 'Replies whose reported usage was missing, or more than is possible or was held.',
+    help: 'Replies whose reported usage was missing, inconsistent, impossible or more than was held.',
     labels: ['reason'],
   },
   quota_warnings_total: {
@@ -198,4 +198,5 @@ export const anomalyReasons: Readonly<Record<AnomalyReason, true>> = {
   missing: true,
   above_maximum: true,
   above_hold: true,
+  inconsistent: true,
 };

@@ -35,9 +35,12 @@ export function reportedCharge(settled: SettledCall, rule: ChargeRule, callEnd: 
   const { requestId } = admitted.received.responseContext;
   try {
     const charge = chargeFor(settled, rule, callEnd);
-    const { nanos, anomaly, aboveHold } = charge;
+    const { nanos, anomaly, aboveHold, basis } = charge;
     if (typeof nanos !== 'bigint' || nanos < 0n) throw new TypeError('The charge is no amount.');
     if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
+    if (callEnd.usage?.isInconsistent === true && basis !== 'policy') {
+      emit({ type: 'usage_anomaly', requestId, reason: 'inconsistent' });
+    }
     if (aboveHold !== undefined) {
       const amounts = { heldNanos, usageNanos: aboveHold };
       emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...amounts });

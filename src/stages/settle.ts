@@ -252,7 +252,7 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
     status: end.status,
     outcome: outcomeOf(end.ending, rule),
     reason: end.reason,
-    usage: end.usage?.passes === undefined ? end.usage : summedUsage(end.usage),
+    usage: end.usage === undefined ? undefined : recordedUsage(end.usage),
     basis: charge.basis,
     heldNanos,
     chargeNanos: charge.nanos,
@@ -262,7 +262,9 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
 }
 
 /** Records have the sum of all passes, which stores can keep in columns. */
-function summedUsage({ passes: _passes, ...sum }: Usage): Usage {
+function recordedUsage(usage: Usage): Usage {
+  if (usage.passes === undefined && usage.isInconsistent === undefined) return usage;
+  const { passes: _passes, isInconsistent: _isInconsistent, ...sum } = usage;
   return sum;
 }
 

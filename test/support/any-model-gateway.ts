@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { DialectTable } from '../../src/dialects/table.ts';
+import type { GatewayEvent } from '../../src/events.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import type { Channel, DialectName, Model } from '../../src/ports/catalog.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
@@ -26,6 +27,8 @@ export interface CallerRequest extends AnyCallerRequest {
 export interface AnyModelGateway {
   readonly gateway: Gateway;
   readonly records: readonly UsageRecord[];
+  /** The events so far, without those of every call's regular course. */
+  readonly events: readonly GatewayEvent[];
   call(request: CallerRequest): Promise<CallerReply>;
 }
 
@@ -58,7 +61,7 @@ export function anyModelGateway(setup: AnyModelSetup = {}): AnyModelGateway {
     ...(model?.price?.per === 'image' ? { protocols: contentProtocols } : {}),
     ...model,
   });
-  const { gateway, records, call } = gatewayInProcess({
+  const { gateway, records, events, call } = gatewayInProcess({
     key: { id: 'k1', quota: [{ id: 'staff', period: 'total', limitNanos: 1_000_000_000n }] },
     tables: {
       ...(table === undefined ? {} : { dialects: table }),
@@ -72,6 +75,7 @@ export function anyModelGateway(setup: AnyModelSetup = {}): AnyModelGateway {
   return {
     gateway,
     records,
+    events,
     call: async (request) => {
       dialect = ownDialect(request.path);
       const headers = { ...headersOf(bytesOf(request.body)), ...request.headers };

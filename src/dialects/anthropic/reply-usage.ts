@@ -46,8 +46,13 @@ export function usageOfObject(usage: JsonValue | undefined): Usage | undefined {
  * from the input. The totals are the sum of the passes that made the reply. What else ran is stated
  * only in `iterations`, and added here: the summary of a compaction, an adviser, and the refused
  * first attempt of a call that another model then answered.
+ *
+ * @param last the last object of a stream, which `usage` includes
  */
-export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
+export function anthropicReplyUsage(
+  usage: JsonValue | undefined,
+  last: JsonValue | undefined = usage,
+): ReplyUsage | undefined {
   if (!hasCount(usage, names)) return undefined;
   const iterations = items(member(usage, 'iterations'));
   const sum = totals(usage, iterations);
@@ -70,6 +75,7 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
     largestPassInputTokens: largestPass(iterations),
     passes: iterations.length < 2 ? undefined : iterations.map(passOf),
     toolCalls: toolCallsIn(member(usage, 'server_tool_use')),
+    isInconsistent: isInconsistent(last, iterations),
   };
 }
 
@@ -86,6 +92,35 @@ function totals(
     parts.reduce<number>((sum, one) => sum + count(one), 0);
   return (count) => Math.max(count(usage), sumOf(inside, count)) + sumOf(beside, count);
 }
+
+/**
+ * True if a total differs from the sum of the passes that made the reply. In a stream, a total may
+ * be larger than the passes that an earlier object stated.
+ */
+function isInconsistent(
+  last: JsonValue | undefined,
+  iterations: readonly JsonValue[],
+): true | undefined {
+  const { inside } = parted(iterations);
+  if (inside.length === 0) return undefined;
+  const isTogether = items(member(last, 'iterations')).length > 0;
+  const differs = (name: string): boolean => {
+    const total = countIn(last, name);
+    const parts = inside.map((pass) => countIn(pass, name));
+    if (total === undefined || parts.includes(undefined)) return false;
+    const sum = parts.reduce<number>((before, part) => before + (part ?? 0), 0);
+    return isTogether ? sum !== total : sum > total;
+  };
+  return comparedNames.some(differs) ? true : undefined;
+}
+
+/** The counts that totals and passes both have. */
+const comparedNames: readonly string[] = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+];
 
 /** The iterations that made the reply, and what else ran. */
 function parted(iterations: readonly JsonValue[]): {

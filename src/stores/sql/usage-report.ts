@@ -44,7 +44,10 @@ export interface UsageReportQuery extends UsageFilter {
 }
 
 /** The counts of a usage; a count that an upstream does not report is 0 in a sum. */
-export type UsageCount = Exclude<keyof Usage, 'largestPassInputTokens' | 'passes' | 'toolCalls'>;
+export type UsageCount = Exclude<
+  keyof Usage,
+  'largestPassInputTokens' | 'passes' | 'toolCalls' | 'isInconsistent'
+>;
 
 /** The sum of the records that share their names. */
 export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {

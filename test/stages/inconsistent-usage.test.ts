@@ -1,0 +1,176 @@
+/**
+ * Usage of which the totals and the passes in `iterations` disagree: the larger count is charged,
+ * and an event says so, of whole replies and streams, relayed and translated. Totals that are the
+ * sum of their passes cause none.
+ */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { tokenPrice } from '../../src/prices/codec.ts';
+import { json, sse } from '../relay/streams.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  messages,
+  wholeChat,
+  wholeMessage,
+} from '../support/any-model-gateway.ts';
+import { type Fixture, fixtures } from '../support/fixtures.ts';
+import { scriptedUpstream } from '../support/scripted-upstream.ts';
+
+/** Every count at a rate of its own, so that a charge shows which counts it is for. */
+const nanosOf = {
+  input_tokens: 3,
+  output_tokens: 7,
+  cache_read_input_tokens: 1,
+  cache_creation_input_tokens: 11,
+} as const;
+const price = tokenPrice({
+  ...{ input: '0.003', output: '0.007', cachedInput: '0.001' },
+  ...{ cacheWrite5m: '0.011', cacheWrite1h: '0.011' },
+});
+
+type CountName = keyof typeof nanosOf;
+type Counts = Readonly<Record<CountName, number>>;
+interface Pass extends Counts {
+  readonly type: string;
+}
+const names = Object.keys(nanosOf).filter((name): name is CountName => name in nanosOf);
+
+const count = fc.integer({ min: 1, max: 900 });
+const passOf = (...types: readonly string[]): fc.Arbitrary<Pass> =>
+  fc.record({
+    type: fc.constantFrom(...types),
+    input_tokens: count,
+    output_tokens: count,
+    cache_read_input_tokens: count,
+    cache_creation_input_tokens: count,
+  });
+const usages = fc.record({
+  inside: fc.array(passOf('message'), { minLength: 1, maxLength: 4 }),
+  beside: fc.array(passOf('compaction', 'advisor_message'), { maxLength: 2 }),
+  /** Added to one of the totals; 0 for totals that are the sum. */
+  error: fc.oneof(fc.constant(0), fc.integer({ min: -900, max: 900 })),
+  wrong: fc.constantFrom(...names),
+});
+
+function sumOf(passes: readonly Counts[], name: CountName): number {
+  return passes.reduce((sum, pass) => sum + pass[name], 0);
+}
+
+function countsBy(count: (name: CountName) => number): Counts {
+  const [input_tokens, output_tokens] = [count('input_tokens'), count('output_tokens')];
+  return {
+    input_tokens,
+    output_tokens,
+    cache_read_input_tokens: count('cache_read_input_tokens'),
+    cache_creation_input_tokens: count('cache_creation_input_tokens'),
+  };
+}
+
+function costOf(counts: Counts): bigint {
+  return BigInt(names.reduce((sum, name) => sum + counts[name] * nanosOf[name], 0));
+}
+
+type Reply = (usage: object) => { readonly text: string; readonly isStream: boolean };
+const whole: Reply = (usage) => {
+  const content = [{ type: 'text', text: 'Hi' }];
+  const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm' };
+  const reply = { ...head, content, stop_reason: 'end_turn', usage };
+  return { text: JSON.stringify(reply), isStream: false };
+};
+const streamed: Reply = (usage) => {
+  const start = { input_tokens: 1, output_tokens: 1 };
+  const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] };
+  const events = [
+    { type: 'message_start', message: { ...head, usage: start } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+    { type: 'message_stop' },
+  ];
+  const frames = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  return { text: frames.join(''), isStream: true };
+};
+
+const calls: readonly (readonly [string, Reply, CallerRequest])[] = [
+  ['a whole reply, relayed', whole, messages(wholeMessage)],
+  ['a stream, relayed', streamed, messages()],
+  ['a whole reply, translated', whole, chat(wholeChat)],
+  ['a stream, translated', streamed, chat()],
+];
+
+async function chargeOf(text: string, isStream: boolean, request: CallerRequest) {
+  const upstream = scriptedUpstream(isStream ? sse(text) : json(text));
+  const channel = { dialect: 'anthropic' } as const;
+  const gateway = anyModelGateway({
+    upstream,
+    channel,
+    model: { price, maxOutputTokens: 100_000 },
+  });
+  await gateway.call(request);
+  const [record] = gateway.records;
+  if (record === undefined) throw new Error('The call left no record.');
+  const found = gateway.events.filter(
+    (event) => event.type === 'usage_anomaly' && event.reason === 'inconsistent',
+  );
+  return { record, events: found.length };
+}
+
+describe.each(calls)('%s', (_, reply, request) => {
+  it('is charged the larger of each total and its passes, with an event if they differ', () =>
+    fc.assert(
+      fc.asyncProperty(usages, async ({ inside, beside, error, wrong }) => {
+        const stated = countsBy((name) =>
+          Math.max(1, sumOf(inside, name) + (name === wrong ? error : 0)),
+        );
+        const iterations = [...inside, ...beside];
+        const { text, isStream } = reply({ ...stated, iterations });
+
+        const { record, events } = await chargeOf(text, isStream, request);
+
+        const larger = countsBy((name) => Math.max(stated[name], sumOf(inside, name)));
+        const charged = countsBy((name) => larger[name] + sumOf(beside, name));
+        expect(record.chargeNanos).toBe(costOf(charged));
+        expect(events).toBe(stated[wrong] === sumOf(inside, wrong) ? 0 : 1);
+        expect(record.usage).not.toHaveProperty('isInconsistent');
+      }),
+    ));
+});
+
+it('is not reported where totals at the end come without passes, unless they are too small', async () => {
+  const passes = [{ type: 'message', input_tokens: 5, output_tokens: 7 }];
+  for (const [last, expected] of [
+    [{ input_tokens: 5, output_tokens: 9 }, 0],
+    [{ input_tokens: 5, output_tokens: 6 }, 1],
+    [{ output_tokens: 7 }, 0],
+  ] as const) {
+    const { text } = streamed({ input_tokens: 5, output_tokens: 7, iterations: passes });
+    const end = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: last };
+    const [head = '', stop = ''] = text.split('event: message_stop');
+    const delta = `event: message_delta\ndata: ${JSON.stringify(end)}\n\n`;
+
+    const { events } = await chargeOf(
+      `${head}${delta}event: message_stop${stop}`,
+      true,
+      messages(),
+    );
+
+    expect(events).toBe(expected);
+  }
+});
+
+const recorded = fixtures('anthropic', 'messages').filter(({ response }) =>
+  Buffer.from(response).includes('"iterations":'),
+);
+
+it.each(
+  recorded.map((one): [string, Fixture] => [one.name, one]),
+)('is not reported of the recorded reply %s', async (_, { response, streamed: isStream }) => {
+  const request = isStream ? messages() : messages(wholeMessage);
+
+  const { events } = await chargeOf(Buffer.from(response).toString(), isStream, request);
+
+  expect(events).toBe(0);
+});
