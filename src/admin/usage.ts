@@ -149,13 +149,23 @@ const callColumns = [
   'booked',
 ] as const satisfies readonly (keyof CallSummary)[];
 
+/** The first line of the CSV of single calls. */
+export function callHeading(): string {
+  return csvLine(callColumns);
+}
+
+/** The line of a call in it. */
+export function callLine(call: CallSummary): string {
+  return csvLine(callColumns.map((name) => call[name]));
+}
+
 async function* callsCsv(
   { usage }: AdminDeps,
   filter: UsageRecordFilter,
   { onProgress }: CsvOptions = {},
 ): AsyncGenerator<string> {
   if (usage.usageRecords === undefined) throw cannotReport();
-  yield csvLine(callColumns);
+  yield callHeading();
   let after: string | undefined;
   let rows = 0;
   do {
@@ -164,7 +174,7 @@ async function* callsCsv(
     const calls = records.map(callSummary);
     rows += calls.length;
     if (calls.length > 0) {
-      yield calls.map((call) => csvLine(callColumns.map((name) => call[name]))).join('');
+      yield calls.map(callLine).join('');
     }
     onProgress?.({ rows });
     after = next;

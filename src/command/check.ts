@@ -49,9 +49,7 @@ function findingsOf(given: Given): Promise<readonly Finding[]> {
       }
     };
     const step = async (text: string, work: () => Promise<readonly Finding[]>): Promise<void> => {
-      const clear = progress(given, text);
-      const found = await work().finally(clear);
-      add(found);
+      add(await progress(given, text, work));
     };
     add([{ state: 'ok', subject: configFile(given).name, detail: 'valid' }]);
     await step('Checking the stores', () => checkStores(open, given.around.clock));

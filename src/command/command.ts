@@ -6,6 +6,8 @@ import type { Environment } from './config/environment.ts';
 export interface Surroundings {
   /** Writes to standard output. */
   readonly out: (text: string) => void;
+  /** Whether nobody reads standard output any more, as after `| head`. */
+  readonly isOutClosed: () => boolean;
   /** Writes to standard error. */
   readonly err: (text: string) => void;
   /** Whether standard error is a terminal, which shows progress. */
@@ -14,6 +16,8 @@ export interface Surroundings {
   /** The current folder. */
   readonly cwd: string;
   readonly clock: Clock;
+  /** Who runs the command, for the audit trail. */
+  readonly user: string;
   /** Calls the listener at each of these signals, until the returned function is called. */
   readonly onSignal: (signal: Signal, listener: () => void) => () => void;
 }

@@ -3,11 +3,11 @@ import { channels } from './channels.ts';
 import { check } from './check.ts';
 import type { Command } from './command.ts';
 import { demo } from './demo.ts';
-import { keyCommands } from './keys.ts';
+import { keyCommands } from './keys/commands.ts';
 import { migrate } from './migrate.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
-import { usage } from './usage.ts';
+import { usageCommands } from './usage/commands.ts';
 
 /** The commands of `npx tollgate`. */
 export const commands: readonly Command[] = [
@@ -16,7 +16,7 @@ export const commands: readonly Command[] = [
   check,
   migrate,
   ...keyCommands,
-  usage,
+  ...usageCommands,
   channels,
   schema,
 ];

@@ -9,17 +9,30 @@ export const commonOptions: Readonly<Record<string, Option>> = {
 
 /** The list of commands. */
 export function generalHelp(commands: readonly Command[]): string {
-  const width = Math.max(...commands.map(({ name }) => name.length));
-  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return `Tollgate, a model gateway: keys, quota and exact billing in front of LLM APIs.
 
 Usage: npx tollgate COMMAND [options]
 
-${lines.join('\n')}
+${listOf(commands)}
 
   npx tollgate COMMAND --help explains a command. Begin with: npx tollgate demo
   Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 something can't be reached.
 `;
+}
+
+/** The tasks of a command of two words: `keys`. */
+export function taskHelp(name: string, tasks: readonly Command[]): string {
+  return `Usage: npx tollgate ${name} TASK [options]
+
+${listOf(tasks)}
+
+  npx tollgate ${name} TASK --help explains a task.
+`;
+}
+
+function listOf(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  return commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`).join('\n');
 }
 
 /** The help of one command. */

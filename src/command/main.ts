@@ -1,18 +1,37 @@
 #!/usr/bin/env node
 /** The program `tollgate`: connects the commands to the process, which is theirs alone. */
+import { userInfo } from 'node:os';
 import { systemClock } from '../clock.ts';
 import { commands } from './commands.ts';
 import { runProgram } from './program.ts';
 
+// A reader such as `head` may have read enough: what comes later is lost, and nothing fails.
+let isOutClosed = false;
+process.stdout.on('error', () => {
+  isOutClosed = true;
+});
+process.stderr.on('error', () => {});
+
 process.exitCode = await runProgram(process.argv.slice(2), commands, {
   out: (text) => void process.stdout.write(text),
+  isOutClosed: () => isOutClosed,
   err: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,
   env: process.env,
   cwd: process.cwd(),
   clock: systemClock(),
+  user: userName(),
   onSignal: (signal, listener) => {
     process.on(signal, listener);
     return () => process.off(signal, listener);
   },
 });
+
+/** In a container the user may have a number, but no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

@@ -4,7 +4,7 @@ import { migratePostgres, postgresMigrations } from '../stores/postgres/migratio
 import { migrateSqlite, sqliteMigrations } from '../stores/sqlite/schema.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from './command.ts';
 import { configFile } from './config-file.ts';
-import { openDatabases } from './databases.ts';
+import { type Databases, openDatabases } from './databases.ts';
 import { printJson, progress } from './output.ts';
 
 /** The command. */
@@ -26,25 +26,32 @@ async function run(given: Given): Promise<number> {
     throw usageError('there is nothing to migrate: add stores.sqlite or stores.postgres.');
   }
   const databases = await openDatabases(stores, dirname(file.path));
-  const clear = progress(given, 'Updating the tables');
-  const versions: { readonly database: string; readonly version: number }[] = [];
-  try {
-    if (databases.sqlite !== undefined) {
-      migrateSqlite(databases.sqlite);
-      versions.push({ database: 'sqlite', version: sqliteMigrations.length });
-    }
-    if (databases.postgres !== undefined) {
-      const { client, schema } = databases.postgres;
-      await migratePostgres(client, { schema });
-      versions.push({ database: 'postgres', version: postgresMigrations.length });
-    }
-  } finally {
-    clear();
-    await databases.close();
-  }
+  const versions = await progress(given, 'Updating the tables', () =>
+    updated(databases).finally(databases.close),
+  );
   if (given.json) printJson(given.around, { data: versions });
   for (const { database, version } of given.json ? [] : versions) {
     given.around.out(`${database}: the tables have version ${version}.\n`);
   }
   return exitCodes.done;
+}
+
+/** A database, and the version that its tables have now. */
+interface Updated {
+  readonly database: 'sqlite' | 'postgres';
+  readonly version: number;
+}
+
+async function updated({ sqlite, postgres }: Databases): Promise<readonly Updated[]> {
+  const versions: Updated[] = [];
+  if (sqlite !== undefined) {
+    migrateSqlite(sqlite);
+    versions.push({ database: 'sqlite', version: sqliteMigrations.length });
+  }
+  if (postgres !== undefined) {
+    const { client, schema } = postgres;
+    await migratePostgres(client, { schema });
+    versions.push({ database: 'postgres', version: postgresMigrations.length });
+  }
+  return versions;
 }

@@ -3,17 +3,25 @@ import type { Given, Surroundings } from './command.ts';
 
 /** Prints a JSON document; amounts in it become texts of nanos. */
 export function printJson({ out }: Surroundings, value: unknown): void {
-  const text = JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? `${item}` : item), 2);
-  out(`${text}\n`);
+  out(`${jsonText(value)}\n`);
 }
 
-/** A table with a heading; a column whose heading begins with a space is aligned to the right. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A JSON document in which amounts are texts of nanos. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? `${item}` : item), 2);
+}
+
+/**
+ * A table with a heading; a column whose heading begins with a space is aligned to the right. Names
+ * may come from others, so control characters, which a terminal would obey, become `?`.
+ */
+export function table(heading: readonly string[], cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '?')));
   const widths = heading.map((title, column) =>
     Math.max(title.trim().length, ...rows.map((row) => (row[column] ?? '').length)),
   );
-  const line = (cells: readonly string[]): string =>
-    cells
+  const line = (row: readonly string[]): string =>
+    row
       .map((cell, column) => {
         const width = widths[column] ?? 0;
         return heading[column]?.startsWith(' ') ? cell.padStart(width) : cell.padEnd(width);
@@ -23,23 +31,26 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   return `${[heading.map((title) => title.trim()), ...rows].map(line).join('\n')}\n`;
 }
 
-/** A CSV file. A cell that a spreadsheet would take for a formula begins with an apostrophe. */
-export function csv(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => cells.map(csvCell).join(',');
-  return `${[heading, ...rows].map(line).join('\r\n')}\r\n`;
-}
+/** Shows how far long work has come. */
+export type CountProgress = (count: number) => void;
 
-function csvCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-/** Shows a line about long work on a terminal; the returned function clears it. */
-export function progress(
+/** Shows a line about long work on a terminal while it lasts. */
+export async function progress<T>(
   { around, json }: Pick<Given, 'around' | 'json'>,
   text: string,
-): () => void {
-  if (!around.isTerminal || json) return () => {};
-  around.err(`\r${text} …`);
-  return () => around.err(`\r${' '.repeat(text.length + 2)}\r`);
+  work: (count: CountProgress) => Promise<T>,
+): Promise<T> {
+  if (!around.isTerminal || json) return work(() => {});
+  let width = 0;
+  const show = (line: string): void => {
+    around.err(`\r${line.padEnd(width)}`);
+    width = line.length;
+  };
+  show(`${text} …`);
+  try {
+    return await work((count) => show(`${text}: ${count} …`));
+  } finally {
+    show('');
+    around.err('\r');
+  }
 }

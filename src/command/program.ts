@@ -1,9 +1,17 @@
 /** Finds the command that was called, reads its options, runs it, and makes errors exit codes. */
 import { parseArgs } from 'node:util';
+import { type AdminErrorCode, isAdminError } from '../admin/admin-error.ts';
 import { errorName, isConfigurationError, isError } from '../errors.ts';
-import { isStoreUnavailable } from '../ports/call-options.ts';
-import { type Command, exitCodes, type Given, type Surroundings, usageError } from './command.ts';
-import { commandHelp, commonOptions, generalHelp } from './help.ts';
+import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
+import {
+  type Command,
+  type ExitCode,
+  exitCodes,
+  type Given,
+  type Surroundings,
+  usageError,
+} from './command.ts';
+import { commandHelp, commonOptions, generalHelp, taskHelp } from './help.ts';
 
 /** Runs the program with its arguments, and resolves to its exit code. Never rejects. */
 export async function runProgram(
@@ -14,10 +22,10 @@ export async function runProgram(
   const json = args.includes('--json');
   try {
     const [first] = args;
-    if (first === undefined || first === 'help' || first.startsWith('-')) {
-      return answerGeneral(first, commands, around);
-    }
+    if (first === undefined || first.startsWith('-')) return answerGeneral(first, commands, around);
+    if (first === 'help') return explain(args.slice(1), commands, around);
     const { command, rest } = findCommand(args, commands);
+    if (command === undefined) return explain([first], commands, around);
     const given = read(command, rest, around);
     if (given.has('help')) {
       around.out(commandHelp(command));
@@ -36,7 +44,7 @@ function answerGeneral(
   commands: readonly Command[],
   around: Surroundings,
 ): number {
-  if (first !== undefined && !['help', '--help', '-h'].includes(first)) {
+  if (first !== undefined && !['--help', '-h'].includes(first)) {
     throw usageError(
       `the first argument must be a command, not ${first}. See npx tollgate --help.`,
     );
@@ -45,20 +53,40 @@ function answerGeneral(
   return first === undefined ? exitCodes.usage : exitCodes.done;
 }
 
-/** A command may have two words, the second of which is the task: `keys issue`. */
+/** The help of a command, of all tasks of `keys`, or of the program. */
+function explain(
+  words: readonly string[],
+  commands: readonly Command[],
+  around: Surroundings,
+): number {
+  const name = words.filter((word) => word !== '--json').join(' ');
+  const command = commands.find((known) => known.name === name);
+  const tasks = commands.filter((known) => known.name.startsWith(`${name} `));
+  if (command !== undefined) around.out(commandHelp(command));
+  else if (tasks.length > 0) around.out(taskHelp(name, tasks));
+  else if (name === '') around.out(generalHelp(commands));
+  else throw usageError(`there is no command "${name}". See npx tollgate --help.`);
+  return exitCodes.done;
+}
+
+/**
+ * A command may have two words, the second of which is the task: `keys issue`. There is no command
+ * where only the tasks are to be explained: `keys --help`.
+ */
 function findCommand(
   args: readonly string[],
   commands: readonly Command[],
-): { readonly command: Command; readonly rest: readonly string[] } {
+): { readonly command: Command | undefined; readonly rest: readonly string[] } {
   for (const words of [2, 1]) {
     const name = args.slice(0, words).join(' ');
     const command = commands.find((known) => known.name === name);
     if (command !== undefined) return { command, rest: args.slice(words) };
   }
-  const [first = ''] = args;
+  const [first = '', second] = args;
   const tasks = commands.flatMap(({ name }) =>
     name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : [],
   );
+  if (tasks.length > 0 && second === '--help') return { command: undefined, rest: [] };
   if (tasks.length > 0) {
     throw usageError(
       `${first} needs a task: ${tasks.join(', ')}. See npx tollgate ${first} --help.`,
@@ -114,14 +142,28 @@ interface Problem {
 
 const codes = ['failed', 'failed', 'usage', 'unreachable'] as const;
 
-function problemOf(error: unknown): Problem {
+function problemOf(thrown: unknown): Problem {
+  const error = causeOf(thrown);
   const exitCode = exitCodeOf(error);
   const message = isError(error) ? error.message : String(error);
   return { exitCode, code: codes[exitCode] ?? 'failed', message };
 }
 
+/** The admin library hides what a store reports, which says more to who runs the store. */
+function causeOf(error: unknown): unknown {
+  const cause = isAdminError(error) ? error.cause : undefined;
+  return isStoreUnavailable(cause) || isStoreCorrupt(cause) ? cause : error;
+}
+
+const adminExitCodes: Partial<Readonly<Record<AdminErrorCode, ExitCode>>> = {
+  invalid_request: exitCodes.usage,
+  not_supported: exitCodes.usage,
+  unavailable: exitCodes.unreachable,
+};
+
 function exitCodeOf(error: unknown): number {
   if (isConfigurationError(error) || errorName(error) === 'RangeError') return exitCodes.usage;
+  if (isAdminError(error)) return adminExitCodes[error.code] ?? exitCodes.failed;
   if (isStoreUnavailable(error)) return exitCodes.unreachable;
   const stated: unknown = isError(error) ? Reflect.get(error, 'exitCode') : undefined;
   return typeof stated === 'number' ? stated : exitCodes.failed;

@@ -83,6 +83,7 @@ const whole: JsonValue = {
     responses: { unknownReferences: 'refuse', maxReferences: 5, indexTtlMs: 9, itemTtlMs: 9 },
   },
   log: { level: 'warn' },
+  audit: { file: './audit.jsonl' },
   metrics: { port: 9464, host: '127.0.0.1', path: '/metrics' },
   shutdown: { waitMs: 0, drainMs: 5_000 },
 };

@@ -1,125 +1,140 @@
 /** How the program is called: help, mistakes on the command line, exit codes, output. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { exitCodes } from '../../src/command/command.ts';
 import { commands } from '../../src/command/commands.ts';
-import { csv, table } from '../../src/command/output.ts';
-import { runProgram } from '../../src/command/program.ts';
-import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { startFakeUpstream } from '../../src/testing/providers/server.ts';
+import { table } from '../../src/command/output.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import { commandFolder, sqliteConfig } from './called.ts';
 import { modelAt } from './served.ts';
 
-let folder = '';
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-program-'));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
+const page = readFileSync(new URL('../../docs/command.md', import.meta.url), 'utf8');
 
 describe('npx tollgate', () => {
   it.each([[['--help']], [['help']], [['-h']]])('%j lists every command', async (args) => {
-    const { code, out } = await call(...args);
+    const { code, out } = await commandFolder().call(...args);
 
     expect(code).toBe(0);
     for (const { name } of commands) expect(out).toContain(`  ${name} `);
     for (const { summary } of commands) expect(out).toContain(summary);
   });
 
-  it.each(commands.map(({ name }) => name))('%s --help teaches with an example', async (name) => {
-    const { code, out } = await call(...name.split(' '), '--help');
+  it.each([[['keys', '--help']], [['help', 'keys']]])('%j lists the tasks', async (args) => {
+    const { code, out } = await commandFolder().call(...args);
 
     expect(code).toBe(0);
-    expect(out).toContain(`Usage: npx tollgate ${name}`);
-    expect(out).toMatch(/Examples?:\n {2}\S/);
+    expect(out).toContain('npx tollgate keys TASK --help');
+    for (const { name, summary } of commands) {
+      expect(out.includes(`  ${name} `), name).toBe(name.startsWith('keys '));
+      expect(out.includes(summary), name).toBe(name.startsWith('keys '));
+    }
+  });
+
+  it.each(commands)('$name --help has every option and an example', async (command) => {
+    const words = command.name.split(' ');
+    const { call } = commandFolder();
+    const { code, out } = await call(...words, '--help');
+
+    expect(code).toBe(0);
+    expect(out).toContain(`Usage: npx tollgate ${command.name}`);
+    for (const [name, { text }] of Object.entries(command.options)) {
+      expect(out).toMatch(new RegExp(`^  --${name} .*${text.slice(-12)}$`, 'm'));
+    }
+    for (const example of command.examples) expect(out).toContain(`  ${example}\n`);
     expect(out).toContain('--json');
+    expect((await call('help', ...words)).out).toBe(out);
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
+  });
+
+  it('is documented with all its commands', () => {
+    for (const { name } of commands) expect(page).toContain(`\`${name}\``);
   });
 
   it.each<readonly [args: readonly string[], sentence: string]>([
     [[], 'Usage:'],
     [['nonsense'], 'there is no command "nonsense"'],
-    [['keys'], 'keys needs a task: issue, list'],
+    [['help', 'nonsense'], 'there is no command "nonsense"'],
+    [['keys'], 'keys needs a task: issue, rotate, list'],
     [['--version'], 'must be a command'],
     [['serve', '--nonsense'], 'See npx tollgate serve --help'],
     [['serve', 'extra'], 'one argument too many'],
-    [['serve'], "tollgate.json can't be read (ENOENT)"],
-    [['keys', 'issue', '--config', 'memory.json'], 'no command can reach them'],
+    [['serve', '--config', 'none.json'], "none.json can't be read (ENOENT)"],
+    [['keys', 'list', '--config', 'memory.json'], 'no command can reach them'],
+    [['usage', '--config', 'memory.json'], 'no command can reach them'],
+    [['migrate', '--config', 'memory.json'], 'nothing to migrate'],
     [['demo', '--port', 'x'], '--port must be'],
   ])('%j is a mistake of usage: exit code 2', async (args, sentence) => {
-    const model = modelAt('http://127.0.0.1:9/v1');
-    writeFileSync(join(folder, 'memory.json'), JSON.stringify({ catalog: { models: [model] } }));
+    const { call, write } = commandFolder();
+    write({ catalog: { models: [modelAt('http://127.0.0.1:9/v1')] } }, 'memory.json');
     const { code, out, err } = await call(...args);
 
     expect(code).toBe(2);
     expect(out + err).toContain(sentence);
   });
+});
 
-  it('prints errors as JSON on standard error with --json', async () => {
-    const { err } = await call('usage', '--json');
+describe('the examples in the help', () => {
+  const examples = commands.flatMap((command) =>
+    command.examples
+      .filter((example) => example.startsWith('npx tollgate '))
+      .map((example) => ({ example, command })),
+  );
+  /** Commands that go on until a signal: other tests run them. */
+  const endless: ReadonlySet<string> = new Set(['demo', 'serve']);
 
-    expect(JSON.parse(err)).toEqual({
-      error: { exitCode: 2, code: 'usage', message: expect.stringContaining('tollgate.json') },
-    });
+  it.each(examples)('$example ends with exit code 0', async ({ example, command }) => {
+    const upstream = await upstreamOfAccount();
+    const { call, write } = commandFolder();
+    write({ ...sqliteConfig(), catalog: { models: [modelAt(upstream.openaiBaseUrl)] } });
+    await call('migrate');
+    if (!example.includes('issue')) {
+      await call('keys', 'issue', '--group', 'staff', '--limit', '5', '--id', 'ada');
+    }
+    const [text = ''] = example.split(' > ');
+    const args = text.split(' ').slice(2);
+    const { code, err } = await call(...args, ...(endless.has(command.name) ? ['--help'] : []));
+
+    expect([code, err.replace(/^\{.*\}\n/m, '')]).toEqual([
+      0,
+      expect.not.stringMatching(/tollgate:/),
+    ]);
   });
 });
 
-describe('tollgate keys', () => {
-  beforeEach(() => {
-    const models = [modelAt('http://127.0.0.1:9/v1')];
-    const stores = { sqlite: { path: './tollgate.db' } };
-    writeFileSync(join(folder, 'tollgate.json'), JSON.stringify({ catalog: { models }, stores }));
-  });
+describe('exit codes', () => {
+  const cases: readonly (readonly [code: number, name: string, args: readonly string[]])[] = [
+    [exitCodes.done, 'done', ['migrate']],
+    [exitCodes.failed, 'failed', ['keys', 'disable', 'nobody']],
+    [exitCodes.usage, 'usage', ['keys', 'disable']],
+    [exitCodes.unreachable, 'unreachable', ['migrate', '--config', 'folder.json']],
+  ];
 
-  it('issues, limits, tops up, disables and enables a key', async () => {
-    const issue = ['keys', 'issue', '--group', 'staff', '--limit', '5', '--period', 'month'];
-    const issued = JSON.parse((await call(...issue, '--id', 'ada', '--json')).out);
-    const paid = ['keys', 'top-up', 'ada', '2', '--payment', 'invoice.4711'];
-    await call(...paid);
-    await call('keys', 'limit', 'ada', '7');
-    const repeated = await call(...paid);
-    const disabled = await call('keys', 'disable', 'ada');
-    const list = await call('keys', 'list');
-    await call('keys', 'enable', 'ada');
-    const after = JSON.parse((await call('keys', 'list', '--json')).out);
-
-    expect(issued.key).toMatchObject({ id: 'ada', group: 'staff', disabled: false });
-    expect(repeated.code).toBe(0);
-    expect(disabled.out).toBe('ada is disabled.\n');
-    expect(list.out).toMatch(/^ada +staff +disabled +month +9 +0 +0$/m);
-    expect(after.data[0].key.disabled).toBe(false);
-    expect(list.out + JSON.stringify(after)).not.toContain(issued.secret);
-  });
-
-  it.each<readonly [args: readonly string[], code: number, sentence: string]>([
-    [['issue', '--group', 'staff'], 2, '--limit'],
-    [['issue', '--limit', '5'], 2, '--group'],
-    [['issue', '--group', 'staff', '--limit', '-5'], 2, 'limit'],
-    [['issue', '--group', 'staff', '--limit', '5', '--period', 'year'], 2, '--period'],
-    [['issue', '--group', 'staff', '--limit', '5', '--expires', 'soon'], 2, '--expires'],
-    [['issue', '--group', 'staff', '--limit', '5', '--max-calls', 'x'], 2, 'maxConcurrentCalls'],
-    [['limit', 'ada'], 2, 'AMOUNT'],
-    [['limit', 'nobody', '5'], 1, 'there is no key "nobody"'],
-    [['disable', 'nobody'], 1, 'there is no key "nobody"'],
-    [['enable'], 2, 'KEY_ID'],
-  ])('%j ends with %i', async (args, code, sentence) => {
-    const ended = await call('keys', ...args);
+  it.each(cases)('%i: %s, after %j', async (code, name, args) => {
+    const { call, write } = commandFolder();
+    // A folder stands where the file of the database should be.
+    write({ ...sqliteConfig(), stores: { sqlite: { path: '.' } } }, 'folder.json');
+    const ended = await call(...args, '--json');
 
     expect(ended.code).toBe(code);
-    expect(ended.err).toContain(sentence);
+    if (code === 0) expect(JSON.parse(ended.out)).toBeDefined();
+    else {
+      const last = ended.err.trimEnd().split('\n').at(-1) ?? '';
+      expect(JSON.parse(last).error).toMatchObject({ exitCode: code, code: name });
+      expect(ended.out).toBe('');
+    }
   });
 
-  it.each([
-    [['--by', 'nonsense'], 'must be key, group'],
-    [['--from', 'nonsense'], '--from must be a date'],
-    [['--by', 'key', '--then', 'key'], 'must differ'],
-  ])('usage %j is refused', async (args, sentence) => {
-    const { code, err } = await call('usage', ...args);
+  it('are those of the docs', () => {
+    const documented = [...page.matchAll(/^\| (\d) \| /gm)].map(([, code]) => Number(code));
 
-    expect(code).toBe(2);
-    expect(err).toContain(sentence);
+    expect(documented).toEqual(Object.values(exitCodes));
+    expect(cases.map(([code]) => code)).toEqual(documented);
   });
+});
 
+describe('tollgate migrate and channels', () => {
   it('migrates, and lists channels without their secrets', async () => {
+    const { call } = commandFolder();
     const migrated = await call('migrate');
     const channels = await call('channels', '--json');
 
@@ -133,10 +148,9 @@ describe('tollgate keys', () => {
 
 describe('tollgate check', () => {
   it('tries stores and channels, and with --spend makes a call', async () => {
-    const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
-    const models = [modelAt(upstream.openaiBaseUrl)];
-    const stores = { sqlite: { path: './tollgate.db' } };
-    writeFileSync(join(folder, 'tollgate.json'), JSON.stringify({ catalog: { models }, stores }));
+    const upstream = await upstreamOfAccount();
+    const { call, write } = commandFolder();
+    write({ ...sqliteConfig(), catalog: { models: [modelAt(upstream.openaiBaseUrl)] } });
     const before = await call('check');
     await call('migrate');
     const after = await call('check', '--spend');
@@ -159,7 +173,7 @@ describe('tollgate check', () => {
   });
 });
 
-describe('output', () => {
+describe('a table', () => {
   it('aligns columns, figures to the right', () => {
     expect(
       table(
@@ -172,30 +186,15 @@ describe('output', () => {
     ).toBe('NAME    N\na      10\nbcdef   7\n');
   });
 
-  it('writes CSV that no spreadsheet runs', () => {
-    const cells = ['=1+1', '+a', '-b', '@c', '\td', '-1.5', 'a,"b"'];
+  it('passes no control character on to the terminal', () => {
+    const text = table(['NAME'], [['\u001b]0;title\u0007\r\n\u009bm']]);
 
-    expect(csv(['x'], [cells])).toBe(`x\r\n'=1+1,'+a,'-b,'@c,'\td,-1.5,"a,""b"""\r\n`);
+    expect(text).toBe('NAME\n?]0;title????m\n');
   });
 });
 
-async function call(
-  ...args: readonly string[]
-): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  let out = '';
-  let err = '';
-  const code = await runProgram(args, commands, {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    isTerminal: false,
-    env: { KEY: 'the-account-key' },
-    cwd: folder,
-    clock: fakeClock(),
-    onSignal: () => () => {},
-  });
-  return { code, out, err };
+async function upstreamOfAccount(): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
+  onTestFinished(() => upstream.close());
+  return upstream;
 }

@@ -63,7 +63,8 @@ describe('a port of tollgate serve that is taken', () => {
 
     expect([code, out]).toEqual([1, '']);
     expect(err).toBe(
-      `tollgate: ${member}.port: can't listen on port ${taken.port}. It is taken: choose a free one.\n`,
+      `tollgate: ${member}.port: can't listen on port ${taken.port}. ` +
+        'It is taken: choose a free one.\n',
     );
   });
 });

@@ -13,6 +13,7 @@ export interface ServeConfig {
   readonly keys?: KeysConfig | undefined;
   readonly gateway?: GatewayConfig | undefined;
   readonly log?: LogConfig | undefined;
+  readonly audit?: AuditConfig | undefined;
   readonly metrics?: MetricsConfig | undefined;
   readonly shutdown?: ShutdownConfig | undefined;
 }
@@ -126,6 +127,12 @@ export interface LogConfig {
 
 /** From the least important on; `silent` logs nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Where changes by operators are written down. */
+export interface AuditConfig {
+  /** A file to which JSON lines are appended. Default: the log; for commands, standard error. */
+  readonly file?: string | undefined;
+}
 
 /** Metrics for Prometheus, on a port of their own; there are none unless this is stated. */
 export interface MetricsConfig {

@@ -7,6 +7,7 @@ import { plainOptions } from '../../options-schema.ts';
 import { flag, oneOf, positive, text, wait } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
 import type {
+  AuditConfig,
   CatalogConfig,
   FixedKey,
   GatewayConfig,
@@ -230,6 +231,16 @@ const log = z
   )
   .optional();
 
+const audit = z
+  .strictObject(
+    {
+      file: path.optional().describe('A file for the audit trail. Default: the log.'),
+    } satisfies Members<AuditConfig>,
+    'must be an object: { file: "./audit.jsonl" }',
+  )
+  .optional()
+  .describe('Where changes by operators are written down.');
+
 const metricsPath = "must be a path such as '/metrics'";
 const metrics = z
   .strictObject(
@@ -268,6 +279,7 @@ export const configForm: z.ZodType = z.strictObject(
     keys,
     gateway,
     log,
+    audit,
     metrics,
     shutdown,
   } satisfies Members<ServeConfig>,

@@ -1,0 +1,48 @@
+/** Shows keys: as a table for people, or as JSON. */
+import type { KeyBalance } from '../../admin/balances.ts';
+import type { KeySummary } from '../../admin/keys.ts';
+import { formatMoney } from '../../prices/amount.ts';
+import type { Given } from '../command.ts';
+import { printJson, table } from '../output.ts';
+import type { OpenStores } from '../with-stores.ts';
+
+/** A key as the command shows it: balances in the memory of another process are left out. */
+export type ShownKey = Omit<KeySummary, 'balances' | 'lastUsedMs'> & {
+  readonly balances: readonly KeyBalance[] | undefined;
+};
+
+/** What can be said about a key from here. */
+export function shownKey(
+  { lastUsedMs: _, ...key }: KeySummary,
+  { stores: { choice } }: OpenStores,
+): ShownKey {
+  return choice.quota === 'memory' ? { ...key, balances: undefined } : key;
+}
+
+/** Keys with the balance of their main subject, a line each. */
+export function keyTable(keys: readonly ShownKey[], nowMs: number): string {
+  return table(
+    ['KEY', 'GROUP', 'STATE', 'PERIOD', ' LIMIT', ' USED', ' HELD', ' LEFT'],
+    keys.map((key) => {
+      const main = key.balances?.find(({ isMain }) => isMain);
+      const amounts = [main?.limitNanos, main?.usedNanos, main?.heldNanos, main?.remainingNanos];
+      return [
+        ...[key.id, key.group, stateOf(key, nowMs), main?.period ?? '-'],
+        ...amounts.map((nanos) => (nanos === undefined ? '-' : formatMoney(nanos))),
+      ];
+    }),
+  );
+}
+
+function stateOf({ disabled, expiresAtMs }: ShownKey, nowMs: number): string {
+  if (disabled) return 'disabled';
+  if (expiresAtMs === undefined) return 'enabled';
+  const end = new Date(expiresAtMs).toISOString().slice(0, 10);
+  return expiresAtMs <= nowMs ? 'expired' : `until ${end}`;
+}
+
+/** Prints a changed key as JSON, or a sentence about it. */
+export function printChange({ around, json }: Given, key: ShownKey, sentence: string): void {
+  if (json) printJson(around, key);
+  else around.out(`${sentence}\n`);
+}

@@ -1,0 +1,124 @@
+/** `tollgate usage`: sums of the usage log by key, model, day and the like. */
+import { csvLine } from '../../admin/csv.ts';
+import { formatMoney } from '../../prices/amount.ts';
+import type { UsageGrouping, UsageReportRow } from '../../stores/sql/usage-report.ts';
+import { type Command, configOption, exitCodes, type Given, usageError } from '../command.ts';
+import { printJson, progress, table } from '../output.ts';
+import { filterOf, filterOptions } from './query.ts';
+import { withUsage } from './with-usage.ts';
+
+/** Not a literal: an object with a member `then` looks like a promise to linters. */
+const second: Command['options'] = Object.fromEntries([
+  ['then', { type: 'string', value: 'NAME', text: 'a second one, for sums within the first' }],
+]);
+
+/** The command. */
+export const report: Command = {
+  name: 'usage',
+  summary: 'report calls, tokens and charges',
+  options: {
+    by: {
+      type: 'string',
+      value: 'NAME',
+      text: 'key, group, model, channel, day, outcome or metadata.NAME; default: key',
+    },
+    ...second,
+    ...filterOptions,
+    csv: { type: 'boolean', text: 'print CSV' },
+    config: configOption,
+  },
+  about: `Sums the usage log. A call counts by its start, in UTC. Charges are in your currency
+unit; --json has them in nanos (1e-9), which is exact for every program.`,
+  examples: [
+    'npx tollgate usage --by key --then model --from 2026-11-01 --to 2026-12-01',
+    'npx tollgate usage --by day --csv > november.csv',
+  ],
+  run: (given) => {
+    const query = { ...filterOf(given), by: groupingsOf(given) };
+    if (given.json && given.has('csv')) throw usageError('--json and --csv exclude each other.');
+    return withUsage(given, async (log) => {
+      const rows = await progress(given, 'Reading the usage log', async () =>
+        log.usageReport(query),
+      );
+      print(given, query.by, rows);
+      return exitCodes.done;
+    });
+  },
+};
+
+type Groupings = UsageGrouping | readonly [UsageGrouping, UsageGrouping];
+
+function groupingsOf(given: Given): Groupings {
+  const first = groupingOf(given.text('by') ?? 'key');
+  const then = given.text('then');
+  return then === undefined ? first : [first, groupingOf(then)];
+}
+
+function groupingOf(text: string): UsageGrouping {
+  const columns = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
+  const known = columns.find((column) => column === text);
+  if (known !== undefined) return known;
+  const [, name] = /^metadata\.(.+)$/s.exec(text) ?? [];
+  if (name !== undefined) return `metadata.${name}`;
+  throw usageError(`"${text}" must be ${columns.join(', ')} or metadata.NAME.`);
+}
+
+/** The figures of a report, by their names in CSV. */
+const figures: readonly (readonly [name: string, read: (row: Sums) => number | string])[] = [
+  ['calls', ({ calls }) => calls],
+  ['input_tokens', ({ inputTokens }) => inputTokens],
+  ['cached_input_tokens', ({ cachedInputTokens }) => cachedInputTokens],
+  ['output_tokens', ({ outputTokens }) => outputTokens],
+  ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
+  ['images', ({ images }) => images],
+  ['charge', ({ chargeNanos }) => formatMoney(chargeNanos)],
+  ['cost', ({ costNanos }) => formatMoney(costNanos)],
+];
+/** The columns of the table, in the order of the figures. */
+const titles = ['CALLS', 'INPUT', 'CACHED', 'OUTPUT', 'REASONING', 'IMAGES', 'CHARGE', 'COST'];
+
+type Sums = Pick<
+  UsageReportRow,
+  | 'calls'
+  | 'inputTokens'
+  | 'cachedInputTokens'
+  | 'outputTokens'
+  | 'reasoningTokens'
+  | 'images'
+  | 'chargeNanos'
+  | 'costNanos'
+>;
+
+function print(given: Given, by: Groupings, rows: readonly UsageReportRow[]): void {
+  const { around, json } = given;
+  const names = [by].flat();
+  if (json) return printJson(around, { by, data: rows, total: totalOf(rows) });
+  if (given.has('csv')) {
+    around.out(csvLine([...names, ...figures.map(([name]) => name)]));
+    for (const row of rows) around.out(csvLine([...row.names, ...valuesOf(row)]));
+    return;
+  }
+  const heading = [...names.map((name) => name.toUpperCase()), ...titles.map((name) => ` ${name}`)];
+  const sums = ['total', ...names.slice(1).map(() => ''), ...valuesOf(totalOf(rows)).map(String)];
+  const lines = rows.map((row) => [...row.names, ...valuesOf(row).map(String)]);
+  around.out(table(heading, rows.length > 1 ? [...lines, sums] : lines));
+}
+
+function valuesOf(row: Sums): readonly (number | string)[] {
+  return figures.map(([, read]) => read(row));
+}
+
+function totalOf(rows: readonly Sums[]): Sums {
+  const count = (name: Exclude<keyof Sums, 'chargeNanos' | 'costNanos'>): number =>
+    rows.reduce((total, row) => total + row[name], 0);
+  return {
+    calls: count('calls'),
+    inputTokens: count('inputTokens'),
+    cachedInputTokens: count('cachedInputTokens'),
+    outputTokens: count('outputTokens'),
+    reasoningTokens: count('reasoningTokens'),
+    images: count('images'),
+    chargeNanos: rows.reduce((total, { chargeNanos }) => total + chargeNanos, 0n),
+    costNanos: rows.reduce((total, { costNanos }) => total + costNanos, 0n),
+  };
+}

@@ -1,0 +1,47 @@
+/** Opens the admin library over the stores of a configuration, for one command. */
+import { dirname } from 'node:path';
+import { type Admin, createAdmin } from '../admin/admin.ts';
+import { createGateway } from '../gateway.ts';
+import { staticCatalog } from '../stores/memory/catalog.ts';
+import { auditTo } from './audit.ts';
+import type { Given, Option } from './command.ts';
+import { jsonLog } from './log.ts';
+import { type OpenStores, withStores } from './with-stores.ts';
+
+/** Who makes a change, for the audit trail. */
+export const actorOption: Option = {
+  type: 'string',
+  value: 'NAME',
+  text: 'who makes the change, for the audit trail; default: the user of this machine',
+};
+
+/** The actor of this command. */
+export function actorOf({ text, around }: Given): string {
+  return text('actor') ?? around.user;
+}
+
+/**
+ * Runs a task with the admin library. Its gateway serves no call; it is there because the library
+ * ends calls and switches channels by one.
+ */
+export function withAdmin(
+  given: Given,
+  task: (admin: Admin, open: OpenStores) => Promise<number>,
+): Promise<number> {
+  return withStores(given, async (open) => {
+    const { clock, err } = given.around;
+    const { keyTable: keys, quota, usageLog } = open.stores;
+    const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
+    // What fails is the result of the command, so events of it are not needed.
+    const onEvent = (): void => {};
+    const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
+    const usage = usageLog === undefined ? {} : { usage: usageLog };
+    const admin = createAdmin({ gateway, keys, quota, ...usage, onAudit, clock });
+    try {
+      return await task(admin, open);
+    } finally {
+      admin.close();
+      await gateway.close();
+    }
+  });
+}
