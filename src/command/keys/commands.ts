@@ -58,7 +58,8 @@ const rotate: Command = {
   },
   about: `Issues a key with the rights of the old one, charged to the same quota, prints its
 secret on standard output, and lets the old one end. Give callers the time of the overlap
-to take the new secret. ${cacheNote}`,
+to take the new secret.
+${cacheNote}`,
   examples: ['npx tollgate keys rotate ada --overlap 24h > secret.txt'],
   run: (given) => {
     const oldId = keyIdIn(given);
