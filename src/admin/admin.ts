@@ -62,7 +62,7 @@ export interface Admin {
   readonly usage: AdminUsageReports;
   readonly channels: AdminChannels;
   readonly catalog: AdminCatalogs;
-  /** The present of this process. */
+  /** The present of this process, or of the log for longer ranges. */
   readonly now: ReadNow;
   readonly audit: Audit;
   /** Stops watching the gateway. The library still works, but its live figures stand still. */
@@ -71,7 +71,14 @@ export interface Admin {
 
 const optionsSchema = z.strictObject(
   {
-    gateway: methods('subscribe', 'channels', 'disableChannel', 'enableChannel', 'resolveUnknown'),
+    gateway: methods(
+      'subscribe',
+      'status',
+      'channels',
+      'disableChannel',
+      'enableChannel',
+      'resolveUnknown',
+    ),
     keys: methods('find'),
     keyCache: methods('forget').optional(),
     quota: methods('read', 'adjust'),

@@ -36,7 +36,7 @@ export function mainSubject({ id, quota }: ApiKey): QuotaSubject | undefined {
 /** @throws StoreUnavailable, StoreCorrupt */
 export async function balancesOf(
   key: ApiKey,
-  quota: QuotaStore,
+  quota: Pick<QuotaStore, 'read'>,
   nowMs: number,
 ): Promise<readonly KeyBalance[]> {
   const main = mainSubject(key);

@@ -1,6 +1,7 @@
 /** A call and a refusal as operators see them: ids, figures and reasons, never content. */
 import type { FailureReason } from '../failure-reasons.ts';
 import type { CallAttempt, UsageRecord } from '../ports/usage-sink.ts';
+import { type Explained, explained } from './explained.ts';
 
 /** A call that had reserved quota. */
 export interface CallSummary {
@@ -29,8 +30,11 @@ export interface CallSummary {
   readonly booked: boolean;
 }
 
-/** A request that was refused before it reserved quota. */
-export interface RefusalSummary {
+/** A request that was refused before it reserved quota, in the words of docs/events.md. */
+export interface RefusalSummary extends SeenRefusal, Explained {}
+
+/** A request that was refused, as this process remembers it. */
+export interface SeenRefusal {
   readonly kind: 'refusal';
   readonly requestId: string;
   readonly atMs: number;
@@ -43,10 +47,13 @@ export interface RefusalSummary {
   readonly status: number;
 }
 
+/** An attempt on a channel, in the words of docs/events.md. */
+export interface AttemptDetail extends CallAttempt, Explained {}
+
 /** A call with all that is known of it. */
-export interface CallDetail extends CallSummary {
+export interface CallDetail extends CallSummary, Explained {
   readonly upstreamModel: string | undefined;
-  readonly attempts: readonly CallAttempt[];
+  readonly attempts: readonly AttemptDetail[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly basis: UsageRecord['basis'];
   readonly revision: number;
@@ -54,6 +61,11 @@ export interface CallDetail extends CallSummary {
   readonly lines: UsageRecord['lines'];
   /** The money is held until somebody says whether the call ran: `resolve`. */
   readonly isInDoubt: boolean;
+}
+
+/** A refusal with what its reason means. */
+export function refusalSummary(refusal: SeenRefusal): RefusalSummary {
+  return { ...refusal, ...explained(refusal.reason) };
 }
 
 /** The line of a call in a list. */
@@ -88,6 +100,7 @@ export function callSummary(record: UsageRecord): CallSummary {
 export function callDetail(record: UsageRecord): CallDetail {
   return {
     ...callSummary(record),
+    ...explained(record.reason),
     upstreamModel: record.upstreamModel,
     attempts: record.attempts.map(({ channelId, status, reason, mayHaveRun, durationMs }) => ({
       channelId,
@@ -95,6 +108,7 @@ export function callDetail(record: UsageRecord): CallDetail {
       reason,
       mayHaveRun,
       durationMs,
+      ...explained(reason),
     })),
     metadata: record.metadata ?? {},
     basis: record.basis,

@@ -9,6 +9,8 @@ import {
   callDetail,
   callSummary,
   type RefusalSummary,
+  refusalSummary,
+  type SeenRefusal,
 } from './call-summary.ts';
 import type { AdminDeps, Page } from './deps.ts';
 import { limitOf, type PageQuery, pageOf } from './page.ts';
@@ -19,12 +21,9 @@ export interface CallListQuery extends PageQuery, UsageRecordFilter {
   readonly code?: string;
 }
 
-/** A page of calls, and where they come from. */
+/** A page of calls, newest first, and where they come from. */
 export interface CallPage extends Page<CallSummary | RefusalSummary> {
-  /**
-   * `log`: the usage log of all processes, oldest first. `process`: the latest 200 of this process,
-   * newest first.
-   */
+  /** `log`: the usage log of all processes. `process`: the latest 200 of this process. */
   readonly source: 'log' | 'process';
 }
 
@@ -78,19 +77,20 @@ async function listCalls(deps: AdminDeps, query: CallListQuery): Promise<CallPag
     const refusals = live
       .recentRefusals()
       .filter((refusal) => refusal.code === code && matches(refusal, filter));
-    return { ...pageOf(refusals, query), source: 'process' };
+    return { ...pageOf(refusals.map(refusalSummary), query), source: 'process' };
   }
   if (usage.usageRecords === undefined) {
     const calls = live.recentCalls().filter((call) => matches(call, filter));
     return { ...pageOf(calls, query), source: 'process' };
   }
-  const page: UsagePage = { limit: limitOf(query), ...(after === undefined ? {} : { after }) };
+  const start = after === undefined ? {} : { after };
+  const page: UsagePage = { limit: limitOf(query), newestFirst: true, ...start };
   const { records, next } = await usage.usageRecords(filter, page);
   return { data: records.map(callSummary), next, source: 'log' };
 }
 
 /** The filter of the log, for what this process remembers. */
-function matches(entry: CallSummary | RefusalSummary, filter: UsageRecordFilter): boolean {
+function matches(entry: CallSummary | SeenRefusal, filter: UsageRecordFilter): boolean {
   const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, requestId } = filter;
   const atMs = entry.kind === 'call' ? entry.startedAtMs : entry.atMs;
   const channelId = entry.kind === 'call' ? entry.channelId : undefined;
@@ -113,7 +113,7 @@ async function findCalls(deps: AdminDeps, requestId: string): Promise<CallsOfReq
   const refusals = deps.live.recentRefusals().filter((entry) => entry.requestId === requestId);
   const records = await recordsOf(deps, requestId);
   if (records.length === 0 && refusals.length === 0) throw noCall(requestId);
-  return { requestId, calls: records.map(callDetail), refusals };
+  return { requestId, calls: records.map(callDetail), refusals: refusals.map(refusalSummary) };
 }
 
 async function recordsOf({ usage }: AdminDeps, requestId: string): Promise<readonly UsageRecord[]> {

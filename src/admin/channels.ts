@@ -6,9 +6,10 @@ import type { ChannelChange } from '../stores/sql/published-catalog.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { AdminError, notSupported } from './admin-error.ts';
 import type { AdminDeps } from './deps.ts';
+import { type Explained, explained } from './explained.ts';
 
 /** A channel of a model, as it is now in this process. */
-export interface ChannelRow extends HealthStatus {
+export interface ChannelRow extends HealthStatus, Explained {
   readonly channelId: string;
   readonly dialect: string;
   /** The channel's name for the model. */
@@ -224,9 +225,12 @@ export function modelChannels({ gateway, catalog, live }: AdminDeps): readonly M
 }
 
 /** The health of the account, or that of the model on it if only the model has a problem. */
-function healthFor(status: ChannelStatus | undefined, upstreamModel: string): HealthStatus {
+function healthFor(
+  status: ChannelStatus | undefined,
+  upstreamModel: string,
+): HealthStatus & Explained {
   const own = status?.models.find((model) => model.upstreamModel === upstreamModel);
   const health = status === undefined || status.state !== 'ready' ? status : (own ?? status);
   const { state = 'ready', reason, untilMs } = health ?? {};
-  return { state, reason, untilMs };
+  return { state, reason, untilMs, ...explained(reason) };
 }

@@ -9,7 +9,13 @@ export {
 export { AdminError, type AdminErrorCode, adminStatusOf, isAdminError } from './admin-error.ts';
 export type { AdminAction, Audit, AuditChange, AuditEntry, AuditListener } from './audit.ts';
 export type { KeyBalance } from './balances.ts';
-export type { CallDetail, CallSummary, RefusalSummary } from './call-summary.ts';
+export type {
+  AttemptDetail,
+  CallDetail,
+  CallSummary,
+  RefusalSummary,
+  SeenRefusal,
+} from './call-summary.ts';
 export type { AdminCalls, CallListQuery, CallPage, CallsOfRequest, Resolution } from './calls.ts';
 export type { AdminCatalogs, CatalogCheck } from './catalogs.ts';
 export type {
@@ -33,8 +39,8 @@ export type {
   RotateOptions,
   TopUp,
 } from './keys.ts';
-export type { LiveMinute, RefusalCount } from './live.ts';
-export type { Now, Today } from './now.ts';
+export type { NowBucket, RefusalCount } from './live.ts';
+export type { Now, NowRange, ReadNow, Today } from './now.ts';
 export type { Attention, Clause } from './sentence.ts';
 export type {
   AdminUsageReports,

@@ -22,7 +22,10 @@ export interface KeySummary {
   readonly maxConcurrentCalls: number | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly balances: readonly KeyBalance[];
-  /** When this process last ended a call of the key; undefined if it has not, or has forgotten. */
+  /**
+   * When a call of the key was last seen, by the usage log and by this process; undefined if there
+   * was none, or the log can't be asked and this process has forgotten.
+   */
   readonly lastUsedMs: number | undefined;
 }
 
@@ -163,8 +166,7 @@ async function listKeys(deps: AdminDeps, query: KeyListQuery): Promise<Page<KeyS
     ...(disabled === undefined ? {} : { disabled }),
     ...(after === undefined ? {} : { after }),
   });
-  const data = await Promise.all(page.keys.map((key) => summaryOf(key, deps)));
-  return { data, next: page.next };
+  return { data: await summariesOf(page.keys, deps), next: page.next };
 }
 
 async function issue({ keys }: AdminDeps, options: IssueKeyOptions): Promise<IssuedKey> {
@@ -285,11 +287,43 @@ async function changeKey(
   return keyOf(deps, id);
 }
 
-async function summaryOf(key: ApiKey, { quota, clock, live }: AdminDeps): Promise<KeySummary> {
-  const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
-  const balances = await balancesOf(key, quota, clock.now());
-  const lastUsedMs = live.lastUsedMs(id);
-  return { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata, balances, lastUsedMs };
+async function summaryOf(key: ApiKey, deps: AdminDeps): Promise<KeySummary> {
+  const [summary] = await summariesOf([key], deps);
+  return summary ?? fail(noKey(key.id));
+}
+
+async function summariesOf(
+  keys: readonly ApiKey[],
+  deps: AdminDeps,
+): Promise<readonly KeySummary[]> {
+  const lastCalls = await lastCallsOf(keys, deps);
+  return Promise.all(
+    keys.map(async (key, index) => {
+      const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
+      const seenMs = [lastCalls[index], deps.live.lastUsedMs(id)].filter((ms) => ms !== undefined);
+      const lastUsedMs = seenMs.length === 0 ? undefined : Math.max(...seenMs);
+      const balances = await balancesOf(key, deps.quota, deps.clock.now());
+      const rights = { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata };
+      return { ...rights, balances, lastUsedMs };
+    }),
+  );
+}
+
+/** A log that fails must not hide the keys. */
+async function lastCallsOf(
+  keys: readonly ApiKey[],
+  { usage }: AdminDeps,
+): Promise<readonly (number | undefined)[]> {
+  try {
+    return (
+      (await usage.usageLastCalls?.(
+        keys.map(({ id }) => id),
+        { timeoutMs: 5_000 },
+      )) ?? []
+    );
+  } catch {
+    return [];
+  }
 }
 
 function subjectOf(key: ApiKey, name: string | undefined): QuotaSubject {

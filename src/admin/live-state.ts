@@ -2,7 +2,7 @@
  * What this process remembers of its calls for operators: an hour of minutes and the latest calls.
  * Every list is bounded, so that all of it stays below a megabyte whatever callers send.
  */
-import type { CallSummary, RefusalSummary } from './call-summary.ts';
+import type { CallSummary, SeenRefusal } from './call-summary.ts';
 import { addTime, emptyHistogram, type Histogram, sumOf } from './histogram.ts';
 
 /** How many minutes are remembered. */
@@ -64,7 +64,7 @@ export interface LiveState {
   readonly minutes: MinuteState[];
   readonly channels: Map<string, { startMs: number; readonly firstByte: Histogram }[]>;
   readonly calls: CallSummary[];
-  readonly refusals: RefusalSummary[];
+  readonly refusals: SeenRefusal[];
   readonly lastUsedMs: Map<string, number>;
   readonly ports: Map<string, PortFailure>;
   readonly inDoubt: Map<string, CallInDoubt>;

@@ -1,8 +1,10 @@
 /** The live figures of this process, fed by the events of the gateway. */
 import type { Clock } from '../clock.ts';
+import { type FailureReason, isFailureReason } from '../failure-reasons.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
-import { type CallSummary, callSummary, type RefusalSummary } from './call-summary.ts';
-import { addTime, percentile, sumOf } from './histogram.ts';
+import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
+import { type Explained, explained } from './explained.ts';
+import { addTime, percentile } from './histogram.ts';
 import {
   addRecent,
   countFirstByte,
@@ -18,8 +20,11 @@ import {
   useKey,
 } from './live-state.ts';
 
-/** One minute of calls that ended in this process. */
-export interface LiveMinute {
+/**
+ * The calls of a minute, an hour or a day. This process counts a call when it ends, the log when it
+ * began.
+ */
+export interface NowBucket {
   /** Unix ms. */
   readonly startMs: number;
   readonly complete: number;
@@ -35,17 +40,17 @@ export interface LiveMinute {
 }
 
 /** How often requests were refused for one reason. */
-export interface RefusalCount {
+export interface RefusalCount extends Explained {
   /** `other` for all kinds above 16 in a minute. */
   readonly code: string;
-  readonly reason: string;
+  readonly reason: FailureReason | undefined;
   readonly count: number;
 }
 
 /** The events that are counted; others are ignored. */
 export type LiveEvent =
   | { readonly type: 'call_ended' | 'call_booked'; readonly record: UsageRecord }
-  | ({ readonly type: 'call_refused' } & Omit<RefusalSummary, 'kind' | 'atMs'>)
+  | ({ readonly type: 'call_refused' } & Omit<SeenRefusal, 'kind' | 'atMs'>)
   | {
       readonly type: 'port_failed';
       readonly port: string;
@@ -65,13 +70,13 @@ export type LiveEvent =
 export interface Live {
   readonly state: LiveState;
   add(event: LiveEvent): void;
-  minutes(count?: number): readonly LiveMinute[];
+  minutes(count?: number): readonly NowBucket[];
   /** Sums of the last minutes: most frequent first. */
   refusals(count?: number): readonly RefusalCount[];
   lastUsedMs(keyId: string): number | undefined;
   /** The latest calls and refusals, newest first. */
   recentCalls(): readonly CallSummary[];
-  recentRefusals(): readonly RefusalSummary[];
+  recentRefusals(): readonly SeenRefusal[];
   channelP95Ms(channelId: string): number | undefined;
 }
 
@@ -88,17 +93,6 @@ export function liveFigures(clock: Clock): Live {
     recentRefusals: () => state.refusals.toReversed(),
     channelP95Ms: (channelId) => percentile(firstBytesOf(state, channelId, clock.now()), 0.95),
   };
-}
-
-/** The percentile of the first bytes of several minutes. */
-export function firstByteOf(
-  state: LiveState,
-  nowMs: number,
-  count: number,
-  share: number,
-): number | undefined {
-  const minutes = minutesUntil(state, nowMs, count);
-  return percentile(sumOf(minutes.map(({ firstByte }) => firstByte)), share);
 }
 
 function count(state: LiveState, event: LiveEvent, nowMs: number): void {
@@ -143,7 +137,11 @@ function countCall(state: LiveState, record: UsageRecord, nowMs: number): void {
   }
 }
 
-function seriesOf(outcome: UsageRecord['outcome']): 'complete' | 'refused' | 'failed' | 'left' {
+/** The kinds of ends that charts tell apart. */
+export type CallSeries = 'complete' | 'refused' | 'failed' | 'left';
+
+/** The kind of an outcome. */
+export function seriesOf(outcome: UsageRecord['outcome']): CallSeries {
   switch (outcome) {
     case 'complete':
     case 'refused':
@@ -168,7 +166,7 @@ function countRefused(
   addRecent(state.refusals, { kind: 'refusal', atMs: nowMs, ...ids, code, reason, status });
 }
 
-function minuteOf(minute: MinuteState): LiveMinute {
+function minuteOf(minute: MinuteState): NowBucket {
   const { startMs, complete, refused, failed, left, chargeNanos, firstByte } = minute;
   return {
     startMs,
@@ -183,7 +181,7 @@ function minuteOf(minute: MinuteState): LiveMinute {
 }
 
 function refusalsOf(minutes: readonly MinuteState[]): readonly RefusalCount[] {
-  const sums = new Map<string, { code: string; reason: string; count: number }>();
+  const sums = new Map<string, { readonly code: string; readonly reason: string; count: number }>();
   for (const { refusals } of minutes) {
     for (const [name, { code, reason, count }] of refusals) {
       const known = sums.get(name) ?? { code, reason, count: 0 };
@@ -191,5 +189,11 @@ function refusalsOf(minutes: readonly MinuteState[]): readonly RefusalCount[] {
       sums.set(name, known);
     }
   }
-  return [...sums.values()].sort((one, other) => other.count - one.count).slice(0, 50);
+  return [...sums.values()]
+    .sort((one, other) => other.count - one.count)
+    .slice(0, 50)
+    .map(({ code, reason: name, count }) => {
+      const reason = isFailureReason(name) ? name : undefined;
+      return { code, reason, count, ...explained(reason) };
+    });
 }

@@ -1,23 +1,41 @@
-/** The present of this process: live figures, the sentence about them, and what needs a person. */
+/** The present: live figures or those of the log, the sentence about them, what needs a person. */
+import type { GatewayStatus } from '../stages/status.ts';
 import { modelChannels } from './channels.ts';
 import type { AdminDeps } from './deps.ts';
-import { firstByteOf, type LiveMinute, type RefusalCount } from './live.ts';
-import { liveMinutes } from './live-state.ts';
+import { type Histogram, percentile, sumOf } from './histogram.ts';
+import type { NowBucket, RefusalCount } from './live.ts';
+import { minutesUntil } from './live-state.ts';
+import { type LogBuckets, logBuckets } from './log-buckets.ts';
+import { nearlySpentKeys } from './nearly-spent.ts';
 import { type Attention, attentionOf, type Clause, sentenceOf } from './sentence.ts';
+import { slowPorts } from './slow-ports.ts';
 
-/** How this process is doing. Reports of the usage log are those of all processes. */
+/** How far {@link Now} looks back. */
+export type NowRange = '15m' | '1h' | '24h' | '30d';
+
+/** How the gateway is doing. */
 export interface Now {
+  readonly range: NowRange;
+  /**
+   * Where `buckets` and the first bytes come from. `process`: minutes of this process, at most 60
+   * of them. `log`: hours or days of the usage log, and so of all processes; it has no requests
+   * that were refused before they reserved quota. A longer range than an hour has `process` if the
+   * log failed or can't be asked.
+   */
+  readonly source: 'process' | 'log';
   readonly nowMs: number;
   /** When the admin library of this process was created. */
   readonly startedAtMs: number;
-  /** Calls that run through a channel now. */
-  readonly runningCalls: number;
-  /** Oldest first; at most 60, the current minute is the last. */
-  readonly minutes: readonly LiveMinute[];
-  /** Of all these minutes together. */
+  /** What this process does at the moment. */
+  readonly status: GatewayStatus;
+  /** The length of a bucket: a minute, an hour or a day. */
+  readonly bucketMs: number;
+  /** Oldest first; the last one is not over. */
+  readonly buckets: readonly NowBucket[];
+  /** Of all buckets together. */
   readonly firstByteP50Ms: number | undefined;
   readonly firstByteP95Ms: number | undefined;
-  /** The most frequent first. */
+  /** Of this process, in the range, at most in the last hour. The most frequent first. */
   readonly refusals: readonly RefusalCount[];
   /** Worst first; one clause where all is well. */
   readonly sentence: readonly Clause[];
@@ -36,53 +54,113 @@ export interface Today {
   readonly costNanos: bigint;
 }
 
-/** Reads {@link Now} for the last minutes, 1 to 60. */
-export type ReadNow = (minutes?: number) => Promise<Now>;
+/** Reads {@link Now}. Default: `1h`. */
+export type ReadNow = (range?: NowRange) => Promise<Now>;
 
-/** The sum of a day changes slowly, and many pages may ask for it. */
-const todayMs = 10_000;
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+
+/** The buckets of each range: how many, how long, and whether only the log has them. */
+const spans: Readonly<Record<NowRange, Span>> = {
+  '15m': { count: 15, bucketMs: minuteMs, inLog: false },
+  '1h': { count: 60, bucketMs: minuteMs, inLog: false },
+  '24h': { count: 24, bucketMs: hourMs, inLog: true },
+  '30d': { count: 30, bucketMs: dayMs, inLog: true },
+};
+
+interface Span {
+  readonly count: number;
+  readonly bucketMs: number;
+  readonly inLog: boolean;
+}
+
+/** All ranges, the shortest first. */
+export const nowRanges: readonly NowRange[] = ['15m', '1h', '24h', '30d'];
 
 /** The present of an admin library. */
 export function adminNow(deps: AdminDeps): ReadNow {
-  const startedAtMs = deps.clock.now();
-  let known: { readonly atMs: number; readonly today: Promise<Today | undefined> } | undefined;
-  return async (minutes = liveMinutes) => {
-    const { clock, live } = deps;
+  const { clock, gateway, live } = deps;
+  const startedAtMs = clock.now();
+  const log = logBuckets(deps.usage);
+  const nearlySpent = nearlySpentKeys(deps);
+  const slow = slowPorts();
+  return async (range = '1h') => {
     const nowMs = clock.now();
-    if (known === undefined || nowMs - known.atMs >= todayMs) {
-      known = { atMs: nowMs, today: readToday(deps, nowMs) };
-    }
-    const models = modelChannels(deps);
-    const situation = { state: live.state, nowMs, models };
+    const status = gateway.status();
+    const figures = await figuresOf(deps, log, range, nowMs);
+    const today = await readToday(log, nowMs);
+    const situation = {
+      state: live.state,
+      nowMs,
+      models: modelChannels(deps),
+      status,
+      slowPorts: slow(status.ports, nowMs),
+      nearlySpent: await nearlySpent(),
+      isLogDown: log.isSupported && today === undefined,
+    };
     return {
+      range,
       nowMs,
       startedAtMs,
-      runningCalls: runningCalls(deps),
-      minutes: live.minutes(minutes),
-      firstByteP50Ms: firstByteOf(live.state, nowMs, minutes, 0.5),
-      firstByteP95Ms: firstByteOf(live.state, nowMs, minutes, 0.95),
-      refusals: live.refusals(minutes),
+      status,
+      ...figures,
+      refusals: live.refusals(spans[range].inLog ? 60 : spans[range].count),
       sentence: sentenceOf(situation),
       attention: attentionOf(situation),
-      today: await known.today,
+      today,
     };
   };
 }
 
-function runningCalls({ gateway }: AdminDeps): number {
-  return gateway.channels().reduce((sum, { inFlight }) => sum + inFlight, 0);
+type Figures = Pick<Now, 'source' | 'bucketMs' | 'buckets' | 'firstByteP50Ms' | 'firstByteP95Ms'>;
+
+async function figuresOf(
+  deps: AdminDeps,
+  log: LogBuckets,
+  range: NowRange,
+  nowMs: number,
+): Promise<Figures> {
+  const span = spans[range];
+  const logged = span.inLog ? await logFigures(log, span, nowMs) : undefined;
+  return logged ?? liveFigures(deps, span.inLog ? spans['1h'] : span, nowMs);
 }
 
-/** A log that fails must not hide the figures of this process. */
-async function readToday({ usage }: AdminDeps, nowMs: number): Promise<Today | undefined> {
-  if (usage.usageReport === undefined) return undefined;
-  const dayMs = 86_400_000;
-  const fromMs = Math.floor(nowMs / dayMs) * dayMs;
-  try {
-    const [row] = await usage.usageReport({ by: 'day', fromMs, toMs: fromMs + dayMs });
-    const { calls = 0, chargeNanos = 0n, unbookedNanos = 0n, costNanos = 0n } = row ?? {};
-    return { calls, chargeNanos, unbookedNanos, costNanos };
-  } catch {
-    return undefined;
+function liveFigures({ live }: AdminDeps, { count, bucketMs }: Span, nowMs: number): Figures {
+  const firstBytes = minutesUntil(live.state, nowMs, count).map(({ firstByte }) => firstByte);
+  return { source: 'process', bucketMs, buckets: live.minutes(count), ...percentiles(firstBytes) };
+}
+
+/** Undefined if the log failed or can't be asked: half of a range would look like all of it. */
+async function logFigures(
+  log: LogBuckets,
+  { count, bucketMs }: Span,
+  nowMs: number,
+): Promise<Figures | undefined> {
+  const lastMs = Math.floor(nowMs / bucketMs) * bucketMs;
+  const buckets: NowBucket[] = [];
+  const firstBytes: Histogram[] = [];
+  for (let index = count - 1; index >= 0; index -= 1) {
+    const bucket = await log.read(lastMs - index * bucketMs, bucketMs, nowMs);
+    if (bucket === undefined) return undefined;
+    const { startMs, complete, refused, failed, left, chargeNanos, firstByte } = bucket;
+    firstBytes.push(firstByte);
+    const counts = { startMs, complete, refused, failed, left, chargeNanos };
+    buckets.push({ ...counts, ...percentiles([firstByte]) });
   }
+  return { source: 'log', bucketMs, buckets, ...percentiles(firstBytes) };
+}
+
+function percentiles(
+  histograms: readonly Histogram[],
+): Pick<Now, 'firstByteP50Ms' | 'firstByteP95Ms'> {
+  const sum = sumOf(histograms);
+  return { firstByteP50Ms: percentile(sum, 0.5), firstByteP95Ms: percentile(sum, 0.95) };
+}
+
+async function readToday(log: LogBuckets, nowMs: number): Promise<Today | undefined> {
+  const bucket = await log.read(Math.floor(nowMs / dayMs) * dayMs, dayMs, nowMs);
+  if (bucket === undefined) return undefined;
+  const { calls, chargeNanos, unbookedNanos, costNanos } = bucket;
+  return { calls, chargeNanos, unbookedNanos, costNanos };
 }

@@ -1,7 +1,10 @@
 /** How the gateway is doing, in one sentence and a short list, worst first. */
+import type { GatewayStatus } from '../stages/status.ts';
 import type { ModelChannels } from './channels.ts';
 import type { LiveState } from './live-state.ts';
 import { minutesUntil } from './live-state.ts';
+import type { NearlySpent } from './nearly-spent.ts';
+import type { SlowPort } from './slow-ports.ts';
 
 /** A clause of the sentence; `href` is a route of the console. */
 export interface Clause {
@@ -24,6 +27,11 @@ export interface Situation {
   readonly state: LiveState;
   readonly nowMs: number;
   readonly models: readonly ModelChannels[];
+  readonly status: GatewayStatus;
+  readonly slowPorts: readonly SlowPort[];
+  readonly nearlySpent: readonly NearlySpent[];
+  /** The usage log did not answer. */
+  readonly isLogDown: boolean;
 }
 
 const outStates: ReadonlySet<string> = new Set(['cooling_down', 'open', 'refused', 'off']);
@@ -38,6 +46,7 @@ const maxAttention = 8;
 /** The sentence: what is wrong, worst first, or that all is well. */
 export function sentenceOf(situation: Situation): readonly Clause[] {
   const clauses = [
+    ...closing(situation),
     ...storesDown(situation),
     ...modelsOut(situation),
     ...manyRefusals(situation),
@@ -46,6 +55,11 @@ export function sentenceOf(situation: Situation): readonly Clause[] {
   ];
   if (clauses.length > 0) return clauses.slice(0, maxAttention);
   return [{ text: 'All is well.', href: '#/now', severity: 'ok' }];
+}
+
+function closing({ status: { isClosing } }: Situation): readonly Clause[] {
+  if (!isClosing) return [];
+  return [{ text: 'This process is shutting down.', href: '#/now', severity: 'bad' }];
 }
 
 function storesDown({ state, nowMs }: Situation): readonly Clause[] {
@@ -115,10 +129,13 @@ function doubts({ state: { inDoubt } }: Situation): readonly Clause[] {
 export function attentionOf(situation: Situation): readonly Attention[] {
   return [
     ...failingPorts(situation),
+    ...failingLog(situation),
     ...lostSettlements(situation),
+    ...waitingSettlements(situation),
     ...outChannels(situation),
     ...callsInDoubt(situation),
-    ...lowQuotas(situation),
+    ...slowAnswers(situation),
+    ...nearlyOut(situation),
   ].slice(0, maxAttention);
 }
 
@@ -130,6 +147,28 @@ function failingPorts({ state, nowMs }: Situation): readonly Attention[] {
       const kind = reason === 'StoreCorrupt' ? 'host' : 'store';
       return { kind, text: `${port}.${operation}: ${reason}${where}`, href: '#/now', sinceMs };
     });
+}
+
+function failingLog({ isLogDown }: Situation): readonly Attention[] {
+  if (!isLogDown) return [];
+  const text = 'The usage log can’t be read: only the figures of this process are shown';
+  return [{ kind: 'store', text, href: '#/spend', sinceMs: undefined }];
+}
+
+function waitingSettlements({ status: { outbox }, nowMs }: Situation): readonly Attention[] {
+  const { waiting, oldestMs } = outbox;
+  if (waiting === 0) return [];
+  const text = `${waiting} ${waiting === 1 ? 'charge waits' : 'charges wait'} for the quota store`;
+  const sinceMs = oldestMs === undefined ? undefined : nowMs - oldestMs;
+  return [{ kind: 'settlement', text, href: '#/spend', sinceMs }];
+}
+
+function slowAnswers({ slowPorts }: Situation): readonly Attention[] {
+  return slowPorts.map(({ port, operation, p95Ms }) => {
+    const time = p95Ms === undefined ? 'longer than 5 s' : `up to ${p95Ms} ms`;
+    const text = `${port}.${operation} is slow: 95 % of its answers take ${time}`;
+    return { kind: 'store', text, href: '#/now', sinceMs: undefined };
+  });
 }
 
 function lostSettlements({ state }: Situation): readonly Attention[] {
@@ -164,13 +203,10 @@ function callsInDoubt({ state }: Situation): readonly Attention[] {
   }));
 }
 
-function lowQuotas({ state }: Situation): readonly Attention[] {
-  return [...state.lowQuotas.values()]
-    .filter(({ percent }) => percent >= 90)
-    .map(({ subject, percent, atMs }) => ({
-      kind: 'quota',
-      text: `${subject} has used ${percent} % of its limit`,
-      href: `#/keys?q=${encodeURIComponent(subject)}`,
-      sinceMs: atMs,
-    }));
+function nearlyOut({ nearlySpent }: Situation): readonly Attention[] {
+  return nearlySpent.map(({ keyId, subject, percent, sinceMs }) => {
+    const who = subject === keyId ? keyId : `${subject}, to which ${keyId} is charged,`;
+    const text = `${who} has used ${percent} % of its limit`;
+    return { kind: 'quota', text, href: `#/keys?q=${encodeURIComponent(keyId)}`, sinceMs };
+  });
 }

@@ -1,9 +1,10 @@
 /** The live figures, the sentence about them, and their bound. */
 import { serialize } from 'node:v8';
 import { afterEach, describe, expect, it } from 'vitest';
-import { addTime, bucketBoundsMs, emptyHistogram, percentile } from '../../src/admin/histogram.ts';
+import { addTime, emptyHistogram, percentile } from '../../src/admin/histogram.ts';
 import { liveFigures } from '../../src/admin/live.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { firstByteBoundsMs } from '../../src/stores/sql/first-bytes.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AdminServer, adminServer, adminSetup, anyone } from './admin-host.ts';
@@ -40,14 +41,18 @@ describe('the minutes', () => {
     clock.advance(60_000);
     emit(ended({ outcome: 'complete', chargeNanos: 1n, firstByteMs: undefined }));
 
-    const { minutes, refusals } = await admin.now(2);
-    expect(minutes).toMatchObject([
+    const { buckets, bucketMs, source, refusals } = await admin.now('15m');
+    expect({ bucketMs, source, count: buckets.length }).toEqual({
+      ...{ bucketMs: 60_000, source: 'process', count: 15 },
+    });
+    expect(buckets.slice(-2)).toMatchObject([
       { complete: 2, left: 1, failed: 2, refused: 1, chargeNanos: 15n },
       { complete: 1, left: 0, failed: 0, refused: 0, chargeNanos: 1n, firstByteP95Ms: undefined },
     ]);
-    expect(minutes[0]?.firstByteP50Ms).toBeGreaterThan(35);
-    expect(minutes[0]?.firstByteP50Ms).toBeLessThanOrEqual(50);
-    expect(refusals).toEqual([{ code: 'invalid_key', reason: '', count: 1 }]);
+    const [before] = buckets.slice(-2);
+    expect(before?.firstByteP50Ms).toBeGreaterThan(35);
+    expect(before?.firstByteP50Ms).toBeLessThanOrEqual(50);
+    expect(refusals).toMatchObject([{ code: 'invalid_key', reason: undefined, count: 1 }]);
   });
 
   it('are forgotten after an hour', async () => {
@@ -56,7 +61,7 @@ describe('the minutes', () => {
 
     clock.advance(59 * 60_000);
     const sum = async () =>
-      (await admin.now()).minutes.reduce((total, { complete }) => total + complete, 0);
+      (await admin.now()).buckets.reduce((total, { complete }) => total + complete, 0);
     expect(await sum()).toBe(1);
     clock.advance(60_000);
 
@@ -104,8 +109,8 @@ describe('a percentile', () => {
       const sorted = times.toSorted((one, other) => one - other);
       for (const share of [0.5, 0.95]) {
         const exact = sorted[Math.ceil(share * times.length) - 1] ?? 0;
-        const upper = bucketBoundsMs.find((bound) => bound >= exact) ?? 0;
-        const lower = bucketBoundsMs.findLast((bound) => bound < exact) ?? 0;
+        const upper = firstByteBoundsMs.find((bound) => bound >= exact) ?? 0;
+        const lower = firstByteBoundsMs.findLast((bound) => bound < exact) ?? 0;
         const found = percentile(histogram, share) ?? -1;
 
         expect(found).toBeGreaterThanOrEqual(lower);

@@ -19,6 +19,7 @@ import {
   name,
   nanos,
   nothing,
+  nowQuery,
   numberOf,
   outcome,
   shortText,
@@ -35,25 +36,22 @@ const filter = {
 };
 const paging = { after: z.string().max(256).optional(), limit: integer.optional() };
 const report = { ...filter, by: groupingPair, fromMs: integer, toMs: integer };
-const minutesOf = { '15m': 15, '1h': 60 } as const;
 
 /** Now, calls, usage and books. */
 export const callRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/now',
-    summary: 'Live figures of this process, and what needs a person',
-    query: z.strictObject({ range: z.enum(['15m', '1h']).optional() }),
+    summary: 'Figures of this process, or of the log for 24h and 30d, and what needs a person',
+    query: nowQuery,
     body: nothing,
     reply: nowReply,
-    run: async ({ admin, query: { range = '1h' } }) => ({
-      json: await admin.now(minutesOf[range]),
-    }),
+    run: async ({ admin, query: { range } }) => ({ json: await admin.now(range) }),
   }),
   route({
     method: 'GET',
     path: '/calls',
-    summary: 'Calls of the log; with code: refusals of this process',
+    summary: 'Calls of the log, newest first; with code: refusals of this process',
     query: z.strictObject({
       ...filter,
       ...paging,

@@ -1,21 +1,22 @@
 /** The live figures as server-sent events, for as long as the operator is signed in. */
 import type { ServerResponse } from 'node:http';
 import type { Admin } from '../admin.ts';
+import type { NowRange } from '../now.ts';
 import { jsonTextOf, startReply } from './reply.ts';
 
 const everyMs = 2_000;
 const authorizeEveryMs = 60_000;
 
 /**
- * Sends `event: now` at once and every 2 s, unless the receiver has not read the last one. Asks
- * every minute whether the operator is still signed in; if not, `event: signed-out` ends the
- * stream.
+ * Sends `event: now` of a range at once and every 2 s, unless the receiver has not read the last
+ * one. Asks every minute whether the operator is still signed in; if not, `event: signed-out` ends
+ * the stream.
  */
 export async function streamEvents(
   admin: Admin,
   response: ServerResponse,
   authorizeAgain: () => Promise<unknown>,
-  isHead: boolean,
+  { isHead, range }: { readonly isHead: boolean; readonly range: NowRange | undefined },
 ): Promise<void> {
   startReply(response, 200, { 'content-type': 'text/event-stream; charset=utf-8' });
   if (isHead) {
@@ -33,7 +34,7 @@ export async function streamEvents(
         askedMs = clock.monotonicMs();
         await authorizeAgain();
       }
-      const now = jsonTextOf(await admin.now());
+      const now = jsonTextOf(await admin.now(range));
       if (!response.destroyed) response.write(`event: now\ndata: ${now}\n\n`);
     } catch {
       response.end('event: signed-out\ndata: {}\n\n');

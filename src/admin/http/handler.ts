@@ -10,9 +10,10 @@ import { streamEvents } from './event-stream.ts';
 import { sendFailure } from './failure.ts';
 import { adminOpenApi } from './openapi.ts';
 import { sendCsv, sendJson } from './reply.ts';
-import type { Route } from './route.ts';
+import { checkedBy, type Route } from './route.ts';
 import { routeAt } from './routes.ts';
 import { sessionOf } from './session.ts';
+import { nowQuery } from './shapes.ts';
 import { targetOf } from './target.ts';
 
 /** Where the handler is mounted, and who may use it. */
@@ -96,7 +97,8 @@ async function serve<R extends IncomingMessage>(
   const method = isHead ? 'GET' : request.method;
   if (method === 'GET' && path === '/events') {
     const again = () => accessOf(options.authorize, request, admin.clock);
-    return streamEvents(admin, response, again, isHead);
+    const { range } = checkedBy(nowQuery, parametersOf(search));
+    return streamEvents(admin, response, again, { isHead, range });
   }
   if (method === 'GET' && path === '/session') {
     return sendJson(response, 200, sessionOf(admin, access));

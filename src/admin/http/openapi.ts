@@ -4,6 +4,7 @@ import { namedReplies } from './replies/named.ts';
 import { sessionReply } from './replies/now.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes.ts';
+import { nowQuery } from './shapes.ts';
 
 /** A JSON document. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>;
@@ -144,6 +145,7 @@ function eventsOf(): object {
   return {
     operationId: 'events',
     summary: 'The live figures as server-sent events',
+    parameters: parametersOf(nowQuery),
     responses: {
       '200': {
         description: 'A stream of the event now, the data of which is #/components/schemas/Now',

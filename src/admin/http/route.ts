@@ -52,14 +52,18 @@ export function route<Query, Body, Reply>(input: RouteInput<Query, Body, Reply>)
     run: (request) =>
       input.run({
         ...request,
-        query: checked(input.query, request.query),
-        body: checked(input.body, request.body),
+        query: checkedBy(input.query, request.query),
+        body: checkedBy(input.body, request.body),
       }),
   };
 }
 
-/** The message names the member, and never its value. */
-function checked<T>(schema: z.ZodType<T>, value: unknown): T {
+/**
+ * What a schema accepts. The message names the member, and never its value.
+ *
+ * @throws AdminError `invalid_request`
+ */
+export function checkedBy<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

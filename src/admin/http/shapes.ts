@@ -2,9 +2,15 @@
 import { z } from 'zod';
 import { type CallOutcome, callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
+import { type NowRange, nowRanges } from '../now.ts';
 
 /** No parameters or members. */
 export const nothing: z.ZodType<object> = z.strictObject({}, 'must be an empty object');
+
+/** How far the live figures look back. */
+export const nowQuery: z.ZodType<{ readonly range?: NowRange | undefined }> = z.strictObject({
+  range: z.enum(nowRanges).optional(),
+});
 
 /** An amount as a decimal string of nanos. */
 export const nanos: z.ZodType<string> = z

@@ -49,6 +49,8 @@ export interface CachedKeyStoreOptions {
 
 /** A {@link KeyStore} whose cached keys can be invalidated. */
 export interface CachedKeyStore extends KeyStore {
+  /** How long a found key is served from the cache, in ms. */
+  readonly ttlMs: number;
   /**
    * Looks this key up again at its next call. Call it after revoking or changing a key. It affects
    * this process only, so call it in every process.
@@ -90,6 +92,7 @@ export function cachedKeyStore(
   const misses = lru(maxKeys);
   const cache: KeyCache = { store, settings, keys, misses, pending: new Map() };
   return {
+    ttlMs: settings.ttlMs,
     find: (secret, lookup) => {
       const request = settings.vary === undefined ? undefined : lookup?.request;
       const digest = request === undefined ? digestSecret(secret) : variant(cache, secret, request);

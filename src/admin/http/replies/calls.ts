@@ -6,7 +6,16 @@ import type { Reconciliation } from '../../../stores/sql/reconcile.ts';
 import type { CallPage, CallsOfRequest } from '../../calls.ts';
 import type { UsageReportPage } from '../../usage.ts';
 import type { JsonOf } from './json-of.ts';
-import { amount, count, durationMs, metadata, reason, signedAmount, timeMs } from './parts.ts';
+import {
+  amount,
+  count,
+  durationMs,
+  explainedReply,
+  metadata,
+  reason,
+  signedAmount,
+  timeMs,
+} from './parts.ts';
 
 /** `GET /calls`. */
 export type CallPageReply = JsonOf<CallPage>;
@@ -53,11 +62,13 @@ const refusal = z.strictObject({
   modelId: z.string().nullable(),
   code: z.string(),
   reason: reason.nullable(),
+  ...explainedReply,
   status: count,
 });
 
 const detail = z.strictObject({
   ...summary,
+  ...explainedReply,
   upstreamModel: z.string().nullable(),
   attempts: z.array(
     z.strictObject({
@@ -66,6 +77,7 @@ const detail = z.strictObject({
       reason: reason.nullable(),
       mayHaveRun: z.boolean(),
       durationMs,
+      ...explainedReply,
     }),
   ),
   metadata,

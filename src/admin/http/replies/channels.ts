@@ -4,7 +4,7 @@ import { type AdminErrorCode, adminErrorCodes } from '../../admin-error.ts';
 import type { CatalogCheck } from '../../catalogs.ts';
 import type { ChannelChanged, ModelChannels } from '../../channels.ts';
 import type { JsonOf } from './json-of.ts';
-import { count, durationMs, reason, timeMs } from './parts.ts';
+import { count, durationMs, explainedReply, reason, timeMs } from './parts.ts';
 
 /** `GET /channels`. */
 export type ModelsReply = JsonOf<{ readonly data: readonly ModelChannels[] }>;
@@ -35,6 +35,7 @@ const channel = z.strictObject({
   hasCost: z.boolean(),
   state: z.enum(['ready', 'cooling_down', 'deprioritized', 'open', 'half_open', 'refused', 'off']),
   reason: reason.nullable(),
+  ...explainedReply,
   untilMs: timeMs.nullable(),
 });
 

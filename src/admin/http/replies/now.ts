@@ -1,9 +1,18 @@
 /** The replies about the operator and the present of this process. */
 import { z } from 'zod';
-import type { Now } from '../../now.ts';
+import { portNames } from '../../../events.ts';
+import { type Now, nowRanges } from '../../now.ts';
 import type { AdminSession } from '../session.ts';
 import type { JsonOf } from './json-of.ts';
-import { amount, count, durationMs, signedAmount, timeMs } from './parts.ts';
+import {
+  amount,
+  count,
+  durationMs,
+  explainedReply,
+  reason,
+  signedAmount,
+  timeMs,
+} from './parts.ts';
 
 /** `GET /session`. */
 export type SessionReply = JsonOf<AdminSession>;
@@ -29,7 +38,26 @@ export const sessionReply: z.ZodType<SessionReply> = z.strictObject({
   }),
 });
 
-const minute = z.strictObject({
+const status = z.strictObject({
+  startedAtMs: timeMs,
+  isClosing: z.boolean(),
+  runningCalls: count,
+  bufferedBytes: count,
+  openHolds: count,
+  outbox: z.strictObject({ waiting: count, oldestMs: durationMs.nullable() }),
+  ports: z.array(
+    z.strictObject({
+      port: z.enum(portNames),
+      operation: z.string(),
+      calls: count,
+      failures: count,
+      sumMs: durationMs,
+      buckets: z.array(z.strictObject({ leMs: durationMs, count })),
+    }),
+  ),
+});
+
+const bucket = z.strictObject({
   startMs: timeMs,
   complete: count,
   refused: count,
@@ -42,13 +70,18 @@ const minute = z.strictObject({
 
 /** The schema of {@link NowReply}. */
 export const nowReply: z.ZodType<NowReply> = z.strictObject({
+  range: z.enum(nowRanges),
+  source: z.enum(['process', 'log']),
   nowMs: timeMs,
   startedAtMs: timeMs,
-  runningCalls: count,
-  minutes: z.array(minute),
+  status,
+  bucketMs: durationMs,
+  buckets: z.array(bucket),
   firstByteP50Ms: durationMs.nullable(),
   firstByteP95Ms: durationMs.nullable(),
-  refusals: z.array(z.strictObject({ code: z.string(), reason: z.string(), count })),
+  refusals: z.array(
+    z.strictObject({ code: z.string(), reason: reason.nullable(), count, ...explainedReply }),
+  ),
   sentence: z.array(
     z.strictObject({
       text: z.string(),

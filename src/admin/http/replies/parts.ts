@@ -23,5 +23,11 @@ export const metadata: z.ZodType<Readonly<Record<string, string>>> = z.record(
   z.string(),
 );
 
+/** A reason in words. */
+export const explainedReply: {
+  readonly meaning: z.ZodType<string | null>;
+  readonly remedy: z.ZodType<string | null>;
+} = { meaning: z.string().nullable(), remedy: z.string().nullable() };
+
 /** A reason of ours; `docs/events.md` explains each. */
 export const reason: z.ZodType<FailureReason> = z.enum(failureReasons);

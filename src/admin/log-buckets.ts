@@ -1,0 +1,95 @@
+/**
+ * Sums of the usage log by hours or days. Each is asked for by itself, so that no statement reads
+ * more than a day, and remembered for a while, because many pages may show it.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { callOutcomes } from '../ports/usage-sink.ts';
+import type { UsageReportRow } from '../stores/sql/usage-report.ts';
+import type { AdminUsage } from './deps.ts';
+import { emptyHistogram, type Histogram } from './histogram.ts';
+import { type CallSeries, seriesOf } from './live.ts';
+import { setBounded } from './live-state.ts';
+
+/** The calls of the log that began in an hour or a day. */
+export interface LogBucket extends Record<CallSeries, number> {
+  /** Unix ms. */
+  readonly startMs: number;
+  calls: number;
+  chargeNanos: bigint;
+  unbookedNanos: bigint;
+  costNanos: bigint;
+  firstByte: Histogram;
+}
+
+/** Reads and remembers the sums of one usage log. */
+export interface LogBuckets {
+  /** Whether the log can be asked at all. */
+  readonly isSupported: boolean;
+  /** The sums from `startMs` on; undefined if the log failed, or can't be asked. */
+  read(startMs: number, lengthMs: number, nowMs: number): Promise<LogBucket | undefined>;
+}
+
+/** Calls that end late are written late. */
+const settledMs = 3_600_000;
+const freshMs = 10_000;
+/** A call in doubt may be resolved, or a charge booked, long after. */
+const settledFreshMs = 600_000;
+/** A page of 24 hours and one of 30 days, with what has passed meanwhile. */
+const maxBuckets = 64;
+const timeoutMs = 5_000;
+
+/** The sums of a log. */
+export function logBuckets(usage: AdminUsage): LogBuckets {
+  const known = new Map<string, { readonly readMs: number; readonly sums: Promise<Found> }>();
+  return {
+    isSupported: usage.usageReport !== undefined,
+    read: async (startMs, lengthMs, nowMs) => {
+      const name = `${startMs} ${lengthMs}`;
+      const found = known.get(name);
+      const isSettled = startMs + lengthMs + settledMs < nowMs && (await found?.sums) !== undefined;
+      const maxAgeMs = isSettled ? settledFreshMs : freshMs;
+      if (found !== undefined && nowMs - found.readMs < maxAgeMs) return found.sums;
+      // A database in this process blocks it: calls get a turn between two statements.
+      const sums = setImmediate().then(() => readBucket(usage, startMs, lengthMs));
+      setBounded(known, name, { readMs: nowMs, sums }, maxBuckets);
+      return sums;
+    },
+  };
+}
+
+type Found = LogBucket | undefined;
+
+/** A log that fails must not hide the figures of this process. */
+async function readBucket(usage: AdminUsage, startMs: number, lengthMs: number): Promise<Found> {
+  const span = { fromMs: startMs, toMs: startMs + lengthMs };
+  try {
+    const rows = await usage.usageReport?.({ by: 'outcome', ...span }, { timeoutMs });
+    if (rows === undefined) return undefined;
+    const counts = await usage.usageFirstBytes?.(span, { timeoutMs });
+    return bucketOf(startMs, rows, counts ?? []);
+  } catch {
+    return undefined;
+  }
+}
+
+function bucketOf(
+  startMs: number,
+  rows: readonly UsageReportRow[],
+  counts: readonly number[],
+): LogBucket {
+  const firstByte = emptyHistogram();
+  firstByte.set(counts.slice(0, firstByte.length));
+  const bucket: LogBucket = {
+    ...{ startMs, calls: 0, complete: 0, refused: 0, failed: 0, left: 0, firstByte },
+    ...{ chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n },
+  };
+  for (const { names, calls, chargeNanos, unbookedNanos, costNanos } of rows) {
+    const outcome = callOutcomes.find((known) => known === names[0]) ?? 'failed';
+    bucket[seriesOf(outcome)] += calls;
+    bucket.calls += calls;
+    bucket.chargeNanos += chargeNanos;
+    bucket.unbookedNanos += unbookedNanos;
+    bucket.costNanos += costNanos;
+  }
+  return bucket;
+}
