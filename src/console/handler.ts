@@ -109,8 +109,8 @@ async function serve<R extends IncomingMessage>(
 ): Promise<void> {
   const { admin, base, signIn, api } = served;
   if (path === '/api' || path.startsWith('/api/')) return api(request, response);
-  const asked = { request, response, base, path };
-  if (signIn !== undefined && (await answerSignIn(asked, signIn))) return;
+  const here = { request, response, base, path };
+  if (signIn !== undefined && (await answerSignIn(here, signIn))) return;
   const isPage = path === '' || path === '/';
   // Before anything else, so that nobody can find out what exists.
   const refusal = await refusalOf(served, request);
@@ -122,7 +122,7 @@ async function serve<R extends IncomingMessage>(
     const { code, message } = reportedError(refusal, served.onError);
     return sendHtml(response, messageHtml(message), adminStatusOf[code]);
   }
-  if (signIn !== undefined && path === '/sign-out') return answerSignOut(asked, signIn);
+  if (signIn !== undefined && path === '/sign-out') return answerSignOut(here, signIn);
   const asset = consoleAssets.get(path);
   if (!isPage && asset === undefined) {
     throw new AdminError('not_found', 'There is nothing at this path.');

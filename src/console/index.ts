@@ -1,8 +1,8 @@
-/** The entry point `tollgate/console`: a page for operators, and a sign-in for hosts without one. */
+/** The entry `tollgate/console`: a page for operators, and a sign-in for hosts without one. */
 export { type ConsoleHandlerOptions, consoleHandler } from './handler.ts';
 export {
+  type ConsoleExchange,
   type ConsoleSignIn,
   type ConsoleSignInOptions,
   consoleSignIn,
-  type Exchange,
 } from './sign-in.ts';

@@ -1,4 +1,4 @@
-/** Writes what is no JSON: documents, scripts and style sheets, with the headers that guard them. */
+/** Writes documents, scripts and style sheets, with the headers that guard them. */
 import type { ServerResponse } from 'node:http';
 import { startReply } from '../admin/http/reply.ts';
 import type { Asset } from './assets.ts';

@@ -1,4 +1,4 @@
-/** The sign-in over HTTP: its page, the exchange of a token for a cookie, and the end of a session. */
+/** The sign-in over HTTP: its page, the exchange of a token for a cookie, and signing out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AdminError } from '../admin/admin-error.ts';
 import { checkChange } from '../admin/http/access.ts';
@@ -8,7 +8,8 @@ import { signInAssets } from './assets.ts';
 import { sessionCookie } from './cookie.ts';
 import { signInHtml } from './html.ts';
 import { sendAsset, sendCookie, sendHtml } from './reply.ts';
-import { type ConsoleSignIn, sessionMs } from './sign-in.ts';
+import { sessionMs } from './sessions.ts';
+import type { ConsoleExchange, ConsoleSignIn } from './sign-in.ts';
 
 /** A request below the mount. */
 export interface ConsoleRequest {
@@ -39,7 +40,7 @@ export async function answerSignIn(
   if (asset !== undefined) throw new AdminError('method_not_allowed', 'Send GET.');
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send GET or POST.');
   checkChange(request);
-  exchange(request, response, base, signIn.exchange(tokenOf(await readJson(request))));
+  exchange(request, response, base, signIn.exchange(request, tokenOf(await readJson(request))));
   return true;
 }
 
@@ -67,7 +68,7 @@ function exchange(
   request: IncomingMessage,
   response: ServerResponse,
   base: string,
-  result: ReturnType<ConsoleSignIn['exchange']>,
+  result: ConsoleExchange,
 ): void {
   if ('sessionId' in result) {
     const cookie = { id: result.sessionId, ageMs: sessionMs };

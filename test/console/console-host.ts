@@ -88,16 +88,21 @@ export function tokenOf(link: string): string {
 }
 
 /** The name and value of the cookie that a reply sets. */
-function cookieOf(headers: IncomingMessage['headers']): string {
+export function cookieOf(headers: IncomingMessage['headers']): string {
   return headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 }
 
 /** Not `fetch`, which normalises paths and sets the headers of a browser by itself. */
-function send(origin: string, { method = 'GET', path, headers = {}, body }: ConsoleCall) {
-  return new Promise<HttpReply>((resolve, reject) => {
+export function send(
+  origin: string,
+  { method = 'GET', path, headers = {}, body }: ConsoleCall,
+): Promise<HttpReply> {
+  return new Promise((resolve, reject) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const { hostname, port } = new URL(origin);
     const request = httpRequest({ hostname, port, path, method, headers, agent: false });
+    // Node sends the bodies of some methods without a length.
+    if (text !== undefined) request.setHeader('content-length', Buffer.byteLength(text));
     request.once('error', reject);
     request.once('response', (response) => {
       const chunks: Buffer[] = [];
