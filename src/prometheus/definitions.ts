@@ -98,7 +98,7 @@ export const eventMetrics = {
   },
   usage_anomalies_total: {
     type: 'counter',
-    help: 'Replies whose reported usage was missing, inconsistent, impossible or more than was held.',
+    help: 'Replies whose usage was missing, inconsistent, impossible or more than was held.',
     labels: ['reason'],
   },
   quota_warnings_total: {

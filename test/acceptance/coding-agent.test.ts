@@ -241,7 +241,6 @@ describe.each(upstreams)('over $dialect', (upstream) => {
         'system[0]',
         // A budget becomes a level, or nothing for models that do not reason.
         'thinking',
-        'tools.eager_input_streaming',
       ].toSorted(),
     );
     expect(sent).toContain('You are a coding agent.');

@@ -139,7 +139,7 @@ describe.each(calls)('%s', (_, reply, request) => {
     ));
 });
 
-it('is not reported where totals at the end come without passes, unless they are too small', async () => {
+it('is not reported of last totals without passes, unless they are too small', async () => {
   const passes = [{ type: 'message', input_tokens: 5, output_tokens: 7 }];
   for (const [last, expected] of [
     [{ input_tokens: 5, output_tokens: 9 }, 0],

@@ -108,13 +108,12 @@ const tools: readonly RequestFeature[] = [
     },
   ),
   feature(
-    '`input_examples`, `eager_input_streaming`, `allowed_callers`',
+    '`input_examples`, `allowed_callers`',
     {
       tools: [
         {
           ...declared('f'),
           input_examples: [{}],
-          eager_input_streaming: true,
           allowed_callers: ['code_execution_20250825'],
         },
       ],

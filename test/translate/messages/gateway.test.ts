@@ -109,7 +109,7 @@ const agentBody = {
 
 describe('a turn of a coding agent', () => {
   const body = JSON.stringify(agentBody);
-  const unasked = 'cache_control,tools.eager_input_streaming,context_management.edits,system[0]';
+  const unasked = 'cache_control,context_management.edits,system[0]';
 
   it('is a chat for OpenAI', async () => {
     const { status, body: chat, dropped } = await sent('openai', body);

@@ -11,11 +11,11 @@ import { type JsonValue, member } from '../../../src/json.ts';
 import { fixtures } from '../../support/fixtures.ts';
 import { brokenLaws, messagesEvents } from '../../support/messages-laws.ts';
 import { inCallOrder, inRows, oneChoiceEvents } from '../responses/events.ts';
-import { blocksOf, displays, messageHead, replyOf, streamOf, wholeOf } from './writer.ts';
+import { blocksOf, displays, messageHead, replyOf, showing, streamOf, wholeOf } from './writer.ts';
 
 const contexts: fc.Arbitrary<ReplyContext> = fc
   .constantFrom(...displays)
-  .map((thinking) => ({ thinking }));
+  .map((thinking) => showing(thinking));
 const heads = fc.record({ needsReasoningBack: fc.boolean() });
 const rowSizes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 8 });
 const failure = new GatewayError('upstream_failed', 'The upstream broke off.');
@@ -72,7 +72,7 @@ describe('for any events', () => {
   it('a reply without a call begins with text if no thinking was requested', () => {
     fc.assert(
       fc.property(oneChoiceEvents, heads, (events, head) => {
-        const blocks = blocksOf(wholeOf(events, { thinking: 'off' }, head));
+        const blocks = blocksOf(wholeOf(events, showing('off'), head));
         const types = blocks.map((block) => member(block, 'type'));
 
         if (types.includes('tool_use')) return;

@@ -4,7 +4,7 @@ import { openEnvelope } from '../../../src/canonical/envelope.ts';
 import type { ContentEvent, FinishReason, ReplyUsage } from '../../../src/canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 import { someUsage } from '../responses/events.ts';
-import { blocksOf, estimatedInput, replyOf, shown, streamOf, wholeOf } from './writer.ts';
+import { blocksOf, estimatedInput, replyOf, showing, shown, streamOf, wholeOf } from './writer.ts';
 
 const choice = 0;
 const text = (value: string): ContentEvent => ({ type: 'text', choice, text: value });
@@ -157,31 +157,33 @@ describe('blocks', () => {
 });
 
 describe('a stream', () => {
-  const deltasOf = (rows: readonly (readonly ContentEvent[])[]) =>
-    streamOf(rows)
+  const deltasOf = (rows: readonly (readonly ContentEvent[])[], context = shown) =>
+    streamOf(rows, context)
       .events.filter(({ name }) => name === 'content_block_delta')
       .map(({ data }) => {
         const delta = member(data, 'delta');
         return [member(data, 'index'), member(delta, 'text') ?? member(delta, 'partial_json')];
       });
 
-  it('passes on each piece of text and of arguments as it comes', () => {
+  it('passes on each piece of text as it comes, and arguments when they are whole', () => {
     const [begin] = call(0, '');
     const piece = (value: string) =>
       ({ type: 'tool_arguments', choice, call: 0, text: value }) as const;
+    const rows = [
+      [text('Let ')],
+      [text('me')],
+      begin === undefined ? [] : [begin],
+      [piece('{"a"')],
+      [piece(': 1')],
+      [piece('}')],
+    ];
 
-    expect(
-      deltasOf([
-        [text('Let ')],
-        [text('me')],
-        begin === undefined ? [] : [begin],
-        [piece('{"a"')],
-        [piece(': 1')],
-        [piece('}')],
-      ]),
-    ).toEqual([
+    expect(deltasOf(rows)).toEqual([
       [0, 'Let '],
       [0, 'me'],
+      [1, '{"a": 1}'],
+    ]);
+    expect(deltasOf(rows, showing('shown', 'look')).slice(2)).toEqual([
       [1, '{"a"'],
       [1, ': 1'],
       [1, '}'],
@@ -196,7 +198,13 @@ describe('a stream', () => {
     if (!first || !second || !firstEnd || !secondEnd) throw new Error('A call has two events.');
     const writes = [first, second, piece(1, ':2}'), piece(0, ':1}'), secondEnd, firstEnd];
 
-    expect(deltasOf(writes.map((event) => [event]))).toEqual([
+    const rows = writes.map((event) => [event]);
+
+    expect(deltasOf(rows)).toEqual([
+      [0, '{"a":1}'],
+      [1, '{"b":2}'],
+    ]);
+    expect(deltasOf(rows, showing('shown', 'look'))).toEqual([
       [0, '{"a"'],
       [0, ':1}'],
       [1, '{"b":2}'],
@@ -342,7 +350,7 @@ describe('thinking', () => {
   });
 
   it('has no text if it is to be omitted', () => {
-    expect(envelopesIn(wholeOf(reply, { thinking: 'omitted' }))).toEqual([
+    expect(envelopesIn(wholeOf(reply, showing('omitted')))).toEqual([
       ['thinking', '', unsigned],
       ['text', 'Look'],
       ['thinking', '', ofText],
@@ -354,7 +362,7 @@ describe('thinking', () => {
   it('carries the text inside if it is omitted and the upstream needs it back', () => {
     const head = { needsReasoningBack: true };
 
-    expect(envelopesIn(wholeOf(reply, { thinking: 'omitted' }, head))[0]).toEqual([
+    expect(envelopesIn(wholeOf(reply, showing('omitted'), head))[0]).toEqual([
       'thinking',
       '',
       { ...unsigned, text: 'Hm.' },
@@ -363,7 +371,7 @@ describe('thinking', () => {
   });
 
   it('comes only with a call if it was not requested', () => {
-    const off = { thinking: 'off' } as const;
+    const off = showing('off');
 
     expect(envelopesIn(wholeOf(reply, off))).toEqual([
       ['text', 'Look'],

@@ -41,7 +41,6 @@ describe('a tool with a schema', () => {
   it('loses what only tunes it, listed once for all tools', () => {
     const tuned = {
       input_examples: [{ a: 1 }],
-      eager_input_streaming: true,
       allowed_callers: ['code_execution_20250825'],
       cache_control: { type: 'ephemeral' },
     };
@@ -51,7 +50,6 @@ describe('a tool with a schema', () => {
     expect(dropped.toSorted()).toEqual([
       'cache_control',
       'tools.allowed_callers',
-      'tools.eager_input_streaming',
       'tools.input_examples',
     ]);
     expect(requestWith({ tools: [tool('f', { allowed_callers: ['direct'] })] }).dropped).toEqual(

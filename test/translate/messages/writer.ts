@@ -16,7 +16,12 @@ import { countedHead } from '../responses/writer.ts';
 export const displays: readonly ThinkingDisplay[] = ['shown', 'omitted', 'off'];
 
 /** A request for thinking that is shown. */
-export const shown: ReplyContext = { thinking: 'shown' };
+export const shown: ReplyContext = showing('shown');
+
+/** Shows thinking so; the inputs of these tools stream as they come. */
+export function showing(thinking: ThinkingDisplay, ...eagerTools: readonly string[]): ReplyContext {
+  return { thinking, eagerTools: new Set(eagerTools) };
+}
 
 /** The estimate of every prompt. */
 export const estimatedInput = 77;

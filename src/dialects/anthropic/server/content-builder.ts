@@ -18,7 +18,7 @@ import {
 import { callOrder } from '../../call-order.ts';
 import { blockedMessage, isAudio } from '../../openai/server/reply-pieces.ts';
 import type { BlockSink } from './block-sink.ts';
-import type { ThinkingDisplay } from './exchange.ts';
+import type { ReplyContext } from './exchange.ts';
 import { type Stop, stopOf } from './stop.ts';
 import { type ThinkingWriter, thinkingWriter } from './thinking-writer.ts';
 
@@ -36,9 +36,8 @@ export interface ContentBuilder {
 }
 
 /** How the blocks are written. */
-export interface ContentOptions {
+export interface ContentOptions extends ReplyContext {
   readonly sink: BlockSink;
-  readonly thinking: ThinkingDisplay;
   readonly needsReasoningBack: boolean;
 }
 
@@ -46,6 +45,8 @@ export interface ContentOptions {
 interface OpenCall {
   readonly begin: ToolCallBegin;
   text: string;
+  /** Its pieces may be passed on before all of them are there. */
+  readonly isEager: boolean;
   /** The object whose pieces are passed on as they come; undefined while they are held. */
   streamed: FirstObject | undefined;
 }
@@ -53,6 +54,7 @@ interface OpenCall {
 interface ContentState {
   readonly sink: BlockSink;
   readonly thinking: ThinkingWriter;
+  readonly eagerTools: ReadonlySet<string>;
   /** The kind of the open text block. */
   openText: 'text' | 'refusal' | undefined;
   openCall: OpenCall | undefined;
@@ -71,6 +73,7 @@ export function contentBuilder(options: ContentOptions): ContentBuilder {
   const state: ContentState = {
     sink: options.sink,
     thinking: thinkingWriter(options),
+    eagerTools: options.eagerTools,
     openText: undefined,
     openCall: undefined,
     hasAnswer: false,
@@ -168,19 +171,23 @@ function addReasoning(state: ContentState, event: EventOf<'reasoning'>): void {
 function beginCall(state: ContentState, event: ToolCallBegin): void {
   closeBlock(state);
   const begin = { ...event, id: portableCallId(event.id), arguments: '' };
-  state.openCall = { begin, text: '', streamed: undefined };
+  const isEager = state.eagerTools.has(event.name);
+  state.openCall = { begin, text: '', isEager, streamed: undefined };
   addArguments(state, event.arguments);
 }
 
 /**
- * Pieces of an object are passed on verbatim. Arguments that are no object are held, because they
- * are written as one, and so is an empty object, because the real one may follow.
+ * Arguments are held until the call ends, because only then it is certain that they are an object,
+ * and nothing that was sent can be taken back. Pieces for an eager tool are passed on verbatim, but
+ * for those of an empty object, because the real one may follow, and of what is no object.
  */
 function addArguments(state: ContentState, piece: string): void {
   const call = state.openCall;
   if (call === undefined || piece === '') return;
   if (call.streamed !== undefined) return passOn(state, call, call.streamed.take(piece), piece);
-  call.text = withoutPlaceholders(call.text + piece);
+  call.text += piece;
+  if (!call.isEager) return;
+  call.text = withoutPlaceholders(call.text);
   if (!objectWithMembers.test(call.text)) return;
   announce(state, call);
   call.streamed = firstObject();
@@ -221,14 +228,22 @@ function closeCall(state: ContentState): void {
   const call = state.openCall;
   if (call === undefined) return;
   state.openCall = undefined;
-  const { json, isWrapped } = argumentsObject(call.text);
-  if (isWrapped) state.dropped.add('tool_use.input');
-  if (call.streamed === undefined) {
-    announce(state, call);
-    // The block begins with an empty object, which needs no delta.
-    if (call.text.trim() !== '') state.sink.add(json);
-  }
+  if (call.streamed === undefined) writeHeld(state, call);
+  else if (argumentsObject(call.text).isWrapped) state.dropped.add('tool_use.input');
   state.sink.end();
+}
+
+/** Writes a call whose arguments were held: the first object that isn't empty, or what they are. */
+function writeHeld(state: ContentState, call: OpenCall): void {
+  announce(state, call);
+  // The block begins with an empty object, which needs no delta.
+  if (call.text.trim() === '') return;
+  const text = withoutPlaceholders(call.text);
+  const beginning = objectWithMembers.test(text) ? firstObject().take(text) : text;
+  const first = argumentsObject(beginning);
+  const { json, isWrapped } = first.isWrapped ? argumentsObject(text) : first;
+  if (isWrapped || text.slice(beginning.length).trim() !== '') state.dropped.add('tool_use.input');
+  state.sink.add(json);
 }
 
 function closeText(state: ContentState): void {

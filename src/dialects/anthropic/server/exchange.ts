@@ -10,6 +10,8 @@ export type ThinkingDisplay = 'shown' | 'omitted' | 'off';
 /** What the writers of a reply need to know about its request. */
 export interface ReplyContext {
   readonly thinking: ThinkingDisplay;
+  /** The tools of which a stream passes on the input as it comes, valid or not. */
+  readonly eagerTools: ReadonlySet<string>;
 }
 
 /** Reads the `thinking` member of a request; undefined if it is absent. */

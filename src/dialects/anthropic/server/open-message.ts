@@ -43,13 +43,9 @@ interface MessageState {
 }
 
 /** Starts a message whose blocks go to the sink. */
-export function openMessage(
-  head: ReplyHead,
-  { thinking }: ReplyContext,
-  sink: BlockSink,
-): OpenMessage {
+export function openMessage(head: ReplyHead, context: ReplyContext, sink: BlockSink): OpenMessage {
   const needsReasoningBack = head.needsReasoningBack === true;
-  const content = contentBuilder({ sink, thinking, needsReasoningBack });
+  const content = contentBuilder({ ...context, sink, needsReasoningBack });
   const state: MessageState = { content, counter: contentCounter(), usage: undefined };
   const id = prefixedId('msg_', head.newId);
   const first = { id, type: 'message', role: 'assistant', model: head.modelId };

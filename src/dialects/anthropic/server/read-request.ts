@@ -19,7 +19,7 @@ import { type ReplyContext, thinkingDisplay } from './exchange.ts';
 import { readFormat } from './read-format.ts';
 import { readConversation } from './read-messages.ts';
 import { readReasoning } from './read-reasoning.ts';
-import { readTools } from './read-tools.ts';
+import { eagerTools, readTools } from './read-tools.ts';
 import { refuseUnsupported } from './refuse-unsupported.ts';
 import { unreadMembers } from './unread-members.ts';
 
@@ -62,7 +62,10 @@ export function readRequest(body: JsonObject, requested: RequestedReply): ReadRe
   return {
     request,
     unasked: unaskedMembers(request, attributions),
-    context: { thinking: thinkingDisplay(objectIn(body, 'thinking', '')) },
+    context: {
+      thinking: thinkingDisplay(objectIn(body, 'thinking', '')),
+      eagerTools: eagerTools(body),
+    },
   };
 }
 
@@ -75,11 +78,7 @@ function unaskedMembers(
   return new Set([...alwaysUnasked, names.endUserId, ...metadata, ...attributions]);
 }
 
-const alwaysUnasked = [
-  'cache_control',
-  'context_management.edits',
-  'tools.eager_input_streaming',
-] as const;
+const alwaysUnasked = ['cache_control', 'context_management.edits'] as const;
 
 type Settings = Pick<
   ContentRequest,

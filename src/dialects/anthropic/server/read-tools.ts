@@ -47,6 +47,17 @@ export function readTools(body: JsonObject, drop: (at: string) => void): ToolMem
   };
 }
 
+/**
+ * The names of the tools with `eager_input_streaming`. Anthropic checks the input of the others
+ * before it sends it, and so their callers need not expect one that is no JSON.
+ */
+export function eagerTools(body: JsonObject): ReadonlySet<string> {
+  const eager = objectsIn(body, 'tools', '').filter(
+    ({ value, at }) => flagIn(value, 'eager_input_streaming', at) === true,
+  );
+  return new Set(eager.map(({ value, at }) => requiredText(value, 'name', at)));
+}
+
 function readTool(located: ObjectAtPath, drop: (at: string) => void): Tool {
   const { value: tool, at } = located;
   const type = textIn(tool, 'type', at) ?? 'custom';

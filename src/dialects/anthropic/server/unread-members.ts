@@ -67,6 +67,7 @@ const customTool: Shape = {
   description: read,
   input_schema: read,
   strict: read,
+  eager_input_streaming: read,
   // Listed by the reader unless it says nothing.
   defer_loading: read,
   allowed_callers: read,
