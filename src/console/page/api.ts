@@ -1,0 +1,119 @@
+/** Requests to the admin interface, and the one place that says what their failures mean. */
+
+/** Why a request failed. `signed_out` and `disconnected` concern the page as a whole. */
+export interface ApiFailure {
+  readonly kind: 'signed_out' | 'disconnected' | 'refused';
+  /** The code of the interface: `not_supported`, `conflict`. */
+  readonly code: string;
+  /** One sentence for people. */
+  readonly message: string;
+  /** The member that is wrong. */
+  readonly field: string | undefined;
+}
+
+/** A failed request. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly failure: ApiFailure;
+
+  constructor(failure: ApiFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** The admin interface. */
+export interface Api {
+  /** The URL of a file that the browser downloads. */
+  urlOf(path: string, query?: Query): string;
+  /** @throws ApiError */
+  get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>;
+  /** @throws ApiError */
+  post<T>(path: string, body: object): Promise<T>;
+}
+
+/** The parameters of a request; those without a value are left out. */
+export type Query = Readonly<Record<string, string | undefined>>;
+
+/** The admin interface at a URL that ends in `/`. */
+export function apiAt(base: URL, onSignedOut: () => void): Api {
+  const urlOf = (path: string, query: Query = {}): string => {
+    const url = new URL(path.replace(/^\//, ''), base);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined && value !== '') url.searchParams.set(name, value);
+    }
+    return url.href;
+  };
+  const send = async <T>(url: string, init: RequestInit): Promise<T> => {
+    const reply = await answerOf(url, init);
+    if (reply.status === 401 || reply.type === 'opaqueredirect') {
+      onSignedOut();
+      throw failed('signed_out', { message: 'You are signed out.' });
+    }
+    if (reply.ok) return documentOf<T>(reply);
+    const { error = {} } = await documentOf<{ readonly error?: ErrorMembers }>(reply);
+    throw failed('refused', error);
+  };
+  return {
+    urlOf,
+    get: (path, query, signal) => send(urlOf(path, query), signal === undefined ? {} : { signal }),
+    post: (path, body) =>
+      send(urlOf(path), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-tollgate-admin': '1' },
+        body: JSON.stringify(body),
+      }),
+  };
+}
+
+interface ErrorMembers {
+  readonly code?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+/** A host's sign-in may redirect to its own page, which is no answer to a request. */
+async function answerOf(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { cache: 'no-store', redirect: 'manual', ...init });
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error;
+    throw failed('disconnected', { message: 'The gateway did not answer.' });
+  }
+}
+
+/** A body that is no JSON comes from something between the page and the gateway. */
+async function documentOf<T>(reply: Response): Promise<T> {
+  try {
+    return await reply.json();
+  } catch {
+    const message = `A reply with status ${reply.status} came from something else than the gateway.`;
+    throw failed('disconnected', { message });
+  }
+}
+
+function failed(
+  kind: ApiFailure['kind'],
+  { code = kind, message = 'The request failed.', field }: ErrorMembers,
+): ApiError {
+  return new ApiError({ kind, code, message, field });
+}
+
+/** What a request failed with; undefined for anything else that was thrown. */
+export function failureOf(error: unknown): ApiFailure | undefined {
+  return isApiError(error) ? error.failure : undefined;
+}
+
+function isApiError(error: unknown): error is ApiError {
+  return error instanceof Object && 'name' in error && error.name === 'ApiError';
+}
+
+/** What a person can read about anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return failureOf(error)?.message ?? 'This page made a mistake. Reload it.';
+}
+
+/** Whether a request was given up by the page itself. */
+export function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

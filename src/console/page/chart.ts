@@ -1,0 +1,225 @@
+/**
+ * Stacked bars over time, with a line that says the values of the bar under the pointer, and the
+ * same numbers as a table.
+ */
+import uPlot from 'uplot';
+import { button, el, refill } from './dom.ts';
+
+/** One part of each bar. */
+export interface BarSeries {
+  readonly name: string;
+  /** The custom property that has its colour: `--complete`. */
+  readonly color: string;
+}
+
+/** What a chart is of. */
+export interface ChartInput {
+  /** A sentence for screen readers. */
+  readonly label: string;
+  /** From the bottom to the top. */
+  readonly series: readonly BarSeries[];
+  /** The head of the first column of the table. */
+  readonly timeName: string;
+  valueText(value: number): string;
+  /** Beside the axis; as `valueText` if left out. */
+  axisText?(value: number): string;
+  /** Below the axis. */
+  tickText(ms: number): string;
+  /** Of one bar. */
+  barText(ms: number): string;
+}
+
+/** The bars. */
+export interface ChartData {
+  readonly startsMs: readonly number[];
+  /** By series, then by bar. */
+  readonly values: readonly (readonly number[])[];
+}
+
+/** A chart that is shown. */
+export interface Chart {
+  readonly node: HTMLElement;
+  update(data: ChartData): void;
+  close(): void;
+}
+
+const heightPx = 190;
+
+/** Creates a chart without bars. */
+export function barChart(input: ChartInput): Chart {
+  const readout = el('p', { class: 'readout' });
+  const holder = el('div', { class: 'chart', role: 'img', 'aria-label': input.label });
+  const table = el('div', { class: 'chart-table', hidden: true });
+  const toggle = tableToggle(table);
+  const node = el('div', {}, el('div', { class: 'chart-head' }, readout, toggle), holder, table);
+  let data: ChartData = { startsMs: [], values: [] };
+  let plot: uPlot | undefined;
+  const show = (index: number | undefined): void => refill(readout, readoutOf(input, data, index));
+  const observer = new ResizeObserver(() => {
+    const width = Math.floor(holder.clientWidth);
+    if (width === 0) return;
+    plot ??= plotOf(input, width, holder, show);
+    plot.setSize({ width, height: heightPx });
+    plot.setData(stacked(data));
+  });
+  observer.observe(holder);
+  const scheme = matchMedia('(prefers-color-scheme: dark)');
+  const repaint = (): void => plot?.redraw(true, true);
+  scheme.addEventListener('change', repaint);
+  return {
+    node,
+    update: (next) => {
+      data = next;
+      plot?.setData(stacked(data));
+      show(plot?.cursor.idx ?? undefined);
+      refill(table, tableOf(input, data));
+    },
+    close: () => {
+      observer.disconnect();
+      scheme.removeEventListener('change', repaint);
+      plot?.destroy();
+    },
+  };
+}
+
+function tableToggle(table: HTMLElement): HTMLElement {
+  const toggle = button(
+    'As a table',
+    () => {
+      table.hidden = !table.hidden;
+      toggle.setAttribute('aria-expanded', String(!table.hidden));
+    },
+    { class: 'quiet', 'aria-expanded': 'false' },
+  );
+  return toggle;
+}
+
+/** uPlot draws series over one another: the tallest sum comes first. */
+function stacked({ startsMs, values }: ChartData): uPlot.AlignedData {
+  const sums: number[][] = [];
+  for (const series of values) {
+    const below = sums[0];
+    sums.unshift(series.map((value, index) => value + (below?.[index] ?? 0)));
+  }
+  return [startsMs.map((ms) => ms / 1_000), ...sums];
+}
+
+function plotOf(
+  input: ChartInput,
+  width: number,
+  holder: HTMLElement,
+  show: (index: number | undefined) => void,
+): uPlot {
+  const bars = uPlot.paths.bars?.({ size: [0.72, 36, 1] });
+  const series = input.series.toReversed().map(({ color }): uPlot.Series => {
+    const paint = (): string => colorOf(holder, color);
+    return {
+      fill: paint,
+      stroke: paint,
+      width: 0,
+      points: { show: false },
+      ...(bars === undefined ? {} : { paths: bars }),
+    };
+  });
+  const options: uPlot.Options = {
+    width,
+    height: heightPx,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
+    scales: { x: { range: rangeWithMargin }, y: { range: (_, __, max) => [0, Math.max(max, 1)] } },
+    axes: axesOf(input, holder),
+    series: [{}, ...series],
+    hooks: { setCursor: [({ cursor }) => show(cursor.idx ?? undefined)] },
+  };
+  return new uPlot(options, [[], ...input.series.map(() => [])], holder);
+}
+
+/** Half a bar at each end, so that the first and the last one are whole. */
+function rangeWithMargin(plot: uPlot, min: number, max: number): uPlot.Range.MinMax {
+  const [starts] = plot.data;
+  const step = (Number(starts[1] ?? 0) - Number(starts[0] ?? 0)) / 2;
+  return step > 0 ? [min - step, max + step] : [min - 30, max + 30];
+}
+
+function axesOf(
+  { tickText, valueText, axisText = valueText }: ChartInput,
+  holder: HTMLElement,
+): uPlot.Axis[] {
+  const font = '11px system-ui, sans-serif';
+  const shared = { font, stroke: () => colorOf(holder, '--muted'), ticks: { show: false } };
+  return [
+    {
+      ...shared,
+      size: 26,
+      space: 64,
+      grid: { show: false },
+      values: (_, splits) => splits.map((seconds) => tickText(seconds * 1_000)),
+    },
+    {
+      ...shared,
+      size: 46,
+      space: 40,
+      grid: { stroke: () => colorOf(holder, '--line'), width: 1 },
+      values: (_, splits) => splits.map((value) => axisText(value)),
+    },
+  ];
+}
+
+function colorOf(node: HTMLElement, property: string): string {
+  return getComputedStyle(node).getPropertyValue(property).trim();
+}
+
+/** The values of one bar, or the sums of all. */
+function readoutOf(
+  { series, barText, valueText }: ChartInput,
+  { startsMs, values }: ChartData,
+  index: number | undefined,
+): readonly HTMLElement[] {
+  const start = index === undefined ? undefined : startsMs[index];
+  const sumOf = (line: readonly number[]): number => line.reduce((sum, value) => sum + value, 0);
+  const parts = series.map(({ name, color }, position) => {
+    const line = values[position] ?? [];
+    const value = start === undefined || index === undefined ? sumOf(line) : (line[index] ?? 0);
+    return el(
+      'span',
+      { class: 'readout-part' },
+      el('span', { class: `swatch swatch${color}`, 'aria-hidden': 'true' }),
+      `${name} `,
+      el('b', {}, valueText(value)),
+    );
+  });
+  return [
+    el('span', { class: 'readout-time' }, start === undefined ? 'All' : barText(start)),
+    ...parts,
+  ];
+}
+
+function tableOf(
+  { label, series, timeName, barText, valueText }: ChartInput,
+  { startsMs, values }: ChartData,
+): HTMLElement {
+  const head = [timeName, ...series.map(({ name }) => name)];
+  const rows = startsMs.map((ms, index) =>
+    el(
+      'tr',
+      {},
+      el('th', { scope: 'row' }, barText(ms)),
+      values.map((line) => el('td', { class: 'number' }, valueText(line[index] ?? 0))),
+    ),
+  );
+  return el(
+    'table',
+    {},
+    el('caption', { class: 'only-read' }, label),
+    el(
+      'thead',
+      {},
+      el(
+        'tr',
+        {},
+        head.map((name) => el('th', { scope: 'col' }, name)),
+      ),
+    ),
+    el('tbody', {}, rows.toReversed()),
+  );
+}

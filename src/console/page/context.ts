@@ -1,0 +1,42 @@
+/** What every view gets: who is signed in, the interface, and the way to another place. */
+import type { Api } from './api.ts';
+import type { Route } from './route.ts';
+import type { Now, Session } from './wire.ts';
+
+/** The page around a view. */
+export interface PageContext {
+  readonly api: Api;
+  readonly session: Session;
+  /** The server's time: the clock of an operator's machine may be wrong. */
+  nowMs(): number;
+  /** The place that is shown. */
+  route(): Route;
+  /** Shows another place; `replace` does not add to the history. */
+  go(change: RouteChange, options?: { readonly replace?: boolean }): void;
+  /** The URL of another place with the same range. */
+  href(change: RouteChange): string;
+  /** Says what was done, in a corner and to screen readers. */
+  announce(text: string): void;
+  /** Asks for the live figures again. */
+  refreshNow(): void;
+}
+
+/** The parts of a place that change; filters are replaced as a whole. */
+export type RouteChange = Partial<Route>;
+
+/** A view that is shown. */
+export interface View {
+  readonly node: HTMLElement;
+  /** Another place of the same view. */
+  show(route: Route): void;
+  /** New live figures. */
+  update?(now: Now): void;
+  /** The live figures can't be read. */
+  fail?(message: string): void;
+  close?(): void;
+}
+
+/** Whether the operator may change something. */
+export function canManage({ session }: PageContext): boolean {
+  return session.can === 'manage';
+}

@@ -1,0 +1,10 @@
+/** Copies text, and says if the browser does not allow it: only secure origins may. */
+
+/** Copies; `announce` says how it went. */
+export function copyText(text: string, what: string, announce: (text: string) => void): void {
+  const refused = (): void => announce('This browser does not allow copying. Select the text.');
+  // Undefined where the page is not on HTTPS or this machine, whatever its type says.
+  const clipboard: Clipboard | undefined = navigator.clipboard;
+  if (clipboard === undefined) return refused();
+  void clipboard.writeText(text).then(() => announce(`${what} was copied.`), refused);
+}

@@ -1,0 +1,117 @@
+/** Asks before something is changed. What was in a closed dialog is gone from the document. */
+import { failureOf, messageOf } from './api.ts';
+import { button, type Child, el, refill } from './dom.ts';
+
+/** A change that an operator can make. */
+export interface DialogInput {
+  readonly title: string;
+  /** The label of the button that makes the change. */
+  readonly action: string;
+  readonly isDangerous?: boolean;
+  readonly content: Child;
+  /** Names of members of the interface that have another name here. */
+  readonly fieldNames?: Readonly<Record<string, string>>;
+  /** Makes the change. What it returns is shown in place of the form; undefined closes. */
+  run(dialog: OpenDialog): Promise<Child | undefined>;
+}
+
+/** A dialog that is open. */
+export interface OpenDialog {
+  close(): void;
+  /** Whether Escape and the other usual ways may close it. */
+  keepOpen(isKept: boolean): void;
+}
+
+/** A mistake in a form that the page itself sees. */
+export class FormProblem extends Error {
+  override readonly name = 'FormProblem';
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/** Opens a dialog over the page. */
+export function openDialog(input: DialogInput): void {
+  const node = el('dialog', { class: 'dialog', 'aria-label': input.title });
+  let isKept = false;
+  node.addEventListener('cancel', (event) => {
+    if (isKept) event.preventDefault();
+  });
+  node.addEventListener('close', () => node.remove());
+  const dialog: OpenDialog = {
+    close: () => node.close(),
+    keepOpen: (wanted) => {
+      isKept = wanted;
+    },
+  };
+  node.append(el('h2', {}, input.title), formOf(input, node, dialog));
+  document.body.append(node);
+  node.showModal();
+}
+
+function formOf(input: DialogInput, node: HTMLDialogElement, dialog: OpenDialog): HTMLElement {
+  const problem = el('p', { class: 'problem', role: 'alert' });
+  const look = input.isDangerous === true ? 'button main danger' : 'button main';
+  const submit = el('button', { type: 'submit', class: look }, input.action);
+  const form = el(
+    'form',
+    { class: 'form' },
+    input.content,
+    problem,
+    el('div', { class: 'dialog-end' }, button('Cancel', dialog.close), submit),
+  );
+  const run = async (): Promise<void> => {
+    submit.disabled = true;
+    refill(problem);
+    markField(form, undefined);
+    try {
+      const next = await input.run(dialog);
+      if (next === undefined) return dialog.close();
+      refill(node, el('h2', {}, input.title), next);
+      firstField(node)?.focus();
+    } catch (error) {
+      refill(problem, problemText(error));
+      markField(form, fieldIn(error, input.fieldNames));
+    } finally {
+      submit.disabled = false;
+    }
+  };
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void run();
+  });
+  return form;
+}
+
+function firstField(node: HTMLElement): HTMLElement | null {
+  return node.querySelector('input, button');
+}
+
+function isFormProblem(error: unknown): error is FormProblem {
+  return error instanceof Object && 'name' in error && error.name === 'FormProblem';
+}
+
+function problemText(error: unknown): string {
+  return isFormProblem(error) ? error.message : messageOf(error);
+}
+
+function fieldIn(error: unknown, names: DialogInput['fieldNames'] = {}): string | undefined {
+  const field = isFormProblem(error) ? error.field : failureOf(error)?.field;
+  return field === undefined ? undefined : (names[field] ?? field);
+}
+
+/** Leads the eye, and screen readers, to the field that is wrong. */
+function markField(form: HTMLFormElement, name: string | undefined): void {
+  for (const field of form.querySelectorAll('input, select')) {
+    const isWrong = name !== undefined && field.getAttribute('name') === name;
+    if (!isWrong) {
+      field.removeAttribute('aria-invalid');
+      continue;
+    }
+    field.setAttribute('aria-invalid', 'true');
+    if (field instanceof HTMLElement) field.focus();
+  }
+}

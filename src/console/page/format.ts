@@ -1,0 +1,163 @@
+/** Texts of numbers, amounts and times. */
+
+const count = new Intl.NumberFormat('en');
+const none = '–';
+
+/** `1,204`; a dash where it is not known. */
+export function countText(value: number | null | undefined): string {
+  return value === null || value === undefined ? none : count.format(value);
+}
+
+/** `1.2k`, `34M`: for places where every digit would only be noise. */
+export function shortCount(value: number | null): string {
+  if (value === null) return none;
+  if (value < 10_000) return count.format(value);
+  const [divisor, unit] = value < 1_000_000 ? [1_000, 'k'] : [1_000_000, 'M'];
+  const scaled = value / divisor;
+  return `${scaled.toFixed(scaled < 100 ? 1 : 0)}${unit}`;
+}
+
+const nanosPerUnit = 1_000_000_000n;
+
+/**
+ * An amount of nanos in units. Cents are always shown; below a unit there are four significant
+ * digits, so that the price of a cheap call is not 0.00.
+ */
+export function moneyText(nanos: string | bigint | null): string {
+  if (nanos === null) return none;
+  const text = withDecimals(BigInt(nanos), decimalsFor(BigInt(nanos), 4));
+  return text.replace(/(\.\d\d\d*?)0+$/, '$1');
+}
+
+/** Formats the amounts of a column alike, so that their points stand below one another. */
+export function moneyColumn(all: readonly (string | null)[]): (nanos: string | null) => string {
+  const decimals = all.map((nanos) => decimalsFor(BigInt(nanos ?? 0), 3));
+  const most = Math.min(6, Math.max(2, ...decimals));
+  return (nanos) => (nanos === null ? none : withDecimals(BigInt(nanos), most));
+}
+
+function withDecimals(value: bigint, decimals: number): string {
+  const size = value < 0n ? -value : value;
+  const step = 10n ** BigInt(9 - decimals);
+  const rounded = ((size + step / 2n) / step) * step;
+  const fraction = String(rounded % nanosPerUnit)
+    .padStart(9, '0')
+    .slice(0, decimals);
+  return `${value < 0n ? '−' : ''}${count.format(rounded / nanosPerUnit)}.${fraction}`;
+}
+
+/** How many decimals an amount below a unit needs for its first digits. */
+function decimalsFor(value: bigint, digits: number): number {
+  const size = value < 0n ? -value : value;
+  if (size === 0n || size >= nanosPerUnit) return 2;
+  return Math.min(9, Math.max(2, 9 - String(size).length + digits));
+}
+
+/** All digits of an amount, for titles and form fields: `0.00034`. */
+export function exactMoney(nanos: string | bigint): string {
+  const value = BigInt(nanos);
+  const size = value < 0n ? -value : value;
+  const fraction = String(size % nanosPerUnit)
+    .padStart(9, '0')
+    .replace(/0+$/, '');
+  const whole = `${value < 0n ? '-' : ''}${size / nanosPerUnit}`;
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+/** The nanos of a decimal number in units, as written by a person; undefined if it is none. */
+export function nanosOf(text: string): string | undefined {
+  const match = /^(-?)(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text.trim().replaceAll(',', ''));
+  if (match === null) return undefined;
+  const [, sign = '', whole = '0', fraction = ''] = match;
+  const nanos = BigInt(whole) * nanosPerUnit + BigInt(fraction.padEnd(9, '0'));
+  return `${sign === '-' && nanos !== 0n ? '-' : ''}${nanos}`;
+}
+
+/** The share of one amount in another, 0 to 1. */
+export function shareOf(part: string | bigint, whole: string | bigint): number {
+  const [one, all] = [BigInt(part), BigInt(whole)];
+  if (all <= 0n) return one > 0n ? 1 : 0;
+  return Math.min(1, Math.max(0, Number((one * 10_000n) / all) / 10_000));
+}
+
+/** `420 ms`, `1.9 s`, `2 min`. */
+export function durationText(ms: number | null): string {
+  if (ms === null) return none;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return spanText(ms);
+}
+
+/** A longer time in its two largest units: `3 h 12 min`. */
+export function spanText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return withRest(hours, 'h', minutes % 60, 'min');
+  return withRest(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function withRest(value: number, unit: string, rest: number, restUnit: string): string {
+  return rest === 0 ? `${value} ${unit}` : `${value} ${unit} ${rest} ${restUnit}`;
+}
+
+/** `98.7 %`; 100 % only where nothing is missing. */
+export function percentText(share: number): string {
+  if (share >= 1) return '100 %';
+  const percent = Math.floor(share * 1_000) / 10;
+  return `${percent.toFixed(1)} %`;
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+const minuteClock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** The local time; with the day unless it is today's. */
+export function clockText(ms: number, nowMs: number): string {
+  const isToday = new Date(ms).toDateString() === new Date(nowMs).toDateString();
+  return isToday ? clock.format(ms) : `${day.format(ms)} ${clock.format(ms)}`;
+}
+
+/** The local time without seconds. */
+export function minuteText(ms: number): string {
+  return minuteClock.format(ms);
+}
+
+/** The local day: `23 Nov`. */
+export function dayText(ms: number): string {
+  return day.format(ms);
+}
+
+const utcDay = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
+
+/** The day in UTC: `23 Nov`. */
+export function utcDayText(ms: number): string {
+  return utcDay.format(ms);
+}
+
+/** `12 s ago`, `in 4 min`. */
+export function agoText(ms: number, nowMs: number): string {
+  const span = nowMs - ms;
+  return span >= 0 ? `${spanText(span)} ago` : `in ${spanText(-span)}`;
+}
+
+/** A phrase of the docs as a sentence: `Replace the credential.` */
+export function sentence(phrase: string): string {
+  const whole = /[.?!]$/.test(phrase) ? phrase : `${phrase}.`;
+  return whole.charAt(0).toUpperCase() + whole.slice(1);
+}
+
+/** `caller_left` as words: `caller left`. */
+export function wordsOf(name: string): string {
+  return name.replaceAll('_', ' ');
+}

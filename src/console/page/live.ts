@@ -1,0 +1,121 @@
+/**
+ * The live figures: a stream of events, and where there is none, a request every few seconds. Says
+ * how old the last figures are, so that nobody takes old ones for new.
+ */
+import { type Api, failureOf } from './api.ts';
+import type { Range } from './route.ts';
+import type { Now } from './wire.ts';
+
+/** How the page is connected. */
+export type Connection =
+  | { readonly state: 'connecting' | 'live' | 'signed_out' }
+  | { readonly state: 'stale'; readonly sinceMs: number };
+
+/** What the live figures tell the page. */
+export interface LiveListener {
+  onNow(now: Now): void;
+  onConnection(connection: Connection): void;
+  /** The figures could not be read, for a reason that is not the connection. */
+  onFailure(message: string): void;
+}
+
+/** The running connection. */
+export interface Live {
+  /** Asks for another range, or again after a failure. */
+  restart(range: Range): void;
+  close(): void;
+}
+
+/** Without news for this long, the figures are old. */
+const staleMs = 10_000;
+const pollMs = 5_000;
+
+interface State {
+  source: EventSource | undefined;
+  range: Range;
+  lastMs: number;
+  isStale: boolean;
+  timer: ReturnType<typeof setInterval> | undefined;
+  readonly api: Api;
+  readonly listener: LiveListener;
+}
+
+/** Connects, and stays connected until it is closed or signed out. */
+export function connectLive(api: Api, listener: LiveListener, range: Range): Live {
+  const state: State = {
+    source: undefined,
+    range,
+    lastMs: Date.now(),
+    isStale: false,
+    timer: undefined,
+    api,
+    listener,
+  };
+  start(state);
+  return {
+    restart: (wanted) => {
+      stop(state);
+      state.range = wanted;
+      start(state);
+    },
+    close: () => stop(state),
+  };
+}
+
+function stop(state: State): void {
+  clearInterval(state.timer);
+  state.source?.close();
+  state.source = undefined;
+}
+
+function start(state: State): void {
+  openStream(state);
+  state.timer = setInterval(() => void poll(state), pollMs);
+}
+
+function openStream(state: State): void {
+  const source = new EventSource(state.api.urlOf('/events', { range: state.range }));
+  state.source = source;
+  source.addEventListener('now', ({ data }) => receive(state, JSON.parse(data)));
+  source.addEventListener('signed-out', () => {
+    stop(state);
+    state.listener.onConnection({ state: 'signed_out' });
+  });
+  source.addEventListener('error', () => void read(state));
+}
+
+function receive(state: State, now: Now): void {
+  state.lastMs = Date.now();
+  state.isStale = false;
+  state.listener.onConnection({ state: 'live' });
+  state.listener.onNow(now);
+}
+
+/** Asks by a request if the stream is silent, and opens a new one if the browser has given up. */
+async function poll(state: State): Promise<void> {
+  if (Date.now() - state.lastMs < pollMs) return;
+  await read(state);
+  if (state.source?.readyState !== EventSource.CLOSED || state.isStale) return;
+  openStream(state);
+}
+
+async function read(state: State): Promise<void> {
+  const { source, range } = state;
+  try {
+    const now = await state.api.get<Now>('/now', { range });
+    if (source === state.source) receive(state, now);
+  } catch (error) {
+    if (source !== state.source) return;
+    readFailed(state, error);
+  }
+}
+
+function readFailed(state: State, error: unknown): void {
+  const failure = failureOf(error);
+  if (failure?.kind === 'signed_out') return stop(state);
+  if (failure?.kind === 'refused') state.listener.onFailure(failure.message);
+  const isOld = Date.now() - state.lastMs >= staleMs;
+  if (!state.isStale && !isOld && failure?.kind === 'refused') return;
+  state.isStale = true;
+  state.listener.onConnection({ state: 'stale', sinceMs: state.lastMs });
+}

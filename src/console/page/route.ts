@@ -1,0 +1,65 @@
+/** What the page shows, as its URL says it: `#/calls/req_1?range=1h&model=gpt-5`. */
+
+/** The views, in the order of the tabs. */
+export const viewNames = ['now', 'calls', 'spend', 'keys', 'channels'] as const;
+
+/** The name of a view. */
+export type ViewName = (typeof viewNames)[number];
+
+/** The ranges of time, shortest first. */
+export const ranges = ['15m', '1h', '24h', '30d'] as const;
+
+/** A range of time until now. */
+export type Range = (typeof ranges)[number];
+
+/** A place of the page. */
+export interface Route {
+  readonly view: ViewName;
+  /** The call or key whose details are shown. */
+  readonly id?: string | undefined;
+  readonly range: Range;
+  /** The filters of the view. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const minuteMs = 60_000;
+
+/** How long a range is. */
+export const rangeMs: Readonly<Record<Range, number>> = {
+  '15m': 15 * minuteMs,
+  '1h': 60 * minuteMs,
+  '24h': 24 * 60 * minuteMs,
+  '30d': 30 * 24 * 60 * minuteMs,
+};
+
+/** The place that a URL names; whatever it does not say, or says wrongly, is the default. */
+export function routeOf(hash: string, usualRange: Range): Route {
+  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [name, id] = path.split('/');
+  const view = viewNames.find((known) => known === name) ?? 'now';
+  const params = Object.fromEntries(new URLSearchParams(search));
+  const { range: wanted, ...filters } = params;
+  const range = ranges.find((known) => known === wanted) ?? usualRange;
+  return {
+    view,
+    id: id === undefined || id === '' ? undefined : decoded(id),
+    range,
+    params: filters,
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The URL of a place; filters without a value are left out. */
+export function hrefOf({ view, id, range, params }: Route): string {
+  const filters = Object.entries(params).filter(([, value]) => value !== '');
+  const search = new URLSearchParams([['range', range], ...filters]);
+  const path = id === undefined ? view : `${view}/${encodeURIComponent(id)}`;
+  return `#/${path}?${search}`;
+}

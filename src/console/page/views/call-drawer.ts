@@ -1,0 +1,120 @@
+/** One request: what it cost, the timeline of its attempts, and why it ended as it did. */
+import { failureOf, isAborted, messageOf } from '../api.ts';
+import type { PageContext } from '../context.ts';
+import { copyText } from '../copy.ts';
+import { button, type Child, el } from '../dom.ts';
+import { drawerOf } from '../drawer.ts';
+import { icon } from '../icons.ts';
+import { empty, failure, loading } from '../panel.ts';
+import type { CallDetail, CallsOfRequest } from '../wire.ts';
+import { callFacts, callMoney, refusalFacts } from './call-facts.ts';
+import { outcomeBadge } from './call-outcome.ts';
+import { resolveForm } from './call-resolve.ts';
+import { timeline, whyOf } from './call-timeline.ts';
+
+/** The sheet with a request. */
+export interface CallDrawer {
+  readonly node: HTMLElement;
+  /** The request to show; undefined closes the sheet. */
+  show(requestId: string | undefined): void;
+  close(): void;
+}
+
+/** Creates the closed sheet; `changed` is called after a call was resolved. */
+export function callDrawer(page: PageContext, changed: () => void): CallDrawer {
+  let shown: string | undefined;
+  let loads = new AbortController();
+  const drawer = drawerOf('Request', () => {
+    loads.abort();
+    shown = undefined;
+    const { view, id, params } = page.route();
+    if (view === 'calls' && id !== undefined) page.go({ view, params });
+  });
+  const load = async (requestId: string): Promise<void> => {
+    loads.abort();
+    loads = new AbortController();
+    const { signal } = loads;
+    const title = titleOf(requestId, page);
+    drawer.open(title, loading('the request'));
+    try {
+      const path = `/calls/${encodeURIComponent(requestId)}`;
+      const found = await page.api.get<CallsOfRequest>(path, {}, signal);
+      const resolved = (): void => {
+        changed();
+        void load(requestId);
+      };
+      drawer.open(title, partsOf(found, page, resolved));
+    } catch (error) {
+      if (signal.aborted || isAborted(error)) return;
+      drawer.open(
+        title,
+        problem(error, () => void load(requestId)),
+      );
+    }
+  };
+  return {
+    node: drawer.node,
+    show: (requestId) => {
+      if (requestId === shown) return;
+      shown = requestId;
+      if (requestId === undefined) drawer.close();
+      else void load(requestId);
+    },
+    close: drawer.close,
+  };
+}
+
+function titleOf(requestId: string, { announce }: PageContext): Child {
+  const copy = button(icon('copy'), () => copyText(requestId, 'The request id', announce), {
+    class: 'quiet',
+    'aria-label': 'Copy the request id',
+    'data-focus': 'copy',
+  });
+  return [el('span', { class: 'id' }, requestId), copy];
+}
+
+/** An id that nobody knows is no failure of the page. */
+function problem(error: unknown, retry: () => void): Child {
+  if (failureOf(error)?.code === 'not_found') {
+    return empty(
+      el('p', {}, messageOf(error)),
+      el('p', { class: 'hint' }, 'Ids are exact. Refusals are kept by the process that made them.'),
+    );
+  }
+  return failure(messageOf(error), retry);
+}
+
+function partsOf(
+  { calls, refusals }: CallsOfRequest,
+  page: PageContext,
+  resolved: () => void,
+): Child {
+  const note =
+    calls.length + refusals.length > 1
+      ? el('p', { class: 'note' }, 'Callers choose request ids: several requests have this one.')
+      : undefined;
+  return [
+    note,
+    calls.map((call) => callPart(call, page, resolved)),
+    refusals.map((refusal) =>
+      el(
+        'article',
+        { class: 'request' },
+        el('div', {}, outcomeBadge(refusal), whyOf(refusal)),
+        refusalFacts(refusal, page),
+      ),
+    ),
+  ];
+}
+
+function callPart(call: CallDetail, page: PageContext, resolved: () => void): HTMLElement {
+  return el(
+    'article',
+    { class: 'request' },
+    el('div', {}, outcomeBadge(call), call.isInDoubt ? undefined : whyOf(call)),
+    call.isInDoubt ? resolveForm(call, page, resolved) : undefined,
+    callMoney(call),
+    timeline(call),
+    callFacts(call, page),
+  );
+}

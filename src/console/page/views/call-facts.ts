@@ -1,0 +1,114 @@
+/** What is known of a request: who asked for what, what was held, and what was charged. */
+import type { PageContext } from '../context.ts';
+import { type Child, el, link, timeOf } from '../dom.ts';
+import { factList } from '../facts.ts';
+import {
+  clockText,
+  countText,
+  durationText,
+  exactMoney,
+  moneyText,
+  shareOf,
+  wordsOf,
+} from '../format.ts';
+import { shareBar } from '../share-bar.ts';
+import type { CallDetail, Refusal } from '../wire.ts';
+
+/** What was held, and what became of it. */
+export function callMoney(call: CallDetail): HTMLElement {
+  const { heldNanos, chargeNanos, costNanos, booked, basis, isInDoubt } = call;
+  const margin = costNanos === null ? null : BigInt(chargeNanos) - BigInt(costNanos);
+  return el(
+    'section',
+    { class: 'money' },
+    el('h3', {}, 'Held and charged'),
+    el(
+      'div',
+      { class: 'held-charged' },
+      amountOf('held', heldNanos),
+      el('span', { class: 'arrow', 'aria-hidden': 'true' }, '→'),
+      amountOf(isInDoubt ? 'charged so far' : 'charged', chargeNanos),
+      costNanos === null ? undefined : amountOf('your cost', costNanos),
+      margin === null ? undefined : amountOf('margin', margin),
+    ),
+    shareBar(shareOf(chargeNanos, heldNanos), '--complete'),
+    el('p', { class: 'hint' }, `${bookedText(booked, isInDoubt)} · by ${basisText(basis)}`),
+  );
+}
+
+function amountOf(name: string, nanos: string | bigint): HTMLElement {
+  return el(
+    'span',
+    { class: 'amount' },
+    el('b', { title: exactMoney(nanos) }, moneyText(nanos)),
+    el('span', { class: 'hint' }, name),
+  );
+}
+
+function bookedText(booked: boolean, isInDoubt: boolean): string {
+  if (isInDoubt) return 'held until somebody says whether it ran';
+  return booked ? 'booked in the quota store' : 'not booked yet: the quota store has not taken it';
+}
+
+function basisText(basis: string): string {
+  const texts: Readonly<Record<string, string>> = {
+    usage: 'the usage that the upstream reported',
+    counted: 'content that the gateway counted',
+    estimate: 'an estimate',
+    policy: 'the charge policy',
+  };
+  return texts[basis] ?? basis;
+}
+
+/** Who called what, and when. */
+export function callFacts(call: CallDetail, page: PageContext): Child {
+  const { keyId, group, modelId, upstreamModel, channelId, startedAtMs } = call;
+  const filter = (name: string, value: string): Child =>
+    link(page.href({ view: 'calls', params: { [name]: value } }), value, { class: 'id' });
+  return [
+    factList('Request', [
+      ['key', filter('key', keyId)],
+      ['group', group],
+      ['model', filter('model', modelId)],
+      ['upstream model', upstreamModel ?? undefined],
+      ['channel', channelId === null ? undefined : filter('channel', channelId)],
+      ['protocol', `${call.protocol}${call.streamed ? ', streamed' : ''}`],
+      ['status', String(call.status)],
+      ['started', timeOf(startedAtMs, clockText(startedAtMs, page.nowMs()))],
+      ['first byte', durationText(call.firstByteMs)],
+      ['duration', durationText(call.durationMs)],
+      ['input tokens', countText(call.inputTokens)],
+      ['output tokens', countText(call.outputTokens)],
+      ['hold', el('span', { class: 'id' }, call.reservationId)],
+      ['revision', call.revision > 1 ? String(call.revision) : undefined],
+    ]),
+    factList(
+      'Held on',
+      call.lines.map(({ subject, period, heldNanos }) => [
+        period === '' ? subject : `${subject}, ${period}`,
+        moneyText(heldNanos),
+      ]),
+    ),
+    metadataOf(call.metadata),
+  ];
+}
+
+function metadataOf(metadata: Readonly<Record<string, string>>): Child {
+  const entries = Object.entries(metadata);
+  return entries.length === 0 ? undefined : factList('Metadata', entries);
+}
+
+/** A request that was refused before it held anything. */
+export function refusalFacts(refusal: Refusal, page: PageContext): HTMLElement {
+  const { atMs, keyId, group, modelId, protocol, status, code, reason } = refusal;
+  return factList('Refused before anything was held', [
+    ['code', code],
+    ['reason', reason === null ? undefined : wordsOf(reason)],
+    ['status', String(status)],
+    ['key', keyId ?? 'not known'],
+    ['group', group ?? undefined],
+    ['model', modelId ?? 'not known'],
+    ['protocol', protocol ?? undefined],
+    ['time', timeOf(atMs, clockText(atMs, page.nowMs()))],
+  ]);
+}

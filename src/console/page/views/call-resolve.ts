@@ -1,0 +1,66 @@
+/** Ends a call in doubt: somebody has looked at the provider's account, and knows if it ran. */
+import { messageOf } from '../api.ts';
+import { canManage, type PageContext } from '../context.ts';
+import { button, el, refill } from '../dom.ts';
+import { moneyText, nanosOf } from '../format.ts';
+import { icon } from '../icons.ts';
+import type { CallDetail } from '../wire.ts';
+
+/** What is known, and for those who may, the two ways to end it. */
+export function resolveForm(call: CallDetail, page: PageContext, done: () => void): HTMLElement {
+  return el(
+    'section',
+    { class: 'doubt', 'aria-label': 'In doubt' },
+    el('h3', {}, icon('question'), 'Did this call run?'),
+    el(
+      'p',
+      {},
+      'The gateway lost sight of it. Look for it in the account of ',
+      el('span', { class: 'id' }, call.channelId ?? 'the channel'),
+      ` at the provider. Until then ${moneyText(call.heldNanos)} stays held.`,
+    ),
+    canManage(page) ? choices(call, page, done) : undefined,
+  );
+}
+
+function choices(call: CallDetail, page: PageContext, done: () => void): HTMLElement {
+  const charge = el('input', {
+    id: `charge-${call.reservationId}`,
+    inputmode: 'decimal',
+    autocomplete: 'off',
+    placeholder: moneyText(call.heldNanos),
+  });
+  const problem = el('p', { class: 'problem', role: 'alert' });
+  const resolve = async (ran: boolean): Promise<void> => {
+    const nanos = charge.value.trim() === '' ? undefined : nanosOf(charge.value);
+    if (ran && charge.value.trim() !== '' && nanos === undefined) {
+      refill(problem, 'Write the charge as a number, such as 0.04.');
+      return;
+    }
+    try {
+      const { requestId, reservationId } = call;
+      const { status } = await page.api.post<{ readonly status: string }>(
+        `/calls/${encodeURIComponent(requestId)}/resolve`,
+        { ran, reservationId, ...(ran && nanos !== undefined ? { chargeNanos: nanos } : {}) },
+      );
+      page.announce(outcomeText(status, ran));
+      done();
+    } catch (error) {
+      refill(problem, messageOf(error));
+    }
+  };
+  return el(
+    'div',
+    { class: 'choices' },
+    el('label', { for: charge.id }, 'Charge, if it ran'),
+    charge,
+    button('It ran: charge it', () => void resolve(true), { 'data-focus': 'ran' }),
+    button('It did not run: release', () => void resolve(false), { 'data-focus': 'not-ran' }),
+    problem,
+  );
+}
+
+function outcomeText(status: string, ran: boolean): string {
+  if (status === 'already' || status === 'conflict') return 'Somebody has ended this call before.';
+  return ran ? 'The call was charged.' : 'The hold was released.';
+}

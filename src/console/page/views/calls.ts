@@ -1,0 +1,96 @@
+/**
+ * Calls: the search for a request id first, then filters over the list. Never their content: the
+ * gateway keeps none.
+ */
+import type { PageContext, View } from '../context.ts';
+import { type Child, el, link } from '../dom.ts';
+import { wordsOf } from '../format.ts';
+import { pager } from '../pager.ts';
+import { empty, panel } from '../panel.ts';
+import { type Route, rangeMs } from '../route.ts';
+import type { CallPage } from '../wire.ts';
+import { callDrawer } from './call-drawer.ts';
+import { callTable } from './call-table.ts';
+import { callFilters } from './calls-filters.ts';
+
+/** Opens the view. */
+export function callsView(page: PageContext): View {
+  const filters = callFilters(page);
+  const pages = pager(() => list.load());
+  const drawer = callDrawer(page, () => list.load());
+  const list = panel<CallPage>({
+    title: 'Calls',
+    what: 'calls',
+    tools: pages.node,
+    load: (signal) => page.api.get('/calls', queryOf(page, pages.after()), signal),
+    render: (found) => {
+      pages.show(found.next);
+      return rowsOf(found, page);
+    },
+  });
+  let listed = listKeyOf(page.route());
+  return {
+    node: el('div', {}, filters.node, list.node, drawer.node),
+    show: (route) => {
+      filters.show(route);
+      drawer.show(route.id);
+      const key = listKeyOf(route);
+      if (key === listed) return;
+      listed = key;
+      pages.reset();
+      list.load();
+    },
+    close: () => {
+      list.close();
+      drawer.close();
+    },
+  };
+}
+
+/** The drawer opens and closes over the same list. */
+function listKeyOf({ range, params }: Route): string {
+  return JSON.stringify([range, params]);
+}
+
+function queryOf(page: PageContext, after: string | undefined): Record<string, string | undefined> {
+  const { range, params } = page.route();
+  const { code, outcome, key, model, channel } = params;
+  // An id is looked for in the whole log.
+  const fromMs = String(Math.max(0, Math.floor(page.nowMs() - rangeMs[range])));
+  return { code, outcome, keyId: key, modelId: model, channelId: channel, fromMs, after };
+}
+
+function rowsOf({ data, source }: CallPage, page: PageContext): Child {
+  const note = el(
+    'p',
+    { class: 'note' },
+    source === 'log'
+      ? 'From the usage log of all processes, newest first.'
+      : 'The latest 200 of this process, newest first.',
+  );
+  if (data.length === 0) return [emptyList(page), note];
+  return [callTable(data, page), note];
+}
+
+function emptyList(page: PageContext): HTMLElement {
+  const { params, range } = page.route();
+  const filters = Object.entries(params).map(([name, value]) => `${name} ${wordsOf(value)}`);
+  if (filters.length > 0) {
+    return empty(
+      el('p', {}, `No call of the last ${range} fits: ${filters.join(', ')}.`),
+      link(page.href({ view: 'calls', params: {} }), 'Clear the filters', { class: 'button' }),
+    );
+  }
+  return empty(
+    el('p', {}, `No calls in the last ${range}. Make one:`),
+    el('pre', { class: 'code', tabindex: '0' }, el('code', {}, curlLine())),
+  );
+}
+
+function curlLine(): string {
+  return (
+    `curl ${location.origin}/v1/chat/completions -H "authorization: Bearer $KEY" ` +
+    `-H "content-type: application/json" ` +
+    `-d '{"model":"…","messages":[{"role":"user","content":"Hello"}]}'`
+  );
+}

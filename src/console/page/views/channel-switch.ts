@@ -1,0 +1,68 @@
+/** Turns a channel off or on: in this process, or everywhere by its weight in the catalog. */
+import type { PageContext } from '../context.ts';
+import { FormProblem, openDialog } from '../dialog.ts';
+import { el } from '../dom.ts';
+import { radioField, textField } from '../field.ts';
+import type { Channel } from '../wire.ts';
+
+const texts = {
+  on: {
+    title: 'Turn on',
+    process: 'Clears what is recorded against it here, so that it gets calls at once.',
+    everywhere: 'Gives it a weight in the catalog, for all its models and all processes.',
+  },
+  off: {
+    title: 'Turn off',
+    process: 'Until it is turned on here, or this process ends. Other processes go on using it.',
+    everywhere: 'Sets its weight to 0 in the catalog, for all its models and all processes.',
+  },
+} as const;
+
+/** Asks where, and does it. Running calls go on. */
+export function channelSwitchDialog(
+  { channelId, weight }: Channel,
+  turnOn: boolean,
+  page: PageContext,
+  done: () => void,
+): void {
+  const text = texts[turnOn ? 'on' : 'off'];
+  const { changeChannels } = page.session.capabilities;
+  const where = radioField('where', 'Where', [
+    { value: 'process', text: 'in this process', hint: text.process },
+    ...(changeChannels ? [{ value: 'everywhere', text: 'everywhere', hint: text.everywhere }] : []),
+  ]);
+  const share = textField('weight', 'Weight, if everywhere', {
+    inputmode: 'decimal',
+    value: String(weight > 0 ? weight : 1),
+  });
+  openDialog({
+    title: `${text.title} ${channelId}?`,
+    action: text.title,
+    isDangerous: !turnOn,
+    content: [
+      where.node,
+      turnOn && changeChannels ? share.node : undefined,
+      turnOn ? undefined : el('p', { class: 'hint' }, 'Running calls end as usual.'),
+    ],
+    run: async () => {
+      const isEverywhere = where.value() === 'everywhere';
+      const body = {
+        where: where.value(),
+        ...(turnOn && isEverywhere ? { weight: weightIn(share.value()) } : {}),
+      };
+      const action = turnOn ? 'enable' : 'disable';
+      await page.api.post(`/channels/${encodeURIComponent(channelId)}/${action}`, body);
+      const place = isEverywhere ? 'everywhere' : 'in this process';
+      page.announce(`${channelId} is ${turnOn ? 'on' : 'off'} ${place}.`);
+      done();
+      return undefined;
+    },
+  });
+}
+
+/** A share of the calls; only its size beside the others counts. */
+export function weightIn(text: string): number {
+  const weight = Number(text);
+  if (text !== '' && weight >= 0 && weight <= 1_000_000) return weight;
+  throw new FormProblem('weight', 'Write a number from 0 to 1,000,000.');
+}

@@ -1,0 +1,167 @@
+/** One key: its balances, its rights, and what can be done with it. */
+import { isAborted, messageOf } from '../api.ts';
+import { canManage, type PageContext } from '../context.ts';
+import { button, type Child, el, link, timeOf } from '../dom.ts';
+import { drawerOf } from '../drawer.ts';
+import { factList } from '../facts.ts';
+import { clockText, exactMoney, moneyText } from '../format.ts';
+import { failure, loading } from '../panel.ts';
+import { quotaBar } from '../share-bar.ts';
+import type { Balance, Key } from '../wire.ts';
+import { limitDialog, topUpDialog } from './key-money.ts';
+import { removeDialog, rotateDialog, switchDialog } from './key-switches.ts';
+import { keyState, lastUsed, periodText } from './key-table.ts';
+
+/** The sheet with a key. */
+export interface KeyDrawer {
+  readonly node: HTMLElement;
+  show(id: string | undefined): void;
+  close(): void;
+}
+
+/** Creates the closed sheet; `changed` is called after a change. */
+export function keyDrawer(page: PageContext, changed: () => void): KeyDrawer {
+  let shown: string | undefined;
+  let loads = new AbortController();
+  const drawer = drawerOf('Key', () => {
+    loads.abort();
+    shown = undefined;
+    const { view, id, params } = page.route();
+    if (view === 'keys' && id !== undefined) page.go({ view, params });
+  });
+  const load = async (id: string): Promise<void> => {
+    loads.abort();
+    loads = new AbortController();
+    const { signal } = loads;
+    const title = el('span', { class: 'id' }, id);
+    if (!drawer.node.open) drawer.open(title, loading('the key'));
+    try {
+      const key = await page.api.get<Key>(`/keys/${encodeURIComponent(id)}`, {}, signal);
+      const done = (): void => {
+        changed();
+        if (shown === id) void load(id);
+      };
+      drawer.open(title, partsOf(key, page, { done, gone: drawer.close, changed }));
+    } catch (error) {
+      if (signal.aborted || isAborted(error)) return;
+      drawer.open(
+        title,
+        failure(messageOf(error), () => void load(id)),
+      );
+    }
+  };
+  return {
+    node: drawer.node,
+    show: (id) => {
+      if (id === shown) return;
+      shown = id;
+      if (id === undefined) drawer.close();
+      else void load(id);
+    },
+    close: drawer.close,
+  };
+}
+
+interface Ends {
+  /** The key was changed. */
+  done(): void;
+  /** The key is no more. */
+  gone(): void;
+  changed(): void;
+}
+
+function partsOf(key: Key, page: PageContext, ends: Ends): HTMLElement {
+  return el(
+    'article',
+    { class: 'request' },
+    keyState(key, page.nowMs()),
+    actionsOf(key, page, ends),
+    el(
+      'section',
+      { class: 'balances' },
+      el('h3', {}, 'Quota'),
+      key.balances.length === 0
+        ? el('p', { class: 'hint' }, 'This key is charged to no subject: it has no limit.')
+        : key.balances.map(balanceOf),
+    ),
+    factsOf(key, page),
+    link(page.href({ view: 'calls', params: { key: key.id } }), 'Calls of this key'),
+  );
+}
+
+function actionsOf(key: Key, page: PageContext, { done, gone, changed }: Ends): Child {
+  const { changeKeys, removeKeys, issueKeys } = page.session.capabilities;
+  if (!canManage(page)) return undefined;
+  const hasQuota = key.balances.length > 0;
+  const action = (label: string, open: () => void, name: string, look = 'button'): HTMLElement =>
+    button(label, open, { class: look, 'data-focus': name });
+  return el(
+    'div',
+    { class: 'actions' },
+    hasQuota ? action('Top up', () => topUpDialog(key, page, done), 'top-up') : undefined,
+    hasQuota ? action('Set limit', () => limitDialog(key, page, done), 'limit') : undefined,
+    changeKeys && issueKeys
+      ? action('Rotate', () => rotateDialog(key, page, done), 'rotate')
+      : undefined,
+    changeKeys
+      ? action(key.disabled ? 'Enable' : 'Disable', () => switchDialog(key, page, done), 'switch')
+      : undefined,
+    removeKeys
+      ? action(
+          'Remove',
+          () => {
+            removeDialog(key, page, () => {
+              changed();
+              gone();
+            });
+          },
+          'remove',
+          'button danger',
+        )
+      : undefined,
+  );
+}
+
+function balanceOf(balance: Balance): HTMLElement {
+  const { subject, isMain, usedNanos, heldNanos, limitNanos, extraNanos, remainingNanos } = balance;
+  return el(
+    'div',
+    { class: 'balance' },
+    el(
+      'p',
+      { class: 'balance-head' },
+      el('span', { class: 'id' }, subject),
+      el('span', { class: 'hint' }, `${isMain ? 'own, ' : ''}${periodText(balance)}`),
+      el(
+        'b',
+        { class: 'balance-left', title: exactMoney(remainingNanos) },
+        `${moneyText(remainingNanos)} left`,
+      ),
+    ),
+    quotaBar(balance),
+    el(
+      'p',
+      { class: 'hint' },
+      `${moneyText(usedNanos)} used, ${moneyText(heldNanos)} held, limit ${moneyText(limitNanos)}`,
+      extraNanos === '0' ? undefined : `, ${moneyText(extraNanos)} of it added for this period`,
+    ),
+  );
+}
+
+function factsOf(key: Key, page: PageContext): Child {
+  const { group, expiresAtMs, maxConcurrentCalls, lastUsedMs, metadata } = key;
+  const nowMs = page.nowMs();
+  const entries = Object.entries(metadata);
+  return [
+    factList('Key', [
+      ['group', group],
+      ['last used', lastUsed(lastUsedMs, nowMs)],
+      [
+        'expires',
+        expiresAtMs === null ? 'never' : timeOf(expiresAtMs, clockText(expiresAtMs, nowMs)),
+      ],
+      ['calls at once', maxConcurrentCalls === null ? 'any' : `${maxConcurrentCalls} at most`],
+    ]),
+    entries.length === 0 ? undefined : factList('Metadata', entries),
+  ];
+}

@@ -1,0 +1,89 @@
+/** Issues a key: for whom it is, and how much it may spend. */
+import type { PageContext } from '../context.ts';
+import { FormProblem, openDialog } from '../dialog.ts';
+import { el } from '../dom.ts';
+import { choiceField, type Field, textField } from '../field.ts';
+import { nanosOf } from '../format.ts';
+import type { IssuedKey } from '../wire.ts';
+import { secretStep } from './key-secret.ts';
+
+interface IssueFields {
+  readonly id: Field;
+  readonly group: Field;
+  readonly limit: Field;
+  readonly period: Field;
+  readonly expires: Field;
+  readonly concurrent: Field;
+}
+
+/** Asks for what a key needs, and shows its secret once. */
+export function issueDialog(page: PageContext, done: () => void): void {
+  const fields = issueFields();
+  const { id, group, limit, period, expires, concurrent } = fields;
+  openDialog({
+    title: 'Issue a key',
+    action: 'Issue',
+    content: [
+      el('div', { class: 'field-row' }, id.node, group.node),
+      el('div', { class: 'field-row' }, limit.node, period.node),
+      el('div', { class: 'field-row' }, expires.node, concurrent.node),
+    ],
+    run: async (dialog) => {
+      const issued = await page.api.post<IssuedKey>('/keys', bodyOf(fields, page.nowMs()));
+      done();
+      return secretStep(issued, page, dialog);
+    },
+  });
+}
+
+function issueFields(): IssueFields {
+  return {
+    id: textField('id', 'Id', {
+      maxlength: '64',
+      placeholder: 'chosen for you',
+      hint: 'Letters, digits and . _ -',
+    }),
+    group: textField('group', 'Group', { required: true, maxlength: '256', value: 'default' }),
+    limit: textField('limitNanos', 'Limit, in your currency unit', {
+      inputmode: 'decimal',
+      required: true,
+      placeholder: '25.00',
+    }),
+    period: choiceField('period', 'The limit is for', [
+      ['month', 'each month, UTC'],
+      ['day', 'each day, UTC'],
+      ['total', 'all time'],
+    ]),
+    expires: textField('expiresAtMs', 'Last day, UTC', { type: 'date' }),
+    concurrent: textField('maxConcurrentCalls', 'Calls at once', {
+      inputmode: 'numeric',
+      placeholder: 'any number',
+    }),
+  };
+}
+
+const dayMs = 86_400_000;
+
+function bodyOf({ id, group, limit, period, expires, concurrent }: IssueFields, nowMs: number) {
+  const limitNanos = nanosOf(limit.value());
+  if (limitNanos === undefined || limitNanos.startsWith('-')) {
+    throw new FormProblem('limitNanos', 'Write the limit as a number, such as 25 or 0.50.');
+  }
+  const calls = concurrent.value();
+  if (calls !== '' && !/^[1-9]\d{0,6}$/.test(calls)) {
+    throw new FormProblem('maxConcurrentCalls', 'Write a whole number of 1 or more.');
+  }
+  // The key is good until the end of the day that was chosen.
+  const expiresAtMs = expires.value() === '' ? undefined : Date.parse(expires.value()) + dayMs;
+  if (expiresAtMs !== undefined && !(expiresAtMs > nowMs)) {
+    throw new FormProblem('expiresAtMs', 'Choose today or a later day.');
+  }
+  return {
+    id: id.value() === '' ? undefined : id.value(),
+    group: group.value(),
+    limitNanos,
+    period: period.value(),
+    expiresAtMs,
+    maxConcurrentCalls: calls === '' ? undefined : Number(calls),
+  };
+}

@@ -1,0 +1,89 @@
+/** The limit of a key, and money that is added to it for its period. */
+import type { PageContext } from '../context.ts';
+import { FormProblem, openDialog } from '../dialog.ts';
+import { choiceField, type Field, textField } from '../field.ts';
+import { exactMoney, moneyText, nanosOf } from '../format.ts';
+import type { Key } from '../wire.ts';
+import { mainOf, periodText } from './key-table.ts';
+
+/** Sets the limit of a subject. */
+export function limitDialog(key: Key, page: PageContext, done: () => void): void {
+  const main = mainOf(key);
+  const base =
+    main === undefined ? '' : exactMoney(BigInt(main.limitNanos) - BigInt(main.extraNanos));
+  const subject = subjectField(key);
+  const limit = textField('limitNanos', 'Limit, in your currency unit', {
+    inputmode: 'decimal',
+    required: true,
+    value: base,
+    hint: 'Counts from the next call on. What was added for this period is on top of it.',
+  });
+  openDialog({
+    title: `Set the limit of ${key.id}`,
+    action: 'Set limit',
+    content: [subject?.node, limit.node],
+    run: async () => {
+      const limitNanos = amountIn(limit, 'limitNanos');
+      if (limitNanos.startsWith('-')) throw new FormProblem('limitNanos', 'Write 0 or more.');
+      await post(page, key, 'limit', { limitNanos, subject: subject?.value() });
+      page.announce(`The limit of ${key.id} is ${moneyText(limitNanos)}.`);
+      done();
+      return undefined;
+    },
+  });
+}
+
+/** Adds money; the same id counts once, so that a second click adds nothing. */
+export function topUpDialog(key: Key, page: PageContext, done: () => void): void {
+  const subject = subjectField(key);
+  const amount = textField('amountNanos', 'Amount, in your currency unit', {
+    inputmode: 'decimal',
+    required: true,
+    hint: 'For the current period. A negative amount takes money away.',
+  });
+  const id = textField('id', 'Reference', {
+    required: true,
+    maxlength: '200',
+    value: `console-${randomText()}`,
+    hint: 'Such as the number of an invoice. The same reference counts once.',
+  });
+  openDialog({
+    title: `Top up ${key.id}`,
+    action: 'Top up',
+    content: [subject?.node, amount.node, id.node],
+    run: async () => {
+      const amountNanos = amountIn(amount, 'amountNanos');
+      await post(page, key, 'top-up', { id: id.value(), amountNanos, subject: subject?.value() });
+      page.announce(`${moneyText(amountNanos)} was added to ${key.id}.`);
+      done();
+      return undefined;
+    },
+  });
+}
+
+/** Only keys that are charged to several subjects need a choice. */
+function subjectField({ balances }: Key): Field | undefined {
+  if (balances.length < 2) return undefined;
+  const main = balances.find(({ isMain }) => isMain);
+  return choiceField(
+    'subject',
+    'Subject',
+    balances.map((balance) => [balance.subject, `${balance.subject}, ${periodText(balance)}`]),
+    main?.subject,
+  );
+}
+
+function amountIn(field: Field, name: string): string {
+  const nanos = nanosOf(field.value());
+  if (nanos === undefined) throw new FormProblem(name, 'Write a number, such as 25 or 0.50.');
+  return nanos;
+}
+
+async function post(page: PageContext, { id }: Key, action: string, body: object): Promise<void> {
+  await page.api.post(`/keys/${encodeURIComponent(id)}/${action}`, body);
+}
+
+function randomText(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(6));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,86 @@
+/** The list of keys: who is out, who is near it, and who was last seen when. */
+import type { PageContext } from '../context.ts';
+import { type Child, el, link, timeOf } from '../dom.ts';
+import { agoText, exactMoney, moneyText } from '../format.ts';
+import { type IconName, icon } from '../icons.ts';
+import { fullnessOf, nearlyOut, quotaBar } from '../share-bar.ts';
+import { table } from '../table.ts';
+import type { Balance, Key } from '../wire.ts';
+
+/** The rows, by id. */
+export function keyTable(keys: readonly Key[], page: PageContext): HTMLElement {
+  const place = (id: string) => ({ view: 'keys', id, params: page.route().params }) as const;
+  return table<Key>({
+    label: 'Keys by id',
+    columns: [
+      {
+        head: 'key',
+        kind: 'main',
+        cell: ({ id }) => link(page.href(place(id)), id, { class: 'id', 'data-focus': id }),
+      },
+      { head: 'state', cell: (key) => keyState(key, page.nowMs()) },
+      { head: 'group', cell: ({ group }) => group },
+      { head: 'quota', kind: 'share', cell: quotaCell },
+      { head: 'left', kind: 'number', cell: leftCell },
+      { head: 'period', cell: (key) => periodText(mainOf(key)) },
+      { head: 'running', kind: 'number', cell: (key) => String(mainOf(key)?.runningCalls ?? 0) },
+      { head: 'last used', cell: ({ lastUsedMs }) => lastUsed(lastUsedMs, page.nowMs()) },
+    ],
+    rows: keys,
+    keyOf: ({ id }) => id,
+    open: ({ id }) => page.go(place(id)),
+  });
+}
+
+/** The balance by which a key is known: its own, or the first. */
+export function mainOf({ balances }: Key): Balance | undefined {
+  return balances.find(({ isMain }) => isMain) ?? balances[0];
+}
+
+/** Whether calls with the key are served, as a word and an icon. */
+export function keyState({ disabled, expiresAtMs, balances }: Key, nowMs: number): HTMLElement {
+  if (disabled) return stateBadge('off', 'off', 'disabled');
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) return stateBadge('off', 'clock', 'expired');
+  const isOut = balances.some(
+    ({ limitNanos, remainingNanos }) => limitNanos !== '0' && remainingNanos === '0',
+  );
+  if (isOut) return stateBadge('bad', 'bad', 'out of quota');
+  const isNear = balances.some((balance) => fullnessOf(balance) >= nearlyOut);
+  return isNear ? stateBadge('warn', 'warn', 'nearly out') : stateBadge('ok', 'ok', 'enabled');
+}
+
+function stateBadge(tone: string, name: IconName, word: string): HTMLElement {
+  return el('span', { class: `badge badge-${tone}` }, icon(name), word);
+}
+
+function quotaCell(key: Key): Child {
+  const balance = mainOf(key);
+  if (balance === undefined) return 'no quota';
+  return [
+    quotaBar(balance),
+    el(
+      'span',
+      { class: 'quota-text' },
+      `${moneyText(balance.usedNanos)} of ${moneyText(balance.limitNanos)}`,
+      balance.heldNanos === '0' ? undefined : `, ${moneyText(balance.heldNanos)} held`,
+    ),
+  ];
+}
+
+function leftCell(key: Key): Child {
+  const balance = mainOf(key);
+  if (balance === undefined) return '–';
+  const { remainingNanos } = balance;
+  return el('span', { title: exactMoney(remainingNanos) }, moneyText(remainingNanos));
+}
+
+/** For how long a limit is. */
+export function periodText(balance: Balance | undefined): string {
+  if (balance === undefined) return '–';
+  return { total: 'in all', day: 'a day', month: 'a month' }[balance.period];
+}
+
+/** When this process, or the log, last saw the key. */
+export function lastUsed(ms: number | null, nowMs: number): Child {
+  return ms === null ? '–' : timeOf(ms, agoText(ms, nowMs));
+}

@@ -1,0 +1,104 @@
+/**
+ * Now: whether the gateway serves, what it refuses and why, who is out, and what it costs. One
+ * sentence, four figures, a chart, and what needs a person.
+ */
+import { barChart, type ChartData } from '../chart.ts';
+import type { PageContext, View } from '../context.ts';
+import { el, refill } from '../dom.ts';
+import { countText, dayText, minuteText, utcDayText } from '../format.ts';
+import { failure, loading, section, titledSection } from '../panel.ts';
+import type { Bucket, Now } from '../wire.ts';
+import { attentionList } from './now-attention.ts';
+import { figuresOf } from './now-figures.ts';
+import { refusalTable } from './now-refusals.ts';
+import { sentenceOf } from './now-sentence.ts';
+
+const outcomes = [
+  { name: 'complete', color: '--complete' },
+  { name: 'refused', color: '--refused' },
+  { name: 'failed', color: '--failed' },
+  { name: 'left', color: '--left' },
+] as const;
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** Opens the view. */
+export function nowView(page: PageContext): View {
+  let bucketMs = minuteMs;
+  const chart = barChart({
+    label: 'Requests by outcome',
+    series: outcomes,
+    timeName: 'time',
+    valueText: countText,
+    tickText: (ms) => (bucketMs < dayMs ? minuteText(ms) : utcDayText(ms)),
+    barText: (ms) => barText(ms, bucketMs),
+  });
+  const heading = el('h2', {}, 'Requests');
+  const source = el('p', { class: 'note' });
+  const sentence = el('div', { class: 'sentence-place' });
+  const figures = el('div', { class: 'figures' });
+  const attention = el('div', { class: 'panel-body' });
+  const refusals = el('div', { class: 'panel-body' });
+  const shown = el(
+    'div',
+    { class: 'now', hidden: true },
+    sentence,
+    figures,
+    el(
+      'div',
+      { class: 'split' },
+      titledSection(heading, el('div', { class: 'panel-body' }, chart.node, source)),
+      section('Needs attention', undefined, attention),
+    ),
+    section('Refused, and why', undefined, refusals),
+  );
+  const waiting = el('div', {}, loading('the live figures'));
+  return {
+    node: el('div', {}, waiting, shown),
+    show: () => {},
+    update: (now) => {
+      waiting.replaceChildren();
+      shown.hidden = false;
+      refill(sentence, sentenceOf(now, page));
+      refill(figures, figuresOf(now));
+      bucketMs = now.bucketMs;
+      refill(heading, `Requests per ${bucketName(now)}`);
+      refill(source, sourceText(now));
+      chart.update(chartData(now.buckets));
+      refill(attention, attentionList(now, page));
+      refill(refusals, refusalTable(now, page));
+    },
+    fail: (message) => refill(waiting, failure(message, page.refreshNow)),
+    close: chart.close,
+  };
+}
+
+function chartData(buckets: readonly Bucket[]): ChartData {
+  return {
+    startsMs: buckets.map(({ startMs }) => startMs),
+    values: outcomes.map(({ name }) => buckets.map((bucket) => bucket[name])),
+  };
+}
+
+function bucketName({ bucketMs }: Now): string {
+  if (bucketMs <= minuteMs) return 'minute';
+  return bucketMs < dayMs ? 'hour' : 'day, UTC';
+}
+
+function barText(ms: number, bucketMs: number): string {
+  if (bucketMs >= dayMs) return utcDayText(ms);
+  return bucketMs <= minuteMs ? minuteText(ms) : `${dayText(ms)} ${minuteText(ms)}`;
+}
+
+/** The log knows all processes, but not what was refused before it held anything. */
+function sourceText({ source, range }: Now): string | undefined {
+  if (source === 'log') {
+    return (
+      'All processes, from the usage log. Requests that were refused before they held anything ' +
+      'are not in it.'
+    );
+  }
+  const isShort = range === '15m' || range === '1h';
+  return isShort ? undefined : 'This process, at most an hour: no usage log can be asked.';
+}

@@ -1,0 +1,53 @@
+/** The replies of the admin interface, by the names that the page has for their parts. */
+import type {
+  BooksReply,
+  CallPageReply,
+  CallsOfRequestReply,
+  UsageReply,
+} from '../../admin/http/replies/calls.ts';
+import type { ModelsReply } from '../../admin/http/replies/channels.ts';
+import type { IssuedKeyReply, KeyPageReply, KeyReply } from '../../admin/http/replies/keys.ts';
+import type { NowReply, SessionReply } from '../../admin/http/replies/now.ts';
+
+/** Who is signed in, and what this host can do. */
+export type Session = SessionReply;
+/** The present of the process that serves the page. */
+export type Now = NowReply;
+/** The calls of a minute, an hour or a day. */
+export type Bucket = Now['buckets'][number];
+/** How bad a clause of the sentence is. */
+export type Severity = Now['sentence'][number]['severity'];
+/** Something that needs a person. */
+export type Attention = Now['attention'][number];
+/** How often requests were refused for one reason. */
+export type RefusalCount = Now['refusals'][number];
+/** A page of calls, and where they come from. */
+export type CallPage = CallPageReply;
+/** A call that had reserved quota. */
+export type Call = Extract<CallPage['data'][number], { readonly kind: 'call' }>;
+/** A request that was refused before it reserved quota. */
+export type Refusal = Extract<CallPage['data'][number], { readonly kind: 'refusal' }>;
+/** Everything that is known about one request id. */
+export type CallsOfRequest = CallsOfRequestReply;
+/** A call with all that is known of it. */
+export type CallDetail = CallsOfRequest['calls'][number];
+/** One attempt on one channel. */
+export type Attempt = CallDetail['attempts'][number];
+/** A page of a report, and its sums. */
+export type Usage = UsageReply;
+/** One row of a report. */
+export type UsageRow = Usage['data'][number];
+/** Where the log and the quota store differ. */
+export type BooksRow = BooksReply['data'][number];
+/** A page of keys. */
+export type KeyPage = KeyPageReply;
+/** A key with its balances. */
+export type Key = KeyReply;
+/** What one subject of a key may spend, has spent and holds. */
+export type Balance = Key['balances'][number];
+/** A new key and its secret. */
+export type IssuedKey = IssuedKeyReply;
+/** A model and its channels. */
+export type Model = ModelsReply['data'][number];
+/** A channel of a model. */
+export type Channel = Model['channels'][number];

@@ -1,0 +1,142 @@
+/**
+ * The console over an admin library that says what a test wants. The handler in front of it is the
+ * real one, so the page gets the real headers and the real JSON; keys and their money are real too.
+ */
+import { createServer } from 'node:http';
+import { type Admin, type AdminAccess, AdminError, type Now } from '../../src/admin/index.ts';
+import { consoleHandler } from '../../src/console/index.ts';
+import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { MemoryKeyStore } from '../../src/stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { adminSetup } from '../admin/admin-host.ts';
+import { closed, listening } from '../support/servers.ts';
+import { call, callPage, dayNow, detail, models, nowMs, refusal, wellNow } from './fake-data.ts';
+import { fakeUsage } from './fake-usage.ts';
+
+/** What the fake says; tests change its members. */
+export interface FakeState {
+  now: Now;
+  /** Who is signed in; undefined after a sign-out. */
+  access: AdminAccess | undefined;
+  calls: Admin['calls'];
+  usage: Admin['usage'];
+  channels: Admin['channels'];
+  capabilities: Partial<Admin['capabilities']>;
+}
+
+/** A console at `url`. */
+export interface FakeConsole {
+  readonly url: string;
+  readonly state: FakeState;
+  readonly keys: MemoryKeyStore;
+  readonly quota: QuotaStore;
+  readonly admin: Admin;
+  /** Advancing it by 2 s sends the live figures again. */
+  readonly clock: FakeClock;
+  /** The changes that the page has made, as the audit trail has them. */
+  audited(): readonly string[];
+  /** Ends all connections and refuses new ones until `up`. */
+  down(): void;
+  up(): void;
+  close(): Promise<void>;
+}
+
+/** Starts the console. */
+export async function fakeConsole(change: Partial<FakeState> = {}): Promise<FakeConsole> {
+  const clock = fakeClock(nowMs);
+  const quota = memoryQuotaStore({ clock });
+  const {
+    admin: real,
+    keys,
+    entries,
+  } = adminSetup({
+    clock,
+    quota,
+    title: 'Acme gateway',
+  });
+  const state: FakeState = {
+    now: wellNow(),
+    access: { actor: 'ada@acme.example', can: 'manage' },
+    calls: fakeCalls(real),
+    usage: fakeUsage(real.usage),
+    channels: { ...real.channels, list: models },
+    capabilities: {},
+    ...change,
+  };
+  const admin = fakeAdmin(real, state);
+  const handler = consoleHandler(admin, { path: '/console', authorize: () => state.access });
+  let isDown = false;
+  const server = createServer((request, response) => {
+    if (isDown) request.socket.destroy();
+    else void handler(request, response);
+  });
+  const origin = await listening(server);
+  return {
+    url: `${origin}/console`,
+    state,
+    keys,
+    quota,
+    admin,
+    clock,
+    audited: () => entries.map(({ action, target, outcome }) => `${outcome} ${action} ${target}`),
+    down: () => {
+      isDown = true;
+      server.closeAllConnections();
+    },
+    up: () => {
+      isDown = false;
+    },
+    close: () => closed(server),
+  };
+}
+
+/** The real library, but for what a test replaces: members are read when a request needs them. */
+function fakeAdmin(real: Admin, state: FakeState): Admin {
+  return {
+    ...real,
+    now: async (range = '1h') => (range === '24h' ? dayNow() : { ...state.now, range }),
+    get calls() {
+      return state.calls;
+    },
+    get usage() {
+      return state.usage;
+    },
+    get channels() {
+      return state.channels;
+    },
+    get capabilities() {
+      return { ...real.capabilities, ...allCapabilities, ...state.capabilities };
+    },
+  };
+}
+
+const allCapabilities = { usageReports: true, usageRecords: true, changeChannels: true };
+
+function fakeCalls(real: Admin): Admin['calls'] {
+  return {
+    ...real.calls,
+    list: async ({ code, outcome, after } = {}) => {
+      if (code !== undefined) {
+        const data = Array.from({ length: 30 }, (_, index) => ({ ...refusal(index), code }));
+        return { data, next: undefined, source: 'process' };
+      }
+      if (after !== undefined) {
+        const data = Array.from({ length: 40 }, (_, index) => call(index + 40));
+        return { data, next: undefined, source: 'log' };
+      }
+      const page = callPage();
+      const data = page.data.filter((row) => outcome === undefined || outcomeOf(row) === outcome);
+      return { ...page, data };
+    },
+    find: async (requestId) => {
+      const found = callPage().data.find((row) => row.requestId === requestId);
+      if (found?.kind !== 'call') throw new AdminError('not_found', `No call ${requestId}.`);
+      return { requestId, calls: [detail(found)], refusals: [] };
+    },
+  };
+}
+
+function outcomeOf(row: ReturnType<typeof callPage>['data'][number]): string | undefined {
+  return row.kind === 'call' ? row.outcome : undefined;
+}
