@@ -28,7 +28,6 @@ export interface StartingAttempt {
   readonly held: Held;
   readonly channelPlan: ChannelPlan;
   readonly account: string | undefined;
-  readonly attemptNumber: number;
   /** When the channel was chosen, on the monotonic clock. */
   readonly startedMs: number;
 }
@@ -71,12 +70,12 @@ export function reportAttempt(attempt: StartingAttempt): AttemptReport {
 }
 
 /** What all events of the attempt have. */
-function membersOf({ held, channelPlan, account, attemptNumber }: StartingAttempt) {
+function membersOf({ held, channelPlan, account }: StartingAttempt) {
   const { admitted, settlement } = held;
   return {
     requestId: admitted.received.responseContext.requestId,
     reservationId: settlement.reservation.id,
-    attempt: attemptNumber,
+    attempt: settlement.attemptCount() + 1,
     modelId: admitted.model.id,
     channelId: channelPlan.channel.id,
     upstreamModel: channelPlan.upstreamModel,

@@ -103,7 +103,6 @@ async function tryChannels(
       // a retry needs the budget.
       if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     }
-    const attemptNumber = failures.length + 1;
     const lease = takeChannel(admitted, channelPlan, credentials, upstreams);
     const { prompt } = prepared;
     const coverError = prompt === undefined ? undefined : await coverPrompt(prompt, held);
@@ -128,7 +127,6 @@ async function tryChannels(
       firstByteMs,
       lease,
       mayRetry,
-      attemptNumber,
     };
     const ended = await tryChannel(attempt, upstreams);
     const outcome = isTrial ? allowRetryAfterTrial(ended) : ended;

@@ -6,7 +6,7 @@
 import type { Closing } from '../bytes/body/reply.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import type { StreamTap } from '../dialects/tap.ts';
-import { GatewayError, UpstreamError } from '../errors.ts';
+import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { Model } from '../ports/catalog.ts';
 import { type HealthSignal, noSignal } from '../upstream/health-signal.ts';
@@ -18,6 +18,7 @@ import {
   isGatewayCut,
   refusedByUpstream,
 } from './failure.ts';
+import { readableError, reportBug } from './refuse.ts';
 import { rememberReply } from './remember-reply.ts';
 import type { CallEnd } from './settlement.ts';
 import type { UpstreamReply, Upstreams } from './try-channel.ts';
@@ -67,12 +68,45 @@ function rememberStream({ tap, outcome, held, emit }: RelayedStream): Promise<un
 }
 
 /**
+ * The stream broke off: its upstream failed, or what it passes through has a bug. Never throws, and
+ * settles the call in any case.
+ */
+export function breakStream(stream: RelayedStream, error: unknown): Closing {
+  const { tap, held, emit } = stream;
+  const { call, model } = held.admitted;
+  try {
+    if (!isUpstreamError(error)) {
+      const { requestId } = held.settlement;
+      return failStream(stream, refusedByBug(readableError(error, requestId, emit)));
+    }
+    // The reply is complete; only the connection broke before its regular end.
+    if (tap.hasBegun() && tap.complete() && tap.usage() !== undefined) return endStream(stream);
+    return failStream(stream, failedTransport(error, call, model));
+  } catch (bug) {
+    return cutAfterBug(stream, bug);
+  }
+}
+
+/** The failure of a stream that no upstream is to blame for. */
+function refusedByBug(error: GatewayError): Pick<CallFailure, 'error' | 'reason' | 'healthSignal'> {
+  return { error, reason: 'internal_error', healthSignal: noSignal };
+}
+
+/** Nothing can be asked of the stream any more, not even its usage. */
+function cutAfterBug({ held, outcome, emit }: RelayedStream, bug: unknown): Closing {
+  reportBug(bug, held.settlement.requestId, emit);
+  const end = { ending: 'failed', status: 200, reason: 'internal_error' } as const;
+  settleInBackground(held, outcome, noSignal, end);
+  return { writes: [], cut: true };
+}
+
+/**
  * Ends the stream with an error event if the framing has one for errors; otherwise cuts the
  * connection.
  */
 export function failStream(
   stream: RelayedStream,
-  { error, reason, healthSignal }: CallFailure,
+  { error, reason, healthSignal }: Pick<CallFailure, 'error' | 'reason' | 'healthSignal'>,
   last?: Uint8Array,
 ): Closing {
   const { tap, held, disconnectReason } = stream;
@@ -96,10 +130,17 @@ export function inBandFailure({ tap, outcome, held }: RelayedStream): CallFailur
   return refusedByUpstream(report, call, model, outcome);
 }
 
-/** Gives up a stream whose caller has disconnected. What has passed of it may have been stored. */
+/**
+ * Gives up a stream whose caller has disconnected. What has passed of it may have been stored.
+ * Never throws.
+ */
 export function abandonStream(stream: RelayedStream): void {
-  settleDisconnected(stream, noSignal);
-  if (stream.tap.referable !== undefined) void rememberStream(stream);
+  try {
+    settleDisconnected(stream, noSignal);
+    if (stream.tap.referable !== undefined) void rememberStream(stream);
+  } catch (bug) {
+    cutAfterBug(stream, bug);
+  }
 }
 
 /** Settles a stream whose caller has disconnected. */

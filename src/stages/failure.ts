@@ -210,6 +210,7 @@ const gatewayReasons: ReadonlySet<string> = new Set([
   'caller_left',
   'caller_stalled',
   'closed',
+  'internal_error',
   'out_of_ports',
   'queue_timeout',
   'refused_locally',

@@ -9,6 +9,7 @@ import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { CallerConnection } from './caller-connection.ts';
 import type { PortCalls } from './port-calls.ts';
+import { reportBug } from './refuse.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settlement.ts';
 
@@ -94,9 +95,7 @@ export function holdKeepers(
   return {
     begin: (call) => newEntry(call, deps),
     tick: async (entries) => {
-      await Promise.all(
-        batchesOf(dueForRenewal(entries, settings())).map((held) => renew(held, deps)),
-      );
+      await Promise.all(batchesOf(dueForRenewal(entries, deps)).map((held) => renew(held, deps)));
     },
   };
 }
@@ -147,7 +146,7 @@ async function grow(entry: KeptEntry, deps: KeepersDeps): Promise<Growth> {
   await renew([entry], deps);
   if (entry.lapsed) return 'lapsed';
   if (settlement.heldNanos() > before) return 'granted';
-  if (isHolding(entry)) overdue(entry, clock.monotonicMs())?.();
+  if (isHolding(entry)) overdue(entry, clock.monotonicMs(), deps.emit)?.();
   return 'denied';
 }
 
@@ -161,13 +160,14 @@ function renew(batch: Batch, { settings, ports, emit }: KeepersDeps): Promise<vo
 
 function dueForRenewal(
   entries: readonly KeptEntry[],
-  { clock, leaseMs }: Settings,
+  { settings, emit }: KeepersDeps,
 ): readonly HoldingEntry[] {
+  const { clock, leaseMs } = settings();
   const nowMs = clock.monotonicMs();
   const due: HoldingEntry[] = [];
   for (const entry of entries) {
     if (!isTimed(entry)) continue;
-    if (overdue(entry, nowMs) !== undefined) recheckLater(entry, clock);
+    if (overdue(entry, nowMs, emit) !== undefined) recheckLater(entry, clock, emit);
     if (!isHolding(entry)) continue;
     // A reply that is paused for its hold requests growth every second.
     if (entry.use?.isWaiting()) entry.use.retry();
@@ -183,13 +183,13 @@ function dueForRenewal(
  * Checks a timeout again after this turn of the event loop. If the host blocked the loop, every
  * timeout seems to be over until the turn has delivered what arrived meanwhile.
  */
-function recheckLater(entry: KeptEntry, clock: Clock): void {
+function recheckLater(entry: KeptEntry, clock: Clock, emit: EventListener): void {
   if (entry.isRecheckPending) return;
   entry.isRecheckPending = true;
   setImmediate(() => {
     entry.isRecheckPending = false;
     if (!entry.call.isRunning() || !isTimed(entry)) return;
-    swallowErrors(() => overdue(entry, clock.monotonicMs())?.());
+    swallowErrors(() => overdue(entry, clock.monotonicMs(), emit)?.());
   });
 }
 
@@ -230,8 +230,22 @@ function isTimed(entry: KeptEntry): boolean {
   return entry.isWithoutHold || isHolding(entry);
 }
 
-/** The action for a call whose time or hold is used up; undefined if neither is. */
-function overdue(entry: KeptEntry, nowMs: number): (() => void) | undefined {
+/**
+ * The action for a call whose time or hold is used up; undefined if neither is. A call of which
+ * that can't be known is ended, because the others are asked in the same pass.
+ */
+function overdue(entry: KeptEntry, nowMs: number, emit: EventListener): (() => void) | undefined {
+  try {
+    return overdueAction(entry, nowMs);
+  } catch (cause) {
+    return () => {
+      reportBug(cause, entry.settlement?.requestId, emit);
+      entry.call.caller.abort(new UpstreamError('body', 'internal_error', { cause }));
+    };
+  }
+}
+
+function overdueAction(entry: KeptEntry, nowMs: number): (() => void) | undefined {
   const { caller } = entry.call;
   if (nowMs >= entry.deadlineMs) {
     return () => caller.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));

@@ -4,12 +4,12 @@ import { maxUnpacedBytes } from '../bytes/body/paced-reply.ts';
 import { pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
 import { documentTokens } from '../dialects/document-tokens.ts';
 import type { StreamTap } from '../dialects/tap.ts';
-import { isUpstreamError, UpstreamError } from '../errors.ts';
 import type { GatewayResponse } from '../http.ts';
 import { onQuiet, onStall } from '../upstream/watch-attempt.ts';
 import type { Held } from './call-record.ts';
 import {
   abandonStream,
+  breakStream,
   endStream,
   failStream,
   inBandFailure,
@@ -17,7 +17,6 @@ import {
   served,
   settleInBackground,
 } from './end-relay.ts';
-import { failedTransport } from './failure.ts';
 import { type GrowingStream, growingStream } from './grow-hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
 import type { StreamedReply } from './open-reply.ts';
@@ -132,7 +131,7 @@ function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
 function relayPipe(stream: RelayedStream): ReplyPipe {
   const { tap, held, outcome } = stream;
   const { copy, admitted } = held;
-  const { call, model, running, route } = admitted;
+  const { call, running, route } = admitted;
   const write = copy === undefined ? tap.write : copiedWrite(tap, copy);
   return {
     write: outcome.report === undefined || tap.hasBegun() ? write : reportedWrite(write, stream),
@@ -142,14 +141,7 @@ function relayPipe(stream: RelayedStream): ReplyPipe {
       return tap.finished() ? endStream(stream) : undefined;
     },
     end: () => endStream(stream),
-    fail: (error) => {
-      // The reply is complete; only the connection broke before its regular end.
-      if (tap.hasBegun() && tap.complete() && tap.usage() !== undefined) return endStream(stream);
-      const cause = isUpstreamError(error)
-        ? error
-        : new UpstreamError('body', 'failed', { cause: error });
-      return failStream(stream, failedTransport(cause, call, model));
-    },
+    fail: (error) => breakStream(stream, error),
     onQuiet: (endQuiet) => {
       const { watch } = running;
       if (watch !== undefined) onQuiet(watch, endQuiet);

@@ -34,7 +34,7 @@ import { type RunningCalls, sendWhole } from './running.ts';
 import type { Settle } from './settle.ts';
 import type { ReportSplitIndex } from './split-index.ts';
 import { storedReply } from './stored-reply.ts';
-import type { Upstreams } from './try-channel.ts';
+import type { UpstreamOutcome, Upstreams } from './try-channel.ts';
 
 /** The objects that all calls of a gateway share. */
 export interface Shared extends ModelLookup {
@@ -170,9 +170,10 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
   const { running } = admitted;
   const { upstreams } = shared;
   reportStart(admitted, settlement.reservation);
+  let outcome: UpstreamOutcome | undefined;
   try {
     let served = held;
-    let outcome = await callUpstream(held, upstreams);
+    outcome = await callUpstream(held, upstreams);
     if ('failure' in outcome && mayFallBack(outcome.failure, admitted)) {
       ({ served, outcome } = await fallBack(outcome.failure, held, shared));
     }
@@ -193,6 +194,11 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
     throw error;
   } catch (error) {
     const ending = running.attemptCount > 0 ? 'failed' : 'not_run';
+    // The reply of a stream whose attempt is still running.
+    if (outcome !== undefined && 'reply' in outcome) {
+      const { status, report } = outcome;
+      report?.ended({ status, reason: 'internal_error', mayHaveRun: true });
+    }
     await settlement.close({ ending, status: 500, reason: 'internal_error' });
     throw error;
   }

@@ -38,8 +38,13 @@ interface SettlementState extends SettlementDeps {
   modelId: string;
   price: Price;
   readonly startedMs: number;
+  /** As they were when the call began, because a host may change the record of its key. */
+  readonly keyId: string;
+  readonly group: string;
   attempts: readonly CallAttempt[];
   channel: Channel | undefined;
+  /** The name of the model at that channel when it was tried. */
+  upstreamModel: string | undefined;
   firstByteMs: number | undefined;
   heldNanos: Nanos;
   isClosed: boolean;
@@ -93,8 +98,10 @@ function settlementOf(deps: SettlementDeps): Settlement {
     },
     addAttempt: (channel, attempt) => {
       state.channel = channel;
+      state.upstreamModel = channel.upstreamModel ?? state.modelId;
       state.attempts = state.attempts.length === 0 ? [attempt] : [...state.attempts, attempt];
     },
+    attemptCount: () => state.attempts.length,
     recordFirstByte: () => {
       state.firstByteMs ??= settings.clock.monotonicMs() - state.startedMs;
     },
@@ -137,8 +144,11 @@ function newState(deps: SettlementDeps): SettlementState {
     outbox,
     emit,
     startedMs: admitted.received.settings.clock.monotonicMs(),
+    keyId: admitted.key.id,
+    group: admitted.key.group,
     attempts: [],
     channel: undefined,
+    upstreamModel: undefined,
     firstByteMs: undefined,
     heldNanos: reservation.nanos,
     isClosed: false,
@@ -225,7 +235,7 @@ interface Outcome extends ChargedEnd {
 function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): UsageRecord {
   const { callEnd: end, rule, charge, durationMs } = outcome;
   const { admitted, reservation, channel, heldNanos } = state;
-  const { call, key, metadata, startedAtMs, received } = admitted;
+  const { call, metadata, startedAtMs, received } = admitted;
   return {
     booked,
     revision: 1,
@@ -237,14 +247,14 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
       period,
       heldNanos: amount === reservation.nanos ? heldNanos : 0n,
     })),
-    keyId: key.id,
-    group: key.group,
+    keyId: state.keyId,
+    group: state.group,
     metadata,
     protocol: call.protocol,
     streamed: call.framing !== 'json',
     modelId: state.modelId,
-    channelId: channel?.id,
-    upstreamModel: channel === undefined ? undefined : (channel.upstreamModel ?? state.modelId),
+    channelId: state.attempts.at(-1)?.channelId,
+    upstreamModel: state.upstreamModel,
     attempts: state.attempts,
     startedAtMs,
     durationMs,

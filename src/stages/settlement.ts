@@ -47,6 +47,8 @@ export interface Settlement {
   serveWith(model: Model, hold: Hold, metadata: UsageRecord['metadata']): void;
   /** Adds an attempt on a channel to the record. */
   addAttempt(channel: Channel, attempt: CallAttempt): void;
+  /** How many attempts the record has, with all models that have served the call. */
+  attemptCount(): number;
   /** Records when the first byte was sent to the caller. */
   recordFirstByte(): void;
   /** The current hold, including its growth. */

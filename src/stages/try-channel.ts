@@ -89,8 +89,6 @@ export interface Attempt {
   readonly lease: ChannelLease;
   /** Takes from the budget for sending again what may have run; false if it is used up. */
   readonly mayRetry: () => boolean;
-  /** Counted from 1. Together with the request's id it names this attempt in events and records. */
-  readonly attemptNumber: number;
   /** Undefined if nobody listens to events. */
   readonly report?: AttemptReport;
 }
@@ -98,30 +96,19 @@ export interface Attempt {
 /** Tries the channel. Never rejects because of an upstream's failure. */
 export function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
   return attempt.held.admitted.received.emit.isObserved()
-    ? tryObserved(attempt, upstreams)
+    ? runAttempt({ ...attempt, report: reportOf(attempt) }, upstreams)
     : runAttempt(attempt, upstreams);
 }
 
-async function tryObserved(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
-  const report = reportOf(attempt);
-  try {
-    return await runAttempt({ ...attempt, report }, upstreams);
-  } catch (error) {
-    report.ended({ status: undefined, reason: 'internal_error', mayHaveRun: true });
-    throw error;
-  }
-}
-
 function reportOf(attempt: Attempt): AttemptReport {
-  const { held, channelPlan, credential, attemptNumber, lease } = attempt;
+  const { held, channelPlan, credential, lease } = attempt;
   const { startedMs } = lease;
   const account = shownAccount(credential, channelPlan.channel);
-  return reportAttempt({ held, channelPlan, account, attemptNumber, startedMs });
+  return reportAttempt({ held, channelPlan, account, startedMs });
 }
 
 async function runAttempt(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { admitted } = attempt.held;
-  const { call, model, received } = admitted;
   const { prepared, channelPlan } = attempt;
   let series: RequestSeries | undefined;
   try {
@@ -129,7 +116,7 @@ async function runAttempt(attempt: Attempt, upstreams: Upstreams): Promise<Upstr
     const secret = typeof credential === 'string' ? credential : secretIn(attempt.credential);
     const access = channelPlan.access(secret);
     const response = await send(attempt, access, upstreams);
-    attempt.lease.firstByte(received.settings.clock.monotonicMs());
+    attempt.lease.firstByte(admitted.received.settings.clock.monotonicMs());
     await upstreams.endOfReplyTurn();
     let opened: Opened;
     if (prepared.series === undefined) opened = await openResponse(response, prepared, admitted);
@@ -141,10 +128,28 @@ async function runAttempt(attempt: Attempt, upstreams: Upstreams): Promise<Upstr
     const ended = series === undefined ? outcome : endedSeries(outcome, series);
     return recordAttempt(ended, attempt);
   } catch (error) {
+    return failedAttempt(error, attempt, series);
+  }
+}
+
+/** @throws what was thrown, if it is a bug: the attempt has ended all the same, and is recorded */
+function failedAttempt(
+  error: unknown,
+  attempt: Attempt,
+  series: RequestSeries | undefined,
+): UpstreamOutcome {
+  const { call, model, running } = attempt.held.admitted;
+  try {
     if (!isUpstreamError(error)) throw error;
     const failure = blameLongSilence(failedTransport(error, call, model), error, attempt);
     const ended = series === undefined ? { failure } : endedSeries({ failure }, series);
     return recordAttempt(ended, attempt);
+  } catch (bug) {
+    const mayHaveRun = running.attemptCount > 0;
+    const end = { status: undefined, reason: 'internal_error', mayHaveRun } as const;
+    addToRecord(attempt, end);
+    attempt.report?.ended(end);
+    throw bug;
   }
 }
 
@@ -278,35 +283,41 @@ function withAccount(reply: UpstreamReply, { channelPlan, credential }: Attempt)
 
 /** Records the outcome for the usage record and the channel's health. */
 function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcome {
-  const { lease, held, report } = attempt;
-  const { call, received } = held.admitted;
+  const { lease, held } = attempt;
+  const { call } = held.admitted;
   const outcome =
     'failure' in tried ? { failure: blameCallerIfInvalidJson(tried.failure, call) } : tried;
-  const { channel } = attempt.channelPlan;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
   const end = {
     status: 'failure' in outcome ? outcome.failure.status : outcome.status,
     reason: failure?.reason,
     mayHaveRun: endingOfOutcome(outcome) !== 'not_run',
   };
+  // Without a listener, this one becomes a process warning: it is the host's own mistake.
+  const isHostsMistake = failure?.reason === 'credential_unavailable';
+  const report = attempt.report ?? (isHostsMistake ? reportOf(attempt) : undefined);
+  if (failure === undefined) {
+    lease.answered();
+    if (report !== undefined && 'reply' in outcome) reportReply(outcome.reply, end, report);
+  } else {
+    // Providers answer counts apart from their models, so a count tells nothing about the channel.
+    lease.end(call.operation.isFree ? { kind: 'neutral' } : failure.healthSignal);
+    if (report !== undefined) report.ended(end);
+  }
+  // Last, so that an attempt that is found to have failed here is added once.
+  addToRecord(attempt, end);
+  return outcome;
+}
+
+function addToRecord({ held, channelPlan, lease }: Attempt, end: AttemptEnd): void {
+  const { channel } = channelPlan;
   held.settlement.addAttempt(channel, {
     channelId: channel.id,
     status: end.status,
     reason: end.reason,
     mayHaveRun: end.mayHaveRun,
-    durationMs: received.settings.clock.monotonicMs() - lease.startedMs,
+    durationMs: held.admitted.received.settings.clock.monotonicMs() - lease.startedMs,
   });
-  if (failure === undefined) {
-    lease.answered();
-    if (report !== undefined && 'reply' in outcome) reportReply(outcome.reply, end, report);
-    return outcome;
-  }
-  // Providers answer counts apart from their models, so a count tells nothing about the channel.
-  lease.end(call.operation.isFree ? { kind: 'neutral' } : failure.healthSignal);
-  if (report !== undefined) report.ended(end);
-  // Without a listener, this one becomes a process warning: it is the host's own mistake.
-  else if (failure.reason === 'credential_unavailable') reportOf(attempt).ended(end);
-  return outcome;
 }
 
 /** A stream's attempt ends with the stream. */

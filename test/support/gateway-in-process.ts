@@ -21,6 +21,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { countedIds } from './counted-ids.ts';
 import { type CallHandler, type DrivenUpstream, drivenUpstream } from './driven-upstream.ts';
 import { checkEvent, isNotable } from './event-checks.ts';
+import { type EventLaws, eventLaws } from './event-laws.ts';
 import { defaultModels } from './models.ts';
 import { recordLog } from './record-log.ts';
 
@@ -80,6 +81,8 @@ export interface InProcessGateway {
   /** The events so far, without those of every call's regular course. */
   readonly events: readonly GatewayEvent[];
   readonly allEvents: readonly GatewayEvent[];
+  /** Each event is checked as it arrives; one that breaks a law fails the file. */
+  readonly laws: EventLaws;
   readonly records: readonly UsageRecord[];
   /**
    * The next record of the usage log; each is returned once. Waits for one that has not been
@@ -149,6 +152,7 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
     quota,
     events: events.notable,
     allEvents: events.all,
+    laws: events.laws,
     records: log.records,
     nextRecord: log.next,
     start: (request) => startCall(gateway, request),
@@ -230,6 +234,7 @@ export function bytesOf(body: unknown): Buffer {
 interface EventLog {
   readonly all: readonly GatewayEvent[];
   readonly notable: readonly GatewayEvent[];
+  readonly laws: EventLaws;
   add(event: GatewayEvent): void;
   ended(calls: number): Promise<void>;
 }
@@ -237,14 +242,19 @@ interface EventLog {
 function eventLog(): EventLog {
   const all: GatewayEvent[] = [];
   const notable: GatewayEvent[] = [];
+  const laws = eventLaws();
   let onEvent: () => void = () => {};
   const isOver = (calls: number): boolean =>
     all.filter(({ type }) => type === 'call_ended').length >= calls;
   return {
     all,
     notable,
+    laws,
     add: (event) => {
-      checkEvent(event);
+      unswallowed(() => {
+        checkEvent(event);
+        laws.see(event);
+      });
       all.push(event);
       if (isNotable(event)) notable.push(event);
       onEvent();
@@ -257,4 +267,15 @@ function eventLog(): EventLog {
       }
     },
   };
+}
+
+/** A gateway swallows what its listener throws, so that a check throws outside of it. */
+function unswallowed(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
 }
