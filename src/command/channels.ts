@@ -1,5 +1,7 @@
 /** `tollgate channels`: the channels of each model in the order in which they are tried. */
+import { items, type JsonValue, member } from '../json.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
+import { askAdmin } from './ask-admin.ts';
 import { type Command, configOption, exitCodes } from './command.ts';
 import { allModels } from './models.ts';
 import { printJson, table } from './output.ts';
@@ -13,21 +15,57 @@ export const channels: Command = {
     model: { type: 'string', value: 'ID', text: 'only this model' },
     config: configOption,
   },
-  about: `Lists the channels of each model by priority, as the catalog has them. The health of
-channels is known to each running process; "check" asks the upstreams themselves.`,
+  about: `Lists the channels of each model by priority, as the catalog has them. If admin.token is
+configured it asks the process that runs on admin.port for their health; else it says why not.
+"check" asks the upstreams themselves.`,
   examples: ['npx tollgate channels --model gpt-4o-mini'],
   run: (given) =>
     withStores(given, async ({ read, databases, path }) => {
+      const { around, json } = given;
       const models = await allModels(read, databases, path);
       const wanted = given.text('model');
+      const answer = await askAdmin(read.config.admin, '/channels', around.clock);
+      const health = healthIn(answer.value);
       const rows = models
         .filter(({ id }) => wanted === undefined || id === wanted)
-        .flatMap((model) => byPriority(model).map((channel) => rowOf(model, channel)));
-      if (given.json) printJson(given.around, { data: rows });
-      else given.around.out(asTable(rows));
+        .flatMap((model) => byPriority(model).map((channel) => rowOf(model, channel, health)));
+      const note = answer.reason;
+      if (json) printJson(around, { data: rows, live: note === undefined, reason: note });
+      else around.out(asTable(rows, note === undefined));
+      if (!json && note !== undefined) around.err(`Without health: ${note}.\n`);
       return exitCodes.done;
     }),
 };
+
+/** The health of a channel for a model, in the running process. */
+interface Health {
+  readonly state: string;
+  readonly reason?: string;
+  readonly untilMs?: number;
+  readonly inFlight: number;
+}
+
+type HealthOf = (modelId: string, channelId: string) => Health | undefined;
+
+/** Reads the reply of the admin interface, of which another version may know more or less. */
+function healthIn(reply: JsonValue | undefined): HealthOf {
+  const found = new Map<string, Health>();
+  for (const model of items(member(reply, 'data'))) {
+    for (const channel of items(member(model, 'channels'))) {
+      const [state, reason, untilMs, inFlight] = ['state', 'reason', 'untilMs', 'inFlight'].map(
+        (name) => member(channel, name),
+      );
+      if (typeof state !== 'string') continue;
+      found.set(JSON.stringify([member(model, 'modelId'), member(channel, 'channelId')]), {
+        state,
+        ...(typeof reason === 'string' ? { reason } : {}),
+        ...(typeof untilMs === 'number' ? { untilMs } : {}),
+        inFlight: Number(inFlight ?? 0),
+      });
+    }
+  }
+  return (modelId, channelId) => found.get(JSON.stringify([modelId, channelId]));
+}
 
 function byPriority({ channels: all }: Model): readonly Channel[] {
   return all.toSorted((one, other) => (one.priority ?? 0) - (other.priority ?? 0));
@@ -42,10 +80,13 @@ interface Row {
   readonly dialect: string;
   readonly origin: string;
   readonly upstreamModel: string;
+  /** Undefined where no process was asked, or it does not know the channel. */
+  readonly health: Health | undefined;
 }
 
-function rowOf({ id }: Model, channel: Channel): Row {
+function rowOf({ id }: Model, channel: Channel, health: HealthOf): Row {
   return {
+    health: health(id, channel.id),
     model: id,
     channel: channel.id,
     priority: channel.priority ?? 0,
@@ -56,11 +97,22 @@ function rowOf({ id }: Model, channel: Channel): Row {
   };
 }
 
-function asTable(rows: readonly Row[]): string {
+function asTable(rows: readonly Row[], isLive: boolean): string {
+  const heading = ['MODEL', ' PRIORITY', 'CHANNEL', ' WEIGHT', 'DIALECT', 'UPSTREAM'];
   return table(
-    ['MODEL', ' PRIORITY', 'CHANNEL', ' WEIGHT', 'DIALECT', 'UPSTREAM', 'UPSTREAM MODEL'],
-    rows.map(({ model, channel, priority, weight, dialect, origin, upstreamModel }) => [
+    [...heading, 'UPSTREAM MODEL', ...(isLive ? ['STATE', ' RUNNING'] : [])],
+    rows.map(({ model, channel, priority, weight, dialect, origin, upstreamModel, health }) => [
       ...[model, String(priority), channel, String(weight), dialect, origin, upstreamModel],
+      ...(isLive ? [stateOf(health), String(health?.inFlight ?? '-')] : []),
     ]),
   );
+}
+
+/** `open (connect_refused), until 2026-11-23T14:00:00Z` */
+function stateOf(health: Health | undefined): string {
+  if (health === undefined) return 'unknown';
+  const { state, reason, untilMs } = health;
+  const cause = reason === undefined ? '' : ` (${reason})`;
+  const end = untilMs === undefined ? '' : `, until ${new Date(untilMs).toISOString()}`;
+  return `${state}${cause}${end}`;
 }

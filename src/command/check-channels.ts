@@ -1,16 +1,12 @@
 /** Asks the upstream of each channel for its models, which is free and needs the credential. */
 import type { Clock } from '../clock.ts';
 import { dialects } from '../dialects/table.ts';
-import { isError, UpstreamError } from '../errors.ts';
 import { items, member, parseJson } from '../json.ts';
 import type { Channel, DialectName, Model } from '../ports/catalog.ts';
-import type { UpstreamBody, UpstreamClient } from '../ports/upstream-client.ts';
+import type { UpstreamClient } from '../ports/upstream-client.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
 import type { Finding } from './finding.ts';
-
-/** How long an upstream may take. */
-const answerMs = 15_000;
-const maxBytes = 8 * 1024 * 1024;
+import { failureReason, getText, type TextReply } from './get-text.ts';
 
 /** The findings about all channels; one account is asked once. */
 export async function checkChannels(
@@ -66,8 +62,7 @@ async function checkAccount(
     }
     return listed(subject, idsIn(text), [...upstreamModels]);
   } catch (error) {
-    const reason = isError(error) ? Reflect.get(error, 'reason') : undefined;
-    const detail = `can't be reached (${typeof reason === 'string' ? reason : 'failed'})`;
+    const detail = `can't be reached (${failureReason(error)})`;
     return [{ state: 'failed', subject, detail }];
   }
 }
@@ -102,50 +97,14 @@ const queries: Readonly<Record<DialectName, string>> = {
   anthropic: '?limit=1000',
 };
 
-async function modelsAt(
-  channel: Channel,
-  client: UpstreamClient,
-  clock: Clock,
-): Promise<{ readonly status: number; readonly text: string }> {
+function modelsAt(channel: Channel, client: UpstreamClient, clock: Clock): Promise<TextReply> {
   const { dialect, baseUrl, credential, headers } = channel;
   const { origin, pathname } = new URL(baseUrl);
   const secret = typeof credential === 'string' ? credential : '';
-  let abort = (_reason: Error): void => {};
-  const cancel = clock.every(answerMs, () => abort(new UpstreamError('sent', 'headers_timeout')));
-  try {
-    const response = await client.send({
-      method: 'GET',
-      origin,
-      path: `${pathname.replace(/\/$/, '')}/models${queries[dialect]}`,
-      headers: { ...dialects[dialect].credential(secret), ...headers, accept: 'application/json' },
-      body: [],
-      connectTimeoutMs: 5_000,
-      freshConnection: false,
-      onAbort: (abortCall) => {
-        abort = abortCall;
-      },
-    });
-    return { status: response.status, text: await textOf(response.body) };
-  } finally {
-    cancel();
-  }
-}
-
-/** The text of a body, up to a limit. */
-export function textOf(body: UpstreamBody): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    body.start({
-      write: (chunk) => {
-        size += chunk.length;
-        if (size > maxBytes) {
-          body.abort();
-          reject(new UpstreamError('body', 'reply_too_large'));
-        } else chunks.push(Uint8Array.from(chunk));
-      },
-      end: () => resolve(Buffer.concat(chunks).toString()),
-      fail: reject,
-    });
-  });
+  const request = {
+    origin,
+    path: `${pathname.replace(/\/$/, '')}/models${queries[dialect]}`,
+    headers: { ...dialects[dialect].credential(secret), ...headers, accept: 'application/json' },
+  };
+  return getText(request, client, clock);
 }

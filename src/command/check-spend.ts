@@ -16,8 +16,8 @@ import { memoryKeyStore } from '../stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
-import { textOf } from './check-channels.ts';
 import type { Finding } from './finding.ts';
+import { textOf } from './get-text.ts';
 
 const group = 'tollgate-check';
 

@@ -13,12 +13,17 @@ export interface Port {
   readonly host?: string | undefined;
 }
 
-/** @throws CommandError that names the member of the configuration; then no port stays open */
-export async function listenOn(ports: readonly Port[]): Promise<void> {
+/**
+ * Listens on all ports, and then does what must not fail.
+ *
+ * @throws CommandError that names the member of the configuration; then no port stays open
+ */
+export async function listenOn(ports: readonly Port[], whenOpen: () => void): Promise<void> {
   try {
     for (const port of ports) await listen(port);
+    whenOpen();
   } catch (error) {
-    for (const { server } of ports) server.close();
+    for (const { server } of ports) stop(server);
     throw error;
   }
 }

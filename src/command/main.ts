@@ -6,15 +6,11 @@ import { commands } from './commands.ts';
 import { runProgram } from './program.ts';
 
 // A reader such as `head` may have read enough: what comes later is lost, and nothing fails.
-let isOutClosed = false;
-process.stdout.on('error', () => {
-  isOutClosed = true;
-});
-process.stderr.on('error', () => {});
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 process.exitCode = await runProgram(process.argv.slice(2), commands, {
   out: (text) => void process.stdout.write(text),
-  isOutClosed: () => isOutClosed,
+  isOutClosed: () => process.stdout.destroyed || process.stdout.errored !== null,
   err: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,
   env: process.env,

@@ -45,7 +45,7 @@ function answering(register: Registry, path: string): RequestListener {
     const [asked] = (request.url ?? '').split('?');
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (asked !== path || !isRead) return void response.writeHead(asked === path ? 405 : 404).end();
-    register.metrics().then(
+    void register.metrics().then(
       (text) =>
         response
           .writeHead(200, { 'content-type': register.contentType, 'cache-control': 'no-store' })

@@ -1,10 +1,11 @@
 /** Makes the gateway of a configuration: its databases, stores, catalog and options. */
 import { dirname, resolve } from 'node:path';
+import type { AdminCatalog } from '../admin/deps.ts';
 import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import type { GatewayOptions } from '../options.ts';
-import type { Catalog } from '../ports/catalog.ts';
+import type { Catalog, Model } from '../ports/catalog.ts';
 import { jsonFileCatalog } from '../stores/file/catalog.ts';
 import { staticCatalog } from '../stores/memory/catalog.ts';
 import { postgresCatalog } from '../stores/postgres/catalog.ts';
@@ -19,6 +20,7 @@ import { makeStores, type Stores } from './stores.ts';
 export interface OpenGateway {
   readonly gateway: Gateway;
   readonly stores: Stores;
+  readonly catalog: OpenCatalog;
   /** Closes what the gateway stands on; close the gateway first. */
   close(): Promise<void>;
 }
@@ -45,13 +47,14 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
     const catalog = await openCatalog(read, databases, options);
     const gateway = createGateway({
       ...gatewayOptions(config, stores),
-      catalog: catalog.catalog,
+      catalog: catalog.current(),
       onEvent: options.onEvent,
       clock: options.clock,
     });
     return {
       gateway,
       stores,
+      catalog,
       close: async () => {
         catalog.close();
         await databases.close();
@@ -81,9 +84,14 @@ export function gatewayOptions(
   });
 }
 
-/** A catalog, and how it ends. */
-interface OpenCatalog {
-  readonly catalog: Catalog;
+/** The catalog of a gateway, in the file or elsewhere. */
+export interface OpenCatalog {
+  /** What the gateway asks. */
+  readonly current: () => AdminCatalog;
+  /** For the admin library: always the one that counts. */
+  readonly forAdmin: AdminCatalog;
+  /** Takes the models of a changed file, and returns their catalog for the gateway. */
+  replace(models: readonly Model[]): Catalog;
   close(): void;
 }
 
@@ -103,11 +111,34 @@ async function openCatalog(
   if (store === 'postgres' && postgres !== undefined) {
     return closable(await postgresCatalog({ ...options, ...postgres }));
   }
-  return { catalog: staticCatalog(models ?? []), close: () => {} };
+  return catalogInFile(models ?? []);
 }
 
-function closable(catalog: Catalog & { close(): void }): OpenCatalog {
-  return { catalog, close: () => catalog.close() };
+function closable(catalog: AdminCatalog & { close(): void }): OpenCatalog {
+  return {
+    current: () => catalog,
+    forAdmin: catalog,
+    replace: () => catalog,
+    close: () => catalog.close(),
+  };
+}
+
+/** A gateway gets a new catalog with each change, so that it also forgets what it knew of health. */
+function catalogInFile(models: readonly Model[]): OpenCatalog {
+  let catalog = staticCatalog(models);
+  return {
+    current: () => catalog,
+    forAdmin: {
+      find: (id) => catalog.find(id),
+      list: (group, protocol) => catalog.list(group, protocol),
+      models: () => catalog.models(),
+    },
+    replace: (changed) => {
+      catalog = staticCatalog(changed);
+      return catalog;
+    },
+    close: () => {},
+  };
 }
 
 /** The configuration's types allow undefined, the options' do not. */

@@ -1,21 +1,15 @@
 /** Applies a changed configuration to a running gateway, and says what needs a restart. */
 
 import { isError } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import type { FileWatch } from '../stores/file/file-watch.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
-import { memoryKeyStore } from '../stores/memory/key-store.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { Log } from './log.ts';
-import { gatewayOptions } from './open-gateway.ts';
-import { fixedKeys, type Stores } from './stores.ts';
+import { gatewayOptions, type OpenGateway } from './open-gateway.ts';
 
 /** What a reload changes. */
-export interface Reloaded {
-  readonly gateway: Gateway;
-  readonly stores: Stores;
+export interface Reloaded extends Pick<OpenGateway, 'gateway' | 'stores' | 'catalog'> {
   readonly log: Log;
 }
 
@@ -71,31 +65,25 @@ export function liveConfig(
 function applyConfig(
   { config, models }: ReadConfig,
   before: ServeConfig,
-  { gateway, stores, log }: Reloaded,
+  { gateway, stores, catalog, log }: Reloaded,
 ): void {
-  // The key store stays as it is, which may be that of an earlier reload.
-  const { keys: _keys, ...options } = gatewayOptions(config, stores);
-  const isInFile = stores.choice.keys === 'memory' && isChanged(before.keys, config.keys);
-  const { maxBufferedBytes: _, ...changeable } = options;
+  const { maxBufferedBytes: _, ...changeable } = gatewayOptions(config, stores);
   gateway.update({
     // An option that was taken out has its default again.
     ...Object.fromEntries(Object.keys(before.gateway ?? {}).map((name) => [name, undefined])),
     ...changeable,
-    ...(isInFile ? { keys: memoryKeyStore(memoryKeys(config)) } : {}),
-    ...(models === undefined ? {} : { catalog: staticCatalog(models) }),
+    ...(models === undefined ? {} : { catalog: catalog.replace(models) }),
   });
+  if ('replace' in stores.keyTable) stores.keyTable.replace(config.keys);
   log.setLevel(config.log?.level ?? 'info');
-}
-
-function memoryKeys({ keys }: ServeConfig): Parameters<typeof memoryKeyStore>[0] {
-  const { pepper, fixed } = keys ?? {};
-  return { keys: fixedKeys(fixed), ...(pepper === undefined ? {} : { pepper }) };
 }
 
 /** The members that changed although only a restart applies them. */
 function changedAtStart(before: ServeConfig, after: ServeConfig): readonly string[] {
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['listen', before.listen, after.listen],
+    ['admin', before.admin, after.admin],
+    ['audit', before.audit, after.audit],
     ['metrics', before.metrics, after.metrics],
     ['stores', before.stores, after.stores],
     ['keys.pepper', before.keys?.pepper, after.keys?.pepper],

@@ -5,8 +5,9 @@
 import { createServer, type Server } from 'node:http';
 import { dirname } from 'node:path';
 import { nodeAdapter } from '../../adapters/node.ts';
+import { type AdminPort, type AdminPortDeps, adminPort } from './admin-port.ts';
 import { type Command, configOption, exitCodes, type Given, type Surroundings } from './command.ts';
-import type { ListenConfig, ServeConfig } from './config/config.ts';
+import type { ListenConfig } from './config/config.ts';
 import { configFile } from './config-file.ts';
 import { endSignal } from './end-signal.ts';
 import { healthHandler } from './health.ts';
@@ -26,7 +27,8 @@ export const serve: Command = {
   options: { config: configOption },
   about: `Serves the models of a configuration file until it gets SIGTERM or SIGINT.
 It logs JSON lines, answers /healthz and /readyz, and applies changes of the file
-while it runs; SIGHUP reads the file again at once. A file that is wrong changes
+while it runs; SIGHUP reads the file again at once, and writes a new sign-in link for
+the console if the file has "admin". A file that is wrong changes
 nothing, and the log says why. After SIGTERM it is not ready any more, lets
 running calls end, charges them, and ends with exit code 0.`,
   examples: ['npx tollgate serve --config tollgate.json', 'curl http://localhost:8787/readyz'],
@@ -44,9 +46,10 @@ async function run(given: Given): Promise<number> {
   const opened = await openGateway(read, { path: file.path, clock, onEvent: log.event });
   const live = liveConfig(file, watch, { ...opened, log });
   let isEnding = false;
-  const ports = await openPorts(opened, read.config, around, dirname(file.path), () => isEnding);
+  const deps = { opened, config: read.config, path: file.path, log, around };
+  const { ports, admin } = await openPorts(deps, () => isEnding);
   // Before the line that tells others to send signals, which would end the process otherwise.
-  const stopWatching = keepUpToDate(live, around);
+  const stopWatching = keepUpToDate(live, admin, around);
   const signalled = endSignal(around);
   log.write('info', 'listening', { ...listening(ports), config: file.name });
   const signal = await signalled;
@@ -54,26 +57,27 @@ async function run(given: Given): Promise<number> {
   stopWatching();
   log.write('info', 'ending', { signal });
   await end(ports, opened, live, around);
+  admin?.close();
   log.write('info', 'ended');
   return exitCodes.done;
 }
 
 /** Opens all ports of the process, that of the gateway first; closes the gateway if it can't. */
 async function openPorts(
-  opened: OpenGateway,
-  { listen, metrics }: ServeConfig,
-  around: Surroundings,
-  folder: string,
+  deps: AdminPortDeps,
   isEnding: () => boolean,
-): Promise<Ports> {
+): Promise<{ readonly ports: Ports; readonly admin: AdminPort | undefined }> {
+  const { opened, config, path, around } = deps;
+  const { listen, metrics } = config;
   const { port = defaultPort, host } = listen ?? {};
   const server = serverOf(opened, isEnding, around, listen);
   try {
-    const others =
-      metrics === undefined ? [] : [await metricsPort(metrics, opened.gateway, folder)];
+    const admin = config.admin && (await adminPort(config.admin, deps));
+    const figures = metrics && (await metricsPort(metrics, opened.gateway, dirname(path)));
+    const others = [admin?.port, figures].filter((other) => other !== undefined);
     const ports: Ports = [{ member: 'listen', server, port, host }, ...others];
-    await listenOn(ports);
-    return ports;
+    await listenOn(ports, () => admin?.invite());
+    return { ports, admin };
   } catch (error) {
     await opened.gateway.close();
     await opened.close();
@@ -103,9 +107,16 @@ function serverOf(
 }
 
 /** Applies changes of the file until the returned function is called. */
-function keepUpToDate(live: LiveConfig, { clock, onSignal }: Surroundings): () => void {
+function keepUpToDate(
+  live: LiveConfig,
+  admin: AdminPort | undefined,
+  { clock, onSignal }: Surroundings,
+): () => void {
   const stopPolling = clock.every(pollMs, () => void live.poll());
-  const stopListening = onSignal('SIGHUP', () => void live.reload());
+  const stopListening = onSignal('SIGHUP', () => {
+    void live.reload();
+    admin?.inviteAgain();
+  });
   return () => {
     stopPolling();
     stopListening();

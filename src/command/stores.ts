@@ -1,16 +1,15 @@
 /** Makes the stores of a gateway over the open databases, by the choice of the configuration. */
+import type { AdminKeyCache } from '../admin/deps.ts';
 import type { Clock } from '../clock.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
-import type { ApiKey, KeyStore } from '../ports/key-store.ts';
+import type { KeyStore } from '../ports/key-store.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ResponseOptions } from '../ports/response-options.ts';
 import type { ResultStore } from '../ports/result-store.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
-import { money } from '../prices/amount.ts';
 import { cachedKeyStore } from '../stores/memory/cached-key-store.ts';
 import { memoryIdempotencyStore } from '../stores/memory/idempotency-store.ts';
-import { type MemoryKeyStore, memoryKeyStore } from '../stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 import { postgresIdempotencyStore } from '../stores/postgres/idempotency-store.ts';
@@ -28,17 +27,20 @@ import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
 import { usageError } from './command.ts';
-import type { FixedKey, KeysConfig, ServeConfig, StoreName } from './config/config.ts';
+import type { KeysConfig, ServeConfig, StoreName } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
+import { type FixedKeys, fixedKeys } from './fixed-keys.ts';
 
 /** The stores of a gateway. What is undefined is the gateway's own, in memory. */
 export interface Stores {
   readonly choice: StoreChoice;
   /** What the gateway asks. */
   readonly keys: KeyStore;
-  /** Where keys are kept, behind a cache or not. */
-  readonly keyTable: SqliteKeyStore | PostgresKeyStore | MemoryKeyStore;
+  /** The cache in front of them, if there is one. */
+  readonly keyCache: AdminKeyCache | undefined;
+  /** Where keys are kept. Those in the configuration can only be read. */
+  readonly keyTable: SqliteKeyStore | PostgresKeyStore | FixedKeys;
   readonly quota: QuotaStore;
   readonly usage: UsageSink;
   /** The same log, if it can be queried. */
@@ -53,12 +55,14 @@ export interface Stores {
 export function makeStores(config: ServeConfig, databases: Databases, clock: Clock): Stores {
   const choice = storeChoice(config.stores);
   const keyTable = keyTableOf(choice.keys, databases, config.keys);
+  const cache = cacheOf(keyTable, choice.keys, config.keys);
   const usageLog = usageLogOf(choice.usage, databases);
   const { redis } = databases;
   return {
     choice,
     keyTable,
-    keys: withCache(keyTable, choice.keys, config.keys),
+    keys: cache?.keys ?? keyTable,
+    keyCache: cache,
     quota: quotaOf(choice.quota, databases, config, clock),
     usage: usageLog ?? memoryUsageSink(),
     usageLog,
@@ -72,22 +76,6 @@ export function makeStores(config: ServeConfig, databases: Databases, clock: Clo
   };
 }
 
-/** The keys of the configuration, as the records of the memory store. */
-export function fixedKeys(
-  keys: readonly FixedKey[] = [],
-): readonly { readonly secret: string; readonly key: ApiKey }[] {
-  return keys.map(({ secret, limit, period = 'total', metadata, maxConcurrentCalls, ...key }) => ({
-    secret,
-    key: {
-      ...key,
-      disabled: false,
-      quota: [{ id: key.id, period, limitNanos: money(limit) }],
-      ...(metadata === undefined ? {} : { metadata }),
-      ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
-    },
-  }));
-}
-
 function keyTableOf(
   store: StoreChoice['keys'],
   { sqlite, postgres }: Databases,
@@ -96,15 +84,17 @@ function keyTableOf(
   const peppered = pepper === undefined ? {} : { pepper };
   if (store === 'sqlite') return sqliteKeyStore({ client: open(sqlite, store), ...peppered });
   if (store === 'postgres') return postgresKeyStore({ ...tablesIn(postgres), ...peppered });
-  return memoryKeyStore({ ...peppered, keys: fixedKeys(fixed) });
+  return fixedKeys({ ...peppered, ...(fixed === undefined ? {} : { fixed }) });
 }
 
-function withCache(
+function cacheOf(
   table: Stores['keyTable'],
   store: StoreChoice['keys'],
-  { cacheMs = 30_000 }: KeysConfig = {},
-): KeyStore {
-  return store === 'postgres' && cacheMs > 0 ? cachedKeyStore(table, { ttlMs: cacheMs }) : table;
+  { cacheMs: ttlMs = 30_000 }: KeysConfig = {},
+): (AdminKeyCache & { readonly keys: KeyStore }) | undefined {
+  if (store !== 'postgres' || ttlMs === 0) return undefined;
+  const keys = cachedKeyStore(table, { ttlMs });
+  return { keys, ttlMs, forget: keys.forget };
 }
 
 function quotaOf(

@@ -83,6 +83,13 @@ const whole: JsonValue = {
     responses: { unknownReferences: 'refuse', maxReferences: 5, indexTtlMs: 9, itemTtlMs: 9 },
   },
   log: { level: 'warn' },
+  admin: {
+    port: 8788,
+    host: '127.0.0.1',
+    hosts: ['console.example'],
+    token: '\u0024{SECRET}',
+    signInFile: './sign-in.txt',
+  },
   audit: { file: './audit.jsonl' },
   metrics: { port: 9464, host: '127.0.0.1', path: '/metrics' },
   shutdown: { waitMs: 0, drainMs: 5_000 },
@@ -132,6 +139,7 @@ describe('tollgate.json', () => {
   it('refuses each secret that stands in the file, without repeating it', async () => {
     const secrets: readonly Path[] = [
       ['catalog', 'models', 0, 'channels', 0, 'credential'],
+      ['admin', 'token'],
       ['keys', 'pepper'],
       ['keys', 'fixed', 0, 'secret'],
     ];

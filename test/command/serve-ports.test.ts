@@ -1,6 +1,8 @@
 /** The ports of `tollgate serve` beside that of the gateway. */
 import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   builtProgram,
@@ -49,15 +51,130 @@ describe('the metrics of tollgate serve', () => {
   });
 });
 
+describe('the console of tollgate serve', () => {
+  const token = 'the-token-of-the-scripts-0123456789';
+  const withToken = { ...env, ADMIN_TOKEN: token };
+  const authorization = `Bearer ${token}`;
+  const change = { 'content-type': 'application/json', 'x-tollgate-admin': '1' };
+
+  it('lets one operator in by a link that no log has, and writes a new one at SIGHUP', async () => {
+    const { folder, config } = await sqliteHost();
+    writeConfig(folder, { ...config, admin: { port: 0 } });
+    const { origin, child, exited, until, lines, errors } = await served(program, folder, env);
+    const console = originOf(await until('listening'), 'admin');
+    const [, first = ''] = /#token=([\w-]{43})\n/.exec(errors()) ?? [];
+    const exchange = (given: string): Promise<Response> =>
+      fetch(`${console}/console/sign-in`, {
+        method: 'POST',
+        headers: { ...change, origin: console },
+        body: JSON.stringify({ token: given }),
+      });
+
+    const entered = await exchange(first);
+    const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const session = await fetch(`${console}/console/api/session`, { headers: { cookie } });
+    const repeated = await exchange(first);
+    const anonymous = await fetch(`${console}/console/api/keys`);
+    const elsewhere = await fetch(`${origin}/console`);
+    child.kill('SIGHUP');
+    await until('config_loaded');
+    const tokens = [...errors().matchAll(/#token=([\w-]{43})\n/g)].map(([, text]) => text);
+    const second = await exchange(tokens[1] ?? '');
+    child.kill('SIGTERM');
+
+    expect([entered.status, session.status]).toEqual([204, 200]);
+    expect(await session.json()).toMatchObject({ actor: 'console', can: 'manage' });
+    expect([repeated.status, anonymous.status, elsewhere.status]).toEqual([401, 401, 404]);
+    expect([tokens.length, second.status]).toEqual([2, 204]);
+    expect(await exited).toBe(0);
+    for (const text of tokens) expect(JSON.stringify(lines)).not.toContain(text);
+  });
+
+  it('writes the link to a file of the owner, and removes it at the end', async () => {
+    const { folder, config } = await sqliteHost();
+    const path = join(folder, 'sign-in.txt');
+    writeFileSync(path, 'of somebody', { mode: 0o644 });
+    writeConfig(folder, { ...config, admin: { port: 0, signInFile: 'sign-in.txt' } });
+    const { child, exited, until, errors } = await served(program, folder, env);
+    const { port } = Object(await until('listening')).admin;
+    const link = readFileSync(path, 'utf8');
+    const { mode } = statSync(path);
+    child.kill('SIGTERM');
+
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/sign-in#token=[\w-]{43}\n$/);
+    expect(new URL(link).port).toBe(String(port));
+    expect(mode & 0o777).toBe(0o600);
+    expect(errors()).not.toContain('token');
+    expect(await exited).toBe(0);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('does not start where the link cannot be written', async () => {
+    const { folder, config } = await sqliteHost();
+    writeConfig(folder, { ...config, admin: { port: 0, signInFile: 'none/sign-in.txt' } });
+    const { code, err } = await ran(program, folder, ['serve'], env);
+
+    expect([code, err]).toEqual([
+      3,
+      "tollgate: admin.signInFile can't be written (ENOENT). Its folder must exist.\n",
+    ]);
+  });
+
+  it('answers scripts and the command by a token, and logs what they change', async () => {
+    const { folder, config } = await sqliteHost();
+    const written = { port: 0, token: ['${', 'ADMIN_TOKEN}'].join('') };
+    writeConfig(folder, { ...config, admin: written });
+    const { child, exited, until, lines } = await served(program, folder, withToken);
+    const console = originOf(await until('listening'), 'admin');
+    const post = (path: string, body: object, given = authorization): Promise<Response> =>
+      fetch(`${console}/console/api${path}`, {
+        method: 'POST',
+        headers: { ...change, origin: console, authorization: given },
+        body: JSON.stringify(body),
+      });
+
+    const wrong = await post('/keys', {}, `${authorization}x`);
+    const issued = await post('/keys', { id: 'eve', group: 'staff', limitNanos: '5' });
+    const { secret } = Object(await issued.json());
+    const disabled = await post('/channels/openai-1/disable', {});
+    const audit = await until('audit', 2);
+    const port = new URL(console).port;
+    writeConfig(folder, { ...config, admin: { ...written, port: Number(port) } });
+    const live = await ran(program, folder, ['channels', '--json'], withToken);
+    const shown = await ran(program, folder, ['channels'], withToken);
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+    const down = await ran(program, folder, ['channels'], withToken);
+
+    expect([wrong.status, disabled.status]).toEqual([401, 200]);
+    expect(audit).toMatchObject({ actor: 'admin.token', action: 'channel.disable' });
+    expect(JSON.parse(live.out)).toMatchObject({
+      live: true,
+      data: [{ channel: 'openai-1', health: { state: 'off', inFlight: 0 } }],
+    });
+    expect(shown.out).toMatch(/^gpt-4o-mini .* off +0$/m);
+    expect(down.code).toBe(0);
+    expect(down.err).toBe(
+      `Without health: no process answers at http://127.0.0.1:${port} (connect_refused).\n`,
+    );
+    expect(secret).toMatch(/^tg_/);
+    expect(JSON.stringify(lines) + live.out + shown.out).not.toMatch(/tg_[\w-]{59}|0123456789/);
+  });
+});
+
 describe('a port of tollgate serve that is taken', () => {
-  it.each(['listen', 'metrics'])('names the member %s, and ends with 1', async (member) => {
+  it.each([
+    'listen',
+    'metrics',
+    'admin',
+  ])('names the member %s, and ends with 1', async (member) => {
     const { folder, config } = await sqliteHost();
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');
     const bound = other.address();
     const taken = { port: typeof bound === 'object' ? bound?.port : 0, host: '127.0.0.1' };
-    writeConfig(folder, { ...config, metrics: { port: 0 }, [member]: taken });
+    writeConfig(folder, { ...config, metrics: { port: 0 }, admin: { port: 0 }, [member]: taken });
 
     const { code, out, err } = await ran(program, folder, ['serve'], env);
 

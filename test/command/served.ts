@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { build } from 'tsup';
 import { onTestFinished } from 'vitest';
+import { consolePages } from '../../console-page.ts';
 import { type Script, script } from '../../src/testing/providers/scripts.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 
@@ -28,6 +29,7 @@ export async function builtProgram(): Promise<string> {
     target: 'node20',
     external: ['libsql'],
     outExtension: () => ({ js: '.mjs' }),
+    define: consolePages(),
     silent: true,
   });
   return join(outDir, 'tollgate.mjs');
@@ -78,6 +80,8 @@ export interface Served {
   readonly lines: readonly LogLine[];
   /** The first line of this event, or the one with this number; waits for it. */
   until(event: string, count?: number): Promise<LogLine>;
+  /** What it has written to standard error so far. */
+  readonly errors: () => string;
   /** The exit code. */
   readonly exited: Promise<number | null>;
 }
@@ -113,12 +117,22 @@ export async function served(
     });
     return Promise.race([arrives, exited.then((code) => failed(code, child))]);
   };
-  const errors = textOf(child.stderr);
+  let errors = '';
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
   const listening = await Promise.race([
     until('listening'),
-    exited.then(async (code) => Promise.reject(new Error(`ended with ${code}: ${await errors}`))),
+    exited.then((code) => Promise.reject(new Error(`ended with ${code}: ${errors}`))),
   ]);
-  return { origin: `http://127.0.0.1:${listening.port}`, child, lines, until, exited };
+  return {
+    origin: `http://127.0.0.1:${listening.port}`,
+    child,
+    lines,
+    until,
+    exited,
+    errors: () => errors,
+  };
 }
 
 function failed(code: number | null, { pid }: ChildProcess): never {

@@ -13,6 +13,7 @@ export interface ServeConfig {
   readonly keys?: KeysConfig | undefined;
   readonly gateway?: GatewayConfig | undefined;
   readonly log?: LogConfig | undefined;
+  readonly admin?: AdminConfig | undefined;
   readonly audit?: AuditConfig | undefined;
   readonly metrics?: MetricsConfig | undefined;
   readonly shutdown?: ShutdownConfig | undefined;
@@ -127,6 +128,20 @@ export interface LogConfig {
 
 /** From the least important on; `silent` logs nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** The console for operators, on a port of its own; there is none unless this is stated. */
+export interface AdminConfig {
+  /** Default: 8788. */
+  readonly port?: number | undefined;
+  /** Default: 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** The names under which browsers reach it, if a proxy is in front. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Lets scripts and `tollgate channels` in, as `Authorization: Bearer`; 32 characters or more. */
+  readonly token?: string | undefined;
+  /** A file for the sign-in link. Default: standard error. */
+  readonly signInFile?: string | undefined;
+}
 
 /** Where changes by operators are written down. */
 export interface AuditConfig {

@@ -7,6 +7,7 @@ import { plainOptions } from '../../options-schema.ts';
 import { flag, oneOf, positive, text, wait } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
 import type {
+  AdminConfig,
   AuditConfig,
   CatalogConfig,
   FixedKey,
@@ -231,6 +232,29 @@ const log = z
   )
   .optional();
 
+const tokenForm = `must be a secret of at least 32 characters, written as ${referenceTo('NAME')}`;
+const admin = z
+  .strictObject(
+    {
+      port: port.optional().describe('The port of the console. Default: 8788.'),
+      host: host.optional().describe('The address to bind. Default: 127.0.0.1.'),
+      hosts: z
+        .array(text('must be a host name'), 'must be a list of host names')
+        .min(1, 'must have a host name')
+        .optional()
+        .describe('The names under which browsers reach it, if a proxy is in front.'),
+      token: z
+        .string(tokenForm)
+        .regex(/^\S{32,}$/, tokenForm)
+        .optional()
+        .describe('Lets scripts in, as Authorization: Bearer.'),
+      signInFile: path.optional().describe('A file for the sign-in link. Default: standard error.'),
+    } satisfies Members<AdminConfig>,
+    'must be an object: { port: 8788 }',
+  )
+  .optional()
+  .describe('The console for operators, on a port of its own.');
+
 const audit = z
   .strictObject(
     {
@@ -279,6 +303,7 @@ export const configForm: z.ZodType = z.strictObject(
     keys,
     gateway,
     log,
+    admin,
     audit,
     metrics,
     shutdown,

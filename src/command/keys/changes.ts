@@ -16,12 +16,13 @@ const subjectOption: Option = {
 };
 
 function switching(task: 'disable' | 'enable'): Command {
+  const word = task === 'disable' ? 'off' : 'on';
   return {
     name: `keys ${task}`,
     summary: task === 'disable' ? 'refuse the calls of a key' : 'accept the calls of a key again',
     positionals: 'KEY_ID',
     options: { actor: actorOption, config: configOption },
-    about: `Switches a key ${task === 'disable' ? 'off' : 'on'}; its running calls go on.\n${cacheNote}`,
+    about: `Switches a key ${word}; its running calls go on.\n${cacheNote}`,
     examples: [`npx tollgate keys ${task} ada`],
     run: (given) => {
       const id = keyIdIn(given);

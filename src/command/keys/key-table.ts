@@ -11,7 +11,7 @@ export type ShownKey = Omit<KeySummary, 'balances' | 'lastUsedMs'> & {
   readonly balances: readonly KeyBalance[] | undefined;
 };
 
-/** What can be said about a key from here. */
+/** The part of a key that is known to this process. */
 export function shownKey(
   { lastUsedMs: _, ...key }: KeySummary,
   { stores: { choice } }: OpenStores,

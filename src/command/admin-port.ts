@@ -1,0 +1,115 @@
+/** The console and the admin interface of `serve`, on a port of their own, off by default. */
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
+import { dirname } from 'node:path';
+import { type Admin, createAdmin } from '../admin/admin.ts';
+import type { AdminAccess } from '../admin/http/access.ts';
+import type { ConsoleSignIn } from '../console/sign-in.ts';
+import { errorName, isError } from '../errors.ts';
+import { digestSecret } from '../secret.ts';
+import { consolePath, defaultAdminPort, originOf } from './ask-admin.ts';
+import { auditTo } from './audit.ts';
+import type { Surroundings } from './command.ts';
+import type { AdminConfig, ServeConfig } from './config/config.ts';
+import { addressOf, type Port } from './listen.ts';
+import type { Log } from './log.ts';
+import type { OpenGateway } from './open-gateway.ts';
+import { type SignInLink, signInLink } from './sign-in-link.ts';
+
+/** The port of the console. */
+export interface AdminPort {
+  readonly port: Port;
+  /**
+   * Writes a link that signs in once, for the operator alone.
+   *
+   * @throws CommandError if its file can't be written
+   */
+  readonly invite: () => void;
+  /** The same while calls are served: a failure is only logged. */
+  readonly inviteAgain: () => void;
+  close(): void;
+}
+
+/** What the console works on. */
+export interface AdminPortDeps {
+  readonly opened: OpenGateway;
+  readonly config: ServeConfig;
+  /** The path of the configuration file, at which relative paths begin. */
+  readonly path: string;
+  readonly log: Log;
+  readonly around: Surroundings;
+}
+
+/**
+ * The server of the console.
+ *
+ * @throws CommandError if the file of the audit trail can't be written
+ */
+export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promise<AdminPort> {
+  const { around, log, path } = deps;
+  const { port = defaultAdminPort, host = '127.0.0.1', hosts, token } = chosen;
+  // Its pages are large, and most processes have no console.
+  const { consoleHandler, consoleSignIn } = await import('../console/index.ts');
+  const admin = adminOver(deps);
+  const signIn = consoleSignIn({ clock: around.clock });
+  const answer = consoleHandler(admin, {
+    path: consolePath,
+    signIn: withToken(signIn, token),
+    ...(hosts === undefined ? {} : { hosts }),
+    // A message may contain an address or a value.
+    onError: (error) => log.write('error', 'admin_failed', { error: errorName(error) }),
+  });
+  const server = createServer((request, response) => {
+    if (request.url === '/') response.writeHead(302, { location: consolePath }).end();
+    else void answer(request, response);
+  });
+  const link: SignInLink = signInLink(chosen, dirname(path), around);
+  const invite = (): void => {
+    const { port: bound = port } = addressOf(server);
+    link.write(signIn.link(originOf({ host, port: bound }) + consolePath));
+  };
+  return {
+    port: { member: 'admin', server, port, host },
+    invite,
+    inviteAgain: () => {
+      try {
+        invite();
+      } catch (error) {
+        log.write('error', 'sign_in_failed', { reason: isError(error) ? error.message : '' });
+      }
+    },
+    close: () => {
+      link.remove();
+      admin.close();
+    },
+  };
+}
+
+function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin {
+  const { gateway, catalog, stores } = opened;
+  const { keyTable: keys, keyCache, quota, usage } = stores;
+  return createAdmin({
+    ...{ gateway, keys, quota, usage },
+    catalog: catalog.forAdmin,
+    ...(keyCache === undefined ? {} : { keyCache }),
+    onAudit: auditTo(config.audit, dirname(path), log),
+    clock: around.clock,
+  });
+}
+
+/** Scripts and `tollgate channels` have a token in place of a session. */
+function withToken(signIn: ConsoleSignIn, token: string | undefined): ConsoleSignIn {
+  if (token === undefined) return signIn;
+  const expected = Buffer.from(digestSecret(token));
+  return {
+    ...signIn,
+    authorize: (request) => tokenAccess(request, expected) ?? signIn.authorize(request),
+  };
+}
+
+function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAccess | undefined {
+  const [, given] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (given === undefined) return undefined;
+  const isRight = timingSafeEqual(Buffer.from(digestSecret(given)), expected);
+  return isRight ? { actor: 'admin.token', can: 'manage' } : undefined;
+}

@@ -1,0 +1,55 @@
+/** Asks the running process of a configuration, over its admin port. */
+import type { Clock } from '../clock.ts';
+import { type JsonValue, parseJson } from '../json.ts';
+import type { UpstreamClient } from '../ports/upstream-client.ts';
+import { undiciClient } from '../upstream/undici-client.ts';
+import type { AdminConfig } from './config/config.ts';
+import { failureReason, getText } from './get-text.ts';
+
+/** What the process answered, or why it did not. */
+export type AdminAnswer =
+  | { readonly value: JsonValue; readonly reason?: undefined }
+  | { readonly value?: undefined; readonly reason: string };
+
+/** Reads a path of the admin interface: `/channels`. */
+export async function askAdmin(
+  admin: AdminConfig | undefined,
+  path: string,
+  clock: Clock,
+): Promise<AdminAnswer> {
+  if (admin?.token === undefined) return { reason: 'admin.token is not configured' };
+  const client = undiciClient();
+  try {
+    return await answerOf(path, admin, client, clock);
+  } catch (error) {
+    return { reason: `no process answers at ${originOf(admin)} (${failureReason(error)})` };
+  } finally {
+    await client.close();
+  }
+}
+
+async function answerOf(
+  path: string,
+  admin: AdminConfig,
+  client: UpstreamClient,
+  clock: Clock,
+): Promise<AdminAnswer> {
+  const origin = originOf(admin);
+  const headers = { authorization: `Bearer ${admin.token}`, accept: 'application/json' };
+  const request = { origin, path: `${consolePath}/api${path}`, headers };
+  const { status, text } = await getText(request, client, clock);
+  const value = status === 200 ? parseJson(text) : undefined;
+  return value === undefined ? { reason: `${origin} answered ${status}` } : { value };
+}
+
+/** Where the console is; its interface is at `/console/api`. */
+export const consolePath = '/console';
+
+/** The default of `admin.port`. */
+export const defaultAdminPort = 8788;
+
+/** The origin of the console as this machine reaches it; a port that the system chose is given. */
+export function originOf({ host = '127.0.0.1', port = defaultAdminPort }: AdminConfig): string {
+  const reached = /^(?:0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
+  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+}

@@ -1,0 +1,44 @@
+/** The keys in the configuration, as a store that follows the file. */
+import type { AdminKeyStore } from '../admin/deps.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+import { money } from '../prices/amount.ts';
+import { memoryKeyStore } from '../stores/memory/key-store.ts';
+import type { FixedKey, KeysConfig } from './config/config.ts';
+
+/** A store that only the file can change. */
+export interface FixedKeys extends Required<Pick<AdminKeyStore, 'find' | 'get' | 'page'>> {
+  /** Replaces all keys: those that the file no longer has are refused from the next call on. */
+  replace(keys: KeysConfig | undefined): void;
+}
+
+/** The keys of a configuration. */
+export function fixedKeys(keys: KeysConfig | undefined): FixedKeys {
+  let store = storeOf(keys);
+  return {
+    find: (secret) => store.find(secret),
+    get: (id) => store.get(id),
+    page: (query) => store.page(query),
+    replace: (changed) => {
+      store = storeOf(changed);
+    },
+  };
+}
+
+function storeOf({ fixed = [], pepper }: KeysConfig = {}): ReturnType<typeof memoryKeyStore> {
+  const peppered = pepper === undefined ? {} : { pepper };
+  return memoryKeyStore({ ...peppered, keys: fixed.map(recordOf) });
+}
+
+function recordOf(written: FixedKey): { readonly secret: string; readonly key: ApiKey } {
+  const { secret, limit, period = 'total', metadata, maxConcurrentCalls, ...key } = written;
+  return {
+    secret,
+    key: {
+      ...key,
+      disabled: false,
+      quota: [{ id: key.id, period, limitNanos: money(limit) }],
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
+    },
+  };
+}

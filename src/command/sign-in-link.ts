@@ -1,0 +1,48 @@
+/** Hands the operator a link that signs in to the console, past the log and those who read it. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isError } from '../errors.ts';
+import { CommandError, exitCodes, type Surroundings } from './command.ts';
+import type { AdminConfig } from './config/config.ts';
+
+/** Where links go. */
+export interface SignInLink {
+  /** @throws CommandError if the file can't be written */
+  write(link: string): void;
+  /** Removes the file, if there is one. */
+  remove(): void;
+}
+
+/**
+ * Links go to standard error, or to a file that only its owner can read.
+ *
+ * @param folder that of the configuration file: a relative path begins there
+ */
+export function signInLink(
+  { signInFile }: AdminConfig,
+  folder: string,
+  { err }: Surroundings,
+): SignInLink {
+  if (signInFile === undefined) {
+    return {
+      write: (link) => err(`Console: ${link}\nIt works once, within ten minutes.\n`),
+      remove: () => {},
+    };
+  }
+  const path = resolve(folder, signInFile);
+  const remove = (): void => rmSync(path, { force: true });
+  return {
+    write: (link) => {
+      try {
+        // A new file: the rights of an old one, or the place that a link leads to, are somebody's.
+        remove();
+        writeFileSync(path, `${link}\n`, { mode: 0o600, flag: 'wx' });
+      } catch (error) {
+        const code: unknown = isError(error) ? Reflect.get(error, 'code') : undefined;
+        const message = `admin.signInFile can't be written (${code}). Its folder must exist.`;
+        throw new CommandError(exitCodes.unreachable, message, error);
+      }
+    },
+    remove,
+  };
+}
