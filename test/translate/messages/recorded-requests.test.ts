@@ -8,6 +8,7 @@ import { items, type JsonObject, type JsonValue, member } from '../../../src/jso
 import { fixtures } from '../../support/fixtures.ts';
 import { bodyOf, refusalOf, type Upstream, writtenFor } from '../responses/read.ts';
 import { readBody } from './read.ts';
+import { expectedRefusal } from './recorded-refusals.ts';
 
 const recorded = fixtures('anthropic', 'messages').filter(({ request }) => request !== undefined);
 
@@ -17,41 +18,6 @@ const upstreams: readonly Upstream[] = [
   { dialect: 'gemini', model: 'gemini-3-pro-preview' },
   { dialect: 'gemini', model: 'gemini-2.5-flash' },
 ];
-
-/** Requests for what only Anthropic has, and the member that says so. */
-const refused: Readonly<Record<string, string>> = {
-  'anthropic/advisor': 'tools[0]',
-  'anthropic/code-exec-container': 'tools[0]',
-  'anthropic/stream-advisor': 'tools[0]',
-  'anthropic/stream-code-exec': 'tools[0]',
-  'messages/advisor': 'tools[0]',
-  'messages/advisor-redacted': 'tools[0]',
-  'messages/code-exec-container': 'tools[0]',
-  'messages/code-exec-container.2': 'container',
-  'messages/count-tokens-memory': 'tools[0]',
-  'messages/mcp': 'mcp_servers',
-  'messages/mcp-unfinished': 'mcp_servers',
-  'messages/memory': 'tools[0]',
-  'messages/stream-advisor': 'tools[0]',
-  'messages/stream-code-exec': 'tools[0]',
-  'messages/stream-pause-turn': 'tools[0]',
-  'messages/stream-web-fetch': 'tools[0]',
-  'messages/stream-web-search': 'tools[0]',
-  'messages/tool-addition': 'messages[3].content[0]',
-  'messages/tool-result-file-id': 'messages[2].content[0].content[0].source.file_id',
-  'messages/web-fetch': 'tools[0]',
-  'messages/web-search': 'tools[0]',
-};
-
-/** Media by URL that a dialect does not take. */
-const refusedOver: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  openai: { 'messages/document-url.1': 'messages[0].content[1]' },
-  gemini: { 'anthropic/image-mime.1': 'messages[0].content[1]' },
-};
-
-function expectedRefusal(name: string, { dialect }: Upstream): string | undefined {
-  return refusedOver[dialect]?.[name] ?? refused[name] ?? refused[name.replace(/\.\d+$/, '')];
-}
 
 it('there are enough of them', () => {
   expect(recorded.length).toBeGreaterThan(80);
@@ -63,7 +29,7 @@ describe.each(
   it.each(recorded.map((one) => [one.name, one] as const))('%s', (name, { request }) => {
     const body = bodyOf(request);
     const run = () => writtenFor(upstream, readBody(body).request);
-    const param = expectedRefusal(name, upstream);
+    const param = expectedRefusal(name, upstream.dialect);
 
     if (param !== undefined) {
       expect(refusalOf(run)).toMatchObject({ code: 'not_portable', param });
