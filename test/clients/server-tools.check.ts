@@ -1,6 +1,6 @@
 /**
- * What only Anthropic can run: web search, code execution, and `fallbacks`. Relayed where the record
- * of the model prices or allows it, and refused in words elsewhere.
+ * What only Anthropic can run: web search, code execution, and `fallbacks`. They are relayed where
+ * the record of the model prices or allows them, and refused in words elsewhere.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { items, type JsonValue, member } from '../../src/json.ts';

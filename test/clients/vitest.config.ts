@@ -20,9 +20,10 @@ const config: ViteUserConfig = defineConfig({
         replacement: `${root}adapters/$1.ts`,
       },
       { find: /^tollgate\/testing$/, replacement: `${root}src/testing/index.ts` },
-      // The examples import the packages by their names, and are outside of this folder.
+      // Examples and docs import the packages by their names; the examples are outside this folder.
       { find: /^ai$/, replacement: `${here}/node_modules/ai7` },
       { find: /^@ai-sdk\/openai$/, replacement: `${here}/node_modules/ai-sdk-openai4` },
+      { find: /^@ai-sdk\/anthropic$/, replacement: `${here}/node_modules/ai-sdk-anthropic4` },
       { find: /^@anthropic-ai\/sdk$/, replacement: `${here}/node_modules/@anthropic-ai/sdk` },
       { find: /^@openai\/agents$/, replacement: `${here}/node_modules/@openai/agents` },
     ],
