@@ -1,7 +1,7 @@
 /** What clients get from models that answer: text, structured output, images, refusals, limits. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cutReply, cutText } from './cut-replies.ts';
-import { pairs, started } from './pairs.ts';
+import { failureOf, pairs, started } from './pairs.ts';
 
 const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk' +
@@ -46,6 +46,19 @@ describe.each(pairs(0))('%s', (_name, pair) => {
     await client.ask(target('plain'), { prompt: 'What is this?', imageUrl });
 
     expect(lastBody()).toContain(png);
+  });
+
+  it.runIf(!upstream.takesSchemasAndImages)('says that the model has no images', async () => {
+    const { target, upstream: fake } = await started(pair, onTestFinished);
+    const imageUrl = `data:image/png;base64,${png}`;
+
+    const failure = await failureOf(client.ask(target('plain'), { prompt: 'What?', imageUrl }));
+
+    expect(failure).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('does not accept this kind of media'),
+    });
+    expect(fake.calls).toEqual([]);
   });
 
   it('tells that the model refused', async () => {

@@ -6,11 +6,14 @@ import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Capabilities, Channel, Model } from '../../src/ports/catalog.ts';
+import { geminiFailure } from '../../src/testing/providers/gemini-errors.ts';
+import { openaiFailure } from '../../src/testing/providers/openai-errors.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { unitVector } from '../../src/testing/providers/vectors.ts';
 import { unmountedGateway } from '../support/mounted-gateway.ts';
 import { closed, listening } from '../support/servers.ts';
 import { type EmbeddingTarget, embeddingClients } from './drivers/embeddings.ts';
+import { failureOf } from './pairs.ts';
 
 /** An upstream model, and the vector that it makes of a text. */
 interface EmbeddingUpstream {
@@ -87,7 +90,9 @@ function modelsOf(fake: FakeUpstream, credential: string): readonly Model[] {
   });
 }
 
-async function target({ name }: EmbeddingUpstream): Promise<EmbeddingTarget> {
+async function target({
+  name,
+}: EmbeddingUpstream): Promise<EmbeddingTarget & { readonly fake: FakeUpstream }> {
   const harness = await unmountedGateway({}, modelsOf);
   const server = createServer(nodeAdapter(harness.gateway));
   const origin = await listening(server);
@@ -95,7 +100,8 @@ async function target({ name }: EmbeddingUpstream): Promise<EmbeddingTarget> {
     await closed(server);
     await harness.close();
   });
-  return { origin, apiKey: harness.secrets.chat, model: `embed-${name}` };
+  const { upstream: fake, secrets } = harness;
+  return { origin, apiKey: secrets.chat, model: `embed-${name}`, fake };
 }
 
 /** The fakes make a vector of what they read: a text, or the parts of a content. */
@@ -118,6 +124,33 @@ describe.each(pairs)('%s', (_name, { client, upstream }) => {
       const expected = vectorOf(upstream, text, upstream.dimensions);
       expect(largestDifference(vectors[index] ?? [], expected)).toBeLessThan(1e-7);
     }
+  });
+});
+
+const failingPairs = pairs.filter(([, { upstream }]) => /^(?:openai|gemini)$/.test(upstream.name));
+
+describe.each(failingPairs)('%s', (_name, { client, upstream }) => {
+  const empty = texts.map(() => []);
+
+  it('raises a wrong key and an unknown model', async () => {
+    const right = await target(upstream);
+    const wrongKey = client.embed({ ...right, apiKey: 'tg_wrong' }, texts);
+    if (client.hidesFailures === true) return expect(await wrongKey).toEqual(empty);
+
+    expect((await failureOf(wrongKey)).message).toMatch(/key/i);
+    const unknown = client.embed({ ...right, model: 'nothing' }, texts);
+    expect((await failureOf(unknown)).message).toContain('nothing');
+  });
+
+  it('raises that the upstream is asked too often', async () => {
+    const { fake, ...limited } = await target(upstream);
+    fake.enqueue(upstream.dialect === 'openai' ? openaiFailure(429) : geminiFailure(429));
+
+    const embedding = client.embed(limited, texts);
+
+    if (client.hidesFailures === true) expect(await embedding).toEqual(empty);
+    else expect((await failureOf(embedding)).message).toMatch(/too many requests|rate/i);
+    expect(fake.calls).toHaveLength(1);
   });
 });
 

@@ -1,44 +1,69 @@
 /** Clients of the Messages API retry by the headers of a failure, and then get their answer. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { anthropicError } from '../../src/testing/providers/anthropic-errors.ts';
+import { geminiError } from '../../src/testing/providers/gemini-errors.ts';
+import { openaiError } from '../../src/testing/providers/openai-errors.ts';
+import type { Script } from '../../src/testing/providers/scripts.ts';
 import { failureOf, pairs, started } from './pairs.ts';
+import type { UpstreamName } from './upstreams.ts';
 
-const failures = [
-  [429, 'rate_limit_error', 'This request would exceed your rate limit.'],
-  [529, 'overloaded_error', 'Overloaded'],
-] as const;
+const soon = { 'retry-after': '1' };
+const retryInfo = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1s' };
+
+/** What each upstream says when it is asked too often, and when it is overloaded. */
+const failuresOf: Partial<Record<UpstreamName, readonly Script[]>> = {
+  anthropic: [
+    anthropicError(429, 'rate_limit_error', 'This request would exceed your rate limit.', soon),
+    anthropicError(529, 'overloaded_error', 'Overloaded', soon),
+  ],
+  chat: [
+    openaiError(429, 'Rate limit reached.', { code: 'rate_limit_exceeded' }, soon),
+    openaiError(503, 'The server is overloaded.', { type: 'server_error' }, soon),
+  ],
+  gemini: [
+    geminiError(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota.', [retryInfo]),
+    geminiError(503, 'UNAVAILABLE', 'The model is overloaded.', [retryInfo]),
+  ],
+};
 
 // Only the package decides on retries, so one way of each is enough.
 const packages = new Set<string>();
 const onePerPackage = pairs(7, 'messages').filter(([, { client, upstream }]) => {
   const [name = ''] = /^\w+ [\d.]+/.exec(client.name) ?? [];
-  if (upstream.name !== 'anthropic' || packages.has(name)) return false;
-  packages.add(name);
-  return true;
+  const isFirst = !packages.has(`${name} ${upstream.name}`);
+  packages.add(`${name} ${upstream.name}`);
+  return isFirst && upstream.name in failuresOf;
 });
 
-describe.each(onePerPackage)('%s', (_name, pair) => {
-  const { client } = pair;
+// They wait for seconds, and side by side.
+describe.concurrent.each(onePerPackage)('%s', (_name, { client, upstream, ...pair }) => {
+  const failures = (failuresOf[upstream.name] ?? []).map(
+    (failure) => [failure.status ?? 0, failure] as const,
+  );
 
-  it.each(failures)('answers after a %i', async (status, type, message) => {
-    const { target, upstream: fake } = await started(pair, onTestFinished);
-    fake.enqueue(anthropicError(status, type, message, { 'retry-after': '1' }));
+  it.for(failures)('answers after a %i', async ([, failure], { onTestFinished }) => {
+    const { target, upstream: fake } = await started({ ...pair, client, upstream }, onTestFinished);
+    fake.enqueue(failure);
 
     const { text } = await client.ask({ ...target('plain'), maxRetries: 2 }, { prompt: 'Hello!' });
 
-    expect(text).toMatch(/^Hello/);
+    expect(text).toMatch(/^H/);
     expect(fake.calls).toHaveLength(2);
   });
 
-  it.each(
-    failures,
-  )('raises a %i as it is where it may not retry', async (status, type, message) => {
-    const { target, upstream: fake } = await started(pair, onTestFinished);
-    fake.enqueue(anthropicError(status, type, message, { 'retry-after': '1' }));
+  it.for(failures)('raises a %i as it is where it may not retry', async ([
+    status,
+    failure,
+  ], context) => {
+    const { target, upstream: fake } = await started(
+      { ...pair, client, upstream },
+      context.onTestFinished,
+    );
+    fake.enqueue(failure);
 
-    const failure = await failureOf(client.ask(target('plain'), { prompt: 'Hello!' }));
+    const raised = await failureOf(client.ask(target('plain'), { prompt: 'Hello!' }));
 
-    expect(failure.status).toBe(status);
+    expect(raised.status).toBe(status);
     expect(fake.calls).toHaveLength(1);
   });
 });

@@ -21,6 +21,8 @@ export interface EmbeddingTarget {
 export interface EmbeddingClient {
   readonly name: string;
   readonly api: 'openai' | 'gemini';
+  /** Whether it returns empty vectors in place of an error. */
+  readonly hidesFailures?: true;
   /** The vectors of the texts, in their order. */
   embed(
     target: EmbeddingTarget,
@@ -166,6 +168,7 @@ function langchainClients(
     {
       name: `langchain ${major} google`,
       api: 'gemini',
+      hidesFailures: true,
       embed: ({ origin, apiKey, model }, texts) =>
         new GoogleGenerativeAIEmbeddings({
           model,
