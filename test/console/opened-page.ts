@@ -1,4 +1,4 @@
-/** A page of the fake console in Chromium, with a clock of the test and everything it does wrong. */
+/** A page of the fake console in Chromium, with a clock of the test and its complaints. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { complaintsOf } from './browser.ts';

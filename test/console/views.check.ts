@@ -1,4 +1,4 @@
-/** Every view in every look: it shows its data, breaks no rule of axe-core, and complains of nothing. */
+/** Every view in every look shows its data, and breaks no rule of axe-core or of its policy. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { axeFindings, startBrowser } from './browser.ts';

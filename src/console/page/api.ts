@@ -87,7 +87,7 @@ async function documentOf<T>(reply: Response): Promise<T> {
   try {
     return await reply.json();
   } catch {
-    const message = `A reply with status ${reply.status} came from something else than the gateway.`;
+    const message = `A reply with status ${reply.status} did not come from the gateway.`;
     throw failed('disconnected', { message });
   }
 }

@@ -40,7 +40,8 @@ export function drawerOf(label: string, onClose: () => void): Drawer {
           ...content,
         ),
       );
-      if (!node.open) node.showModal();
+      // The view may have been left while its data was on the way.
+      if (!node.open && node.isConnected) node.showModal();
     },
     close: () => {
       if (node.open) node.close();

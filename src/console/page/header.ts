@@ -1,4 +1,4 @@
-/** The top of the page: which gateway this is, how the page is connected, the range and the views. */
+/** The top of the page: which gateway this is, how it is connected, the range and the views. */
 import { messageOf } from './api.ts';
 import type { PageContext } from './context.ts';
 import { button, el, hiddenText, link, refill } from './dom.ts';

@@ -1,4 +1,4 @@
-/** The console: signs the page on to the interface beside it, and shows the place that the URL names. */
+/** The console: finds out who is signed in, and shows the place that the URL names. */
 import { type Api, apiAt, failureOf, messageOf } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
 import { el } from './dom.ts';

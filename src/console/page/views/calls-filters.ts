@@ -1,4 +1,4 @@
-/** The search and the filters of calls. They are the URL's, so that a list can be sent to others. */
+/** The search and the filters of calls. They are in the URL, so that a list can be sent. */
 import type { PageContext } from '../context.ts';
 import { el, link, refill } from '../dom.ts';
 import type { Route } from '../route.ts';

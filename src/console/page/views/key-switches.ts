@@ -91,5 +91,6 @@ function cacheText({ session: { keyCacheMs } }: PageContext): string {
   if (keyCacheMs === null) {
     return 'This process knows at once; others may believe the key for as long as they cache keys.';
   }
-  return `This process knows at once; others may believe the key for up to ${spanText(keyCacheMs)}.`;
+  const span = spanText(keyCacheMs);
+  return `This process knows at once; others may believe the key for up to ${span}.`;
 }

@@ -68,7 +68,7 @@ function note(): HTMLElement {
   return el(
     'p',
     { class: 'note' },
-    'In no record: a gateway was killed before it wrote the record of a charge. Not booked yet: a ' +
-      'store was down; the charge is delivered when it is back.',
+    'In no record: a gateway was killed before it wrote the record of a charge. Not booked ' +
+      'yet: a store was down; the charge is delivered when it is back.',
   );
 }
