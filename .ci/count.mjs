@@ -13,6 +13,7 @@ const suites = [
   'generators-v20.',
   'services-v20.',
   'kill-v20.',
+  'console-v20.',
 ].concat(['20', '22', '24', '26'].map((version) => `tests-v${version}.`));
 /** These need Redis or PostgreSQL: `npm test` skips them, the suite `services` must not. */
 const needsServices = /\/test\/(?:stores|proof)\/(?:redis|postgres)/;

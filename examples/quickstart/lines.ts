@@ -5,6 +5,8 @@ import type { DemoModels } from './models.ts';
 /** The facts that the terminal shows. */
 export interface Demo {
   readonly base: string;
+  /** The link that signs in to the console. */
+  readonly console: string;
   readonly secrets: DemoSecrets;
   readonly models: DemoModels;
   /** The place where keys, quota and usage are kept. */
@@ -12,7 +14,7 @@ export interface Demo {
 }
 
 /** The text for the terminal. */
-export function linesToPaste({ base, secrets, models, place }: Demo): string {
+export function linesToPaste({ base, console, secrets, models, place }: Demo): string {
   const chatBody = { model: models.chat, messages: [{ role: 'user', content: 'Say hello.' }] };
   const messagesBody = { ...chatBody, model: models.claude, max_tokens: 256 };
   const responsesBody = { model: models.chat, input: 'Say hello.' };
@@ -30,6 +32,11 @@ Tollgate serves at ${base}
   native           served by ${models.geminiUpstream}
   Messages         served by ${models.anthropicUpstream}
   keys and usage   in ${place}
+
+The console: what the gateway does, who spends what, keys and channels. This link signs in once,
+within ten minutes; then it is at ${base}/console
+
+  ${console}
 
 # Paste these first: the address, the key of group text, and that of group image
 export BASE=${base}

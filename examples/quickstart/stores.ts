@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import {
   type ApiKey,
   type IdempotencyStore,
-  type KeyStore,
   memoryIdempotencyStore,
   memoryKeyStore,
   memoryQuotaStore,
@@ -15,6 +14,7 @@ import {
   type QuotaStore,
   type UsageSink,
 } from 'tollgate';
+import type { AdminKeyStore } from 'tollgate/admin';
 import {
   migrateSqlite,
   sqliteIdempotencyStore,
@@ -26,7 +26,7 @@ import { type DemoKeys, type DemoSecrets, demoKeys } from './keys.ts';
 
 export interface DemoStores {
   readonly stores: {
-    readonly keys: KeyStore;
+    readonly keys: AdminKeyStore;
     readonly quota: QuotaStore;
     readonly usage: UsageSink;
     readonly idempotency: IdempotencyStore;

@@ -2,12 +2,14 @@
  * `tollgate demo`: a gateway with an embedded upstream, and commands to paste. It is the quickstart
  * of the examples on `node:http`, so it shares their keys, models and texts.
  */
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import { nodeAdapter } from '../../adapters/node.ts';
 import { linesToPaste } from '../../examples/quickstart/lines.ts';
 import { demoModels } from '../../examples/quickstart/models.ts';
 import { demoStores } from '../../examples/quickstart/stores.ts';
+import { createAdmin } from '../admin/admin.ts';
+import type { AdminHandler } from '../admin/http/handler.ts';
 import { createGateway } from '../gateway.ts';
 import { staticCatalog } from '../stores/memory/catalog.ts';
 import { type Command, CommandError, exitCodes, type Given, usageError } from './command.ts';
@@ -33,31 +35,46 @@ async function run({ around, text }: Given): Promise<number> {
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw usageError('--port must be a number from 0 to 65535.');
   }
-  // The fake upstream carries recordings, which the other commands need not load.
+  // They carry recordings and a page, which the other commands need not load.
   const { startFakeUpstream } = await import('../testing/index.ts');
+  const { consoleHandler, consoleSignIn } = await import('../console/index.ts');
   const upstream = await startFakeUpstream({ paceMs: 40 });
   const models = demoModels(around.env, upstream);
   const { stores, secrets, place, close } = await demoStores(join(around.cwd, '.data'));
+  const catalog = staticCatalog(models.all);
   const gateway = createGateway({
     ...stores,
-    catalog: staticCatalog(models.all),
+    catalog,
     ownerRoutes: true,
     defaultImageModel: models.image,
   });
-  const server = createServer(nodeAdapter(gateway));
+  const { keys, quota, usage } = stores;
+  const admin = createAdmin({ gateway, keys, quota, usage, catalog });
+  const signIn = consoleSignIn();
+  const showConsole = consoleHandler(admin, { path: '/console', signIn });
+  const server = createServer(both(showConsole, nodeAdapter(gateway)));
   try {
     const base = `http://localhost:${await listening(server, port)}`;
     const signalled = endSignal(around);
-    around.out(linesToPaste({ base, secrets, models, place }));
+    const console = signIn.link(`${base}/console`);
+    around.out(linesToPaste({ base, console, secrets, models, place }));
     await signalled;
   } finally {
     server.close();
     await gateway.close({ drainMs: 5_000 });
+    admin.close();
     server.closeAllConnections();
     await upstream.close();
     close();
   }
   return exitCodes.done;
+}
+
+/** The console on its own paths, and the gateway on all others. */
+function both(showConsole: AdminHandler, handleCalls: RequestListener): RequestListener {
+  return (request, response) => {
+    void showConsole(request, response, () => handleCalls(request, response));
+  };
 }
 
 function listening(server: Server, port: number): Promise<number> {

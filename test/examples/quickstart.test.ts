@@ -14,6 +14,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeUpstream } from '../../src/testing/index.ts';
+import { send as sendRaw } from '../console/console-host.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const script = fileURLToPath(new URL('../../.build/examples/quickstart.js', import.meta.url));
@@ -99,6 +100,32 @@ describe('npm start', () => {
 
     expect(output).toMatch(/in memory, and gone at the end: SQLite can't be used \(EEXIST/);
     expect(answer.status).toBe(200);
+  });
+
+  it('prints a link to its console, which shows its calls, and to this machine alone', async () => {
+    const { output } = await started('0');
+    await send(chatLineOf(output));
+    const link = /http:\S+#token=(\S+)/.exec(output)?.[1] ?? '';
+    const origin = originOf(output);
+    const changing = { 'content-type': 'application/json', 'x-tollgate-admin': '1', origin };
+
+    const exchanged = await fetch(`${origin}/console/sign-in`, {
+      method: 'POST',
+      headers: changing,
+      body: JSON.stringify({ token: link }),
+    });
+    const cookie = String(exchanged.headers.get('set-cookie')).split(';')[0] ?? '';
+    const page = await fetch(`${origin}/console`, { headers: { cookie } });
+    const calls = await fetch(`${origin}/console/api/calls`, { headers: { cookie } });
+    const { data }: { readonly data: readonly unknown[] } = JSON.parse(await calls.text());
+    const { port } = new URL(origin);
+    const headers = { cookie, host: `evil.example:${port}` };
+    const rebound = await sendRaw(origin, { path: '/console', headers });
+
+    expect(exchanged.status).toBe(204);
+    expect(await page.text()).toContain('<title>Tollgate</title>');
+    expect(data).toHaveLength(1);
+    expect(rebound.status).toBe(403);
   });
 
   it('says which variable to set when the port is taken', async () => {

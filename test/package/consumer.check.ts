@@ -15,6 +15,7 @@ const subpaths = [
   'tollgate/node',
   'tollgate/testing',
   'tollgate/admin',
+  'tollgate/console',
   'tollgate/redis',
   'tollgate/postgres',
   'tollgate/sqlite',
@@ -116,6 +117,7 @@ const expectedFiles = [
   'dist/command.js',
   'dist/index.js',
   'dist/admin-openapi.json',
+  'dist/console.js',
   'dist/tollgate-config.schema.json',
   'docs/architecture.md',
   'examples/quickstart.ts',
@@ -138,7 +140,7 @@ function isPublished(path: string): boolean {
     whole.has(path) ||
     /^dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts|js\.map)$/.test(path) ||
     /^dist\/types\/(?:src|adapters)\/.+\.d\.ts(?:\.map)?$/.test(path) ||
-    /^(?:src|adapters|examples)\/.+(?<!\.test)\.(?:ts|json|sql|lua)$/.test(path) ||
+    /^(?:src|adapters|examples)\/.+(?<!\.test)\.(?:ts|json|sql|lua|css)$/.test(path) ||
     /^docs\/.+\.md$/.test(path) ||
     /^docs\/dashboards\/\w+\.(?:json|yml)$/.test(path)
   );

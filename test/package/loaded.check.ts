@@ -39,7 +39,9 @@ describe.each([
     expect(sources).toContain('../src/gateway.ts');
     expect(sources).toContain('../adapters/express.ts');
     expect(sources.filter((path) => /^\.\.\/src\/prometheus\//.test(path))).toEqual([]);
-    expect(sources.filter((path) => /^\.\.\/src\/(?:testing|admin)\//.test(path))).toEqual([]);
+    expect(sources.filter((path) => /^\.\.\/src\/(?:testing|admin|console)\//.test(path))).toEqual(
+      [],
+    );
     expect(sources.filter((path) => /\/stores\/(?:redis|postgres|sqlite)\//.test(path))).toEqual(
       [],
     );

@@ -2,6 +2,7 @@
  * The type of each value that the package exports, entry by entry. Never run: it compiles, in this
  * repository and, packed, in a host's folder. A value without a row here is an error too.
  */
+import type { IncomingMessage } from 'node:http';
 import type * as root from 'tollgate';
 import type {
   CachedKeyStore,
@@ -62,6 +63,8 @@ import type {
   UsageSink,
   Vendor,
 } from 'tollgate';
+import type { Admin, AdminHandler } from 'tollgate/admin';
+import type * as console from 'tollgate/console';
 import type * as express from 'tollgate/express';
 import type * as fastify from 'tollgate/fastify';
 import type * as web from 'tollgate/fetch';
@@ -141,6 +144,14 @@ interface RootValues {
   tokenPrice: (input: TokenPriceInput) => TokenPrice;
   undiciClient: (options?: UndiciClientOptions) => UpstreamClient;
   vendorCapabilities: Readonly<Record<Vendor, Capabilities>>;
+}
+
+interface ConsoleValues {
+  consoleHandler: <R extends IncomingMessage = IncomingMessage>(
+    admin: Admin,
+    options: console.ConsoleHandlerOptions<R>,
+  ) => AdminHandler<R>;
+  consoleSignIn: (options?: console.ConsoleSignInOptions) => console.ConsoleSignIn;
 }
 
 interface ExpressValues {
@@ -257,6 +268,7 @@ interface TestingValues {
 
 export const exact: readonly [
   Exactly<typeof root, RootValues>,
+  Exactly<typeof console, ConsoleValues>,
   Exactly<typeof express, ExpressValues>,
   Exactly<typeof fastify, FastifyValues>,
   Exactly<typeof web, FetchValues>,
@@ -268,4 +280,4 @@ export const exact: readonly [
   Exactly<typeof sqlite, SqliteValues>,
   Exactly<typeof opentelemetry, OpenTelemetryValues>,
   Exactly<typeof testing, TestingValues>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true, true, true, true, true];
