@@ -10,6 +10,7 @@ import { concatBytes, emptyBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
 import { type BodyHead, type DetachableBody, peekHead, readHead } from '../upstream/body/head.ts';
+import { bodyInTurns } from '../upstream/body/in-turns.ts';
 import { onQuiet, watchProgress } from '../upstream/watch-attempt.ts';
 import {
   type Judgement,
@@ -43,7 +44,8 @@ export async function openReply(
   prepared: PreparedRequest,
   running: Pick<RunningCall, 'watch'>,
 ): Promise<Opening> {
-  const { body, headers } = response;
+  const { headers } = response;
+  const body = prepared.isComputed === true ? bodyInTurns(response.body) : response.body;
   const { framing, canTapDocument, tap, streamContentType } = prepared;
   const type = (headers['content-type'] ?? '').toLowerCase();
   const isEvents = type.startsWith(streamContentType);

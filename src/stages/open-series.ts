@@ -3,10 +3,9 @@
  * that their order is certain and a rate limit is not run into by the call itself. The reply is
  * used only if all of them succeed; what they used until one fails is known to the series.
  */
-// Imported, because a host's tests may replace the global timers with fakes.
-import { setImmediate } from 'node:timers';
 import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { DetachableBody } from '../upstream/body/head.ts';
+import { bodyInTurns, turnBytes } from '../upstream/body/in-turns.ts';
 import type { CallFailure } from './failure.ts';
 import type { Opening } from './open-reply.ts';
 import type { BadReply, FailedReply, MadeReply, RequestSeries } from './prepared-call.ts';
@@ -112,73 +111,30 @@ async function receive(
   }
 }
 
-/** What is read in one turn of the event loop: some milliseconds of work. */
-const turnBytes = 256 * 1024;
-const maxWaitingBytes = 1024 * 1024;
-
 /**
  * Reads a body to its end, a bounded number of bytes in each turn of the event loop.
  *
  * @throws UpstreamError if the body breaks off, or `write` throws
  */
-function readInTurns(body: DetachableBody, write: (chunk: Uint8Array) => void): Promise<void> {
+function readInTurns(opened: DetachableBody, write: (chunk: Uint8Array) => void): Promise<void> {
+  const body = bodyInTurns(opened);
   const whole = body.takeWhole(turnBytes);
   if (whole !== undefined) {
     write(whole);
     return Promise.resolve();
   }
   return new Promise((resolve, reject) => {
-    let waiting: Uint8Array[] = [];
-    let waitingBytes = 0;
-    let hasEnded = false;
-    let isScheduled = false;
-
-    const schedule = (): void => {
-      if (isScheduled) return;
-      isScheduled = true;
-      setImmediate(work);
-    };
-    const giveUp = (error: unknown): void => {
-      waiting = [];
-      waitingBytes = 0;
-      reject(error);
-    };
-    const work = (): void => {
-      isScheduled = false;
-      try {
-        writeTurn();
-      } catch (error) {
-        body.abort();
-        return giveUp(error);
-      }
-      if (waiting.length > 0) schedule();
-      else if (hasEnded) resolve();
-      else body.resume();
-    };
-    const writeTurn = (): void => {
-      let left = turnBytes;
-      while (left > 0) {
-        const chunk = waiting.shift();
-        if (chunk === undefined) return;
-        const now = chunk.subarray(0, left);
-        write(now);
-        left -= now.length;
-        waitingBytes -= now.length;
-        if (now.length < chunk.length) waiting.unshift(chunk.subarray(now.length));
-      }
-    };
     body.start({
       write: (chunk) => {
-        waiting.push(chunk);
-        waitingBytes += chunk.length;
-        schedule();
-        if (waitingBytes > maxWaitingBytes) body.pause();
+        try {
+          write(chunk);
+        } catch (error) {
+          body.abort();
+          reject(error);
+        }
       },
-      end: () => {
-        hasEnded = true;
-        schedule();
-      },
-      fail: giveUp,
+      end: resolve,
+      fail: reject,
     });
   });
 }

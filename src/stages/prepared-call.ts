@@ -65,6 +65,8 @@ export interface PreparedRequest extends PreparedBase {
    * replies are refused.
    */
   readonly tap: (() => StreamTap) | undefined;
+  /** The tap computes with each byte, so that the reply is read in turns of the event loop. */
+  readonly isComputed?: true;
   /** Judges a whole document. */
   judge(bytes: Uint8Array): Judgement;
 }

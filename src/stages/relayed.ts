@@ -100,7 +100,7 @@ function judge(bytes: Uint8Array, { call, rules, dialect, channel }: RelayInput)
   if (reason !== undefined) {
     return rules.stillRuns?.(found.reply) === true
       ? { kind: 'bad', reason: 'upstream_still_running', stillRuns: true }
-      : { kind: 'bad', reason };
+      : { kind: 'bad', reason, ...(call.operation.hasOutputTokens ? {} : { countedTokens: 0 }) };
   }
   if (rules.remarks !== undefined) {
     const usage = rules.readUsage(found.reply, channel, noTokens);

@@ -23,6 +23,7 @@ export function withRepair(
   const onRepaired = (): void => report(channel.id);
   return {
     ...prepared,
+    isComputed: true,
     tap: tap === undefined ? undefined : () => repairingTap(tap(), makeRepair(), onRepaired),
     judge: (bytes) => repaired(judge(bytes), makeRepair(), onRepaired),
   };

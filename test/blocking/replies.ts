@@ -128,6 +128,20 @@ function* embeddingReplies(): Generator<WorstReply> {
     const name = `a reply of ${inputs} vectors as ${form}, native from openai`;
     yield { name, dialect: 'openai', request, contentType, body };
   }
+  yield* repairedReplies();
+}
+
+/** The same in the other format than the caller asked for, relayed. */
+function* repairedReplies(): Generator<WorstReply> {
+  for (const [format, one] of [
+    ['base64', vector],
+    ['float', packed],
+  ] as const) {
+    const body = Buffer.from(`{"data":[${repeated(inputs, `{"embedding":${one}}`)}]}`);
+    const name = `a reply of ${inputs} vectors, converted to ${format} from openai`;
+    const request = embeddingCall(format);
+    yield { name, dialect: 'openai', request, contentType: 'application/json', body };
+  }
 }
 
 /** Made one at a time, because together they would take more than a gigabyte. */

@@ -2,7 +2,7 @@
  * F37, F40, F50 as embeddings have them: replies without vectors or with another number of them,
  * unusual usage, and a large reply that breaks off behind its head.
  */
-import { brokenStream, everywhere, fine, halfDone } from './classes.ts';
+import { brokenStream, everywhere, fine, noContent } from './classes.ts';
 import { embedContentReply, embeddingsReply } from './embeddings-kinds.ts';
 import { ends, reads, sends } from './raw-upstream.ts';
 import { isNative } from './requests.ts';
@@ -37,7 +37,7 @@ const documents = (
   expected,
 });
 
-const noVectors: ExpectedOfKinds = { ...halfDone, reason: 'upstream_protocol_error' };
+const noVectors: ExpectedOfKinds = { ...noContent, reason: 'upstream_protocol_error' };
 
 const figures = (fault: string, usage: object, usageMetadata: object): FaultRow =>
   documents('F50', fault, replyWith(usage, usageMetadata), { ...fine, charge: 'observed' });

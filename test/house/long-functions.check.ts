@@ -18,10 +18,8 @@ const reasons: Readonly<Record<string, string>> = {
     'The rules of one document share the vectors, the usage and the error that they find.',
   'src/dialects/openai/embedding-repair.ts embeddingRepair':
     'The listeners of one tokenizer share the position up to which bytes were passed on.',
-  'src/stages/open-series.ts readInTurns':
-    'The chunks that wait and the turn that reads them belong together.',
-  'src/stages/open-series.ts callback in readInTurns':
-    'The chunks that wait and the turn that reads them belong together.',
+  'src/upstream/body/in-turns.ts bodyInTurns':
+    'The chunks that wait, the turn that delivers them and the pauses of both sides are one state.',
   'src/bytes/body/read.ts collect':
     'The listeners of one stream, each of which removes all of them when it settles the promise.',
   'src/bytes/body/read.ts callback in collect':

@@ -5,6 +5,7 @@ import {
   type EmbeddingFormat,
   embeddingRepair,
 } from '../../../src/dialects/openai/embedding-repair.ts';
+import { turnBytes } from '../../../src/upstream/body/in-turns.ts';
 import { answering, base64Of, embedGateway, openaiCall } from './embed-gateway.ts';
 
 function repaired(
@@ -242,4 +243,29 @@ describe('a relayed call', () => {
     expect(JSON.parse(text).error.param).toBe('input');
     expect(upstream.sent).toHaveLength(0);
   });
+});
+
+it('a reply that arrives at once is converted in turns of the event loop', async () => {
+  const numbers = `[${Array.from({ length: 100_000 }, () => '0.25').join(',')}]`;
+  const rows = Array.from(
+    { length: 10 },
+    (_, index) => `{"index":${index},"embedding":${numbers}}`,
+  );
+  const document = `{"data":[${rows.join(',')}],"usage":{"prompt_tokens":10}}`;
+  const upstream = answering(() => ({ chunks: [document] }));
+  const { call } = embedGateway({ dialect: 'openai', upstream });
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+
+  const input = Array.from({ length: 10 }, () => 'a');
+  const { status, text } = await call(openaiCall({ input, encoding_format: 'base64' }));
+  clearImmediate(next);
+
+  expect(status).toBe(200);
+  expect(text.match(/"embedding":"/g)).toHaveLength(10);
+  expect(turns).toBeGreaterThanOrEqual(document.length / turnBytes);
 });
