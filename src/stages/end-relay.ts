@@ -29,7 +29,6 @@ export interface RelayedStream {
   readonly outcome: UpstreamReply;
   readonly held: Held;
   readonly freeDisconnects: Upstreams['freeDisconnects'];
-  readonly emit: Upstreams['emit'];
   /** Set once the caller has disconnected; the stream may then be read on for its usage. */
   disconnectReason: 'caller_left' | 'caller_stalled' | undefined;
 }
@@ -60,11 +59,11 @@ function completeStream(stream: RelayedStream, last: Uint8Array): Closing {
 }
 
 /** Remembers what has passed of a reply to which later requests may refer. */
-function rememberStream({ tap, outcome, held, emit }: RelayedStream): Promise<unknown> | undefined {
+function rememberStream({ tap, outcome, held }: RelayedStream): Promise<unknown> | undefined {
   const referable = tap.referable?.();
   const { account } = outcome;
   if (referable === undefined || account === undefined) return undefined;
-  return rememberReply({ referable, usage: tap.usage(), account }, held, emit);
+  return rememberReply({ referable, usage: tap.usage(), account }, held);
 }
 
 /**
@@ -72,11 +71,11 @@ function rememberStream({ tap, outcome, held, emit }: RelayedStream): Promise<un
  * settles the call in any case.
  */
 export function breakStream(stream: RelayedStream, error: unknown): Closing {
-  const { tap, held, emit } = stream;
+  const { tap, held } = stream;
   const { call, model } = held.admitted;
   try {
     if (!isUpstreamError(error)) {
-      const { requestId } = held.settlement;
+      const { requestId, emit } = held.settlement;
       return failStream(stream, refusedByBug(readableError(error, requestId, emit)));
     }
     // The reply is complete; only the connection broke before its regular end.
@@ -93,8 +92,9 @@ function refusedByBug(error: GatewayError): Pick<CallFailure, 'error' | 'reason'
 }
 
 /** Nothing can be asked of the stream any more, not even its usage. */
-function cutAfterBug({ held, outcome, emit }: RelayedStream, bug: unknown): Closing {
-  reportBug(bug, held.settlement.requestId, emit);
+function cutAfterBug({ held, outcome }: RelayedStream, bug: unknown): Closing {
+  const { requestId, emit } = held.settlement;
+  reportBug(bug, requestId, emit);
   const end = { ending: 'failed', status: 200, reason: 'internal_error' } as const;
   settleInBackground(held, outcome, noSignal, end);
   return { writes: [], cut: true };

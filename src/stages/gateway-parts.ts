@@ -83,7 +83,7 @@ export function gatewayParts(
   const parts: BaseParts = {
     health: channelHealth(clock, () => settings().random(), emit),
     calls: runningCalls(settings, ports, emit),
-    outbox: outbox(clock, emit),
+    outbox: outbox(clock),
     upstream: client ?? undiciClient({ connections: maxConnections }),
     times,
     emit,

@@ -151,9 +151,9 @@ async function grow(entry: KeptEntry, deps: KeepersDeps): Promise<Growth> {
 }
 
 /** Renews the leases of a batch. Never rejects. */
-function renew(batch: Batch, { settings, ports, emit }: KeepersDeps): Promise<void> {
+function renew(batch: Batch, { settings, ports }: KeepersDeps): Promise<void> {
   const [{ settlement }] = batch;
-  const renewal = renewLeases(batch, settlement.quota, settings().leaseMs, ports, emit);
+  const renewal = renewLeases(batch, settlement.quota, settings().leaseMs, ports);
   for (const hold of batch) hold.settlement.trackRenewal(renewal);
   return renewal;
 }
@@ -239,7 +239,7 @@ function overdue(entry: KeptEntry, nowMs: number, emit: EventListener): (() => v
     return overdueAction(entry, nowMs);
   } catch (cause) {
     return () => {
-      reportBug(cause, entry.settlement?.requestId, emit);
+      reportBug(cause, entry.settlement?.requestId, entry.settlement?.emit ?? emit);
       entry.call.caller.abort(new UpstreamError('body', 'internal_error', { cause }));
     };
   }

@@ -16,6 +16,8 @@ export interface Delivery {
   readonly end: HoldEnd;
   readonly quota: QuotaStore;
   readonly ports: PortCalls;
+  /** Emits in the asynchronous context of the call. */
+  readonly emit: EventListener;
   /** Called once if the store takes it in a later attempt; never rejects. */
   onLateDelivery?: () => MaybePromise<void>;
 }
@@ -63,16 +65,15 @@ const batchSize = 64;
 /** The deliveries that wait, and what is needed to retry them. */
 interface OutboxState {
   readonly clock: Clock;
-  readonly emit: EventListener;
   readonly queue: Set<QueuedDelivery>;
   currentPass: Promise<void> | undefined;
   isAbandoned: boolean;
 }
 
 /** Makes the outbox of a gateway. */
-export function outbox(clock: Clock, emit: EventListener): Outbox {
+export function outbox(clock: Clock): Outbox {
   const queue = new Set<QueuedDelivery>();
-  const state: OutboxState = { clock, emit, queue, currentPass: undefined, isAbandoned: false };
+  const state: OutboxState = { clock, queue, currentPass: undefined, isAbandoned: false };
   return {
     deliver: async (delivery) => (await tryDelivery(delivery)) || enqueueNew(state, delivery),
     log: async (record, sink, ports) => {
@@ -98,7 +99,7 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
     },
     abandon: () => {
       state.isAbandoned = true;
-      for (const { delivery } of queue) reportLost(state, delivery);
+      for (const { delivery } of queue) reportLost(delivery);
       queue.clear();
     },
   };
@@ -119,10 +120,10 @@ function enqueueNew(state: OutboxState, delivery: Delivery): false {
 
 function enqueue(state: OutboxState, entry: QueuedDelivery): void {
   if (!state.isAbandoned && state.queue.size < maxWaiting) state.queue.add(entry);
-  else reportLost(state, entry.delivery);
+  else reportLost(entry.delivery);
 }
 
-function reportLost({ emit }: OutboxState, { requestId, end }: Delivery): void {
+function reportLost({ requestId, end, emit }: Delivery): void {
   emit({ type: 'settlement_lost', requestId, end });
 }
 
@@ -139,7 +140,7 @@ async function retryOne(state: OutboxState, entry: QueuedDelivery): Promise<void
   const nowMs = clock.monotonicMs();
   if (nowMs - sinceMs > maxAgeMs) {
     queue.delete(entry);
-    return reportLost(state, delivery);
+    return reportLost(delivery);
   }
   const isTaken = await tryDelivery(delivery);
   if (isTaken) await delivery.onLateDelivery?.();

@@ -32,7 +32,7 @@ import type { UpstreamReply, Upstreams } from './try-channel.ts';
 export function relay(
   outcome: UpstreamReply,
   held: Held,
-  { freeDisconnects, emit }: Pick<Upstreams, 'freeDisconnects' | 'emit'>,
+  { freeDisconnects }: Pick<Upstreams, 'freeDisconnects'>,
 ): GatewayResponse {
   const { reply, notes } = outcome;
   const { settlement, copy } = held;
@@ -42,7 +42,7 @@ export function relay(
   if (reply.kind === 'made') return relayMade(reply, outcome, held);
   copy?.add(reply.firstOutput);
   const { tap } = reply;
-  const stream = { tap, outcome, held, freeDisconnects, emit, disconnectReason: undefined };
+  const stream = { tap, outcome, held, freeDisconnects, disconnectReason: undefined };
   return relayStream(reply, stream);
 }
 

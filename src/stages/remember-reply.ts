@@ -5,7 +5,7 @@
 
 import type { ReferableItem, ReferableReply } from '../dialects/tap.ts';
 import { errorName } from '../errors.ts';
-import type { EventListener, PortName } from '../events.ts';
+import type { PortName } from '../events.ts';
 import type { Usage } from '../money.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { StoredItem } from '../ports/item-store.ts';
@@ -35,12 +35,8 @@ export interface ServedReply {
  * Remembers a reply. Returns undefined if that is done, else a promise that resolves when it is
  * done or has failed. Never throws or rejects: failures are events.
  */
-export function rememberReply(
-  reply: ServedReply,
-  held: Held,
-  emit: EventListener,
-): Promise<unknown> | undefined {
-  const pending = [remember(reply, held, emit), keepItems(reply, held, emit)].filter(
+export function rememberReply(reply: ServedReply, held: Held): Promise<unknown> | undefined {
+  const pending = [remember(reply, held), keepItems(reply, held)].filter(
     (one) => one !== undefined,
   );
   return pending.length === 0 ? undefined : Promise.all(pending);
@@ -51,17 +47,15 @@ export async function rememberWhole(
   { referable, usage }: WholeReply,
   { account }: UpstreamReply,
   held: Held,
-  emit: EventListener,
 ): Promise<void> {
   if (referable === undefined || account === undefined) return;
-  await rememberReply({ referable, usage, account }, held, emit);
+  await rememberReply({ referable, usage, account }, held);
 }
 
 /** Tells the index of what the provider of a relayed reply may have stored. */
 function remember(
   { referable, usage, account }: ServedReply,
   held: Held,
-  emit: EventListener,
 ): Promise<void> | undefined {
   const { model, key, received } = held.admitted;
   const { clock, responses } = received.settings;
@@ -81,8 +75,8 @@ function remember(
   const known = entries.filter(({ id }) => idSyntax.test(id)).slice(0, maxEntries);
   if (known.length === 0) return undefined;
   const lost = (): void =>
-    emit({ type: 'index_lost', requestId: received.responseContext.requestId });
-  return callStore(held, emit, {
+    received.emit({ type: 'index_lost', requestId: received.responseContext.requestId });
+  return callStore(held, {
     port: 'response_index',
     operation: 'remember',
     request: (options) => responses.index.remember(known, options),
@@ -112,7 +106,6 @@ function isWritten(item: ReferableItem): item is Required<ReferableItem> {
 function keepItems(
   { referable: { replyId, items } }: ServedReply,
   held: Held,
-  emit: EventListener,
 ): Promise<void> | undefined {
   const { key, received } = held.admitted;
   const { items: store, itemTtlMs } = received.settings.responses;
@@ -124,9 +117,9 @@ function keepItems(
   ];
   const notKept = (reason: 'too_large' | 'failed', count: number): void => {
     const { requestId } = received.responseContext;
-    emit({ type: 'items_not_kept', requestId, reason, count });
+    received.emit({ type: 'items_not_kept', requestId, reason, count });
   };
-  return callStore(held, emit, {
+  return callStore(held, {
     port: 'items',
     operation: 'put',
     request: (options) => store.put(responseOwnerOf(key), kept, itemTtlMs, options),
@@ -154,10 +147,10 @@ interface StoreCall<T> {
 /** Calls a store; synchronously if it answers directly, so that the reply does not wait. */
 function callStore<T>(
   { admitted: { received } }: Held,
-  emit: EventListener,
   { port, operation, request, done, failed }: StoreCall<T>,
 ): Promise<void> | undefined {
-  const { requestId } = received.responseContext;
+  const { emit, responseContext } = received;
+  const { requestId } = responseContext;
   const fail = (error: unknown): void => {
     emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
     failed();

@@ -2,7 +2,6 @@
  * Renews the leases of running calls, in one batch for each store, and grows the holds that their
  * streams have nearly used up.
  */
-import type { EventListener } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { ExtendInput, ExtendResult, QuotaStore } from '../ports/quota-store.ts';
 import { isExtendResults } from './port-answers.ts';
@@ -32,7 +31,6 @@ export async function renewLeases(
   quota: QuotaStore,
   leaseMs: number,
   ports: PortCalls,
-  emit: EventListener,
 ): Promise<void> {
   try {
     const growths = holds.map((hold) => ({ hold, add: growthOf(hold) }));
@@ -41,7 +39,7 @@ export async function renewLeases(
       quota.extend(inputs, options),
     );
     for (const [index, { hold, add }] of growths.entries()) {
-      applyAnswer(hold, add, results[index], emit);
+      applyAnswer(hold, add, results[index]);
     }
   } catch {
     // `ports.ask` has reported it; the lease is long enough for two more attempts.
@@ -71,7 +69,6 @@ function applyAnswer(
   hold: KeptHold,
   add: Nanos | undefined,
   result: ExtendResult | undefined,
-  emit: EventListener,
 ): void {
   const { settlement } = hold;
   if (result?.status === 'held' && add !== undefined) settlement.addHeld(add);
@@ -79,5 +76,5 @@ function applyAnswer(
   // A hold that its own call has ended meanwhile is `gone` too; that is expected.
   if (result?.status !== 'gone' || !settlement.isOpen()) return;
   hold.lapsed = true;
-  emit({ type: 'hold_lapsed', requestId: settlement.requestId, reason: result.as });
+  settlement.emit({ type: 'hold_lapsed', requestId: settlement.requestId, reason: result.as });
 }

@@ -181,7 +181,7 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
       running.caller.detach();
       const { reply } = outcome;
       if (reply.kind === 'whole' && reply.referable !== undefined) {
-        await rememberWhole(reply, outcome, served, upstreams.emit);
+        await rememberWhole(reply, outcome, served);
       }
       if (reply.kind === 'made' && served.copy !== undefined) await copyMade(reply, served.copy);
       return relay(outcome, served, upstreams);

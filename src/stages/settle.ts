@@ -87,6 +87,7 @@ function settlementOf(deps: SettlementDeps): Settlement {
   const state = newState(deps);
   return {
     requestId: responseContext.requestId,
+    emit: deps.emit,
     startedMs: state.startedMs,
     reservation,
     quota: settings.quota,
@@ -175,7 +176,7 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
     const outcome = { callEnd, rule, charge, durationMs };
     if (state.rates !== undefined) correctRates(state.rates, state, outcome);
     const end = holdEnd(reservation, rule, charge);
-    const delivery: Delivery = { requestId, end, quota: settings.quota, ports };
+    const delivery: Delivery = { requestId, end, quota: settings.quota, ports, emit };
     if (rule === 'pend') {
       const record = recordOf(state, outcome, false);
       // The record is written first. If the process died between the two steps, a long hold would

@@ -1,6 +1,7 @@
 /** The hold of a call and its owner, as the other stages see them. */
 
 import type { CallEnding } from '../charge-policy.ts';
+import type { EventListener } from '../events.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { Nanos, Usage } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
@@ -36,6 +37,8 @@ export interface CallEnd extends ReplyEnd {
 /** The owner of a hold, which ends it. */
 export interface Settlement {
   readonly requestId: string;
+  /** Emits in the asynchronous context of the request, whoever has something to say of its call. */
+  readonly emit: EventListener;
   /** When the hold was granted, on the monotonic clock. */
   readonly startedMs: number;
   readonly reservation: Reservation;

@@ -2,8 +2,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
-import { gatewayInProcess } from '../support/gateway-in-process.ts';
-import { kinds, replies, sampleRequests } from '../support/models.ts';
+import { pass } from '../stages/failing.ts';
+import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  completeReply,
+  kinds,
+  replies,
+  sampleRequests,
+  streamBeginnings,
+} from '../support/models.ts';
 
 it.each(kinds)('of %s, though the reply arrives in that of another', async (kind) => {
   const host = new AsyncLocalStorage<string>();
@@ -35,4 +42,56 @@ it.each(kinds)('of %s, though the reply arrives in that of another', async (kind
   expect(seen.map(([, type]) => type)).toEqual(
     expect.arrayContaining(['call_started', 'attempt_ended', 'call_ended']),
   );
+});
+
+const down = (): never => {
+  throw new Error('down');
+};
+const stream = { 'content-type': 'text/event-stream' };
+const firstPart: NonNullable<GatewaySetup['handlers']>[number] = (up) => {
+  up.respond(200, stream);
+  up.write(streamBeginnings.chatStream);
+};
+
+/** Events that the gateway's timer gives, long after the request. */
+const late: readonly {
+  readonly type: GatewayEvent['type'];
+  readonly setup: GatewaySetup;
+  readonly afterMs: number;
+}[] = [
+  {
+    type: 'settlement_lost',
+    setup: { handlers: [completeReply('chatStream')], store: () => ({ settle: down }) },
+    afterMs: 17 * 60_000,
+  },
+  {
+    type: 'hold_lapsed',
+    setup: {
+      handlers: [firstPart],
+      store: () => ({ extend: (inputs) => inputs.map(() => ({ status: 'gone', as: 'expired' })) }),
+    },
+    afterMs: 60_000,
+  },
+  {
+    type: 'call_ended',
+    setup: { handlers: [firstPart] },
+    afterMs: 15 * 60_000,
+  },
+];
+
+it.each(late)('of a request that is long over, for $type', async ({ type, setup, afterMs }) => {
+  const host = new AsyncLocalStorage<string>();
+  const harness = gatewayInProcess(setup);
+  const seen: (readonly [string | undefined, GatewayEvent['type']])[] = [];
+  harness.gateway.subscribe((event) => {
+    // The health of a channel belongs to no request.
+    if (event.type !== 'channel_changed') seen.push([host.getStore(), event.type]);
+  });
+
+  const calling = host.run('request', () => harness.start(sampleRequests.chatStream));
+  await calling.firstBytes;
+  await host.run('timer', () => pass(harness.clock, afterMs));
+
+  expect(seen.map(([, one]) => one)).toContain(type);
+  expect(seen.filter(([context]) => context !== 'request')).toEqual([]);
 });
