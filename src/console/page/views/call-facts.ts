@@ -32,7 +32,7 @@ export function callMoney(call: CallDetail): HTMLElement {
       margin === null ? undefined : amountOf('margin', margin),
     ),
     shareBar(shareOf(chargeNanos, heldNanos), '--complete'),
-    el('p', { class: 'hint' }, `${bookedText(booked, isInDoubt)} · by ${basisText(basis)}`),
+    el('p', { class: 'hint' }, `${bookedText(booked, isInDoubt)}, by ${basisText(basis)}.`),
   );
 }
 
@@ -46,8 +46,8 @@ function amountOf(name: string, nanos: string | bigint): HTMLElement {
 }
 
 function bookedText(booked: boolean, isInDoubt: boolean): string {
-  if (isInDoubt) return 'held until somebody says whether it ran';
-  return booked ? 'booked in the quota store' : 'not booked yet: the quota store has not taken it';
+  if (isInDoubt) return 'Held until somebody says whether it ran';
+  return booked ? 'Booked in the quota store' : 'Not booked yet: the quota store has not taken it';
 }
 
 function basisText(basis: string): string {

@@ -54,7 +54,7 @@ export function topUpDialog(key: Key, page: PageContext, done: () => void): void
     run: async () => {
       const amountNanos = amountIn(amount, 'amountNanos');
       await post(page, key, 'top-up', { id: id.value(), amountNanos, subject: subject?.value() });
-      page.announce(`${moneyText(amountNanos)} was added to ${key.id}.`);
+      page.announce(`${id.value()} counts for ${key.id}: ${moneyText(amountNanos)}.`);
       done();
       return undefined;
     },

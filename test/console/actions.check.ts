@@ -1,0 +1,336 @@
+/** What an operator does in the console, and what the admin library is asked to do for it. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Admin } from '../../src/admin/index.ts';
+import { axeFindings, startBrowser } from './browser.ts';
+import type { FakeConsole } from './console-fake.ts';
+import { call } from './fake-data.ts';
+import { issueKeys } from './fake-keys.ts';
+import { type OpenedPage, openedPage } from './opened-page.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+
+afterAll(() => browser.close());
+
+const unit = 1_000_000_000n;
+
+/** A place where the keys of the fake gateway exist. */
+async function withKeys(place: string): Promise<OpenedPage> {
+  const opened = await openedPage(browser, '#/now');
+  await issueKeys(opened.server);
+  await opened.page.goto(`${opened.server.url}${place}`);
+  return opened;
+}
+
+const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name, exact: true }).click();
+
+/** Records the calls of the methods of a part of the library. */
+function recording<Part extends keyof Admin & ('channels' | 'calls')>(
+  server: FakeConsole,
+  part: Part,
+  method: string,
+  reply: unknown,
+): readonly (readonly unknown[])[] {
+  const calls: (readonly unknown[])[] = [];
+  const recorded = async (...input: readonly unknown[]): Promise<unknown> => {
+    calls.push(input);
+    return reply;
+  };
+  server.state[part] = { ...server.state[part], [method]: recorded };
+  return calls;
+}
+
+describe('a key', () => {
+  it('is issued with its secret shown once, kept open until it is stored, then gone', async () => {
+    const { server, page, complaints } = await withKeys('#/keys');
+
+    await press(page, 'Issue a key');
+    await page.getByLabel('Id', { exact: true }).fill('new-team');
+    await page.getByLabel('Limit, in your currency unit').fill('25.50');
+    expect(await axeFindings(page)).toEqual([]);
+    await press(page, 'Issue');
+    const secret = (await page.getByLabel('Secret').textContent()) ?? '';
+    expect(await server.keys.find(secret)).toMatchObject({ id: 'new-team', group: 'default' });
+    expect(await axeFindings(page)).toEqual([]);
+    await press(page, 'Copy');
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+    await page.keyboard.press('Escape');
+    expect(await page.getByLabel('Secret').isVisible()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true);
+    await page.getByLabel('I have stored it').check();
+    await press(page, 'Done');
+
+    await page.getByRole('link', { name: 'new-team' }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(page.url()).not.toContain(secret);
+    expect(await page.evaluate('JSON.stringify([history.state, {...localStorage}])')).toBe(
+      '[null,{}]',
+    );
+    const { balances } = await server.admin.keys.find('new-team');
+    expect(balances).toMatchObject([{ limitNanos: 25_500_000_000n, period: 'month' }]);
+    expect(complaints()).toEqual([]);
+  });
+
+  it('that can’t be issued says which field is wrong', async () => {
+    const { page } = await withKeys('#/keys');
+
+    await press(page, 'Issue a key');
+    await page.getByLabel('Limit, in your currency unit').fill('much');
+    await press(page, 'Issue');
+    await page.getByText('Write the limit as a number').waitFor();
+    expect(await page.locator(':focus').getAttribute('name')).toBe('limitNanos');
+    await page.getByLabel('Limit, in your currency unit').fill('1');
+    await page.getByLabel('Id', { exact: true }).fill('app-web');
+    await press(page, 'Issue');
+    await page.getByText('The id "app-web" is taken.').waitFor();
+
+    expect(await page.locator(':focus').getAttribute('name')).toBe('id');
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('is topped up once for a reference, however often it is sent', async () => {
+    const { server, page } = await withKeys('#/keys/app-web');
+    const dialog = page.getByRole('dialog', { name: 'Top up app-web' });
+
+    for (const left of ['50.00 left', '50.00 left']) {
+      await press(page, 'Top up');
+      await dialog.getByLabel('Amount, in your currency unit').fill('30');
+      await dialog.getByLabel('Reference').fill('INV-7');
+      await dialog.getByRole('button', { name: 'Top up' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByText(left).waitFor();
+    }
+
+    await page.getByText('INV-7 counts for app-web: 30.00.').first().waitFor();
+    const { balances } = await server.admin.keys.find('app-web');
+    expect(balances).toMatchObject([{ extraNanos: 30n * unit }]);
+    expect(server.audited().slice(-2)).toEqual([
+      'done key.top_up app-web',
+      'done key.top_up app-web',
+    ]);
+  });
+
+  it('gets another limit', async () => {
+    const { server, page } = await withKeys('#/keys/partner-eu');
+
+    await press(page, 'Set limit');
+    expect(await page.getByLabel('Limit, in your currency unit').inputValue()).toBe('500');
+    await page.getByLabel('Limit, in your currency unit').fill('800');
+    await page
+      .getByRole('dialog', { name: 'Set the limit' })
+      .getByRole('button', { name: 'Set limit' })
+      .click();
+
+    await page.getByText('300.00 left').waitFor();
+    expect(server.audited().at(-1)).toBe('done key.limit partner-eu');
+  });
+
+  it('is disabled and enabled after a confirmation, and the focus comes back', async () => {
+    const { server, page } = await withKeys('#/keys/app-web');
+
+    await press(page, 'Disable');
+    await page.getByText('others may believe the key').waitFor();
+    await page
+      .getByRole('dialog', { name: 'Disable' })
+      .getByRole('button', { name: 'Cancel' })
+      .click();
+    expect(server.audited()).not.toContain('done key.disable app-web');
+    await press(page, 'Disable');
+    await page
+      .getByRole('dialog', { name: 'Disable' })
+      .getByRole('button', { name: 'Disable' })
+      .click();
+    await page.getByText('app-web is disabled.').waitFor();
+    await press(page, 'Enable');
+    await page
+      .getByRole('dialog', { name: 'Enable' })
+      .getByRole('button', { name: 'Enable' })
+      .click();
+
+    await page.getByText('app-web is enabled.').waitFor();
+    await page.getByRole('button', { name: 'Disable', exact: true }).waitFor();
+    expect(server.audited().slice(-2)).toEqual([
+      'done key.disable app-web',
+      'done key.enable app-web',
+    ]);
+  });
+
+  it('is rotated, and its old secret ends', async () => {
+    const { server, page } = await withKeys('#/keys/app-web');
+
+    await press(page, 'Rotate');
+    await page.getByLabel('The old secret stays valid').selectOption('0');
+    await press(page, 'Issue the new secret');
+    const secret = (await page.getByLabel('Secret').textContent()) ?? '';
+
+    expect((await server.keys.find(secret))?.quota).toMatchObject([{ id: 'app-web' }]);
+    expect((await server.admin.keys.find('app-web')).expiresAtMs).toBe(server.clock.now());
+  });
+
+  it('is removed only after its id was typed', async () => {
+    const { server, page } = await withKeys('#/keys/qa-old');
+
+    await press(page, 'Remove');
+    await page.getByLabel('Type qa-old to confirm').fill('qa');
+    await press(page, 'Remove for good');
+    await page.getByText('This is not qa-old.').waitFor();
+    await page.getByLabel('Type qa-old to confirm').fill('qa-old');
+    await press(page, 'Remove for good');
+
+    await page.getByText('qa-old is removed.').waitFor();
+    await page.waitForURL('**#/keys?range=1h');
+    expect(server.audited().at(-1)).toBe('done key.remove qa-old');
+  });
+});
+
+describe('a channel', () => {
+  it.each([
+    ['in this process', { where: 'process' }],
+    ['everywhere', { where: 'everywhere' }],
+  ] as const)('is turned off %s', async (label, options) => {
+    const { server, page } = await openedPage(browser, '#/channels');
+    const changed = { channelId: 'openai-main', where: options.where, before: [] };
+    const calls = recording(server, 'channels', 'disable', changed);
+
+    await press(page, 'Turn off openai-main');
+    await page.getByLabel(label).check();
+    expect(await axeFindings(page)).toEqual([]);
+    await press(page, 'Turn off');
+
+    await page.getByText(`openai-main is off ${label}.`).waitFor();
+    expect(calls).toEqual([['ada@acme.example', 'openai-main', options]]);
+  });
+
+  it('gets only the changes that were made', async () => {
+    const { server, page } = await openedPage(browser, '#/channels');
+    const changed = { channelId: 'openai-main', where: 'everywhere', before: [] };
+    const weights = recording(server, 'channels', 'setWeight', changed);
+    const priorities = recording(server, 'channels', 'setPriority', changed);
+    const costs = recording(server, 'channels', 'setCost', changed);
+
+    await press(page, 'Edit openai-main of gpt-5-mini');
+    await page.getByLabel('Weight').fill('5');
+    await page.getByLabel('Your cost').selectOption('set');
+    await page.getByLabel('Input', { exact: true }).fill('0.15');
+    await page.getByLabel('Output').fill('0.60');
+    expect(await axeFindings(page)).toEqual([]);
+    await press(page, 'Change everywhere');
+
+    await page.getByText('Changed weight and cost of openai-main for gpt-5-mini.').waitFor();
+    const who = ['ada@acme.example', 'openai-main'];
+    expect(weights).toEqual([[...who, { weight: 5, modelId: 'gpt-5-mini' }]]);
+    expect(priorities).toEqual([]);
+    const rates = { input: 150_000_000n, output: 600_000_000n };
+    expect(costs).toEqual([[...who, { cost: { per: 'token', rates }, modelId: 'gpt-5-mini' }]]);
+  });
+
+  it('of one model is found by the link of the sentence', async () => {
+    const { page } = await openedPage(browser, '#/channels?model=claude-opus-4');
+
+    await page.getByText('anthropic-eu', { exact: true }).waitFor();
+
+    expect(await page.locator('.models table').count()).toBe(1);
+  });
+});
+
+describe('a call', () => {
+  it.each([
+    ['It ran: charge it', '0.04', { ran: true, chargeNanos: 40_000_000n }],
+    ['It ran: charge it', '', { ran: true }],
+    ['It did not run: release', '', { ran: false }],
+  ] as const)('in doubt is ended by “%s” with “%s”', async (button, charge, resolution) => {
+    const { server, page } = await openedPage(browser, `#/calls/${call(0).requestId}`);
+    const calls = recording(server, 'calls', 'resolve', { status: 'settled' });
+
+    await page.getByLabel('Charge, if it ran').fill(charge);
+    await press(page, button);
+
+    await page
+      .getByRole('status')
+      .getByText(/The call was charged|The hold was released/)
+      .waitFor();
+    const { requestId, reservationId } = call(0);
+    expect(calls).toEqual([['ada@acme.example', requestId, { ...resolution, reservationId }]]);
+  });
+
+  it('is found by its id from everywhere with /, and the focus comes back to the search', async () => {
+    const { page } = await openedPage(browser, '#/now');
+    await page.getByText('All is well.').waitFor();
+
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type(call(5).requestId);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Request' }).getByText('2 attempts').waitFor();
+    await page.waitForURL(`**#/calls/${call(5).requestId}?range=1h`);
+    await page.keyboard.press('Escape');
+
+    await page.waitForURL('**#/calls?range=1h');
+    await page.getByRole('searchbox').and(page.locator(':focus')).waitFor();
+  });
+
+  it('is in a page that the next button leads to, and the filters start again', async () => {
+    const { page } = await openedPage(browser, '#/calls');
+
+    await press(page, 'Next');
+    await page.getByRole('link', { name: call(41).requestId }).waitFor();
+    await press(page, 'Previous');
+    await page.getByRole('link', { name: call(0).requestId }).waitFor();
+    await page.getByLabel('Outcome').selectOption('failed');
+
+    await page.waitForURL('**#/calls?range=1h&outcome=failed');
+    await page.getByText('upstream overloaded').waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(1);
+  });
+});
+
+describe('the page', () => {
+  it('keeps the range in the URL through every view', async () => {
+    const { page } = await openedPage(browser, '#/now');
+
+    await page.getByRole('link', { name: '24h' }).click();
+    await page.getByText('Requests per hour').waitFor();
+    await page.getByRole('link', { name: 'Spend', exact: true }).click();
+
+    await page.waitForURL('**#/spend?range=24h');
+    await page.getByText('2026-11-22 09:30 to 2026-11-23 09:30 UTC').waitFor();
+  });
+
+  it('shows the numbers of each chart as a table', async () => {
+    const { server, page } = await openedPage(browser, '#/now');
+
+    await press(page, 'As a table');
+
+    const table = page.getByRole('table', { name: 'Requests by outcome' });
+    expect(await table.getByRole('row').count()).toBe(61);
+    const [last] = server.state.now.buckets.slice(-1);
+    const cells = await table.getByRole('row').nth(1).getByRole('cell').allTextContents();
+    expect(cells).toEqual([last?.complete, last?.refused, last?.failed, last?.left].map(String));
+  });
+
+  it('groups the spend by two names, offers it as CSV, and shows where the books differ', async () => {
+    const { page } = await openedPage(browser, '#/spend');
+
+    await page.getByLabel('then by', { exact: true }).selectOption('key');
+    await page.waitForURL('**#/spend?range=1h&by=model&second=key');
+    await page.getByRole('cell', { name: 'team-search' }).first().waitFor();
+    const csv = await page.getByRole('link', { name: 'CSV' }).getAttribute('href');
+    expect(new URL(csv ?? '').searchParams.get('by')).toBe('model,key');
+
+    await page.getByText('In no record:').waitFor();
+    const books = page.getByRole('table', { name: 'Where the usage log' });
+    expect(await books.getByRole('cell').allTextContents()).toEqual([
+      'team-search',
+      'default',
+      '812.04',
+      '812.00',
+      '1.20',
+      '0.041',
+    ]);
+  });
+});
