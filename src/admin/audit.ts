@@ -55,8 +55,15 @@ export type AuditListener = (entry: AuditEntry) => void;
 
 /** Writes the audit trail. */
 export interface Audit {
-  /** Runs a change, and writes an entry about it however it ends. */
-  run<T>(subject: AuditSubject, change: () => Promise<T>): Promise<T>;
+  /**
+   * Runs a change, and writes an entry about it however it ends. `targetOf` names the target of a
+   * change that has made one.
+   */
+  run<T>(
+    subject: AuditSubject,
+    change: () => Promise<T>,
+    targetOf?: (result: T) => string,
+  ): Promise<T>;
   /** Writes an entry about a change that was refused before it was tried. */
   refused(subject: AuditSubject, code: AdminErrorCode): void;
 }
@@ -73,10 +80,11 @@ export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Au
     swallowErrors(() => onAudit(entry));
   };
   return {
-    run: async (subject, change) => {
+    run: async (subject, change, targetOf) => {
       try {
         const result = await change();
-        write(subject, 'done', undefined);
+        const { target = targetOf?.(result) } = subject;
+        write({ ...subject, target }, 'done', undefined);
         return result;
       } catch (error) {
         const failure = adminErrorOf(error);

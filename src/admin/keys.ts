@@ -100,6 +100,7 @@ export interface AdminKeys {
 /** The keys of an admin library. */
 export function adminKeys(deps: AdminDeps): AdminKeys {
   const { audit } = deps;
+  const inTurn = turns();
   const setDisabled = (actor: string, id: string, disabled: boolean): Promise<KeySummary> =>
     audit.run(
       { actor, action: disabled ? 'key.disable' : 'key.enable', target: id, change: {} },
@@ -112,6 +113,7 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
       audit.run(
         { actor, action: 'key.issue', target: options?.id, change: issueChange(options) },
         () => issue(deps, options),
+        ({ key }) => key.id,
       ),
     rotate: (actor, id, options = {}) =>
       audit.run(
@@ -121,13 +123,13 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
           target: id,
           change: { overlapMs: options.overlapMs ?? 0, newId: options.id ?? null },
         },
-        async () => rotateKey(deps, await keyOf(deps, id), options),
+        () => inTurn(id, async () => rotateKey(deps, await keyOf(deps, id), options)),
       ),
     disable: (actor, id) => setDisabled(actor, id, true),
     enable: (actor, id) => setDisabled(actor, id, false),
     setLimit: (actor, id, change) =>
       audit.run({ actor, action: 'key.limit', target: id, change: limitAudit(change) }, () =>
-        setLimit(deps, id, change),
+        inTurn(id, () => setLimit(deps, id, change)),
       ),
     topUp: (actor, id, topUp) =>
       audit.run({ actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) }, () =>
@@ -135,6 +137,23 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
       ),
     remove: (actor, id) =>
       audit.run({ actor, action: 'key.remove', target: id, change: {} }, () => remove(deps, id)),
+  };
+}
+
+/**
+ * Runs changes of one key one after another: each reads the record and writes a part of it back, so
+ * that of two at once one would be lost. Other processes are not waited for.
+ */
+function turns(): <T>(id: string, change: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return (id, change) => {
+    const result = (last.get(id) ?? Promise.resolve()).then(change, change);
+    last.set(id, result);
+    const forget = (): void => {
+      if (last.get(id) === result) last.delete(id);
+    };
+    result.then(forget, forget);
+    return result;
   };
 }
 

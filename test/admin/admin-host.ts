@@ -25,8 +25,10 @@ export interface AdminSetup {
 }
 
 /** The admin library over stores in memory; `options` replace the default ones. */
-export function adminSetup(options: Partial<AdminOptions> = {}): AdminSetup {
-  const clock = fakeClock();
+export function adminSetup(
+  options: Partial<AdminOptions> & { readonly clock?: FakeClock } = {},
+): AdminSetup {
+  const { clock = fakeClock() } = options;
   const keys = memoryKeyStore();
   const entries: AuditEntry[] = [];
   let listener: (event: GatewayEvent) => void = () => {};

@@ -6,15 +6,15 @@ import { AdminError } from '../admin-error.ts';
 const maxBodyBytes = 65_536;
 
 /**
- * The parsed body. A body that a parser of the host has read is taken from `request.body`.
+ * The parsed body. A body that a parser of the host has read is taken from `request.body`; one that
+ * was read and left nowhere is refused, because a change without its body could be another change.
  *
  * @throws AdminError `body_too_large`, `invalid_request`
  */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const parsed: unknown = Reflect.get(request, 'body');
-  if (request.readableEnded && parsed !== undefined) return parsed;
   const stated = Number(request.headers['content-length'] ?? 0);
   if (stated > maxBodyBytes) throw tooLarge();
+  if (request.readableDidRead) return parsedBefore(Reflect.get(request, 'body'));
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
@@ -23,8 +23,24 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
     if (bytes > maxBodyBytes) throw tooLarge();
     chunks.push(piece);
   }
+  return parsed(Buffer.concat(chunks));
+}
+
+/** What a parser of JSON, of text or of bytes has left. */
+function parsedBefore(body: unknown): unknown {
+  if (typeof body === 'string') return parsed(Buffer.from(body));
+  if (Buffer.isBuffer(body)) return parsed(body);
+  if (body !== undefined) return body;
+  throw new AdminError(
+    'invalid_request',
+    'A parser of this host has read the body. Mount the admin handler before it, or set body of ' +
+      'the request of node:http to what it read.',
+  );
+}
+
+function parsed(bytes: Buffer): unknown {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     return text === '' ? {} : JSON.parse(text);
   } catch {
     throw new AdminError('invalid_request', 'The body is not valid JSON in UTF-8.');

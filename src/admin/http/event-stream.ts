@@ -1,6 +1,7 @@
 /** The live figures as server-sent events, for as long as the operator is signed in. */
 import type { ServerResponse } from 'node:http';
 import type { Admin } from '../admin.ts';
+import { isAdminError } from '../admin-error.ts';
 import type { NowRange } from '../now.ts';
 import { jsonTextOf, startReply } from './reply.ts';
 
@@ -36,8 +37,9 @@ export async function streamEvents(
       }
       const now = jsonTextOf(await admin.now(range));
       if (!response.destroyed) response.write(`event: now\ndata: ${now}\n\n`);
-    } catch {
-      response.end('event: signed-out\ndata: {}\n\n');
+    } catch (error) {
+      // Only the sign-in throws one of these; figures that can't be read come with the next tick.
+      if (isAdminError(error)) response.end('event: signed-out\ndata: {}\n\n');
     } finally {
       isBusy = false;
     }
