@@ -106,8 +106,8 @@ export const changing: Readonly<Record<string, string>> = {
   'sec-fetch-site': 'same-origin',
 };
 
-/** Not `fetch`, which sets the headers of a browser by itself. */
-function send(origin: string, { method = 'GET', path, headers = {}, body }: HttpCall) {
+/** Sends a request. Not `fetch`, which sets the headers of a browser by itself. */
+export function send(origin: string, { method = 'GET', path, headers = {}, body }: HttpCall) {
   return new Promise<HttpReply>((resolve, reject) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const request = httpRequest(`${origin}/admin/api${path}`, { method, headers, agent: false });

@@ -155,7 +155,10 @@ async function issue(world: World): Promise<void> {
   model.keys.set(id, { disabled: false, limits });
 }
 
-function limitOf(subject: { readonly limitNanos?: bigint }): bigint | undefined {
+function limitOf(subject: {
+  readonly id: string;
+  readonly limitNanos?: bigint;
+}): bigint | undefined {
   return subject.limitNanos;
 }
 
