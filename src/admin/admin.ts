@@ -9,7 +9,14 @@ import { type Audit, type AuditListener, auditTrail } from './audit.ts';
 import { type AdminCalls, adminCalls } from './calls.ts';
 import { type AdminCatalogs, adminCatalogs } from './catalogs.ts';
 import { type AdminChannels, adminChannels } from './channels.ts';
-import type { AdminCatalog, AdminDeps, AdminKeyCache, AdminKeyStore, AdminUsage } from './deps.ts';
+import type {
+  AdminCatalog,
+  AdminDeps,
+  AdminKeyCache,
+  AdminKeyStore,
+  AdminOwnedStore,
+  AdminUsage,
+} from './deps.ts';
 import { type AdminKeys, adminKeys } from './keys.ts';
 import { type Live, liveFigures } from './live.ts';
 import { adminNow, type ReadNow } from './now.ts';
@@ -27,6 +34,11 @@ export interface AdminOptions {
   readonly usage?: object;
   /** The gateway's catalog. */
   readonly catalog?: AdminCatalog;
+  /**
+   * The item store, the response index and the result store of the gateway, if it has them: a key
+   * that is removed is forgotten there too. Default: none, and what they keep expires.
+   */
+  readonly replyStores?: readonly AdminOwnedStore[];
   /** Receives an entry for each change, each failed one and each refused one. */
   readonly onAudit?: AuditListener;
   /** The name of this gateway, for people. Default: `Tollgate`. */
@@ -69,6 +81,11 @@ export interface Admin {
   close(): void;
 }
 
+const replyStore = z.custom<AdminOwnedStore>(
+  (value) => typeof value === 'object' && value !== null,
+  'must be a store',
+);
+
 const optionsSchema = z.strictObject(
   {
     gateway: methods(
@@ -86,6 +103,7 @@ const optionsSchema = z.strictObject(
       .custom((value) => typeof value === 'object' && value !== null, 'must be a sink')
       .optional(),
     catalog: methods('find', 'list').optional(),
+    replyStores: z.array(replyStore, 'must be a list of stores').optional(),
     onAudit: aFunction.optional(),
     title: text('must be text without control characters').optional(),
     clock: aClock.optional(),
@@ -109,7 +127,9 @@ export function createAdmin(options: AdminOptions): Admin {
   const usage: AdminUsage = options.usage ?? {};
   const audit = auditTrail(clock, onAudit);
   const live = liveFigures(clock);
-  const deps: AdminDeps = { gateway, keys, keyCache, quota, usage, catalog, clock, audit, live };
+  const { replyStores = [] } = options;
+  const stores = { keys, keyCache, quota, usage, catalog, replyStores };
+  const deps: AdminDeps = { gateway, ...stores, clock, audit, live };
   return {
     title,
     capabilities: capabilitiesOf(deps),

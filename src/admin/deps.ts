@@ -44,6 +44,12 @@ export interface AdminKeyCache {
   readonly ttlMs?: number;
 }
 
+/** A store of replies, items or index entries that knows whose they are. */
+export interface AdminOwnedStore {
+  /** Forgets some of what an owner has, and returns how many; 0 when nothing is left. */
+  forgetOwner?(owner: string): MaybePromise<number>;
+}
+
 /** What every part of the admin library gets. */
 export interface AdminDeps {
   readonly gateway: Gateway;
@@ -52,6 +58,7 @@ export interface AdminDeps {
   readonly quota: QuotaStore;
   readonly usage: AdminUsage;
   readonly catalog: AdminCatalog | undefined;
+  readonly replyStores: readonly AdminOwnedStore[];
   readonly clock: Clock;
   readonly audit: Audit;
   readonly live: Live;

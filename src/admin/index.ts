@@ -25,7 +25,7 @@ export type {
   ChannelSwitch,
   ModelChannels,
 } from './channels.ts';
-export type { AdminCatalog, AdminKeyCache, AdminKeyStore, Page } from './deps.ts';
+export type { AdminCatalog, AdminKeyCache, AdminKeyStore, AdminOwnedStore, Page } from './deps.ts';
 export type { AdminAccess, Authorize } from './http/access.ts';
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
 export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';

@@ -6,11 +6,13 @@ import { maxNanos, type Nanos } from '../money.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition, isNanos } from '../ports/quota-input.ts';
 import { periodName } from '../stages/reserve.ts';
-import { AdminError, notSupported } from './admin-error.ts';
+import { AdminError } from './admin-error.ts';
 import type { AuditChange } from './audit.ts';
 import { balancesOf, type KeyBalance, mainSubject } from './balances.ts';
 import type { AdminDeps, Page } from './deps.ts';
+import { cannot, noKey } from './key-errors.ts';
 import { limitOf, type PageQuery } from './page.ts';
+import { removeKey } from './remove-key.ts';
 
 /** A key as an operator sees it; it holds no secret, nor a digest of one. */
 export interface KeySummary {
@@ -91,8 +93,9 @@ export interface AdminKeys {
   setLimit(actor: string, id: string, change: LimitChange): Promise<KeySummary>;
   topUp(actor: string, id: string, topUp: TopUp): Promise<KeySummary>;
   /**
-   * Removes a key for good. Its usage records and balances stay, and so does what the gateway keeps
-   * of its replies for a while: nobody can ask for it without the key.
+   * Removes a key for good, and forgets its replies in the `replyStores`, unless another key may
+   * still refer to them because it was rotated from this one. Usage records and balances stay. If a
+   * store fails, the key is disabled but not removed, and it can be tried again.
    */
   remove(actor: string, id: string): Promise<void>;
 }
@@ -136,7 +139,9 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
         addMoney(deps, id, topUp),
       ),
     remove: (actor, id) =>
-      audit.run({ actor, action: 'key.remove', target: id, change: {} }, () => remove(deps, id)),
+      audit.run({ actor, action: 'key.remove', target: id, change: {} }, () =>
+        inTurn(id, () => removeKey(deps, id)),
+      ),
   };
 }
 
@@ -272,13 +277,6 @@ async function addMoney(
   return summaryOf(key, deps);
 }
 
-async function remove(deps: AdminDeps, id: string): Promise<void> {
-  const { keys, keyCache } = deps;
-  if (keys.remove === undefined) throw cannot('remove keys');
-  if (!(await keys.remove(id))) throw noKey(id);
-  keyCache?.forget(id);
-}
-
 /**
  * The key with this id.
  *
@@ -367,19 +365,6 @@ function rowOf(
 
 function randomId(): string {
   return `limit_${randomBytes(18).toString('base64url')}`;
-}
-
-/** The error where the host's key store has no method for it. */
-function cannot(what: string): AdminError {
-  return notSupported(
-    `The key store can't ${what}.`,
-    'Give createAdmin the store behind the cache, or one of memoryKeyStore, sqliteKeyStore and ' +
-      'postgresKeyStore; else use your own tables.',
-  );
-}
-
-function noKey(id: string): AdminError {
-  return new AdminError('not_found', `There is no key "${id.slice(0, 64)}".`);
 }
 
 function taken(id: string): AdminError {

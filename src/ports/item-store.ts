@@ -37,4 +37,9 @@ export interface ItemStore {
   ): MaybePromise<readonly (Uint8Array | undefined)[]>;
   /** Removes items of this owner. Unknown ids are ignored. */
   forget(owner: string, ids: readonly string[], options?: CallOptions): MaybePromise<void>;
+  /**
+   * Removes some items of this owner, and returns how many: call it until it returns 0. For
+   * operators who remove a key; the gateway does not call it, and a store may leave it out.
+   */
+  forgetOwner?(owner: string, options?: CallOptions): MaybePromise<number>;
 }

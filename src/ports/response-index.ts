@@ -47,4 +47,9 @@ export interface ResponseIndex {
   ): MaybePromise<readonly (IndexEntry | undefined)[]>;
   /** Removes entries of this owner. Unknown ids are ignored. */
   forget(owner: string, ids: readonly string[], options?: CallOptions): MaybePromise<void>;
+  /**
+   * Removes some entries of this owner, and returns how many: call it until it returns 0. For
+   * operators who remove a key; the gateway does not call it, and an index may leave it out.
+   */
+  forgetOwner?(owner: string, options?: CallOptions): MaybePromise<number>;
 }

@@ -13,13 +13,24 @@ export interface StoredResult {
   readonly body: Uint8Array;
 }
 
+/** Whose reply is stored. */
+export interface ResultOptions extends CallOptions {
+  /** The id of the key that made the call, for `forgetOwner`. */
+  readonly owner?: string;
+}
+
 /** Stores replies. The store decides how many it keeps and for how long. */
 export interface ResultStore {
   /**
    * Keeps a reply under a unique name: `/^[0-9a-f]{64}\.[\w-]{16,64}$/`. The store must copy the
    * bytes. A store that is full may forget other replies, or not keep this one.
    */
-  put(name: string, result: StoredResult, options?: CallOptions): MaybePromise<void>;
+  put(name: string, result: StoredResult, options?: ResultOptions): MaybePromise<void>;
   /** The reply byte for byte, or undefined if it is no longer kept. */
   get(name: string, options?: CallOptions): MaybePromise<StoredResult | undefined>;
+  /**
+   * Removes some replies of this owner, and returns how many: call it until it returns 0. For
+   * operators who remove a key; the gateway does not call it, and a store may leave it out.
+   */
+  forgetOwner?(owner: string, options?: CallOptions): MaybePromise<number>;
 }

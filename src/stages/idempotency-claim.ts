@@ -151,7 +151,10 @@ async function keepResult(
 ): Promise<void> {
   try {
     await resultPorts.ask('results', 'put', isAnything, (options) =>
-      settings.results.put(resultName(repeatable, claimId), result, options),
+      settings.results.put(resultName(repeatable, claimId), result, {
+        ...options,
+        owner: repeatable.keyId,
+      }),
     );
   } catch {
     // `ports.ask` has reported it. Callers that repeat the call get the error that the reply is not

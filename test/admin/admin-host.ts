@@ -107,7 +107,10 @@ export const changing: Readonly<Record<string, string>> = {
 };
 
 /** Sends a request. Not `fetch`, which sets the headers of a browser by itself. */
-export function send(origin: string, { method = 'GET', path, headers = {}, body }: HttpCall) {
+export function send(
+  origin: string,
+  { method = 'GET', path, headers = {}, body }: HttpCall,
+): Promise<HttpReply> {
   return new Promise<HttpReply>((resolve, reject) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const request = httpRequest(`${origin}/admin/api${path}`, { method, headers, agent: false });

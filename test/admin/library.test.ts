@@ -4,7 +4,11 @@ import Libsql from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { csvLine } from '../../src/admin/csv.ts';
 import { adminHandler, createAdmin, isAdminError } from '../../src/admin/index.ts';
+import { StoreUnavailable } from '../../src/ports/call-options.ts';
+import { memoryItemStore } from '../../src/stores/memory/item-store.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
+import { memoryResponseIndex } from '../../src/stores/memory/response-index.ts';
+import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { migrateSqlite, sqliteCatalog, sqliteKeyStore } from '../../src/stores/sqlite/index.ts';
 import { type AdminServer, adminServer, adminSetup, changing } from './admin-host.ts';
 
@@ -69,6 +73,60 @@ describe('keys', () => {
     expect(keys.find(secret)).toBeUndefined();
     expect(await codeOf(() => admin.keys.find('ada'))).toBe('not_found');
     expect(await codeOf(() => admin.keys.remove('ada', 'ada'))).toBe('not_found');
+  });
+
+  it('are forgotten with their replies when they are removed, unless a rotated key has them', async () => {
+    const items = memoryItemStore();
+    const index = memoryResponseIndex();
+    const results = memoryResultStore();
+    const { admin } = adminSetup({ replyStores: [items, index, results, {}] });
+    const json = Buffer.from('{}');
+    const name = `${'a'.repeat(64)}.${'b'.repeat(36)}`;
+    const keep = async (owner: string) => {
+      await items.put(owner, [{ id: 'msg_1', json }], 60_000);
+      const entry = { account: 'a', modelId: 'm', kind: 'item', expiresAtMs: 9e15 } as const;
+      await index.remember([{ ...entry, id: 'msg_1', owner }]);
+      await results.put(name, { headers: {}, body: json }, { owner });
+    };
+    const kept = async (owner: string) => [
+      (await items.get(owner, ['msg_1']))[0] !== undefined,
+      (await index.find(owner, ['msg_1']))[0] !== undefined,
+      (await results.get(name)) !== undefined,
+    ];
+    await admin.keys.issue('ada', { ...staff, id: 'ada' });
+    await keep('ada');
+    const { key } = await admin.keys.rotate('ada', 'ada');
+
+    await admin.keys.remove('ada', 'ada');
+    expect(await kept('ada')).toEqual([true, true, true]);
+    await admin.keys.remove('ada', key.id);
+    expect(await kept('ada')).toEqual([false, false, false]);
+  });
+
+  it('stay, disabled, if a store of replies fails, and can be removed again', async () => {
+    let isDown = true;
+    const forgetOwner = (): number => {
+      if (isDown) throw new StoreUnavailable('down');
+      return 0;
+    };
+    const { admin, entries } = adminSetup({ replyStores: [{ forgetOwner }] });
+    await admin.keys.issue('ada', staff);
+
+    expect(await codeOf(() => admin.keys.remove('ada', 'ada'))).toBe('unavailable');
+    expect(await admin.keys.find('ada')).toMatchObject({ disabled: true });
+    isDown = false;
+    await admin.keys.remove('ada', 'ada');
+
+    expect(await codeOf(() => admin.keys.find('ada'))).toBe('not_found');
+    expect(entries.map(({ outcome }) => outcome)).toEqual(['done', 'failed', 'done']);
+  });
+
+  it('have their ids in the audit trail, also if the store chose them', async () => {
+    const { admin, entries } = adminSetup();
+
+    const { key } = await admin.keys.issue('ada', { group: 'staff', limitNanos: 1n });
+
+    expect(entries).toMatchObject([{ action: 'key.issue', target: key.id }]);
   });
 
   it('get money once for each id', async () => {

@@ -29,6 +29,8 @@ const optionsSchema = z.strictObject(
 const entryBytes = 512;
 /** One owner holds at most this share of the bytes. */
 const ownerShare = 0.25;
+/** How many items of an owner are forgotten at once. */
+const maxForgotten = 1_000;
 
 /**
  * An item store in memory; its methods return directly, never a promise.
@@ -70,6 +72,11 @@ export function memoryItemStore(options: MemoryItemStoreOptions = {}): ItemStore
     },
     forget: (owner, ids) => {
       for (const id of ids) remove(table, owner, id);
+    },
+    forgetOwner: (owner) => {
+      const ids = [...(table.owners.get(owner)?.items.values() ?? [])].slice(0, maxForgotten);
+      for (const { id } of ids) remove(table, owner, id);
+      return ids.length;
     },
   };
 }

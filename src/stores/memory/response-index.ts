@@ -16,6 +16,8 @@ export interface MemoryResponseIndexOptions {
 
 /** An owner that has more than this share loses its own entries first. */
 const ownerShare = 0.25;
+/** How many entries of an owner are forgotten at once. */
+const maxForgotten = 1_000;
 
 const optionsSchema = z.strictObject(
   {
@@ -52,6 +54,11 @@ export function memoryResponseIndex(options: MemoryResponseIndexOptions = {}): R
     },
     forget: (owner, ids) => {
       for (const id of ids) remove(table, owner, nameOf(owner, id));
+    },
+    forgetOwner: (owner) => {
+      const names = [...(table.owners.get(owner) ?? [])].slice(0, maxForgotten);
+      for (const name of names) remove(table, owner, name);
+      return names.length;
     },
   };
 }

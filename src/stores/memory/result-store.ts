@@ -27,6 +27,7 @@ const entryBytes = 1024;
 
 interface Kept {
   readonly result: StoredResult;
+  readonly owner: string | undefined;
   readonly forgetAtMs: number;
 }
 
@@ -41,7 +42,7 @@ export function memoryResultStore(options: MemoryResultStoreOptions = {}): Resul
   // In order of age, since `put` always appends.
   const table: ResultTable = { byName: new Map(), keptBytes: 0 };
   return {
-    put: (name, { headers, body }) => {
+    put: (name, { headers, body }, options) => {
       const nowMs = clock.monotonicMs();
       // A copy: the given body may be a view of a larger buffer, or be overwritten later.
       const result = { headers: { ...headers }, body: new Uint8Array(body) };
@@ -50,12 +51,18 @@ export function memoryResultStore(options: MemoryResultStoreOptions = {}): Resul
       forgetOld(table, nowMs);
       if (bytes > maxBytes) return;
       makeSpace(table, maxBytes - bytes);
-      table.byName.set(name, { result, forgetAtMs: nowMs + maxAgeMs });
+      const owner = options?.owner;
+      table.byName.set(name, { result, owner, forgetAtMs: nowMs + maxAgeMs });
       table.keptBytes += bytes;
     },
     get: (name) => {
       forgetOld(table, clock.monotonicMs());
       return table.byName.get(name)?.result;
+    },
+    forgetOwner: (owner) => {
+      const own = [...table.byName].filter(([, kept]) => kept.owner === owner);
+      for (const [name] of own) forget(table, name);
+      return own.length;
     },
   };
 }

@@ -97,6 +97,15 @@ end
 return found
 `);
 
+/** ARGV: owner. Forgets the 100 items that were not used for the longest time. */
+export const forgetOwnerScript: Script = scriptOf(`${prelude}
+local names = redis.call('ZRANGE', used .. ':' .. owner, 0, 99)
+for _, name in ipairs(names) do
+  forget(name)
+end
+return { tostring(#names) }
+`);
+
 /** ARGV: owner, a count, then ids. */
 export const forgetItemsScript: Script = scriptOf(`${prelude}
 for at = 1, tonumber(ARGV[2]) do

@@ -10,9 +10,14 @@ import type { ItemStore, StoredItem } from '../../ports/item-store.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { bytesScriptRunner, type RedisBytesClient, type RunBytesScript } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
-import { forgetItemsScript, getItemsScript, putItemsScript } from './item-scripts.ts';
+import {
+  forgetItemsScript,
+  forgetOwnerScript,
+  getItemsScript,
+  putItemsScript,
+} from './item-scripts.ts';
 import { ownerName } from './owner-name.ts';
-import { corrupt, listOf } from './reply.ts';
+import { corrupt, countIn, listOf } from './reply.ts';
 import type { Script } from './script.ts';
 import { bytesStoreOptions, defaultMaxBytes, defaultPrefix, remedies } from './set-up.ts';
 
@@ -87,6 +92,8 @@ export function itemStoreOver(
       const args = [ownerName(owner), String(ids.length), ...ids];
       await runOn(forgetItemsScript, args, callOptions);
     },
+    forgetOwner: async (owner, callOptions) =>
+      countIn(await runOn(forgetOwnerScript, [ownerName(owner)], callOptions)),
   };
 }
 

@@ -36,6 +36,13 @@ export function countOf(text: string | undefined): number {
   return Number.isSafeInteger(count) ? count : corrupt();
 }
 
+/** The one count of a reply, as text or as bytes. */
+export function countIn(reply: unknown): number {
+  const [count] = listOf(reply);
+  if (count instanceof Uint8Array) return countOf(Buffer.from(count).toString());
+  return countOf(typeof count === 'string' ? count : undefined);
+}
+
 /** One of the expected literals. */
 export function literalOf<const Literal extends string>(
   text: string | undefined,

@@ -9,7 +9,7 @@ import { checkMakerOptions } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { ownerName } from './owner-name.ts';
-import { corrupt, textsOf } from './reply.ts';
+import { corrupt, countIn, textsOf } from './reply.ts';
 import { type Script, scriptOf } from './script.ts';
 import { aPrefix, aRedisClient, defaultPrefix, remedies } from './set-up.ts';
 
@@ -30,7 +30,7 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * An index in Redis 6.2 or newer; one script for each operation. An entry takes about 300 bytes
+ * An index in Redis 6.2 or newer; one script for each operation. An entry takes about 400 bytes
  * until it expires.
  *
  * @throws ConfigurationError that names the option and says how to fix it
@@ -69,6 +69,10 @@ export function responseIndexOver(
       if (texts.length !== ids.length) return corrupt();
       return texts.map((text, at) => (text === '' ? undefined : entryFrom(text, owner, ids[at])));
     },
+    forgetOwner: async (owner, options) => {
+      const call = { script: forgetOwnerScript, keys: [baseOf(owner)], args: [] };
+      return countIn(await withDeadline(options, (signal) => run(call, signal)));
+    },
     forget: async (owner, ids, options) => {
       if (ids.length === 0) return;
       const call = { script: forgetScript, keys: [baseOf(owner)], args: [`${ids.length}`, ...ids] };
@@ -103,17 +107,25 @@ const prelude = `
 local base = KEYS[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- The ids of the owner, with when they expire. No id has an asterisk.
+local ids = base .. '*'
 `;
 
 /** KEYS: the prefix of the owner's keys. ARGV: a count, then id, expiry and JSON of each entry. */
 const rememberScript: Script = scriptOf(`${prelude}
+redis.call('ZREMRANGEBYSCORE', ids, '-inf', string.format('%.0f', now))
 for at = 1, tonumber(ARGV[1]) do
-  local key, endsAt, value = base .. ARGV[3 * at - 1], ARGV[3 * at], ARGV[3 * at + 1]
+  local id, endsAt, value = ARGV[3 * at - 1], ARGV[3 * at], ARGV[3 * at + 1]
   local left = tonumber(endsAt) - now
   if left > 0 then
-    redis.call('SET', key, endsAt .. ' ' .. value, 'PX', string.format('%.0f', left))
+    redis.call('SET', base .. id, endsAt .. ' ' .. value, 'PX', string.format('%.0f', left))
+    redis.call('ZADD', ids, endsAt, id)
+    if redis.call('PTTL', ids) < left then
+      redis.call('PEXPIRE', ids, string.format('%.0f', left))
+    end
   else
-    redis.call('DEL', key)
+    redis.call('DEL', base .. id)
+    redis.call('ZREM', ids, id)
   end
 end
 return { '1' }
@@ -135,9 +147,20 @@ return found
 `);
 
 /** KEYS: the prefix of the owner's keys. ARGV: a count, then ids. */
-const forgetScript: Script = scriptOf(`
+const forgetScript: Script = scriptOf(`${prelude}
 for at = 1, tonumber(ARGV[1]) do
-  redis.call('DEL', KEYS[1] .. ARGV[at + 1])
+  redis.call('DEL', base .. ARGV[at + 1])
+  redis.call('ZREM', ids, ARGV[at + 1])
 end
 return { '1' }
+`);
+
+/** KEYS: the prefix of the owner's keys. Forgets the 1,000 entries that expire first. */
+const forgetOwnerScript: Script = scriptOf(`${prelude}
+local found = redis.call('ZRANGE', ids, 0, 999)
+for _, id in ipairs(found) do
+  redis.call('DEL', base .. id)
+  redis.call('ZREM', ids, id)
+end
+return { tostring(#found) }
 `);

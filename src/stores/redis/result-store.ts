@@ -12,7 +12,8 @@ import { jsonText } from '../sql/columns.ts';
 import { labelsFrom } from '../sql/usage-json.ts';
 import { bytesScriptRunner, type RedisBytesClient } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
-import { corrupt } from './reply.ts';
+import { ownerName } from './owner-name.ts';
+import { corrupt, countIn } from './reply.ts';
 import { type Script, scriptOf } from './script.ts';
 import { bytesStoreOptions, defaultMaxBytes, defaultPrefix, remedies } from './set-up.ts';
 
@@ -58,11 +59,19 @@ export function redisResultStore(options: RedisResultStoreOptions): ResultStore 
   return {
     put: async (name, { headers, body }, callOptions) => {
       const size = body.byteLength + entryBytes;
-      const args = [name, String(size), String(maxAgeMs), String(maxBytes), jsonText(headers)];
+      const owner = callOptions?.owner === undefined ? '' : ownerName(callOptions.owner);
+      const bounds = [size, maxAgeMs, maxBytes].map(String);
+      const args = [name, ...bounds, owner, jsonText(headers)];
       await withDeadline(callOptions, (signal) => run(putScript, base, [...args, body], signal));
     },
     get: async (name, callOptions) =>
       resultFrom(await withDeadline(callOptions, (signal) => run(getScript, base, [name], signal))),
+    forgetOwner: async (owner, callOptions) => {
+      const args = [ownerName(owner)];
+      return countIn(
+        await withDeadline(callOptions, (signal) => run(forgetOwnerScript, base, args, signal)),
+      );
+    },
   };
 }
 
@@ -76,19 +85,21 @@ function resultFrom(reply: unknown): StoredResult | undefined {
 }
 
 /**
- * KEYS: the prefix of all keys. ARGV: name, size, maxAgeMs, maxBytes, headers, body.
+ * KEYS: the prefix of all keys.
  *
  * ```
  * <base>r:<name>  hash    headers, body
  * <base>ages      zset    name → when it expires
  * <base>sizes     hash    name → its size
  * <base>bytes     string  the sum of the sizes
+ * <base>owners    hash    name → its owner, if it has one
+ * <base>of:<o>    zset    the names of one owner, with when they expire
  * ```
  */
-const putScript: Script = scriptOf(`
-local base, name = KEYS[1], ARGV[1]
-local size, maxAgeMs, most = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+const prelude = `
+local base = KEYS[1]
 local ages, sizes, bytes = base .. 'ages', base .. 'sizes', base .. 'bytes'
+local owners = base .. 'owners'
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -102,8 +113,18 @@ local function forget(old)
   redis.call('ZREM', ages, old)
   redis.call('HDEL', sizes, old)
   if counted then redis.call('DECRBY', bytes, counted) end
+  local owner = redis.call('HGET', owners, old)
+  if not owner then return end
+  redis.call('HDEL', owners, old)
+  redis.call('ZREM', base .. 'of:' .. owner, old)
 end
+`;
 
+/** ARGV: name, size, maxAgeMs, maxBytes, owner, headers, body. */
+const putScript: Script = scriptOf(`${prelude}
+local name, owner = ARGV[1], ARGV[5]
+local size, maxAgeMs, most = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local own = base .. 'of:' .. owner
 for _, old in ipairs(redis.call('ZRANGEBYSCORE', ages, '-inf', int(now), 'LIMIT', 0, 100)) do
   forget(old)
 end
@@ -118,16 +139,29 @@ while tonumber(redis.call('GET', bytes) or '0') + size > most do
   forget(oldest)
 end
 
-redis.call('HSET', base .. 'r:' .. name, 'headers', ARGV[5], 'body', ARGV[6])
+redis.call('HSET', base .. 'r:' .. name, 'headers', ARGV[6], 'body', ARGV[7])
 redis.call('PEXPIRE', base .. 'r:' .. name, int(maxAgeMs))
 redis.call('ZADD', ages, int(now + maxAgeMs), name)
 redis.call('HSET', sizes, name, int(size))
 redis.call('INCRBY', bytes, int(size))
+if owner ~= '' then
+  redis.call('HSET', owners, name, owner)
+  redis.call('ZADD', own, int(now + maxAgeMs), name)
+end
 -- The counts live exactly as long as the replies that they count.
-for _, key in ipairs({ ages, sizes, bytes }) do
+for _, key in ipairs({ ages, sizes, bytes, owners, own }) do
   if redis.call('PTTL', key) < maxAgeMs then redis.call('PEXPIRE', key, int(maxAgeMs)) end
 end
 return { '1' }
+`);
+
+/** ARGV: owner. Forgets the 100 oldest of its replies. */
+const forgetOwnerScript: Script = scriptOf(`${prelude}
+local names = redis.call('ZRANGE', base .. 'of:' .. ARGV[1], 0, 99)
+for _, name in ipairs(names) do
+  forget(name)
+end
+return { tostring(#names) }
 `);
 
 /** KEYS: the prefix of all keys. ARGV: name. */

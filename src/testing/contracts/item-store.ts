@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
 import type { ContractCase } from './contract-case.ts';
+import { forgetAll } from './forget-all.ts';
 import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, with its clock. It keeps at least 1 MiB of one owner, in items up to 64 KiB. */
@@ -179,6 +180,26 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
 
       assert.deepEqual(await found(setup, owner, []), []);
       assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(Buffer.alloc(0))]);
+    },
+  },
+  {
+    name: 'IT-10 all items of an owner are forgotten bit by bit, and no others, if a store can',
+    run: async ({ store, ...setup }) => {
+      if (store.forgetOwner === undefined) return;
+      const [owner, other, json] = [newOwner(), newOwner(), randomBytes(16)];
+      const ids = Array.from({ length: 250 }, (_, number) => `msg_tg_${number}`);
+      for (const id of ids) await store.put(owner, [{ id, json }], hourMs);
+      await store.put(other, [{ id: 'msg_tg_1', json }], hourMs);
+
+      const forgotten = await forgetAll(async () => (await store.forgetOwner?.(owner)) ?? 0);
+
+      assert.equal(forgotten, ids.length);
+      const left = await found({ store, ...setup }, owner, ids);
+      assert(left.every((item) => item === undefined));
+      assert.deepEqual(await found({ store, ...setup }, other, ['msg_tg_1']), [base64(json)]);
+      assert.equal(await store.forgetOwner(newOwner()), 0);
+      await store.put(owner, [{ id: 'msg_tg_1', json }], hourMs);
+      assert.deepEqual(await found({ store, ...setup }, owner, ['msg_tg_1']), [base64(json)]);
     },
   },
 ];

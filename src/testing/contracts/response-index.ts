@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
 import type { ContractCase } from './contract-case.ts';
+import { forgetAll } from './forget-all.ts';
 import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** An index to test, with its clock. It keeps at least 2,000 entries. */
@@ -179,6 +180,26 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
         entries.map((one) => one?.id),
         ids,
       );
+    },
+  },
+  {
+    name: 'RI-10 all entries of an owner are forgotten bit by bit, and no others, if an index can',
+    run: async (setup) => {
+      const { index } = setup;
+      if (index.forgetOwner === undefined) return;
+      const [owner, other] = [newOwner(), newOwner()];
+      const ids = Array.from({ length: 1_024 }, (_, number) => `rs_${number}`);
+      await index.remember(ids.map((id) => entry(setup, { owner, id, kind: 'item' })));
+      const kept = entry(setup, { owner: other, id: 'rs_1', kind: 'item' });
+      await index.remember([kept]);
+      await index.forget(owner, ['rs_0']);
+
+      const forgotten = await forgetAll(async () => (await index.forgetOwner?.(owner)) ?? 0);
+
+      assert.equal(forgotten, ids.length - 1);
+      assert((await found(setup, owner, ids)).every((one) => one === undefined));
+      assert.deepEqual(await found(setup, other, ['rs_1']), [kept]);
+      assert.equal(await index.forgetOwner(newOwner()), 0);
     },
   },
 ];

@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import type { ContractCase } from './contract-case.ts';
+import { forgetAll } from './forget-all.ts';
 import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, with a capacity of at least 4 MiB. */
@@ -95,6 +96,26 @@ const cases: readonly SubjectCase<ResultStore>[] = [
       for (let times = 0; times < 3; times += 1) {
         assertSame(await store.get(name), { headers, body });
       }
+    },
+  },
+  {
+    name: 'RS-07 all replies of an owner are forgotten bit by bit, and no others, if a store can',
+    run: async (store) => {
+      if (store.forgetOwner === undefined) return;
+      const [owner, other, body] = [randomUUID(), randomUUID(), randomBytes(16)];
+      const names = Array.from({ length: 250 }, newName);
+      for (const name of names) await store.put(name, { headers, body }, { owner });
+      const [first = '', kept, nobody] = [names[0], newName(), newName()];
+      await store.put(first, { headers, body }, { owner });
+      await store.put(kept, { headers, body }, { owner: other });
+      await store.put(nobody, { headers, body });
+
+      const forgotten = await forgetAll(async () => (await store.forgetOwner?.(owner)) ?? 0);
+
+      assert.equal(forgotten, names.length);
+      for (const name of names) assert.equal((await store.get(name)) ?? undefined, undefined);
+      for (const name of [kept, nobody]) assertSame(await store.get(name), { headers, body });
+      assert.equal(await store.forgetOwner(owner), 0);
     },
   },
 ];

@@ -45,7 +45,8 @@ describeRedis('the Redis stores of replies', (server) => {
       await first.remember([{ ...entry, id: 'msg_1' }]);
 
       expect(await second.find('k', ['msg_1'])).toEqual([{ ...entry, id: 'msg_1' }]);
-      expect(await ttlsOf(server().path, prefix)).toEqual([true]);
+      // The entry, and the list of its owner's ids.
+      expect(await ttlsOf(server().path, prefix)).toEqual([true, true]);
     });
   });
 

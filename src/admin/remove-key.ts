@@ -1,0 +1,51 @@
+/** Removes a key, and what the gateway keeps for it. */
+import type { AdminDeps } from './deps.ts';
+import { cannot, noKey } from './key-errors.ts';
+
+/** A page of keys among which another owner is looked for. */
+const pageSize = 1_000;
+
+/**
+ * Disables the key, forgets what it owns, and removes it: if a store fails half-way, the key is
+ * refused, and can be removed again.
+ *
+ * @throws AdminError `not_found`, `not_supported`; StoreUnavailable
+ */
+export async function removeKey(deps: AdminDeps, id: string): Promise<void> {
+  const { keys, keyCache } = deps;
+  if (keys.remove === undefined) throw cannot('remove keys');
+  if (deps.replyStores.length > 0) await forgetReplies(deps, id);
+  if (!(await keys.remove(id))) throw noKey(id);
+  keyCache?.forget(id);
+}
+
+async function forgetReplies(deps: AdminDeps, id: string): Promise<void> {
+  const { keys, keyCache } = deps;
+  const key = await keys.get?.(id);
+  if (key === undefined)
+    throw keys.get === undefined ? cannot('look keys up by their id') : noKey(id);
+  // A call that ends later must not leave a reply behind; running ones may.
+  if (!key.disabled) await keys.update?.(id, { disabled: true });
+  keyCache?.forget(id);
+  for (const owner of new Set([id, key.responseOwner ?? id])) {
+    if (await hasOtherKey(deps, owner, id)) continue;
+    for (const store of deps.replyStores) {
+      while (((await store.forgetOwner?.(owner)) ?? 0) > 0) {
+        // The next batch: each is short, so that the store serves calls in between.
+      }
+    }
+  }
+}
+
+/** Whether another key refers to the replies of this owner, page by page. */
+async function hasOtherKey({ keys }: AdminDeps, owner: string, id: string): Promise<boolean> {
+  let after: string | undefined;
+  do {
+    const start = after === undefined ? {} : { after };
+    const page = await keys.page?.({ limit: pageSize, ...start });
+    const others = page?.keys.filter((key) => key.id !== id) ?? [];
+    if (others.some((key) => (key.responseOwner ?? key.id) === owner)) return true;
+    after = page?.next;
+  } while (after !== undefined);
+  return false;
+}
