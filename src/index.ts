@@ -131,7 +131,7 @@ export type { AmountPerPeriod, KeyRateLimits, RateLimits } from './ports/rates.t
 export type { AllowedMembers, ReachMember } from './ports/reach-members.ts';
 export type { IndexEntry, ResponseIndex } from './ports/response-index.ts';
 export type { ResponseOptions } from './ports/response-options.ts';
-export type { ResultStore, StoredResult } from './ports/result-store.ts';
+export type { ResultOptions, ResultStore, StoredResult } from './ports/result-store.ts';
 export type { Timeouts } from './ports/timeouts.ts';
 export type {
   ByteSink,

@@ -63,6 +63,7 @@ import type {
   UsageSink,
   Vendor,
 } from 'tollgate';
+import type * as admin from 'tollgate/admin';
 import type { Admin, AdminHandler } from 'tollgate/admin';
 import type * as console from 'tollgate/console';
 import type * as express from 'tollgate/express';
@@ -144,6 +145,23 @@ interface RootValues {
   tokenPrice: (input: TokenPriceInput) => TokenPrice;
   undiciClient: (options?: UndiciClientOptions) => UpstreamClient;
   vendorCapabilities: Readonly<Record<Vendor, Capabilities>>;
+}
+
+interface AdminValues {
+  AdminError: new (
+    code: admin.AdminErrorCode,
+    message: string,
+    details?: { readonly field?: string; readonly cause?: unknown },
+  ) => admin.AdminError;
+  adminHandler: <R extends IncomingMessage = IncomingMessage>(
+    admin: Admin,
+    options: admin.AdminHandlerOptions<R>,
+  ) => AdminHandler<R>;
+  adminOpenApi: () => admin.OpenApiDocument;
+  adminStatusOf: Readonly<Record<admin.AdminErrorCode, number>>;
+  createAdmin: (options: admin.AdminOptions) => Admin;
+  failureMeanings: Readonly<Record<FailureReason, admin.FailureMeaning>>;
+  isAdminError: (error: unknown) => error is admin.AdminError;
 }
 
 interface ConsoleValues {
@@ -268,6 +286,7 @@ interface TestingValues {
 
 export const exact: readonly [
   Exactly<typeof root, RootValues>,
+  Exactly<typeof admin, AdminValues>,
   Exactly<typeof console, ConsoleValues>,
   Exactly<typeof express, ExpressValues>,
   Exactly<typeof fastify, FastifyValues>,
@@ -280,4 +299,4 @@ export const exact: readonly [
   Exactly<typeof sqlite, SqliteValues>,
   Exactly<typeof opentelemetry, OpenTelemetryValues>,
   Exactly<typeof testing, TestingValues>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true];
