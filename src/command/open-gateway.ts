@@ -1,6 +1,7 @@
 /** Makes the gateway of a configuration: its databases, stores, catalog and options. */
 import { dirname, resolve } from 'node:path';
 import type { AdminCatalog } from '../admin/deps.ts';
+import { type CallEnding, type ChargePolicy, chargePolicy } from '../charge-policy.ts';
 import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
@@ -10,7 +11,8 @@ import { jsonFileCatalog } from '../stores/file/catalog.ts';
 import { staticCatalog } from '../stores/memory/catalog.ts';
 import { postgresCatalog } from '../stores/postgres/catalog.ts';
 import { sqliteCatalog } from '../stores/sqlite/catalog.ts';
-import type { ServeConfig } from './config/config.ts';
+import { failedKeyLimit } from './caller-address.ts';
+import type { ChargePolicyConfig, ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
 import { type Databases, openDatabases } from './databases.ts';
 import { prepareTables } from './prepare-tables.ts';
@@ -68,7 +70,9 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
 
 /** The options that the configuration states, without those that are undefined. */
 export function gatewayOptions(
-  { gateway: { responses, ...options } = {} }: ServeConfig,
+  {
+    gateway: { responses, chargePolicy: rules, failedKeyLimit: failed, ...options } = {},
+  }: ServeConfig,
   stores: Stores,
 ): Omit<GatewayOptions, 'catalog'> {
   const { keys, quota, usage, idempotency, rateLimiter, results } = stores;
@@ -81,7 +85,28 @@ export function gatewayOptions(
     ...(rateLimiter === undefined ? {} : { rateLimiter }),
     ...(results === undefined ? {} : { results }),
     responses: withoutUndefined({ ...responses, ...stores.responses }),
+    ...(rules === undefined ? {} : { chargePolicy: policyWith(rules) }),
+    ...(failed === undefined ? {} : { failedKeyLimit: failedKeyLimit(failed) }),
   });
+}
+
+/** The default with the rules of the configuration in it. */
+function policyWith(rules: ChargePolicyConfig): ChargePolicy {
+  const of = (ending: CallEnding): ChargePolicy[CallEnding] => ({
+    ...chargePolicy[ending],
+    ...withoutUndefined(rules[ending] ?? {}),
+  });
+  return {
+    not_run: of('not_run'),
+    complete: of('complete'),
+    truncated: of('truncated'),
+    still_running: of('still_running'),
+    failed: of('failed'),
+    broken: of('broken'),
+    left_early: of('left_early'),
+    left: of('left'),
+    cut: of('cut'),
+  };
 }
 
 /** The catalog of a gateway, in the file or elsewhere. */
@@ -123,7 +148,7 @@ function closable(catalog: AdminCatalog & { close(): void }): OpenCatalog {
   };
 }
 
-/** A gateway gets a new catalog with each change, so that it also forgets what it knew of health. */
+/** A gateway gets a new catalog with each change, so that it forgets what it knew of health. */
 function catalogInFile(models: readonly Model[]): OpenCatalog {
   let catalog = staticCatalog(models);
   return {

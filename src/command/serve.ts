@@ -6,8 +6,8 @@ import { createServer, type Server } from 'node:http';
 import { dirname } from 'node:path';
 import { nodeAdapter } from '../../adapters/node.ts';
 import { type AdminPort, type AdminPortDeps, adminPort } from './admin-port.ts';
+import { setCallerAddress } from './caller-address.ts';
 import { type Command, configOption, exitCodes, type Given, type Surroundings } from './command.ts';
-import type { ListenConfig } from './config/config.ts';
 import { configFile } from './config-file.ts';
 import { endSignal } from './end-signal.ts';
 import { healthHandler } from './health.ts';
@@ -47,7 +47,7 @@ async function run(given: Given): Promise<number> {
   const live = liveConfig(file, watch, { ...opened, log });
   let isEnding = false;
   const deps = { opened, config: read.config, path: file.path, log, around };
-  const { ports, admin } = await openPorts(deps, () => isEnding);
+  const { ports, admin } = await openPorts(deps, live, () => isEnding);
   // Before the line that tells others to send signals, which would end the process otherwise.
   const stopWatching = keepUpToDate(live, admin, around);
   const signalled = endSignal(around);
@@ -65,12 +65,13 @@ async function run(given: Given): Promise<number> {
 /** Opens all ports of the process, that of the gateway first; closes the gateway if it can't. */
 async function openPorts(
   deps: AdminPortDeps,
+  live: LiveConfig,
   isEnding: () => boolean,
 ): Promise<{ readonly ports: Ports; readonly admin: AdminPort | undefined }> {
   const { opened, config, path, around } = deps;
   const { listen, metrics } = config;
   const { port = defaultPort, host } = listen ?? {};
-  const server = serverOf(opened, isEnding, around, listen);
+  const server = serverOf(opened, live, isEnding, around);
   try {
     const admin = config.admin && (await adminPort(config.admin, deps));
     const figures = metrics && (await metricsPort(metrics, opened.gateway, dirname(path)));
@@ -95,13 +96,15 @@ function listening([{ server }, ...others]: Ports): object {
 
 function serverOf(
   { gateway, stores: { quota } }: OpenGateway,
+  live: LiveConfig,
   isEnding: () => boolean,
   { clock }: Surroundings,
-  { basePath }: ListenConfig = {},
 ): Server {
+  const { basePath } = live.current().listen ?? {};
   const answer = nodeAdapter(gateway, basePath === undefined ? {} : { basePath });
   const health = healthHandler({ quota, clock, isEnding });
   return createServer((request, response) => {
+    setCallerAddress(request, live.current().gateway?.failedKeyLimit);
     void answer(request, response, () => health(request, response));
   });
 }

@@ -80,6 +80,8 @@ const whole: JsonValue = {
     callerStallMs: 1_000,
     leaseMs: 5_000,
     storeTimeoutMs: 500,
+    chargePolicy: { left_early: { whole: 'nothing', streamed: 'nothing', image: 'pend' } },
+    failedKeyLimit: { perMinute: 30, proxies: 1 },
     responses: { unknownReferences: 'refuse', maxReferences: 5, indexTtlMs: 9, itemTtlMs: 9 },
   },
   log: { level: 'warn' },

@@ -1,4 +1,5 @@
 /** The content of `tollgate.json`: what `tollgate serve` runs. Amounts are decimal strings. */
+import type { CallEnding, ChargeRule, ReplyKind } from '../../charge-policy.ts';
 import type { JsonValue } from '../../json.ts';
 import type { GatewayOptions } from '../../options.ts';
 import type { PlainOption } from '../../options-schema.ts';
@@ -111,7 +112,26 @@ export type GatewayConfig = {
   readonly [Name in PlainOption]?: GatewayOptions[Name] | undefined;
 } & {
   readonly responses?: ResponsesConfig | undefined;
+  /** The endings whose charge differs from the default: docs/costs.md. */
+  readonly chargePolicy?: ChargePolicyConfig | undefined;
+  /** There is no limit unless this is stated. */
+  readonly failedKeyLimit?: FailedKeyLimitConfig | undefined;
 };
+
+/** Rules in place of those of the default. */
+export type ChargePolicyConfig = {
+  readonly [Ending in CallEnding]?:
+    | { readonly [Kind in ReplyKind]?: ChargeRule | undefined }
+    | undefined;
+};
+
+/** How many invalid keys an address may send. */
+export interface FailedKeyLimitConfig {
+  /** Default: 30. */
+  readonly perMinute?: number | undefined;
+  /** How many proxies in front of the process write `X-Forwarded-For`. Default: 0. */
+  readonly proxies?: number | undefined;
+}
 
 /** The plain data of the option `responses`. */
 export type ResponsesConfig = {

@@ -3,6 +3,7 @@
  * types and the descriptions reach them, not the refinements.
  */
 import { z } from 'zod';
+import type { ReplyKind } from '../../charge-policy.ts';
 import { plainOptions } from '../../options-schema.ts';
 import { flag, oneOf, positive, text, wait } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
@@ -10,6 +11,8 @@ import type {
   AdminConfig,
   AuditConfig,
   CatalogConfig,
+  ChargePolicyConfig,
+  FailedKeyLimitConfig,
   FixedKey,
   GatewayConfig,
   KeysConfig,
@@ -213,9 +216,60 @@ const responses = z
   )
   .optional();
 
+const chargeRule = oneOfThese(['release', 'nothing', 'prompt', 'usage', 'observed', 'pend']);
+const rules = z
+  .strictObject(
+    {
+      whole: chargeRule.optional(),
+      streamed: chargeRule.optional(),
+      image: chargeRule.optional(),
+    } satisfies Record<ReplyKind, z.ZodType>,
+    'must be an object with whole, streamed or image',
+  )
+  .optional();
+const policy = z
+  .strictObject(
+    {
+      not_run: rules,
+      complete: rules,
+      truncated: rules,
+      still_running: rules,
+      failed: rules,
+      broken: rules,
+      left_early: rules,
+      left: rules,
+      cut: rules,
+    } satisfies Members<ChargePolicyConfig>,
+    'must be an object: { left_early: { whole: "nothing" } }',
+  )
+  .optional()
+  .describe('The endings of calls whose charge differs from the default.');
+
+const proxyForm = 'must be a number of proxies, from 0 to 16';
+const failedKeys = z
+  .strictObject(
+    {
+      perMinute: positive.optional().describe('How many an address may send. Default: 30.'),
+      proxies: z
+        .int(proxyForm)
+        .min(0, proxyForm)
+        .max(16, proxyForm)
+        .optional()
+        .describe('How many proxies in front write X-Forwarded-For. Default: 0.'),
+    } satisfies Members<FailedKeyLimitConfig>,
+    'must be an object: { perMinute: 30 }',
+  )
+  .optional()
+  .describe('Limits the invalid keys of an address. Default: no limit.');
+
 const gateway = z
   .strictObject(
-    { ...plainOptions, responses } satisfies Members<GatewayConfig>,
+    {
+      ...plainOptions,
+      responses,
+      chargePolicy: policy,
+      failedKeyLimit: failedKeys,
+    } satisfies Members<GatewayConfig>,
     'must be an object of options of createGateway',
   )
   .optional()

@@ -1,0 +1,59 @@
+/**
+ * Tells the gateway the address of a caller, for the limit of invalid keys: in a header that `serve`
+ * sets itself, whatever the caller has sent under its name.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isIPv6 } from 'node:net';
+import type { FailedKeyLimit } from '../ports/failed-key-limit.ts';
+import type { FailedKeyLimitConfig } from './config/config.ts';
+
+const header = 'x-tollgate-caller-address';
+
+/** The option of the gateway that reads the header. */
+export function failedKeyLimit({ perMinute }: FailedKeyLimitConfig): FailedKeyLimit {
+  return {
+    addressOf: ({ headers }) => {
+      const address = headers[header];
+      return typeof address === 'string' ? address : undefined;
+    },
+    ...(perMinute === undefined ? {} : { perMinute }),
+  };
+}
+
+/** Sets the header. */
+export function setCallerAddress(
+  request: IncomingMessage,
+  { proxies = 0 }: FailedKeyLimitConfig = {},
+): void {
+  const address = addressOf(request, proxies);
+  if (address === undefined) delete request.headers[header];
+  else request.headers[header] = network(address);
+}
+
+/**
+ * Each proxy adds the address that it sees to the end of the list, so that of the caller is the
+ * last but `proxies - 1`; what stands before it the caller may have invented. A shorter list did
+ * not come by way of all proxies.
+ */
+function addressOf({ headers, socket }: IncomingMessage, proxies: number): string | undefined {
+  const added = headers['x-forwarded-for'];
+  const list = (Array.isArray(added) ? added.join(',') : (added ?? '')).split(',');
+  const named = proxies === 0 ? undefined : list.at(-proxies)?.trim();
+  return named === undefined || named === '' ? socket.remoteAddress : named;
+}
+
+/** One caller often has a whole network of version 6, so its first half counts. */
+function network(address: string): string {
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = (address.split('%')[0] ?? '').toLowerCase().split('::');
+  const first = head === '' ? [] : head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : 8 - first.length - last.length;
+  const groups = [...first, ...Array.from({ length: Math.max(0, zeros) }, () => '0'), ...last];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+}
