@@ -54,21 +54,31 @@ async function called(
 ): Promise<Called> {
   let out = '';
   let err = '';
-  const code = await runProgram(args, commands, {
+  const host = surroundings({
     out: (text) => {
       out += text;
     },
-    isOutClosed: () => false,
     err: (text) => {
       err += text;
     },
+    cwd: folder,
+    ...around,
+  });
+  return { code: await runProgram(args, commands, host), out, err };
+}
+
+/** A process that nobody reads, with the variable of the model's credential. */
+export function surroundings(around: Partial<Surroundings>): Surroundings {
+  return {
+    out: () => {},
+    isOutClosed: () => false,
+    err: () => {},
     isTerminal: false,
     env: { KEY: 'the-account-key' },
-    cwd: folder,
+    cwd: '.',
     clock: fakeClock(),
     user: 'operator',
     onSignal: () => () => {},
     ...around,
-  });
-  return { code, out, err };
+  };
 }
