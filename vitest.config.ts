@@ -29,7 +29,7 @@ const generators: readonly string[] = [
  * they run with the generators, and on every other version.
  */
 const longest: readonly string[] = [
-  'test/command/serve-reload.test.ts',
+  'test/command/serve-{reload,faults}.test.ts',
   'test/adapters/{fuzz,unread-replies,unserved}.test.ts',
   'test/faults/{callers,processes}.test.ts',
   'test/opentelemetry/express.test.ts',

@@ -76,9 +76,12 @@ async function openSqlite(
     const handle = construct(database, file);
     if (!isClosableHandle(handle)) throw new Error(`${name} is no driver that is supported`);
     closers.push(() => handle.close());
+    // A driver reads nothing before the first statement, so a file of another kind opens well.
+    handle.exec('PRAGMA schema_version');
     return handle;
   } catch (error) {
-    throw unreachable('stores.sqlite.path', error, 'Its folder must exist and be writable.');
+    const remedy = 'It must be a database, or a new file in a folder that can be written.';
+    throw unreachable('stores.sqlite.path', error, remedy);
   }
 }
 

@@ -1,22 +1,22 @@
 /**
- * What `tollgate serve` does when the world around it fails: its file, its output, its callers, its
- * end at any moment of a call, and a second process beside it.
+ * What `tollgate serve` does when the world around it fails: its end at any moment of a call, an
+ * output that nobody reads, a second process beside it, and a database that is none.
  */
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import { modelAt } from './served.ts';
 import {
   builtProgram,
   chat,
   issuedAda,
   ran,
+  type Served,
   served,
   sqliteHost,
   waitingStream,
-  waitingStreamCharge,
   writeConfig,
 } from './served.ts';
 
@@ -27,52 +27,172 @@ beforeAll(async () => {
   program = await builtProgram();
 }, 60_000);
 
-describe('a configuration file that changes under a running process', () => {
-  /** Ways in which a file may be found, and whether what is found is a valid configuration. */
-  const states: readonly (readonly [name: string, isValid: boolean, write: WriteState])[] = [
-    ['half written', false, (path, text) => writeFileSync(path, text.slice(0, text.length / 2))],
-    ['empty', false, (path) => writeFileSync(path, '')],
-    ['removed', false, (path) => rmSync(path)],
-    ['of another program', false, (path) => writeFileSync(path, '{"name":"x"}')],
-    ['binary', false, (path) => writeFileSync(path, Buffer.from([0xff, 0xfe, 0, 1]))],
-    [
-      'replaced by a rename',
-      true,
-      (path, text) => {
-        writeFileSync(`${path}.new`, text);
-        renameSync(`${path}.new`, path);
-      },
-    ],
-    ['written in place', true, (path, text) => writeFileSync(path, text)],
-  ];
-  type WriteState = (path: string, text: string) => void;
+/** A call that has come as far as the test wants; the function lets it go on, if anything waits. */
+type Reach = (call: {
+  readonly served: Served;
+  readonly secret: string;
+  readonly upstream: Awaited<ReturnType<typeof sqliteHost>>['upstream'];
+}) => Promise<() => void>;
 
-  it('serves on with the last valid version, in any order of states', async () => {
+const body = JSON.stringify({
+  model: 'gpt-4o-mini',
+  messages: [{ role: 'user', content: 'Hello' }],
+  stream: true,
+});
+
+/** Each moment of a call at which the process may be told to end. */
+const moments: readonly (readonly [name: string, reach: Reach])[] = [
+  ['a connection without a request', sending(() => '')],
+  ['half of the headers', sending((head) => head.slice(0, 40))],
+  ['half of the body', sending((head) => `${head}${body.slice(0, body.length / 2)}`)],
+  [
+    'the wait for the upstream',
+    async ({ served: { origin, until }, secret, upstream }) => {
+      const held = gate();
+      upstream.enqueue(waitingStream(held.opened, held.opened));
+      void chat(origin, secret, { stream: true }).then(
+        (answer) => answer.text(),
+        () => {},
+      );
+      await until('attempt_started');
+      return held.open;
+    },
+  ],
+  [
+    'the middle of a stream',
+    async ({ served: { origin }, secret, upstream }) => {
+      const held = gate();
+      upstream.enqueue(waitingStream(held.opened));
+      const answer = await chat(origin, secret, { stream: true });
+      void answer.text().catch(() => {});
+      return held.open;
+    },
+  ],
+  [
+    'a caller that has left',
+    async ({ served: { origin }, secret, upstream }) => {
+      const held = gate();
+      upstream.enqueue(waitingStream(held.opened));
+      const answer = await chat(origin, secret, { stream: true });
+      await answer.body?.cancel();
+      return held.open;
+    },
+  ],
+  [
+    'after the end',
+    async ({ served: { origin, until }, secret }) => {
+      await (await chat(origin, secret)).text();
+      await until('call_ended');
+      return () => {};
+    },
+  ],
+];
+
+describe('tollgate serve that is told to end', () => {
+  it.each(moments)('during %s ends with 0, and its books are even', async (_name, reach) => {
     const { folder, upstream, config } = await sqliteHost();
+    writeConfig(folder, { ...config, log: { level: 'debug' }, shutdown: { drainMs: 1_000 } });
     const secret = await issuedAda(program, folder, env);
-    const { origin, child, until, exited } = await served(program, folder, env);
-    const path = join(folder, 'tollgate.json');
-    const counts = { config_loaded: 0, config_refused: 0 };
-    let served_ = 'gpt-4o-mini';
-    // Each state follows each other one once: the order is that of a walk over all pairs.
-    for (const [step, index] of walkOver(states.length).entries()) {
-      const [name, isValid, write] = states[index] ?? states[0]!;
-      const model = `model-${step}`;
-      rmSync(path, { force: true });
-      const models = [modelAt(upstream.openaiBaseUrl, model)];
-      writeFileSync(path, '{');
-      write(path, JSON.stringify({ ...config, catalog: { models } }));
-      child.kill('SIGHUP');
-      const event = isValid ? 'config_loaded' : 'config_refused';
-      counts[event] += 1;
-      await until(event, counts[event]);
-      if (isValid) served_ = model;
-      const answer = await chat(origin, secret, { model: served_ });
-      await answer.text();
+    const process = await served(program, folder, env);
 
-      expect([step, name, answer.status]).toEqual([step, name, 200]);
-    }
-    child.kill('SIGTERM');
-    expect(await exited).toBe(0);
+    const goOn = await reach({ served: process, secret, upstream });
+    process.child.kill('SIGTERM');
+    await process.until('ending');
+    goOn();
+
+    expect(await process.exited).toBe(0);
+    const [balance, charged] = await books(folder);
+    expect(balance).toMatchObject({ heldNanos: '0', runningCalls: 0 });
+    expect(balance.usedNanos).toBe(charged);
+    expect(process.errors()).toBe('');
   });
 });
+
+describe('tollgate serve', () => {
+  it('goes on without a reader of its output, and ends with 0', async () => {
+    const { folder } = await sqliteHost();
+    const secret = await issuedAda(program, folder, env);
+    const { origin, child, exited } = await served(program, folder, env);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+
+    const statuses: number[] = [];
+    for (let call = 0; call < 5; call += 1) {
+      const answer = await chat(origin, secret);
+      await answer.text();
+      statuses.push(answer.status);
+    }
+    child.kill('SIGTERM');
+
+    expect(statuses).toEqual([200, 200, 200, 200, 200]);
+    expect(await exited).toBe(0);
+    const [balance, charged] = await books(folder);
+    expect(balance.usedNanos).toBe(charged);
+  });
+
+  it('shares a database with another one: the balance is that of all calls', async () => {
+    const { folder } = await sqliteHost();
+    const secret = await issuedAda(program, folder, env);
+    const both = [await served(program, folder, env), await served(program, folder, env)];
+
+    const statuses = await Promise.all(
+      both.flatMap(({ origin }) =>
+        Array.from({ length: 10 }, async () => {
+          const answer = await chat(origin, secret);
+          await answer.text();
+          return answer.status;
+        }),
+      ),
+    );
+    for (const { child } of both) child.kill('SIGTERM');
+
+    expect(statuses).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(await Promise.all(both.map(({ exited }) => exited))).toEqual([0, 0]);
+    const [balance, charged, calls] = await books(folder);
+    expect([balance.usedNanos, balance.heldNanos, calls]).toEqual([charged, '0', 20]);
+  });
+
+  it('does not start over a file that is no database, and shows no stack', async () => {
+    const { folder, config } = await sqliteHost();
+    writeFileSync(join(folder, 'tollgate.db'), 'This is a text.'.repeat(1_000));
+    writeConfig(folder, { ...config, stores: { sqlite: { path: './tollgate.db' } } });
+    const { code, out, err } = await ran(program, folder, ['serve'], env);
+
+    expect([code, out]).toEqual([3, '']);
+    expect(err).toMatch(/^tollgate: stores\.sqlite\.path .+\n$/);
+    expect(err).not.toContain(folder);
+  });
+});
+
+/** Opens a connection, and sends a part of a request. */
+function sending(part: (head: string) => string): Reach {
+  return async ({ served: { origin }, secret }) => {
+    const { port } = new URL(origin);
+    const socket: Socket = connect(Number(port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    const head =
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
+      `authorization: Bearer ${secret}\r\ncontent-length: ${body.length}\r\n\r\n`;
+    await new Promise<void>((resolve) => {
+      socket.write(part(head), () => resolve());
+    });
+    return () => {};
+  };
+}
+
+/** The balance of the key, the sum of its charges in the usage log, and the number of its calls. */
+async function books(
+  folder: string,
+): Promise<readonly [balance: Balance, charged: string, calls: number]> {
+  const list = await ran(program, folder, ['keys', 'list', '--json'], env);
+  const usage = await ran(program, folder, ['usage', '--json'], env);
+  const { total } = JSON.parse(usage.out);
+  return [JSON.parse(list.out).data[0].balances[0], total.chargeNanos, total.calls];
+}
+
+interface Balance {
+  readonly usedNanos: string;
+  readonly heldNanos: string;
+}

@@ -186,11 +186,18 @@ export function chat(origin: string, secret: string, more: object = {}): Promise
   });
 }
 
-/** A stream that says something, waits, and ends with the usage of 10 and 20 tokens. */
-export function waitingStream(opened: Promise<void>): Script {
+/**
+ * A stream that says something, waits, and ends with the usage of 10 and 20 tokens. It may also
+ * wait before it says anything.
+ */
+export function waitingStream(
+  opened: Promise<void>,
+  begun: Promise<void> = Promise.resolve(),
+): Script {
   const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o-mini' };
   const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
   return script.sse([
+    begun,
     { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: 'Once' } }] },
     opened,
     { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
