@@ -258,7 +258,7 @@ describe('a call', () => {
     expect(calls).toEqual([['ada@acme.example', requestId, { ...resolution, reservationId }]]);
   });
 
-  it('is found by its id from everywhere with /, and the focus comes back to the search', async () => {
+  it('is found by its id from everywhere with /, and the focus comes back', async () => {
     const { page } = await openedPage(browser, '#/now');
     await page.getByText('All is well.').waitFor();
 

@@ -11,8 +11,8 @@ export interface PageContext {
   nowMs(): number;
   /** The place that is shown. */
   route(): Route;
-  /** Shows another place; `replace` does not add to the history. */
-  go(change: RouteChange, options?: { readonly replace?: boolean }): void;
+  /** Shows another place with the same range. */
+  go(change: RouteChange): void;
   /** The URL of another place with the same range. */
   href(change: RouteChange): string;
   /** Says what was done, in a corner and to screen readers. */

@@ -9,8 +9,6 @@ export interface DialogInput {
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly content: Child;
-  /** Names of members of the interface that have another name here. */
-  readonly fieldNames?: Readonly<Record<string, string>>;
   /** Makes the change. What it returns is shown in place of the form; undefined closes. */
   run(dialog: OpenDialog): Promise<Child | undefined>;
 }
@@ -74,7 +72,7 @@ function formOf(input: DialogInput, node: HTMLDialogElement, dialog: OpenDialog)
       firstField(node)?.focus();
     } catch (error) {
       refill(problem, problemText(error));
-      markField(form, fieldIn(error, input.fieldNames));
+      markField(form, fieldIn(error));
     } finally {
       submit.disabled = false;
     }
@@ -98,9 +96,8 @@ function problemText(error: unknown): string {
   return isFormProblem(error) ? error.message : messageOf(error);
 }
 
-function fieldIn(error: unknown, names: DialogInput['fieldNames'] = {}): string | undefined {
-  const field = isFormProblem(error) ? error.field : failureOf(error)?.field;
-  return field === undefined ? undefined : (names[field] ?? field);
+function fieldIn(error: unknown): string | undefined {
+  return isFormProblem(error) ? error.field : failureOf(error)?.field;
 }
 
 /** Leads the eye, and screen readers, to the field that is wrong. */

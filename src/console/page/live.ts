@@ -78,8 +78,9 @@ function openStream(state: State): void {
   state.source = source;
   source.addEventListener('now', ({ data }) => receive(state, JSON.parse(data)));
   source.addEventListener('signed-out', () => {
-    stop(state);
-    state.listener.onConnection({ state: 'signed_out' });
+    // Sent whenever the stream can't go on; a request finds out why.
+    source.close();
+    void read(state);
   });
   source.addEventListener('error', () => void read(state));
 }
@@ -112,7 +113,8 @@ async function read(state: State): Promise<void> {
 
 function readFailed(state: State, error: unknown): void {
   const failure = failureOf(error);
-  if (failure?.kind === 'signed_out') return stop(state);
+  // Whoever made the interface has been told, and ends this connection.
+  if (failure?.kind === 'signed_out') return;
   if (failure?.kind === 'refused') state.listener.onFailure(failure.message);
   const isOld = Date.now() - state.lastMs >= staleMs;
   if (!state.isStale && !isOld && failure?.kind === 'refused') return;

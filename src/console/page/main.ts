@@ -3,7 +3,7 @@ import { type Api, apiAt, failureOf, messageOf } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
 import { el } from './dom.ts';
 import { type Shell, shellOf } from './header.ts';
-import { connectLive, type Live } from './live.ts';
+import { connectLive, type Live, type LiveListener } from './live.ts';
 import { failure, loading } from './panel.ts';
 import { hrefOf, type Route, routeOf } from './route.ts';
 import { toaster } from './toast.ts';
@@ -50,35 +50,38 @@ function run(main: HTMLElement, api: Api, session: Session): () => void {
   const shell = shellOf(page, 'signOut' in main.dataset);
   main.before(shell.node);
   document.body.append(toasts.node);
-  const end = (): void => {
+  const show = (): void => showRoute(main, state, page, shell);
+  const ended = new AbortController();
+  const { signal } = ended;
+  addEventListener('hashchange', show, { signal });
+  addEventListener('keydown', (event) => searchOn(event, page), { signal });
+  const ticks = setInterval(() => shell.tick(), 1_000);
+  show();
+  state.live = connectLive(api, listenerOf(state, shell, session), state.route.range);
+  return () => {
+    ended.abort();
+    clearInterval(ticks);
     state.live?.close();
     state.view?.close?.();
+    document.body.classList.remove('stale');
     shell.connect({ state: 'signed_out' });
     showSignedOut(main);
   };
-  const show = (): void => showRoute(main, state, page, shell);
-  addEventListener('hashchange', show);
-  addEventListener('keydown', (event) => searchOn(event, page));
-  show();
-  state.live = connectLive(api, listenerOf(state, shell, session, end), state.route.range);
-  setInterval(() => shell.tick(), 1_000);
-  return end;
 }
 
-function listenerOf(state: PageState, shell: Shell, session: Session, end: () => void) {
+function listenerOf(state: PageState, shell: Shell, session: Session): LiveListener {
   return {
-    onNow: (now: Now): void => {
+    onNow: (now) => {
       state.now = now;
       shell.started(now.startedAtMs);
       state.view?.update?.(now);
       showTitle(state.route, session, now);
     },
-    onConnection: (connection: Parameters<Shell['connect']>[0]): void => {
-      if (connection.state === 'signed_out') return end();
+    onConnection: (connection) => {
       document.body.classList.toggle('stale', connection.state === 'stale');
       shell.connect(connection);
     },
-    onFailure: (message: string): void => state.view?.fail?.(message),
+    onFailure: (message) => state.view?.fail?.(message),
   };
 }
 
@@ -97,13 +100,8 @@ function contextOf(
     nowMs: () => Date.now() + aheadMs,
     route: () => state.route,
     href,
-    go: (change, { replace = false } = {}) => {
-      if (replace) {
-        history.replaceState(null, '', href(change));
-        dispatchEvent(new HashChangeEvent('hashchange'));
-      } else {
-        location.hash = href(change);
-      }
+    go: (change) => {
+      location.hash = href(change);
     },
     announce,
     refreshNow: () => state.live?.restart(state.route.range),

@@ -1,0 +1,117 @@
+/** The texts of the console: amounts that are exact in both directions, and URLs that come back. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  durationText,
+  exactMoney,
+  moneyColumn,
+  moneyText,
+  nanosOf,
+  percentText,
+  spanText,
+} from '../../src/console/page/format.ts';
+import { hrefOf, ranges, routeOf, viewNames } from '../../src/console/page/route.ts';
+
+const amount = fc.bigInt({ min: -9_000_000n * 10n ** 9n, max: 9_000_000n * 10n ** 9n });
+const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 });
+/** Names of filters; a range is no filter. */
+const filters = fc.dictionary(fc.stringMatching(/^[a-qs-z]{1,8}$/), text, {
+  noNullPrototype: true,
+});
+
+describe('an amount', () => {
+  it('that is written out and read again is the same to the nano', () => {
+    fc.assert(fc.property(amount, (nanos) => nanosOf(exactMoney(nanos)) === String(nanos)));
+  });
+
+  it('is shown within half of its last digit', () => {
+    fc.assert(
+      fc.property(amount, (nanos) => {
+        const shown = moneyText(nanos).replace('−', '-').replaceAll(',', '');
+        const decimals = shown.split('.')[1]?.length ?? 0;
+        const difference = BigInt(nanosOf(shown) ?? 'none') - nanos;
+
+        expect(decimals).toBeGreaterThanOrEqual(2);
+        expect(2n * (difference < 0n ? -difference : difference)).toBeLessThanOrEqual(
+          10n ** BigInt(9 - decimals),
+        );
+      }),
+    );
+  });
+
+  it('has as many decimals as the others of its column', () => {
+    fc.assert(
+      fc.property(fc.array(amount.map(String), { minLength: 1 }), (all) => {
+        const decimals = all.map(moneyColumn(all)).map((shown) => shown.split('.')[1]?.length);
+
+        expect(new Set(decimals).size).toBe(1);
+      }),
+    );
+  });
+
+  it.each([
+    ['0', '0.00'],
+    ['340000', '0.00034'],
+    ['1', '0.000000001'],
+    ['1234567890123', '1,234.57'],
+    ['-50000000', '−0.05'],
+  ])('of %s nanos is %s', (nanos, shown) => {
+    expect(moneyText(nanos)).toBe(shown);
+  });
+
+  it.each([
+    '',
+    '1.',
+    '.5',
+    '1e3',
+    '0x1',
+    '12345678',
+    '1.0000000001',
+    'NaN',
+    '--1',
+  ])('can’t be written as “%s”', (written) => {
+    expect(nanosOf(written)).toBeUndefined();
+  });
+});
+
+it.each([
+  [0, '0 ms'],
+  [999.4, '999 ms'],
+  [1_900, '1.9 s'],
+  [59_400, '59 s'],
+  [61_000, '1 min'],
+  [11_520_000, '3 h 12 min'],
+  [90_000_000, '1 d 1 h'],
+])('%s ms are %s', (ms, shown) => {
+  expect(durationText(ms)).toBe(shown);
+});
+
+it('a share is 100 % only where nothing is missing', () => {
+  expect([0.99999, 1, 0].map(percentText)).toEqual(['99.9 %', '100 %', '0.0 %']);
+  expect(spanText(-5)).toBe('0 s');
+});
+
+describe('a place', () => {
+  it('comes back from its URL, whatever its id and its filters are', () => {
+    const route = fc.record({
+      view: fc.constantFrom(...viewNames),
+      id: fc.option(text, { nil: undefined }),
+      range: fc.constantFrom(...ranges),
+      params: filters,
+    });
+
+    fc.assert(
+      fc.property(route, (place) => {
+        expect(routeOf(hrefOf(place), '1h')).toEqual(place);
+      }),
+    );
+  });
+
+  it('is found in any URL', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (hash) => {
+        expect(viewNames).toContain(routeOf(hash, '1h').view);
+      }),
+    );
+  });
+});
