@@ -313,7 +313,7 @@ describe('the page', () => {
     expect(cells).toEqual([last?.complete, last?.refused, last?.failed, last?.left].map(String));
   });
 
-  it('groups the spend by two names, offers it as CSV, and shows where the books differ', async () => {
+  it('groups the spend by two names, as CSV too, and shows where the books differ', async () => {
     const { page } = await openedPage(browser, '#/spend');
 
     await page.getByLabel('then by', { exact: true }).selectOption('key');

@@ -18,7 +18,7 @@ const minuteMs = 60_000;
 const unit = 1_000_000_000n;
 
 /** Minutes that rise and fall like those of people at work. */
-export function buckets(count: number, bucketMs: number = minuteMs): readonly NowBucket[] {
+function buckets(count: number, bucketMs: number = minuteMs): readonly NowBucket[] {
   const lastMs = Math.floor(nowMs / bucketMs) * bucketMs;
   return Array.from({ length: count }, (_, index) => {
     const wave = Math.sin(index / 7) + Math.sin(index / 3) / 2;

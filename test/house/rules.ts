@@ -12,6 +12,8 @@ export interface Rule {
 
 const everywhere = (): boolean => true;
 const published = (path: string): boolean => /^(?:src|adapters)\//.test(path);
+const makesHtml =
+  /^(?:innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|createContextualFragment|cssText)$/;
 /** Next.js prescribes how these files export their handlers. */
 const isRouteOfNext = (path: string): boolean => /^examples\/next\/(?:app|pages)\//.test(path);
 
@@ -153,6 +155,12 @@ export const rules: readonly Rule[] = [
     covers: published,
     sample: 'let calls = 0;',
     find: nodes((node) => ts.isSourceFile(node.parent) && isState(node)),
+  },
+  {
+    sentence: 'makes no HTML of text, where a page shows the texts of others',
+    covers: (path) => path.startsWith('src/console/page/'),
+    sample: 'node.innerHTML = text;',
+    find: nodes((node) => ts.isIdentifier(node) && makesHtml.test(node.text)),
   },
   {
     sentence: 'has no TODO',

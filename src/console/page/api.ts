@@ -12,7 +12,7 @@ export interface ApiFailure {
 }
 
 /** A failed request. */
-export class ApiError extends Error {
+class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly failure: ApiFailure;
 

@@ -67,7 +67,7 @@ function isOwnLink(href: string): boolean {
 }
 
 /** Flattens children and leaves out the undefined ones. */
-export function nodesOf(children: readonly Child[]): readonly (Node | string)[] {
+function nodesOf(children: readonly Child[]): readonly (Node | string)[] {
   return children.flatMap((child) => {
     if (child === undefined) return [];
     return typeof child === 'string' || child instanceof Node ? [child] : nodesOf(child);

@@ -20,7 +20,6 @@ export interface Shell {
 
 /** Creates the top of the page. */
 export function shellOf(page: PageContext, canSignOut: boolean): Shell {
-  const { title } = page.session;
   const tabs = el('nav', { class: 'tabs', 'aria-label': 'Views' });
   const rangePicker = el('nav', { class: 'ranges', 'aria-label': 'Range of time' });
   const status = el('p', { class: 'connection' });
@@ -29,21 +28,10 @@ export function shellOf(page: PageContext, canSignOut: boolean): Shell {
   const draw = (): void => refill(status, ...connectionParts(connection));
   draw();
   return {
-    node: el(
-      'header',
-      { class: 'top' },
-      el(
-        'div',
-        { class: 'top-line' },
-        el(
-          'div',
-          { class: 'brand' },
-          el('span', { class: 'mark', 'aria-hidden': 'true' }),
-          el('div', {}, el('p', { class: 'brand-title' }, title), uptime),
-        ),
-        tabs,
-        el('div', { class: 'top-end' }, rangePicker, status, person(page, canSignOut)),
-      ),
+    node: topOf(
+      brandOf(page, uptime),
+      tabs,
+      el('div', { class: 'top-end' }, rangePicker, status, person(page, canSignOut)),
     ),
     show: (route) => {
       refill(tabs, tabsOf(page, route));
@@ -61,6 +49,19 @@ export function shellOf(page: PageContext, canSignOut: boolean): Shell {
       if (connection.state === 'stale') draw();
     },
   };
+}
+
+function topOf(...parts: readonly HTMLElement[]): HTMLElement {
+  return el('header', { class: 'top' }, el('div', { class: 'top-line' }, parts));
+}
+
+function brandOf({ session: { title } }: PageContext, uptime: HTMLElement): HTMLElement {
+  return el(
+    'div',
+    { class: 'brand' },
+    el('span', { class: 'mark', 'aria-hidden': 'true' }),
+    el('div', {}, el('p', { class: 'brand-title' }, title), uptime),
+  );
 }
 
 function tabsOf(page: PageContext, route: Route): readonly HTMLElement[] {

@@ -1,67 +1,33 @@
 /** One request: what it cost, the timeline of its attempts, and why it ended as it did. */
-import { failureOf, isAborted, messageOf } from '../api.ts';
+import { failureOf, messageOf } from '../api.ts';
 import type { PageContext } from '../context.ts';
 import { copyText } from '../copy.ts';
 import { button, type Child, el } from '../dom.ts';
-import { drawerOf } from '../drawer.ts';
 import { icon } from '../icons.ts';
-import { empty, failure, loading } from '../panel.ts';
+import { type LoadedDrawer, loadedDrawer } from '../loaded-drawer.ts';
+import { empty, failure } from '../panel.ts';
 import type { CallDetail, CallsOfRequest } from '../wire.ts';
 import { callFacts, callMoney, refusalFacts } from './call-facts.ts';
 import { outcomeBadge } from './call-outcome.ts';
 import { resolveForm } from './call-resolve.ts';
 import { timeline, whyOf } from './call-timeline.ts';
 
-/** The sheet with a request. */
-export interface CallDrawer {
-  readonly node: HTMLElement;
-  /** The request to show; undefined closes the sheet. */
-  show(requestId: string | undefined): void;
-  close(): void;
-}
-
 /** Creates the closed sheet; `changed` is called after a call was resolved. */
-export function callDrawer(page: PageContext, changed: () => void): CallDrawer {
-  let shown: string | undefined;
-  let loads = new AbortController();
-  const drawer = drawerOf('Request', () => {
-    loads.abort();
-    shown = undefined;
-    const { view, id, params } = page.route();
-    if (view === 'calls' && id !== undefined) page.go({ view, params });
-  });
-  const load = async (requestId: string): Promise<void> => {
-    loads.abort();
-    loads = new AbortController();
-    const { signal } = loads;
-    const title = titleOf(requestId, page);
-    drawer.open(title, loading('the request'));
-    try {
-      const path = `/calls/${encodeURIComponent(requestId)}`;
-      const found = await page.api.get<CallsOfRequest>(path, {}, signal);
-      const resolved = (): void => {
+export function callDrawer(page: PageContext, changed: () => void): LoadedDrawer {
+  return loadedDrawer<CallsOfRequest>(page, {
+    label: 'Request',
+    view: 'calls',
+    what: 'the request',
+    title: (requestId) => titleOf(requestId, page),
+    load: (requestId, signal) =>
+      page.api.get(`/calls/${encodeURIComponent(requestId)}`, {}, signal),
+    render: (found, again) =>
+      partsOf(found, page, () => {
         changed();
-        void load(requestId);
-      };
-      drawer.open(title, partsOf(found, page, resolved));
-    } catch (error) {
-      if (signal.aborted || isAborted(error)) return;
-      drawer.open(
-        title,
-        problem(error, () => void load(requestId)),
-      );
-    }
-  };
-  return {
-    node: drawer.node,
-    show: (requestId) => {
-      if (requestId === shown) return;
-      shown = requestId;
-      if (requestId === undefined) drawer.close();
-      else void load(requestId);
-    },
-    close: drawer.close,
-  };
+        again();
+      }),
+    problem,
+  });
 }
 
 function titleOf(requestId: string, { announce }: PageContext): Child {

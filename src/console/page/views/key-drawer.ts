@@ -1,65 +1,39 @@
 /** One key: its balances, its rights, and what can be done with it. */
-import { isAborted, messageOf } from '../api.ts';
+import { messageOf } from '../api.ts';
 import { canManage, type PageContext } from '../context.ts';
 import { button, type Child, el, link, timeOf } from '../dom.ts';
-import { drawerOf } from '../drawer.ts';
 import { factList } from '../facts.ts';
 import { clockText, exactMoney, moneyText } from '../format.ts';
-import { failure, loading } from '../panel.ts';
+import { type LoadedDrawer, loadedDrawer } from '../loaded-drawer.ts';
+import { failure } from '../panel.ts';
 import { quotaBar } from '../share-bar.ts';
 import type { Balance, Key } from '../wire.ts';
 import { limitDialog, topUpDialog } from './key-money.ts';
 import { removeDialog, rotateDialog, switchDialog } from './key-switches.ts';
 import { keyState, lastUsed, periodText } from './key-table.ts';
 
-/** The sheet with a key. */
-export interface KeyDrawer {
-  readonly node: HTMLElement;
-  show(id: string | undefined): void;
-  close(): void;
-}
-
 /** Creates the closed sheet; `changed` is called after a change. */
-export function keyDrawer(page: PageContext, changed: () => void): KeyDrawer {
-  let shown: string | undefined;
-  let loads = new AbortController();
-  const drawer = drawerOf('Key', () => {
-    loads.abort();
-    shown = undefined;
-    const { view, id, params } = page.route();
-    if (view === 'keys' && id !== undefined) page.go({ view, params });
+export function keyDrawer(page: PageContext, changed: () => void): LoadedDrawer {
+  const drawer = loadedDrawer<Key>(page, {
+    label: 'Key',
+    view: 'keys',
+    what: 'the key',
+    title: (id) => el('span', { class: 'id' }, id),
+    load: (id, signal) => page.api.get(`/keys/${encodeURIComponent(id)}`, {}, signal),
+    render: (key, again) =>
+      partsOf(key, page, {
+        done: () => {
+          changed();
+          again();
+        },
+        gone: () => {
+          changed();
+          drawer.close();
+        },
+      }),
+    problem: (error, again) => failure(messageOf(error), again),
   });
-  const load = async (id: string): Promise<void> => {
-    loads.abort();
-    loads = new AbortController();
-    const { signal } = loads;
-    const title = el('span', { class: 'id' }, id);
-    if (!drawer.node.open) drawer.open(title, loading('the key'));
-    try {
-      const key = await page.api.get<Key>(`/keys/${encodeURIComponent(id)}`, {}, signal);
-      const done = (): void => {
-        changed();
-        if (shown === id) void load(id);
-      };
-      drawer.open(title, partsOf(key, page, { done, gone: drawer.close, changed }));
-    } catch (error) {
-      if (signal.aborted || isAborted(error)) return;
-      drawer.open(
-        title,
-        failure(messageOf(error), () => void load(id)),
-      );
-    }
-  };
-  return {
-    node: drawer.node,
-    show: (id) => {
-      if (id === shown) return;
-      shown = id;
-      if (id === undefined) drawer.close();
-      else void load(id);
-    },
-    close: drawer.close,
-  };
+  return drawer;
 }
 
 interface Ends {
@@ -67,7 +41,6 @@ interface Ends {
   done(): void;
   /** The key is no more. */
   gone(): void;
-  changed(): void;
 }
 
 function partsOf(key: Key, page: PageContext, ends: Ends): HTMLElement {
@@ -89,7 +62,7 @@ function partsOf(key: Key, page: PageContext, ends: Ends): HTMLElement {
   );
 }
 
-function actionsOf(key: Key, page: PageContext, { done, gone, changed }: Ends): Child {
+function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
   const { changeKeys, removeKeys, issueKeys } = page.session.capabilities;
   if (!canManage(page)) return undefined;
   const hasQuota = key.balances.length > 0;
@@ -107,17 +80,7 @@ function actionsOf(key: Key, page: PageContext, { done, gone, changed }: Ends): 
       ? action(key.disabled ? 'Enable' : 'Disable', () => switchDialog(key, page, done), 'switch')
       : undefined,
     removeKeys
-      ? action(
-          'Remove',
-          () => {
-            removeDialog(key, page, () => {
-              changed();
-              gone();
-            });
-          },
-          'remove',
-          'button danger',
-        )
+      ? action('Remove', () => removeDialog(key, page, gone), 'remove', 'button danger')
       : undefined,
   );
 }

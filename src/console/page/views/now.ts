@@ -25,6 +25,55 @@ const dayMs = 86_400_000;
 
 /** Opens the view. */
 export function nowView(page: PageContext): View {
+  const parts = nowParts();
+  const waiting = el('div', {}, loading('the live figures'));
+  return {
+    node: el('div', {}, waiting, parts.node),
+    show: () => {},
+    update: (now) => {
+      waiting.replaceChildren();
+      parts.node.hidden = false;
+      parts.update(now, page);
+    },
+    fail: (message) => refill(waiting, failure(message, page.refreshNow)),
+    close: parts.close,
+  };
+}
+
+/** The parts of the view, which stay while their content changes. */
+function nowParts() {
+  const chart = outcomeChart();
+  const heading = el('h2', {}, 'Requests');
+  const source = el('p', { class: 'note' });
+  const sentence = el('div', { class: 'sentence-place' });
+  const figures = el('div', { class: 'figures' });
+  const attention = el('div', { class: 'panel-body' });
+  const refusals = el('div', { class: 'panel-body' });
+  const requests = titledSection(heading, el('div', { class: 'panel-body' }, chart.node, source));
+  return {
+    node: el(
+      'div',
+      { class: 'now', hidden: true },
+      sentence,
+      figures,
+      el('div', { class: 'split' }, requests, section('Needs attention', undefined, attention)),
+      section('Refused, and why', undefined, refusals),
+    ),
+    update: (now: Now, page: PageContext): void => {
+      refill(sentence, sentenceOf(now, page));
+      refill(figures, figuresOf(now));
+      refill(heading, `Requests per ${bucketName(now)}`);
+      refill(source, sourceText(now));
+      chart.show(now);
+      refill(attention, attentionList(now, page));
+      refill(refusals, refusalTable(now, page));
+    },
+    close: chart.close,
+  };
+}
+
+/** The chart, whose times are written as its bars are long. */
+function outcomeChart() {
   let bucketMs = minuteMs;
   const chart = barChart({
     label: 'Requests by outcome',
@@ -34,42 +83,12 @@ export function nowView(page: PageContext): View {
     tickText: (ms) => (bucketMs < dayMs ? minuteText(ms) : utcDayText(ms)),
     barText: (ms) => barText(ms, bucketMs),
   });
-  const heading = el('h2', {}, 'Requests');
-  const source = el('p', { class: 'note' });
-  const sentence = el('div', { class: 'sentence-place' });
-  const figures = el('div', { class: 'figures' });
-  const attention = el('div', { class: 'panel-body' });
-  const refusals = el('div', { class: 'panel-body' });
-  const shown = el(
-    'div',
-    { class: 'now', hidden: true },
-    sentence,
-    figures,
-    el(
-      'div',
-      { class: 'split' },
-      titledSection(heading, el('div', { class: 'panel-body' }, chart.node, source)),
-      section('Needs attention', undefined, attention),
-    ),
-    section('Refused, and why', undefined, refusals),
-  );
-  const waiting = el('div', {}, loading('the live figures'));
   return {
-    node: el('div', {}, waiting, shown),
-    show: () => {},
-    update: (now) => {
-      waiting.replaceChildren();
-      shown.hidden = false;
-      refill(sentence, sentenceOf(now, page));
-      refill(figures, figuresOf(now));
+    node: chart.node,
+    show: (now: Now): void => {
       bucketMs = now.bucketMs;
-      refill(heading, `Requests per ${bucketName(now)}`);
-      refill(source, sourceText(now));
       chart.update(chartData(now.buckets));
-      refill(attention, attentionList(now, page));
-      refill(refusals, refusalTable(now, page));
     },
-    fail: (message) => refill(waiting, failure(message, page.refreshNow)),
     close: chart.close,
   };
 }

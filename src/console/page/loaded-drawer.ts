@@ -1,0 +1,68 @@
+/** A sheet with one thing that is loaded by its id, which the URL names while it is open. */
+import { isAborted } from './api.ts';
+import type { PageContext } from './context.ts';
+import type { Child } from './dom.ts';
+import { drawerOf } from './drawer.ts';
+import { loading } from './panel.ts';
+import type { ViewName } from './route.ts';
+
+/** What a sheet shows. */
+export interface LoadedDrawerInput<T> {
+  /** For screen readers: `Request`. */
+  readonly label: string;
+  /** The view over which it opens. */
+  readonly view: ViewName;
+  /** What is loaded, as in `Loading the key …`. */
+  readonly what: string;
+  title(id: string): Child;
+  load(id: string, signal: AbortSignal): Promise<T>;
+  /** `again` loads once more. */
+  render(found: T, again: () => void): Child;
+  problem(error: unknown, again: () => void): Child;
+}
+
+/** A sheet that follows the URL. */
+export interface LoadedDrawer {
+  readonly node: HTMLElement;
+  /** What to show; undefined closes the sheet. */
+  show(id: string | undefined): void;
+  close(): void;
+}
+
+/** Creates the closed sheet. */
+export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>): LoadedDrawer {
+  let shown: string | undefined;
+  let loads = new AbortController();
+  const drawer = drawerOf(input.label, () => {
+    loads.abort();
+    shown = undefined;
+    const { view, id, params } = page.route();
+    if (view === input.view && id !== undefined) page.go({ view, params });
+  });
+  const load = async (id: string): Promise<void> => {
+    loads.abort();
+    loads = new AbortController();
+    const { signal } = loads;
+    const again = (): void => {
+      if (shown === id) void load(id);
+    };
+    if (!drawer.node.open) drawer.open(input.title(id), loading(input.what));
+    try {
+      const found = await input.load(id, signal);
+      drawer.open(input.title(id), input.render(found, again));
+    } catch (error) {
+      if (signal.aborted || isAborted(error)) return;
+      drawer.open(input.title(id), input.problem(error, again));
+    }
+  };
+  return {
+    node: drawer.node,
+    show: (id) => {
+      if (id === shown) return;
+      shown = id;
+      if (id === undefined) drawer.close();
+      else void load(id);
+    },
+    close: drawer.close,
+  };
+}
