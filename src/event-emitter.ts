@@ -5,20 +5,24 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EventListener, type GatewayEvent, swallowErrors } from './events.ts';
 
-/** Emits events. Never throws: a listener's mistake must not fail a call. */
-export interface Emit extends EventListener {
-  /** False if nobody listens; events of each call's regular course are then not even made. */
-  isObserved(): boolean;
+/**
+ * Emits the events of one request, in the asynchronous context in which it began: there, listeners
+ * find the request of the host. Chunks of a reply come in the context of the upstream's socket.
+ */
+export interface RequestEmit extends EventListener {
   /**
-   * The same in the current asynchronous context, in which listeners find the request of the host
-   * that a call belongs to. Chunks of a reply come in that of the upstream's socket.
+   * False if nobody listened when the request began; the events of its regular course are then not
+   * even made.
    */
-  inContext(): Emit;
+  readonly isObserved: boolean;
 }
 
 /** The events of one gateway. */
 export interface EventEmitter {
-  readonly emit: Emit;
+  /** Emits an event. Never throws: a listener's mistake must not fail a call. */
+  readonly emit: EventListener;
+  /** Emits the events of a request that begins now. */
+  forRequest(): RequestEmit;
   /** Adds a listener, and returns the function that removes it. */
   subscribe(listener: EventListener): () => void;
 }
@@ -35,7 +39,6 @@ export function eventEmitter(
 ): EventEmitter {
   // Replaced at each change, so that listeners may come and go while an event is delivered.
   let listeners: readonly EventListener[] = [];
-  const isObserved = (): boolean => listeners.length > 0 || onEvent() !== undefined;
   const deliver = (event: GatewayEvent): void => {
     const own = onEvent();
     if (own === undefined && listeners.length === 0) return unheard(event);
@@ -43,8 +46,14 @@ export function eventEmitter(
     if (own !== undefined) swallowErrors(() => own(sent));
     for (const listener of listeners) swallowErrors(() => listener(sent));
   };
+  const unobserved = Object.assign((event: GatewayEvent) => deliver(event), { isObserved: false });
   return {
-    emit: emitThrough(deliver, isObserved),
+    emit: deliver,
+    forRequest: () => {
+      if (listeners.length === 0 && onEvent() === undefined) return unobserved;
+      const run = AsyncLocalStorage.snapshot();
+      return Object.assign((event: GatewayEvent) => run(deliver, event), { isObserved: true });
+    },
     subscribe: (listener) => {
       // A function of its own for each subscription: the same listener may subscribe twice.
       const entry: EventListener = (event) => listener(event);
@@ -54,14 +63,6 @@ export function eventEmitter(
       };
     },
   };
-}
-
-function emitThrough(deliver: EventListener, isObserved: () => boolean): Emit {
-  const inContext = (): Emit => {
-    const run = AsyncLocalStorage.snapshot();
-    return emitThrough((event) => run(deliver, event), isObserved);
-  };
-  return Object.assign((event: GatewayEvent) => deliver(event), { isObserved, inContext });
 }
 
 /** Lets `JSON.stringify` write an event with amounts, which are bigints. */

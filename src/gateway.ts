@@ -96,13 +96,13 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     isClosed: () => current.closed !== undefined,
   };
   const parts = gatewayParts({ dialects: tables.dialects, routes }, options.upstream, state);
-  const { health, serve, breakers, emit, subscribe, status, times } = parts;
+  const { health, serve, breakers, emit, forRequest, subscribe, status, times } = parts;
   const answer = answering({
     routes,
     serve,
     breakers,
     times,
-    emit,
+    forRequest,
     ...state,
     vary: () => current.vary,
   });

@@ -13,8 +13,9 @@ export const maxCount: number = 2 ** 40;
 
 /** Reads a count; undefined if the member is absent, negative, a fraction or not a number. */
 export function countIn(holder: JsonValue | undefined, name: string): number | undefined {
-  const value = holder === undefined ? undefined : member(holder, name);
-  return value === undefined ? undefined : asCount(value);
+  // Most counts are missing, which `in` finds out without a call.
+  if (typeof holder !== 'object' || holder === null || !(name in holder)) return undefined;
+  return asCount(member(holder, name));
 }
 
 function asCount(value: JsonValue | undefined): number | undefined {

@@ -3,7 +3,7 @@
  * caller's clients expect.
  */
 import { GatewayError } from '../errors.ts';
-import type { Emit } from '../event-emitter.ts';
+import type { EventEmitter } from '../event-emitter.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../http.ts';
 import type { Settings } from '../options.ts';
 import { openaiCaller } from '../protocols/callers/openai.ts';
@@ -24,7 +24,7 @@ export interface AnswerDeps {
   readonly serve: Serve;
   readonly breakers: StoreBreakers;
   readonly times: PortTimer;
-  readonly emit: Emit;
+  readonly forRequest: EventEmitter['forRequest'];
   settings(): Settings;
   vary(): string;
   isClosed(): boolean;
@@ -46,7 +46,11 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
       const error = new GatewayError(code, message);
       const response = errorResponse(context, error, route.caller, false);
       const { status } = response;
-      const received = { emit: deps.emit, progress: newProgress(), responseContext: context };
+      const received = {
+        emit: deps.forRequest(),
+        progress: newProgress(),
+        responseContext: context,
+      };
       reportRefusal(received, error, { route, status });
       return finish(response);
     },
@@ -61,7 +65,7 @@ async function handle(
   const { routes, serve, breakers, times } = deps;
   const settings = deps.settings();
   const context = responseContextFor(request, settings, deps.vary());
-  const emit = deps.emit.isObserved() ? deps.emit.inContext() : deps.emit;
+  const emit = deps.forRequest();
   const progress: RequestProgress = { key: undefined, modelId: undefined, hasStarted: false };
   let caller: Caller = openaiCaller;
   let route: Route | undefined;

@@ -3,7 +3,7 @@
  * an earlier form of it can't use what is not known yet.
  */
 import type { Call } from '../call.ts';
-import type { Emit } from '../event-emitter.ts';
+import type { RequestEmit } from '../event-emitter.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
@@ -29,7 +29,7 @@ export interface Received {
   /** Calls the host's ports on behalf of this request. */
   readonly ports: PortCalls;
   /** Emits the events of this request. */
-  readonly emit: Emit;
+  readonly emit: RequestEmit;
   readonly progress: RequestProgress;
 }
 

@@ -2,7 +2,7 @@
 import { fairShares } from '../bytes/body/fair-shares.ts';
 import type { Clock } from '../clock.ts';
 import type { DialectTable } from '../dialects/table.ts';
-import { type Emit, type EventEmitter, eventEmitter } from '../event-emitter.ts';
+import { type EventEmitter, eventEmitter } from '../event-emitter.ts';
 import type { EventListener } from '../events.ts';
 import { warningListener } from '../host-warnings.ts';
 import type { Settings } from '../options.ts';
@@ -46,7 +46,8 @@ export interface GatewayParts {
   readonly outbox: Outbox;
   readonly upstream: UpstreamClient;
   readonly breakers: StoreBreakers;
-  readonly emit: Emit;
+  readonly emit: EventListener;
+  readonly forRequest: EventEmitter['forRequest'];
   readonly times: PortTimer;
   readonly subscribe: EventEmitter['subscribe'];
   readonly status: () => GatewayStatus;
@@ -77,7 +78,7 @@ export function gatewayParts(
 ): GatewayParts {
   const { settings } = state;
   const { clock } = settings();
-  const { emit, subscribe } = eventEmitter(() => settings().onEvent, warningListener());
+  const { emit, forRequest, subscribe } = eventEmitter(() => settings().onEvent, warningListener());
   const times = portTimer();
   const ports = backgroundPorts(settings, emit, times);
   const parts: BaseParts = {
@@ -87,6 +88,7 @@ export function gatewayParts(
     upstream: client ?? undiciClient({ connections: maxConnections }),
     times,
     emit,
+    forRequest,
   };
   const bodies = fairShares(() => settings().maxBufferedBytes);
   const settlements = settler(parts.outbox);

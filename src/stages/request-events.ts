@@ -14,7 +14,7 @@ export function reportRefusal(
   { route, status }: { readonly route: Route | undefined; readonly status: number },
 ): void {
   const { emit, progress } = received;
-  if (progress.hasStarted || !emit.isObserved()) return;
+  if (progress.hasStarted || !emit.isObserved) return;
   const answered = reason === 'caller_left' ? 499 : status;
   emit({
     type: 'call_refused',
@@ -30,7 +30,7 @@ export function reportRepeat(
   { received, route }: Admitted,
   originalRequestId: string | undefined,
 ): void {
-  if (!received.emit.isObserved()) return;
+  if (!received.emit.isObserved) return;
   received.emit({ type: 'call_repeated', ...factsOf(received, route), originalRequestId });
 }
 
@@ -39,7 +39,7 @@ export function reportStart(admitted: Admitted, reservation: Reservation): void 
   const { received, key, call, model, metadata, startedAtMs } = admitted;
   const { emit, progress, responseContext } = received;
   progress.hasStarted = true;
-  if (!emit.isObserved()) return;
+  if (!emit.isObserved) return;
   emit({
     type: 'call_started',
     requestId: responseContext.requestId,

@@ -22,7 +22,7 @@ export async function reportRead<T>(
   read: () => Promise<T>,
 ): Promise<T> {
   const { emit, settings, responseContext } = received;
-  if (!emit.isObserved()) return await read();
+  if (!emit.isObserved) return await read();
   const { clock } = settings;
   const [startedAtMs, startedMs] = [clock.now(), clock.monotonicMs()];
   const report = (error: unknown): void =>

@@ -4,7 +4,7 @@ import { findElidedFault } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import { isUpstreamError, type UpstreamError } from '../errors.ts';
-import type { Emit } from '../event-emitter.ts';
+import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
@@ -71,7 +71,7 @@ export interface Upstreams {
   /** The credential functions that are known to return a secret of their own for each key. */
   readonly perKeyCredentials: PerKeyFunctions;
   readonly endOfReplyTurn: LoopTurn;
-  readonly emit: Emit;
+  readonly emit: EventListener;
   /** Reports that a channel answers in another format than it was asked for; once each. */
   readonly reportRepair: (channelId: string) => void;
 }
@@ -95,7 +95,7 @@ export interface Attempt {
 
 /** Tries the channel. Never rejects because of an upstream's failure. */
 export function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
-  return attempt.held.admitted.received.emit.isObserved()
+  return attempt.held.admitted.received.emit.isObserved
     ? runAttempt({ ...attempt, report: reportOf(attempt) }, upstreams)
     : runAttempt(attempt, upstreams);
 }
