@@ -1,6 +1,6 @@
 /** Estimates the number of tokens in a request when no upstream can count them. */
 import { jsonText } from './raw-json.ts';
-import type { ContentRequest, Part, Tool } from './request.ts';
+import type { ContentRequest, OutputFormat, Part, Tool } from './request.ts';
 
 /**
  * English text has about a quarter of a token per byte, code and other languages up to this many.
@@ -14,14 +14,15 @@ const tokensPerFile = 4_096;
 
 /**
  * An estimate without a tokenizer, to be presented as such, and rather too high than too low: by
- * the bytes of all text and of the tools' schemas, plus a fixed number for each turn, each image
+ * the bytes of all text and of the schemas of tools and output, plus a fixed number for each turn, each image
  * and each audio clip or document.
  */
-export function estimateTokens({ system, turns, tools }: ContentRequest): number {
+export function estimateTokens({ system, turns, tools, format }: ContentRequest): number {
   const parts = [...system, ...turns.flatMap((turn) => turn.parts)].flatMap(pieces);
   const bytes =
     parts.reduce((sum, part) => sum + bytesOf(part), 0) +
-    tools.reduce((sum, tool) => sum + Buffer.byteLength(toolText(tool)), 0);
+    tools.reduce((sum, tool) => sum + Buffer.byteLength(toolText(tool)), 0) +
+    formatBytes(format);
   let tokens = Math.ceil(bytes * tokensPerByte) + turns.length * tokensPerTurn;
   for (const part of parts) tokens += mediaTokens(part);
   return tokens;
@@ -48,6 +49,18 @@ function bytesOf(part: Part): number {
     case 'media':
       return Buffer.byteLength(part.text ?? '');
     case 'tool_result':
+      return 0;
+  }
+}
+
+/** Providers write the schema of the output into the prompt. */
+function formatBytes(format: OutputFormat | undefined): number {
+  switch (format?.type) {
+    case 'json_schema':
+      return Buffer.byteLength(jsonText(format.schema));
+    case 'enum':
+      return Buffer.byteLength(jsonText(format.values));
+    default:
       return 0;
   }
 }

@@ -108,6 +108,24 @@ describe('a count over another provider', () => {
     expect(reply.headers).not.toHaveProperty('x-tollgate-estimated');
   });
 
+  it.each([
+    '0',
+    '-1',
+    '1.5',
+    '"17"',
+    'null',
+  ])('is no count of Gemini’s if it is %s', async (tokens) => {
+    const harness = gatewayInProcess({
+      models: [claude('gemini')],
+      handlers: [(up) => up.answer(200, `{"totalTokens":${tokens}}`, json)],
+    });
+
+    const reply = await harness.call(count);
+
+    expect(reply.status).toBe(502);
+    expect(await harness.state()).toEqual(untouched);
+  });
+
   it('is made on a strict model too, without what its call would be refused for', async () => {
     const members = { unheard_of: 1 };
     const harness = gatewayInProcess({

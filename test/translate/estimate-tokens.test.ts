@@ -25,6 +25,20 @@ describe('the estimated tokens of a request', () => {
     );
   });
 
+  it('include the schema of the output, which providers bill as a part of the prompt', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } } };
+    const format = {
+      ...{ type: 'json_schema', name: undefined, description: undefined },
+      ...{ schema, strict: true },
+    } as const;
+    const values = ['yes', 'no'];
+
+    const ofSchema = Math.ceil(JSON.stringify(schema).length * 0.4);
+    expect(estimateTokens(requestWith({ format }))).toBe(ofSchema);
+    const ofValues = Math.ceil(JSON.stringify(values).length * 0.4);
+    expect(estimateTokens(requestWith({ format: { type: 'enum', values } }))).toBe(ofValues);
+  });
+
   it('include the tools as written, and the text and images of their results', () => {
     const plain = requestWith({
       turns: [{ role: 'user', parts: [result([text('x'.repeat(40))])] }],

@@ -20,20 +20,25 @@ export function geminiEmbeddingUsage(usage: JsonValue | undefined): Usage | unde
   return {
     ...noUsage,
     inputTokens,
-    audioInputTokens: tokensOf('AUDIO', details, inputTokens),
-    imageInputTokens: tokensOf('IMAGE', details, inputTokens),
-    videoInputTokens: tokensOf('VIDEO', details, inputTokens),
+    audioInputTokens: tokensOf(['AUDIO'], details, inputTokens),
+    // The pages of a document are images to the model.
+    imageInputTokens: tokensOf(['IMAGE', 'DOCUMENT'], details, inputTokens),
+    videoInputTokens: tokensOf(['VIDEO'], details, inputTokens),
   };
 }
 
+/** A modality may be listed several times, once for each part. */
 function tokensOf(
-  modality: string,
+  modalities: readonly string[],
   details: readonly JsonValue[],
   most: number,
 ): number | undefined {
-  const found = details.find((detail) => member(detail, 'modality') === modality);
-  const count = countIn(found, 'tokenCount');
-  return count === undefined ? undefined : Math.min(count, most);
+  const found = details.filter((detail) => modalities.includes(textOf(member(detail, 'modality'))));
+  return found.length === 0 ? undefined : Math.min(sumOf(found), most);
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function sumOf(details: readonly JsonValue[]): number {

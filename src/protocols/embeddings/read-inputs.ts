@@ -39,7 +39,7 @@ function readList(body: Body, list: Span): readonly InputSize[] {
     const value = { start, end: skipValue(text, start) };
     const kind = kindAt(text, value);
     first ??= kind;
-    if (kind !== first) throw refused(`input[${index}]`, `is not a ${first} as input[0] is`);
+    if (kind !== first) throw refused(`input[${index}]`, 'must have the same type as input[0]');
     if (kind === 'string') inputs.push(textInput(body, value));
     else if (kind === 'array') inputs.push(tokenInput(countIds(text, start, index)));
     else if (kind === 'number') ids += 1;

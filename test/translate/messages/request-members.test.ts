@@ -206,6 +206,7 @@ describe('a strict model', () => {
       cache_control: { type: 'ephemeral' },
       context_management: { edits: [{ type: 'clear_thinking_20251015' }] },
       tools: [{ name: 'f', input_schema: schema, eager_input_streaming: true }],
+      tool_choice: { type: 'any', disable_parallel_tool_use: true },
     });
 
     for (const upstream of others) {

@@ -78,7 +78,11 @@ function unaskedMembers(
   return new Set([...alwaysUnasked, names.endUserId, ...metadata, ...attributions]);
 }
 
-const alwaysUnasked = ['cache_control', 'context_management.edits'] as const;
+const alwaysUnasked = [
+  'cache_control',
+  'context_management.edits',
+  'tool_choice.disable_parallel_tool_use',
+] as const;
 
 type Settings = Pick<
   ContentRequest,

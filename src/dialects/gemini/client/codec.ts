@@ -35,7 +35,8 @@ export const geminiTokenCounter: TokenCounter = {
     const prompt = { model, contents, systemInstruction, tools, toolConfig, cachedContent };
     return { text: jsonText({ generateContentRequest: prompt }), dropped };
   },
-  read: (reply) => countIn(reply, 'totalTokens'),
+  // Every request has tokens, and a client that trusts a 0 lets its context overflow.
+  read: (reply) => countIn(reply, 'totalTokens') || undefined,
 };
 
 /** A request as it is sent, and what was changed in it. */
