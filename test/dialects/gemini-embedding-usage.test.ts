@@ -24,7 +24,7 @@ it('the parts of each kind are added up, and pages of documents are images', () 
 
       const usage = geminiEmbeddingUsage({ promptTokenCount, [name]: list });
 
-      expect(usage?.inputTokens).toBe(promptTokenCount);
+      expect(usage?.inputTokens ?? 0).toBe(promptTokenCount);
       expect(usage?.imageInputTokens ?? 0).toBe(sumOf('IMAGE', 'DOCUMENT'));
       expect(usage?.audioInputTokens ?? 0).toBe(sumOf('AUDIO'));
       expect(usage?.videoInputTokens ?? 0).toBe(sumOf('VIDEO'));

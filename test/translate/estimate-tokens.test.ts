@@ -4,10 +4,12 @@ import { estimateTokens } from '../../src/canonical/estimate-tokens.ts';
 import type {
   ContentRequest,
   MediaPart,
+  OutputFormat,
   TextPart,
   ToolCallPart,
   ToolResultPart,
 } from '../../src/canonical/request.ts';
+import type { JsonObject } from '../../src/json.ts';
 import { plainRequest } from '../support/plain-request.ts';
 
 describe('the estimated tokens of a request', () => {
@@ -26,11 +28,14 @@ describe('the estimated tokens of a request', () => {
   });
 
   it('include the schema of the output, which providers bill as a part of the prompt', () => {
-    const schema = { type: 'object', properties: { a: { type: 'string' } } };
-    const format = {
-      ...{ type: 'json_schema', name: undefined, description: undefined },
-      ...{ schema, strict: true },
-    } as const;
+    const schema: JsonObject = { type: 'object', properties: { a: { type: 'string' } } };
+    const format: OutputFormat = {
+      type: 'json_schema',
+      name: undefined,
+      description: undefined,
+      schema,
+      strict: true,
+    };
     const values = ['yes', 'no'];
 
     const ofSchema = Math.ceil(JSON.stringify(schema).length * 0.4);

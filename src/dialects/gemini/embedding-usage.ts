@@ -13,10 +13,9 @@ export function geminiEmbeddingUsage(usage: JsonValue | undefined): Usage | unde
     ...items(member(usage, 'promptTokensDetails')),
   ];
   const inputTokens =
-    countIn(usage, 'promptTokenCount') ??
-    countIn(usage, 'totalTokenCount') ??
-    (details.length === 0 ? undefined : sumOf(details));
-  if (inputTokens === undefined) return undefined;
+    countIn(usage, 'promptTokenCount') || countIn(usage, 'totalTokenCount') || sumOf(details);
+  // No prompt is empty.
+  if (inputTokens === 0) return undefined;
   return {
     ...noUsage,
     inputTokens,
