@@ -56,13 +56,13 @@ export type AuditListener = (entry: AuditEntry) => void;
 /** Writes the audit trail. */
 export interface Audit {
   /**
-   * Runs a change, and writes an entry about it however it ends. `targetOf` names the target of a
-   * change that has made one.
+   * Runs a change, and writes an entry about it however it ends. `found` adds what only its result
+   * knows, such as the id of a key that was made.
    */
   run<T>(
     subject: AuditSubject,
     change: () => Promise<T>,
-    targetOf?: (result: T) => string,
+    found?: (result: T) => Partial<Pick<AuditSubject, 'target' | 'change'>>,
   ): Promise<T>;
   /** Writes an entry about a change that was refused before it was tried. */
   refused(subject: AuditSubject, code: AdminErrorCode): void;
@@ -80,11 +80,10 @@ export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Au
     swallowErrors(() => onAudit(entry));
   };
   return {
-    run: async (subject, change, targetOf) => {
+    run: async (subject, change, found) => {
       try {
         const result = await change();
-        const { target = targetOf?.(result) } = subject;
-        write({ ...subject, target }, 'done', undefined);
+        write({ ...subject, ...found?.(result) }, 'done', undefined);
         return result;
       } catch (error) {
         const failure = adminErrorOf(error);

@@ -37,6 +37,7 @@ export type {
   LimitChange,
   RotatedKey,
   RotateOptions,
+  ToppedUpKey,
   TopUp,
 } from './keys.ts';
 export type { NowBucket, RefusalCount } from './live.ts';

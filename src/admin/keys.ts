@@ -13,6 +13,7 @@ import type { AdminDeps, Page } from './deps.ts';
 import { cannot, noKey } from './key-errors.ts';
 import { limitOf, type PageQuery } from './page.ts';
 import { removeKey } from './remove-key.ts';
+import { type InTurn, turns } from './turns.ts';
 
 /** A key as an operator sees it; it holds no secret, nor a digest of one. */
 export interface KeySummary {
@@ -73,6 +74,12 @@ export interface TopUp {
   readonly subject?: string;
 }
 
+/** A key after a top up. */
+export interface ToppedUpKey extends KeySummary {
+  /** A top up with this id had been made before, with this amount or another: nothing was added. */
+  readonly repeated: boolean;
+}
+
 /**
  * The keys of a key store. All methods throw an `AdminError`: `not_supported` where the store can't
  * do it, `not_found`, `conflict`, `invalid_request` or `unavailable`.
@@ -84,14 +91,16 @@ export interface AdminKeys {
   issue(actor: string, options: IssueKeyOptions): Promise<IssuedKey>;
   /**
    * Issues a key that is charged to the same subjects, with the same rights, and ends the old one.
-   * Until the old one has ended, a change of a limit has to be made on both.
+   * Until the old one has ended, a change of a limit has to be made on both. The new key ends when
+   * the old one would have ended: of a key that is rotated twice, with the overlap of the first
+   * rotation. A key that has ended is a `conflict`.
    */
   rotate(actor: string, id: string, options?: RotateOptions): Promise<RotatedKey>;
   disable(actor: string, id: string): Promise<KeySummary>;
   enable(actor: string, id: string): Promise<KeySummary>;
   /** Counts from the next call on, in including the current period. */
   setLimit(actor: string, id: string, change: LimitChange): Promise<KeySummary>;
-  topUp(actor: string, id: string, topUp: TopUp): Promise<KeySummary>;
+  topUp(actor: string, id: string, topUp: TopUp): Promise<ToppedUpKey>;
   /**
    * Removes a key for good, and forgets its replies in the `replyStores`, unless another key may
    * still refer to them because it was rotated from this one. Usage records and balances stay. If a
@@ -116,7 +125,7 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
       audit.run(
         { actor, action: 'key.issue', target: options?.id, change: issueChange(options) },
         () => issue(deps, options),
-        ({ key }) => key.id,
+        ({ key }) => ({ target: key.id }),
       ),
     rotate: (actor, id, options = {}) =>
       audit.run(
@@ -127,6 +136,7 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
           change: { overlapMs: options.overlapMs ?? 0, newId: options.id ?? null },
         },
         () => inTurn(id, async () => rotateKey(deps, await keyOf(deps, id), options)),
+        ({ key }) => ({ change: { overlapMs: options.overlapMs ?? 0, newId: key.id } }),
       ),
     disable: (actor, id) => setDisabled(actor, id, true),
     enable: (actor, id) => setDisabled(actor, id, false),
@@ -135,30 +145,15 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
         inTurn(id, () => setLimit(deps, id, change)),
       ),
     topUp: (actor, id, topUp) =>
-      audit.run({ actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) }, () =>
-        addMoney(deps, id, topUp),
+      audit.run(
+        { actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) },
+        () => addMoney(deps, id, topUp, inTurn),
+        ({ repeated }) => ({ change: { ...topUpAudit(topUp), repeated } }),
       ),
     remove: (actor, id) =>
       audit.run({ actor, action: 'key.remove', target: id, change: {} }, () =>
         inTurn(id, () => removeKey(deps, id)),
       ),
-  };
-}
-
-/**
- * Runs changes of one key one after another: each reads the record and writes a part of it back, so
- * that of two at once one would be lost. Other processes are not waited for.
- */
-function turns(): <T>(id: string, change: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>();
-  return (id, change) => {
-    const result = (last.get(id) ?? Promise.resolve()).then(change, change);
-    last.set(id, result);
-    const forget = (): void => {
-      if (last.get(id) === result) last.delete(id);
-    };
-    result.then(forget, forget);
-    return result;
   };
 }
 
@@ -196,6 +191,10 @@ async function listKeys(deps: AdminDeps, query: KeyListQuery): Promise<Page<KeyS
 async function issue({ keys }: AdminDeps, options: IssueKeyOptions): Promise<IssuedKey> {
   if (keys.issue === undefined) throw cannot('issue keys');
   const { id } = options;
+  // Every client takes such a name in a path for a folder, so that the key could not be reached.
+  if (id !== undefined && /^\.+$/.test(id)) {
+    throw new AdminError('invalid_request', 'id must not consist of dots only.', { field: 'id' });
+  }
   if (id !== undefined && (await keys.get?.(id)) !== undefined) throw taken(id);
   try {
     return await keys.issue(options);
@@ -222,6 +221,10 @@ async function rotateKey(
     });
   }
   if (deps.keys.update === undefined) throw cannot('change keys');
+  // Its replacement would end with it: such a key was rotated before, or is no longer valid.
+  if (old.expiresAtMs !== undefined && old.expiresAtMs <= clock.now()) {
+    throw new AdminError('conflict', 'This key has ended. Issue a new one, or rotate the new one.');
+  }
   const endMs = Math.max(1, clock.now() + overlapMs);
   const expiresAtMs = Math.min(endMs, old.expiresAtMs ?? endMs);
   const { id: oldId, quota, ...rights } = old;
@@ -262,7 +265,8 @@ async function addMoney(
   deps: AdminDeps,
   id: string,
   { id: topUpId, amountNanos, subject }: TopUp,
-): Promise<KeySummary> {
+  inTurn: InTurn,
+): Promise<ToppedUpKey> {
   if (typeof topUpId !== 'string' || topUpId.length < 1 || topUpId.length > 200) {
     throw new AdminError('invalid_request', 'id must be text of 1 to 200 characters.', {
       field: 'id',
@@ -273,8 +277,13 @@ async function addMoney(
   // JSON keeps the parts apart, whatever characters they contain.
   const digest = hash('sha256', JSON.stringify([charged.id, topUpId]), 'base64url');
   const row = rowOf(key, charged, deps);
-  await deps.quota.adjust({ ...row, id: `topup_${digest}`, addLimit: amountNanos });
-  return summaryOf(key, deps);
+  const repeated = await inTurn(`topup ${JSON.stringify(row)}`, async () => {
+    const before = await deps.quota.read(row.subject, row.period, row.partition);
+    const adjustment = { ...row, id: `topup_${digest}`, addLimit: amountNanos };
+    const { extra } = await deps.quota.adjust(adjustment);
+    return amountNanos !== 0n && extra === (before?.extra ?? 0n);
+  });
+  return { ...(await summaryOf(key, deps)), repeated };
 }
 
 /**

@@ -60,6 +60,22 @@ describe('keys', () => {
     });
   });
 
+  it('that have ended are not rotated, and a replacement has its id in the trail', async () => {
+    const { admin, entries } = adminSetup();
+    await admin.keys.issue('ada', staff);
+
+    const rotations = [1, 2, 3].map(() => codeOf(() => admin.keys.rotate('ada', 'ada')));
+
+    expect(await Promise.all(rotations)).toEqual(['done', 'conflict', 'conflict']);
+    const { data } = await admin.keys.list();
+    const newId = data.find(({ id }) => id !== 'ada')?.id;
+    expect(data).toHaveLength(2);
+    expect(entries[1]).toMatchObject({ action: 'key.rotate', change: { newId } });
+    for (const id of ['.', '..', '...']) {
+      expect(await codeOf(() => admin.keys.issue('ada', { ...staff, id }))).toBe('invalid_request');
+    }
+  });
+
   it('are disabled, enabled, limited and removed', async () => {
     const { admin, keys } = adminSetup();
     const { secret } = await admin.keys.issue('ada', staff);
@@ -75,7 +91,7 @@ describe('keys', () => {
     expect(await codeOf(() => admin.keys.remove('ada', 'ada'))).toBe('not_found');
   });
 
-  it('are forgotten with their replies when they are removed, unless a rotated key has them', async () => {
+  it('are forgotten with their replies when removed, unless a rotated key has them', async () => {
     const items = memoryItemStore();
     const index = memoryResponseIndex();
     const results = memoryResultStore();
@@ -129,13 +145,15 @@ describe('keys', () => {
     expect(entries).toMatchObject([{ action: 'key.issue', target: key.id }]);
   });
 
-  it('get money once for each id', async () => {
-    const { admin } = adminSetup();
+  it('get money once for each id, and the trail says so', async () => {
+    const { admin, entries } = adminSetup();
     await admin.keys.issue('ada', staff);
     const topUp = { id: 'invoice/4711 ü', amountNanos: 20n };
 
-    await admin.keys.topUp('ada', 'ada', topUp);
-    await admin.keys.topUp('ada', 'ada', topUp);
+    expect(await admin.keys.topUp('ada', 'ada', topUp)).toMatchObject({ repeated: false });
+    const again = await admin.keys.topUp('ada', 'ada', { ...topUp, amountNanos: 30n });
+    expect(again).toMatchObject({ repeated: true, balances: [{ limitNanos: 120n }] });
+    expect(entries.at(-1)).toMatchObject({ change: { repeated: true } });
 
     const { balances } = await admin.keys.topUp('ada', 'ada', { id: 'other', amountNanos: -5n });
     expect(balances).toMatchObject([{ limitNanos: 115n, extraNanos: 15n, remainingNanos: 115n }]);

@@ -14,19 +14,19 @@ import { type AdminSetup, adminSetup } from './admin-host.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** The admin library over a usage log in memory, and how often the log was asked. */
+/** The admin library over a usage log in memory, and how often the log was questions. */
 function withLog() {
   const log = memoryUsageSink({ limit: 10_000 });
-  const asked = { reports: 0, isDown: false };
+  const questions = { reports: 0, isDown: false };
   const usage = {
     ...log,
     usageReport: (query: Parameters<typeof log.usageReport>[0]) => {
-      asked.reports += 1;
-      if (asked.isDown) throw new Error('down');
+      questions.reports += 1;
+      if (questions.isDown) throw new Error('down');
       return log.usageReport(query);
     },
   };
-  return { ...adminSetup({ usage }), log, asked };
+  return { ...adminSetup({ usage }), log, questions };
 }
 
 function total(now: Now, series: 'complete' | 'refused' | 'failed' | 'left'): number {
@@ -70,30 +70,30 @@ describe('a day and a month', () => {
   });
 
   it('ask the log for what may have changed, and no more than every 10 s', async () => {
-    const { admin, asked, clock } = withLog();
+    const { admin, questions, clock } = withLog();
     await admin.now('30d');
-    expect(asked.reports).toBe(30);
+    expect(questions.reports).toBe(30);
 
     for (let page = 0; page < 20; page += 1) await admin.now('30d');
-    expect(asked.reports).toBe(30);
+    expect(questions.reports).toBe(30);
     clock.advance(10_000);
     await Promise.all([admin.now('30d'), admin.now('30d'), admin.now('1h')]);
 
     // Today, and yesterday within the first hour of a day.
-    expect(asked.reports).toBeLessThanOrEqual(32);
+    expect(questions.reports).toBeLessThanOrEqual(32);
   });
 
   it('are the last hour of this process where the log fails', async () => {
-    const { admin, asked, clock } = withLog();
-    asked.isDown = true;
+    const { admin, questions, clock } = withLog();
+    questions.isDown = true;
 
     const now = await admin.now('30d');
     expect(now).toMatchObject({ range: '30d', source: 'process', today: undefined });
     expect(now.buckets).toHaveLength(60);
     expect(now.attention).toMatchObject([{ kind: 'store' }]);
-    expect(asked.reports).toBeLessThanOrEqual(2);
+    expect(questions.reports).toBeLessThanOrEqual(2);
 
-    asked.isDown = false;
+    questions.isDown = false;
     clock.advance(10_000);
     expect(await admin.now('30d')).toMatchObject({ source: 'log', attention: [] });
   });
@@ -166,7 +166,7 @@ describe('keys that are nearly out', () => {
   const percents = async (admin: Admin) =>
     (await admin.now()).attention.filter(({ kind }) => kind === 'quota').map(({ text }) => text);
 
-  it('are found by their balances within a bounded number of reads, and go when topped up', async () => {
+  it('are found by their balances in a bounded number of reads, until topped up', async () => {
     const { admin, clock, reads, charge } = await withCrowd();
     await charge('key-333', 93n, 100n);
     await charge('key-007', 89n, 100n);
@@ -186,7 +186,7 @@ describe('keys that are nearly out', () => {
     expect(await percents(admin)).toEqual([]);
   });
 
-  it('are found at once where this process has refused or called them, and shared ones once', async () => {
+  it('are found at once where they were refused or called, and shared ones once', async () => {
     const { admin, clock, charge, emit } = await withCrowd();
     await charge('team', 990n, 1_000n);
     await charge('key-340', 100n, 100n);

@@ -25,6 +25,8 @@ interface Row {
 
 interface Key {
   disabled: boolean;
+  /** Another key was issued in its place, without an overlap. */
+  isReplaced: boolean;
   /** The limit of each subject in the key's record; undefined if the quota store has it. */
   readonly limits: Map<string, bigint | undefined>;
 }
@@ -152,7 +154,7 @@ async function issue(world: World): Promise<void> {
   );
   if (isTaken) return;
   const limits = new Map(quota.map((subject) => [subject.id, limitOf(subject)]));
-  model.keys.set(id, { disabled: false, limits });
+  model.keys.set(id, { disabled: false, isReplaced: false, limits });
 }
 
 function limitOf(subject: {
@@ -167,12 +169,12 @@ async function rotate(world: World, id: string): Promise<void> {
   const newId = `next${draw(4)}`;
   const key = model.keys.get(id);
   const isTaken = model.keys.has(newId);
-  const code = key === undefined ? 'not_found' : isTaken ? 'conflict' : undefined;
-  await change(world, ['key.rotate', id], code, () =>
-    admin.keys.rotate('ada', id, { id: newId, overlapMs: 1_000 }),
-  );
-  if (key === undefined || isTaken) return;
-  model.keys.set(newId, { disabled: key.disabled, limits: new Map(key.limits) });
+  const isRefused = isTaken || key?.isReplaced === true;
+  const code = key === undefined ? 'not_found' : isRefused ? 'conflict' : undefined;
+  await change(world, ['key.rotate', id], code, () => admin.keys.rotate('ada', id, { id: newId }));
+  if (key === undefined || isRefused) return;
+  key.isReplaced = true;
+  model.keys.set(newId, { disabled: key.disabled, isReplaced: false, limits: new Map(key.limits) });
 }
 
 async function setLimit(world: World, id: string, subject: string): Promise<void> {
@@ -201,13 +203,15 @@ async function topUp(world: World, id: string, topUpId: string): Promise<void> {
   const amountNanos = BigInt(draw(500)) - 100n;
   const subject = key?.limits.has(id) === true ? id : [...(key?.limits.keys() ?? [])][0];
   const name = `${subject} ${topUpId}`;
+  const repeated = amountNanos !== 0n && model.topUps.has(name);
   if (subject !== undefined && !model.topUps.has(name)) {
     model.topUps.add(name);
     rowOf(model, subject).extra += amountNanos;
   }
-  await change(world, ['key.top_up', id], key === undefined ? 'not_found' : undefined, () =>
-    admin.keys.topUp('ada', id, { id: topUpId, amountNanos }),
-  );
+  await change(world, ['key.top_up', id], key === undefined ? 'not_found' : undefined, async () => {
+    const toppedUp = await admin.keys.topUp('ada', id, { id: topUpId, amountNanos });
+    expect(toppedUp.repeated).toBe(repeated);
+  });
 }
 
 async function refusedTopUp(world: World, id: string): Promise<void> {

@@ -1,11 +1,13 @@
 /** The routes of keys. */
 import { z } from 'zod';
+import type { ApiKey } from '../../ports/key-store.ts';
 import {
   issuedKeyReply,
   keyPageReply,
   keyReply,
   removedKeyReply,
   rotatedKeyReply,
+  toppedUpKeyReply,
 } from './replies/keys.ts';
 import { type Route, route } from './route.ts';
 import {
@@ -105,7 +107,7 @@ export const keyRoutes: readonly Route[] = [
           })),
         }),
       });
-      return { json: { secret, key: { id: key.id } } };
+      return { json: { secret, key: endOf(key) } };
     },
   }),
   route({
@@ -119,7 +121,7 @@ export const keyRoutes: readonly Route[] = [
     status: 201,
     run: async ({ admin, access, id, body }) => {
       const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, given(body));
-      return { json: { secret, key: { id: key.id }, replaced } };
+      return { json: { secret, key: endOf(key), replaced } };
     },
   }),
   route({
@@ -166,7 +168,7 @@ export const keyRoutes: readonly Route[] = [
       amountNanos: signedNanos,
       subject: name.optional(),
     }),
-    reply: keyReply,
+    reply: toppedUpKeyReply,
     run: async ({ admin, access, id, body: { id: topUpId, amountNanos, subject } }) => {
       const topUp = { id: topUpId, amountNanos: BigInt(amountNanos), ...given({ subject }) };
       return { json: await admin.keys.topUp(access.actor, id, topUp) };
@@ -186,6 +188,13 @@ export const keyRoutes: readonly Route[] = [
     },
   }),
 ];
+
+function endOf({
+  id,
+  expiresAtMs,
+}: ApiKey): Pick<ApiKey, 'id'> & { expiresAtMs: number | undefined } {
+  return { id, expiresAtMs };
+}
 
 function amount(text: string | undefined): bigint | undefined {
   return text === undefined ? undefined : BigInt(text);

@@ -1,7 +1,7 @@
 /** The replies about keys. */
 import { z } from 'zod';
 import type { Page } from '../../deps.ts';
-import type { KeySummary, RotatedKey } from '../../keys.ts';
+import type { KeySummary, RotatedKey, ToppedUpKey } from '../../keys.ts';
 import type { JsonOf } from './json-of.ts';
 import { amount, count, metadata, signedAmount, timeMs } from './parts.ts';
 
@@ -9,11 +9,17 @@ import { amount, count, metadata, signedAmount, timeMs } from './parts.ts';
 export type KeyPageReply = JsonOf<Page<KeySummary>>;
 /** `GET /keys/{id}`, and the changes of a key. */
 export type KeyReply = JsonOf<KeySummary>;
+/** `POST /keys/{id}/top-up`. */
+export type ToppedUpKeyReply = JsonOf<ToppedUpKey>;
 /** `POST /keys`. */
 export interface IssuedKeyReply {
   /** Shown once. */
   readonly secret: string;
-  readonly key: { readonly id: string };
+  readonly key: {
+    readonly id: string;
+    /** Unix ms; a key that was issued in place of another one ends as that would have. */
+    readonly expiresAtMs: number | null;
+  };
 }
 /** `POST /keys/{id}/rotate`. */
 export type RotatedKeyReply = IssuedKeyReply & JsonOf<Pick<RotatedKey, 'replaced'>>;
@@ -33,8 +39,7 @@ const balance = z.strictObject({
   runningCalls: count,
 });
 
-/** The schema of {@link KeyReply}. */
-export const keyReply: z.ZodType<KeyReply> = z.strictObject({
+const key = {
   id: z.string(),
   group: z.string(),
   disabled: z.boolean(),
@@ -43,6 +48,15 @@ export const keyReply: z.ZodType<KeyReply> = z.strictObject({
   metadata,
   balances: z.array(balance),
   lastUsedMs: timeMs.nullable(),
+};
+
+/** The schema of {@link KeyReply}. */
+export const keyReply: z.ZodType<KeyReply> = z.strictObject(key);
+
+/** The schema of {@link ToppedUpKeyReply}. */
+export const toppedUpKeyReply: z.ZodType<ToppedUpKeyReply> = z.strictObject({
+  ...key,
+  repeated: z.boolean(),
 });
 
 /** The schema of {@link KeyPageReply}. */
@@ -51,7 +65,10 @@ export const keyPageReply: z.ZodType<KeyPageReply> = z.strictObject({
   next: z.string().nullable(),
 });
 
-const issued = { secret: z.string(), key: z.strictObject({ id: z.string() }) };
+const issued = {
+  secret: z.string(),
+  key: z.strictObject({ id: z.string(), expiresAtMs: timeMs.nullable() }),
+};
 
 /** The schema of {@link IssuedKeyReply}. */
 export const issuedKeyReply: z.ZodType<IssuedKeyReply> = z.strictObject(issued);

@@ -8,7 +8,13 @@ import {
   usageReply,
 } from './calls.ts';
 import { catalogCheckReply, channelChangedReply, errorReply, modelsReply } from './channels.ts';
-import { issuedKeyReply, keyPageReply, keyReply, rotatedKeyReply } from './keys.ts';
+import {
+  issuedKeyReply,
+  keyPageReply,
+  keyReply,
+  rotatedKeyReply,
+  toppedUpKeyReply,
+} from './keys.ts';
 import { nowReply, sessionReply } from './now.ts';
 import { reason } from './parts.ts';
 
@@ -29,5 +35,6 @@ export const namedReplies: Readonly<Record<string, z.ZodType>> = {
   Resolution: resolveReply,
   RotatedKey: rotatedKeyReply,
   Session: sessionReply,
+  ToppedUpKey: toppedUpKeyReply,
   Usage: usageReply,
 };
