@@ -8,6 +8,8 @@ export interface Surroundings {
   readonly out: (text: string) => void;
   /** Whether nobody reads standard output any more, as after `| head`. */
   readonly isOutClosed: () => boolean;
+  /** Waits until the output is written; returns the code of the failure if it was not. */
+  readonly outFailure: () => Promise<string | undefined>;
   /** Writes to standard error. */
   readonly err: (text: string) => void;
   /** Whether standard error is a terminal, which shows progress. */
@@ -57,6 +59,8 @@ export interface Command {
   /** What one has to know to use it. */
   readonly about: string;
   readonly examples: readonly string[];
+  /** It goes on where nobody reads its output any more: it serves others meanwhile. */
+  readonly outlivesOutput?: true;
   /** Runs it and returns its exit code. */
   run(given: Given): Promise<number>;
 }

@@ -27,6 +27,7 @@ replies, and the keys are printed with a command for each API. With OPENAI_API_K
 GEMINI_API_KEY or ANTHROPIC_API_KEY set it calls the real upstreams. Keys, quota and
 usage are kept in ./.data if the package libsql is installed, else in memory.`,
   examples: ['npx tollgate demo', 'npx tollgate demo --port 9000'],
+  outlivesOutput: true,
   run,
 };
 

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
+import { ConfigurationError } from '../errors.ts';
 import { items, parseJson } from '../json.ts';
 import type { Model } from '../ports/catalog.ts';
 import { modelsIn } from '../stores/file/catalog-text.ts';
@@ -29,10 +30,20 @@ export async function allModels(
   const clock = systemClock();
   const { file } = config.catalog;
   if (file !== undefined) {
-    return checked(modelsIn(await readFile(resolve(dirname(path), file))), clock);
+    return checked(modelsIn(await bytesAt(resolve(dirname(path), file))), clock);
   }
   const stored = await tableOf(config.catalog.store, databases, clock)?.read();
   return checked(items(parseJson(stored?.models ?? '[]')), clock);
+}
+
+/** @throws ConfigurationError without the path, which may have a user's name in it */
+async function bytesAt(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const code: unknown = Reflect.get(Object(error), 'code');
+    throw new ConfigurationError(`catalog.file can't be read (${code}). Name a file of models.`);
+  }
 }
 
 function tableOf(

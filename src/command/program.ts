@@ -5,6 +5,7 @@ import { errorName, isConfigurationError, isError } from '../errors.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import {
   type Command,
+  CommandError,
   type ExitCode,
   exitCodes,
   type Given,
@@ -31,7 +32,9 @@ export async function runProgram(
       around.out(commandHelp(command));
       return exitCodes.done;
     }
-    return await command.run(given);
+    const code = await command.run(given);
+    await checkOutput(command, around);
+    return code;
   } catch (error) {
     const problem = problemOf(error);
     around.err(json ? `${JSON.stringify({ error: problem })}\n` : `tollgate: ${problem.message}\n`);
@@ -51,6 +54,18 @@ function answerGeneral(
   }
   around.out(generalHelp(commands));
   return first === undefined ? exitCodes.usage : exitCodes.done;
+}
+
+/** @throws CommandError where what the command printed is lost */
+async function checkOutput(command: Command, around: Surroundings): Promise<void> {
+  if (command.outlivesOutput) return;
+  const failure = await around.outFailure();
+  if (failure === undefined) return;
+  throw new CommandError(
+    exitCodes.unreachable,
+    `standard output can't be written (${failure}): a part of what ${command.name} printed is ` +
+      'lost. The command itself was done; a lost secret can only be replaced, by keys rotate.',
+  );
 }
 
 /** The help of a command, of all tasks of `keys`, or of the program. */

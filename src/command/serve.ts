@@ -32,6 +32,7 @@ the console if the file has "admin". A file that is wrong changes
 nothing, and the log says why. After SIGTERM it is not ready any more, lets
 running calls end, charges them, and ends with exit code 0.`,
   examples: ['npx tollgate serve --config tollgate.json', 'curl http://localhost:8787/readyz'],
+  outlivesOutput: true,
   run,
 };
 
@@ -135,7 +136,7 @@ async function end(
 ): Promise<void> {
   const { waitMs = 0, drainMs = 10_000 } = live.current().shutdown ?? {};
   if (waitMs > 0) await pause(waitMs, clock);
-  server.close();
+  // The port stays open meanwhile: a probe of liveness that fails would kill the running calls.
   await gateway.close({ drainMs });
   stop(server);
   // Operators see the end of the last call.

@@ -72,6 +72,7 @@ export function surroundings(around: Partial<Surroundings>): Surroundings {
   return {
     out: () => {},
     isOutClosed: () => false,
+    outFailure: async () => undefined,
     err: () => {},
     isTerminal: false,
     env: { KEY: 'the-account-key' },

@@ -24,7 +24,7 @@ describe('tollgate keys', () => {
     const none = JSON.parse((await call('keys', 'list', '--json')).out);
 
     expect(issued.key).toMatchObject({ id: 'ada', group: 'staff', disabled: false });
-    expect([first.out, repeated.out]).toEqual(['Added. 7 is left.\n', 'Added. 9 is left.\n']);
+    expect([first.out, repeated.out]).toEqual(['ada has 7 left.\n', 'ada has 9 left.\n']);
     expect(disabled.out).toBe('ada is disabled.\n');
     expect(list.out).toMatch(/^ada +staff +disabled +month +9 +0 +0 +9$/m);
     expect(onlyDisabled.data).toHaveLength(1);

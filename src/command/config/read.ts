@@ -13,7 +13,7 @@ import type { ServeConfig } from './config.ts';
 import { type Environment, withEnvironment } from './environment.ts';
 import { configForm } from './schema.ts';
 import { secretProblems } from './secrets.ts';
-import { storeProblems } from './store-choice.ts';
+import { portProblems, storeProblems } from './store-choice.ts';
 
 /** A valid configuration, and the models in it if its catalog has any. */
 export interface ReadConfig {
@@ -39,7 +39,7 @@ export async function readConfig(bytes: Uint8Array, env: Environment): Promise<R
     }),
   );
   const config = checkedForm(value);
-  refuse(storeProblems(config));
+  refuse([...storeProblems(config), ...portProblems(config)]);
   return { config, models: await modelsOf(config) };
 }
 

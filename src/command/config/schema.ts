@@ -35,12 +35,12 @@ const portForm = 'must be a port, an integer from 0 to 65535';
 // A container sets its port in the environment, and what comes from there is text.
 const port = z.union(
   [
-    z.int().min(0).max(65_535),
+    z.int(portForm).min(0, portForm).max(65_535, portForm),
     z
-      .string()
-      .regex(/^\d{1,5}$/)
+      .string(portForm)
+      .regex(/^\d{1,5}$/, portForm)
       .transform(Number)
-      .refine((number) => number <= 65_535),
+      .refine((number) => number <= 65_535, portForm),
   ],
   portForm,
 );

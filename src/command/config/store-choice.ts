@@ -55,6 +55,20 @@ export function storeProblems({ stores = {}, catalog, keys }: ServeConfig): read
   return [...missing, ...fixed, ...repeatedIds(keys?.fixed?.map(({ id }) => id) ?? [])];
 }
 
+/** Ports that another member of the same file has already. */
+export function portProblems({ listen, metrics, admin }: ServeConfig): readonly string[] {
+  const ports = [
+    { member: 'listen', port: listen?.port ?? 8_787 },
+    ...(metrics === undefined ? [] : [{ member: 'metrics', port: metrics.port ?? 9_464 }]),
+    ...(admin === undefined ? [] : [{ member: 'admin', port: admin.port ?? 8_788 }]),
+  ];
+  return ports.flatMap(({ member, port }, index) => {
+    const other = ports.slice(0, index).find((earlier) => earlier.port === port && port !== 0);
+    if (other === undefined) return [];
+    return [`${member}.port is ${port}, as is ${other.member}.port. Choose another.`];
+  });
+}
+
 function repeatedIds(ids: readonly string[]): readonly string[] {
   return ids.flatMap((id, index) =>
     ids.indexOf(id) === index

@@ -92,7 +92,7 @@ again.`,
         subject === undefined ? one.isMain : one.subject === subject,
       );
       const left = formatMoney(changed?.remainingNanos ?? 0n);
-      printChange(given, shownKey(key, open), `Added. ${left} is left.`);
+      printChange(given, shownKey(key, open), `${id} has ${left} left.`);
       return exitCodes.done;
     });
   },

@@ -1,0 +1,83 @@
+/** The container file and the Kubernetes example in docs/deploying.md fit what `serve` does. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/command/config/read.ts';
+import { healthHandler } from '../../src/command/health.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+
+const page = textAt('docs/deploying.md');
+const container = blockOf('dockerfile');
+const kubernetes = blockOf('yaml');
+const config = blockOf('json');
+/** What `gateway.close` may take after the drain, by the page. */
+const closingMs = 20_000;
+
+describe('the examples of a deployment', () => {
+  it('start the program that the package has, with the options that it takes', () => {
+    const { bin } = JSON.parse(textAt('package.json'));
+    const [, words = '[]'] = /^CMD (\[.*\])$/m.exec(container) ?? [];
+
+    expect(JSON.parse(words)).toEqual([
+      'node',
+      `node_modules/tollgate/${bin.tollgate.replace('./', '')}`,
+      ...['serve', '--config', 'tollgate.json'],
+    ]);
+  });
+
+  it('probe paths that serve answers', async () => {
+    const paths = [...kubernetes.matchAll(/path: (\/\S+), port: (\w+)/g)];
+
+    expect(paths.map(([, path, port]) => [path, port])).toEqual([
+      ['/healthz', '8787'],
+      ['/readyz', '8787'],
+      ['/healthz', '8787'],
+    ]);
+    for (const [, path = ''] of paths) expect(await statusAt(path)).toBe(200);
+    expect(await statusAt('/elsewhere')).toBe(404);
+  });
+
+  it('give the process the time that its configuration lets it take', async () => {
+    const env = { DATABASE_URL: 'postgres://h/d', OPENAI_API_KEY: 'x' };
+    const { config: read } = await readConfig(Buffer.from(config), env);
+    const { waitMs = 0, drainMs = 0 } = read.shutdown ?? {};
+    const [, grace] = /terminationGracePeriodSeconds: (\d+)/.exec(kubernetes) ?? [];
+
+    expect(Number(grace) * 1_000).toBeGreaterThanOrEqual(waitMs + drainMs + closingMs);
+    expect(waitMs).toBeGreaterThan(0);
+    expect(kubernetes).not.toContain('preStop');
+  });
+
+  it('let Prometheus reach the metrics, and nobody the console', async () => {
+    const env = { DATABASE_URL: 'postgres://h/d', OPENAI_API_KEY: 'x' };
+    const { config: read } = await readConfig(Buffer.from(config), env);
+
+    expect(read.metrics?.host).toBe('0.0.0.0');
+    expect(kubernetes).toContain(`containerPort: ${read.metrics?.port ?? 9464}`);
+    expect(read.admin?.host).toBeUndefined();
+    expect(kubernetes).not.toContain('containerPort: 8788');
+  });
+});
+
+function textAt(path: string): string {
+  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+}
+
+function blockOf(language: string): string {
+  const [, text] = new RegExp(`\`\`\`${language}\n([^]+?)\n\`\`\``).exec(page) ?? [];
+  if (text === undefined) throw new Error(`docs/deploying.md has no block of ${language}`);
+  return text;
+}
+
+/** What `serve` answers at a path that is not the gateway's. */
+async function statusAt(path: string): Promise<number> {
+  const quota = { check: async () => ({ ok: true as const }) };
+  const handler = healthHandler({ quota, clock: fakeClock(), isEnding: () => false });
+  const server = createServer(handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = Object(server.address());
+  const { status } = await fetch(`http://127.0.0.1:${port}${path}`);
+  server.close();
+  return status;
+}

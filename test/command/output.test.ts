@@ -1,0 +1,35 @@
+/** The output of a command that can't be written: a script must not take it for done. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { beforeAll, expect, it } from 'vitest';
+import { builtProgram, sqliteHost } from './served.ts';
+
+const env = { KEY: 'the-account-key' };
+let program = '';
+
+beforeAll(async () => {
+  program = await builtProgram();
+}, 60_000);
+
+it.each([
+  ['keys', 'issue', '--group', 'staff', '--limit', '5'],
+  ['usage', 'calls'],
+])('%s %s ends with 3 where its output is on a full disk', async (...args) => {
+  const { folder } = await sqliteHost();
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', full, 'pipe'],
+  });
+  closeSync(full);
+  let errors = '';
+  child.stderr?.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const [code] = await once(child, 'close');
+
+  expect(code).toBe(3);
+  expect(errors).toContain("standard output can't be written (ENOSPC)");
+});
