@@ -1,6 +1,6 @@
 /**
- * Tells the gateway the address of a caller, for the limit of invalid keys: in a header that `serve`
- * sets itself, whatever the caller has sent under its name.
+ * Tells the gateway the address of a caller, for the limit of invalid keys: in a header that
+ * `serve` sets itself, whatever the caller has sent under its name.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';

@@ -2,22 +2,14 @@
 /** The program `tollgate`: connects the commands to the process, which is theirs alone. */
 import { userInfo } from 'node:os';
 import { systemClock } from '../clock.ts';
+import type { Surroundings } from './command.ts';
 import { commands } from './commands.ts';
 import { runProgram } from './program.ts';
 
-// A reader such as `head` may have read enough, or a disk may be full: the program reports it.
 process.stderr.on('error', () => {});
 
-const failures: string[] = [];
-process.stdout.on('error', (error) => failures.push(codeOf(error)));
-
 process.exitCode = await runProgram(process.argv.slice(2), commands, {
-  out: (text) => void process.stdout.write(text),
-  isOutClosed: () => process.stdout.destroyed || process.stdout.errored !== null,
-  outFailure: () =>
-    new Promise((resolve) => {
-      process.stdout.write('', (error) => resolve(failures[0] ?? (error && codeOf(error))));
-    }),
+  ...standardOutput(),
   err: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,
   env: process.env,
@@ -29,6 +21,24 @@ process.exitCode = await runProgram(process.argv.slice(2), commands, {
     return () => process.off(signal, listener);
   },
 });
+
+/** A reader such as `head` may have read enough, or a disk may be full: the program reports it. */
+function standardOutput(): Pick<Surroundings, 'out' | 'isOutClosed' | 'outFailure'> {
+  const { stdout } = process;
+  const failures: string[] = [];
+  stdout.on('error', (error) => failures.push(codeOf(error)));
+  return {
+    out: (text) => void stdout.write(text),
+    isOutClosed: () => stdout.destroyed || failures.length > 0,
+    outFailure: () =>
+      new Promise((resolve) => {
+        stdout.write('', (error) => {
+          const [first] = failures;
+          resolve(error ? (first ?? codeOf(error)) : first);
+        });
+      }),
+  };
+}
 
 function codeOf(error: Error): string {
   const code: unknown = Reflect.get(error, 'code');

@@ -1,4 +1,4 @@
-/** The configuration file under a running gateway: in any state of it, the last valid one counts. */
+/** The configuration file under a running gateway: in any state, the last valid one counts. */
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -173,7 +173,8 @@ function sending(part: (head: string) => string): Reach {
     socket.on('error', () => {});
     await once(socket, 'connect');
     const head =
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n' +
+      'content-type: application/json\r\n' +
       `authorization: Bearer ${secret}\r\ncontent-length: ${body.length}\r\n\r\n`;
     await new Promise<void>((resolve) => {
       socket.write(part(head), () => resolve());

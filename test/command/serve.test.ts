@@ -43,8 +43,8 @@ describe('tollgate serve', () => {
     );
     expect(report.out).toMatch(/^key,model,calls,.*\r\nada,gpt-4o-mini,1,/);
     const list = await ran(program, folder, ['keys', 'list', '--json'], env);
-    expect(JSON.parse(list.out).data[0]).toMatchObject({ key: { id: 'ada' } });
-    expect(BigInt(JSON.parse(list.out).data[0].balance.used)).toBeGreaterThan(0n);
+    expect(JSON.parse(list.out).data[0]).toMatchObject({ id: 'ada' });
+    expect(BigInt(JSON.parse(list.out).data[0].balances[0].usedNanos)).toBeGreaterThan(0n);
     expect(list.out).not.toContain(secret);
   });
 
@@ -73,9 +73,9 @@ describe('tollgate serve', () => {
       },
     ]);
     const list = await ran(program, folder, ['keys', 'list', '--json'], env);
-    expect(JSON.parse(list.out).data[0].balance).toMatchObject({
-      used: waitingStreamCharge,
-      held: '0',
+    expect(JSON.parse(list.out).data[0].balances[0]).toMatchObject({
+      usedNanos: waitingStreamCharge,
+      heldNanos: '0',
     });
   });
 });
