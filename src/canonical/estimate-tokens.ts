@@ -14,8 +14,8 @@ const tokensPerFile = 4_096;
 
 /**
  * An estimate without a tokenizer, to be presented as such, and rather too high than too low: by
- * the bytes of all text and of the schemas of tools and output, plus a fixed number for each turn, each image
- * and each audio clip or document.
+ * the bytes of all text and of the schemas of tools and output, plus a fixed number for each turn,
+ * each image and each audio clip or document.
  */
 export function estimateTokens({ system, turns, tools, format }: ContentRequest): number {
   const parts = [...system, ...turns.flatMap((turn) => turn.parts)].flatMap(pieces);
