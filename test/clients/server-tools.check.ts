@@ -1,6 +1,6 @@
 /**
- * What only Anthropic can run: web search, code execution, and `fallbacks`. They are relayed where
- * the record of the model prices or allows them, and refused in words elsewhere.
+ * What only Anthropic can run: searches, fetches, code execution, and `fallbacks`. They are relayed
+ * where the record of the model prices or allows them, and refused in words elsewhere.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { items, type JsonValue, member } from '../../src/json.ts';
@@ -19,6 +19,7 @@ import { searchNanos } from './upstreams.ts';
 
 const recordings: Readonly<Record<ServerTool, { whole: string; streamed: string }>> = {
   web_search: { whole: 'messages/web-search.1', streamed: 'messages/stream-web-search.1' },
+  web_fetch: { whole: 'messages/web-fetch.1', streamed: 'messages/stream-web-fetch.1' },
   code_execution: {
     whole: 'messages/code-exec-container.1',
     streamed: 'messages/stream-code-exec.1',
@@ -27,9 +28,10 @@ const recordings: Readonly<Record<ServerTool, { whole: string; streamed: string 
 /** The words of a refusal, behind the member. */
 const refusals: Readonly<Record<ServerTool, RegExp>> = {
   web_search: /`tools\[0\]\.type` searches the web for a fee/,
+  web_fetch: /`tools\[0\]\.type` fetches pages of unlimited size/,
   code_execution: /`tools\[0\]\.type` runs code at the provider/,
 };
-const serverTools = ['web_search', 'code_execution'] as const;
+const serverTools = ['web_search', 'web_fetch', 'code_execution'] as const;
 
 describe.each(pairs(9, 'messages'))('%s', (_name, pair) => {
   const { client, upstream } = pair;
@@ -71,7 +73,7 @@ describe.each(pairs(9, 'messages'))('%s', (_name, pair) => {
     });
   });
 
-  const kept = serverTools.filter((name) => name === 'web_search' || client.keepsCode !== false);
+  const kept = serverTools.filter((name) => client.forgets?.includes(name) !== true);
   it.runIf(isRelayed).each(kept)('sends back the turn in which %s ran', async (name) => {
     const { target, upstream: fake } = await started(pair, onTestFinished);
     const { script, message } = recorded(name);

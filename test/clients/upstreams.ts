@@ -118,6 +118,7 @@ export const searchNanos = 10_000_000n;
 
 const toolPrices: MemberPrices = {
   web_search: { perCallNanos: searchNanos, holdInputTokens: 50_000 },
+  web_fetch: { holdInputTokens: 50_000 },
   code_execution: { holdCalls: 5, holdInputTokens: 50_000 },
 };
 

@@ -31,7 +31,12 @@ export async function aiSdkAnthropicClients(
 }
 
 function serverTools({ tools }: AnthropicProvider.AnthropicProvider, name: ServerTool): ToolSet {
-  return name === 'web_search'
-    ? { web_search: tools.webSearch_20250305({ maxUses: 5 }) }
-    : { code_execution: tools.codeExecution_20250825() };
+  switch (name) {
+    case 'web_search':
+      return { web_search: tools.webSearch_20250305({ maxUses: 5 }) };
+    case 'web_fetch':
+      return { web_fetch: tools.webFetch_20250910({ maxUses: 5 }) };
+    case 'code_execution':
+      return { code_execution: tools.codeExecution_20250825() };
+  }
 }

@@ -115,11 +115,16 @@ function documentBlock({ form, data, isCited }: AppDocument): Messages.DocumentB
 
 /** The declaration of a tool that Anthropic runs. */
 export function serverTools(name: ServerTool | undefined): ServerToolParam[] {
-  if (name === 'web_search') return [{ type: serverToolTypes[name], name, max_uses: 5 }];
-  return name === undefined ? [] : [{ type: serverToolTypes[name], name }];
+  if (name === undefined) return [];
+  if (name === 'code_execution') return [{ type: serverToolTypes[name], name }];
+  if (name === 'web_fetch') return [{ type: serverToolTypes[name], name, max_uses: 5 }];
+  return [{ type: serverToolTypes[name], name, max_uses: 5 }];
 }
 
-type ServerToolParam = Messages.WebSearchTool20250305 | Messages.CodeExecutionTool20250825;
+type ServerToolParam =
+  | Messages.WebSearchTool20250305
+  | Messages.WebFetchTool20250910
+  | Messages.CodeExecutionTool20250825;
 
 interface Block {
   readonly type: string;

@@ -47,6 +47,7 @@ export type ServerTool = keyof typeof serverToolTypes;
 /** The types of the tools that Anthropic runs, in a version that all clients have. */
 export const serverToolTypes = {
   web_search: 'web_search_20250305',
+  web_fetch: 'web_fetch_20250910',
   code_execution: 'code_execution_20250825',
 } as const;
 
@@ -105,8 +106,8 @@ export interface Client {
   readonly addsUsageOfEvents?: boolean;
   /** Whether it switches reasoning off where it is not asked for. */
   readonly disablesReasoning?: boolean;
-  /** Whether it sends back what code executions at Anthropic returned. */
-  readonly keepsCode?: boolean;
+  /** The tools of Anthropic whose results it doesn't send back with the turn. */
+  readonly forgets?: readonly ServerTool[];
   /** Whether it sends its signal with the request. */
   readonly abortsEarly?: boolean;
   readonly ask: Ask;

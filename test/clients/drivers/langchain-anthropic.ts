@@ -65,7 +65,7 @@ function versionClients(
     ...client,
     addsUsageOfEvents: client.streams,
     disablesReasoning: major === 0,
-    keepsCode: major > 0 && !client.streams,
+    forgets: major > 0 && !client.streams ? ['web_fetch'] : ['web_fetch', 'code_execution'],
     // Version 0 waits for the reply to a streamed call before it looks at the signal.
     abortsEarly: major > 0 || !client.streams,
   }));
