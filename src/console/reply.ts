@@ -1,6 +1,6 @@
 /** Writes documents, scripts and style sheets, with the headers that guard them. */
 import type { ServerResponse } from 'node:http';
-import { startReply } from '../admin/http/reply.ts';
+import { sendJson, startReply } from '../admin/http/reply.ts';
 import type { Asset } from './assets.ts';
 
 /** Scripts and styles only from files of this origin; no frames, no forms, no other origin. */
@@ -30,12 +30,11 @@ export function redirect(response: ServerResponse, path: string): void {
   send(response, 303, { location: path }, Buffer.alloc(0));
 }
 
-/** Sends 204 and a cookie. */
+/** Sends an empty JSON object, and a cookie beside those of the host. */
 export function sendCookie(response: ServerResponse, cookie: string): void {
   if (response.headersSent || response.destroyed) return;
-  startReply(response, 204, { 'content-security-policy': policy });
   response.appendHeader('set-cookie', cookie);
-  response.end();
+  sendJson(response, 200, {});
 }
 
 function send(
