@@ -53,8 +53,8 @@ server.listen(port, '127.0.0.1', () => {
   const address = server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
   const base = `http://localhost:${bound}`;
-  const console = signIn.link(`${base}/console`);
-  process.stdout.write(linesToPaste({ base, console, secrets, models, place }));
+  const link = signIn.link(`${base}/console`);
+  process.stdout.write(linesToPaste({ base, link, secrets, models, place }));
 });
 
 async function stop(): Promise<void> {

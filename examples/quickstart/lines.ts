@@ -6,7 +6,7 @@ import type { DemoModels } from './models.ts';
 export interface Demo {
   readonly base: string;
   /** The link that signs in to the console. */
-  readonly console: string;
+  readonly link: string;
   readonly secrets: DemoSecrets;
   readonly models: DemoModels;
   /** The place where keys, quota and usage are kept. */
@@ -14,7 +14,7 @@ export interface Demo {
 }
 
 /** The text for the terminal. */
-export function linesToPaste({ base, console, secrets, models, place }: Demo): string {
+export function linesToPaste({ base, link, secrets, models, place }: Demo): string {
   const chatBody = { model: models.chat, messages: [{ role: 'user', content: 'Say hello.' }] };
   const messagesBody = { ...chatBody, model: models.claude, max_tokens: 256 };
   const responsesBody = { model: models.chat, input: 'Say hello.' };
@@ -36,7 +36,7 @@ Tollgate serves at ${base}
 The console: what the gateway does, who spends what, keys and channels. This link signs in once,
 within ten minutes; then it is at ${base}/console
 
-  ${console}
+  ${link}
 
 # Paste these first: the address, the key of group text, and that of group image
 export BASE=${base}

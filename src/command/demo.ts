@@ -57,8 +57,8 @@ async function run({ around, text }: Given): Promise<number> {
   try {
     const base = `http://localhost:${await listening(server, port)}`;
     const signalled = endSignal(around);
-    const console = signIn.link(`${base}/console`);
-    around.out(linesToPaste({ base, console, secrets, models, place }));
+    const link = signIn.link(`${base}/console`);
+    around.out(linesToPaste({ base, link, secrets, models, place }));
     await signalled;
   } finally {
     server.close();

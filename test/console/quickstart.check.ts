@@ -1,4 +1,4 @@
-/** The console of `npm start`, in a browser: over a gateway that really runs, with its own calls. */
+/** The console of `npm start` in a browser: who may change something, and what it never shows. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, complaintsOf, startBrowser } from './browser.ts';
+import { complaintsOf, startBrowser } from './browser.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const prompt = 'A lighthouse that nobody may read about';
@@ -49,11 +49,10 @@ describe('the console of npm start', () => {
     ['spend', 'gpt-4o-mini'],
     ['keys', 'text'],
     ['channels', 'openai-account'],
-  ])('shows %s with %j, and nothing that was said', async (place, text) => {
+  ])('shows %s with %j, and no prompt', async (place, text) => {
     await page.goto(`${origin}/console#/${place}`);
     await page.getByText(text).filter({ visible: true }).first().waitFor();
 
-    expect(await axeFindings(page)).toEqual([]);
     expect(await page.content()).not.toContain(prompt);
     expect(complaints).toEqual([]);
   });
@@ -85,7 +84,8 @@ describe('the console of npm start', () => {
       return reply?.type ?? 'hidden from the page';
     }, origin);
     await other.close();
-    const { data } = await page.evaluate(async () => (await fetch('/console/api/keys')).json());
+    const keys = await page.evaluate(async () => (await fetch('/console/api/keys')).text());
+    const { data }: { readonly data: readonly unknown[] } = JSON.parse(keys);
 
     expect(outcome).toBe('hidden from the page');
     expect(data).toHaveLength(3);

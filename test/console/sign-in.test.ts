@@ -231,7 +231,8 @@ describe("with the host's own sign-in", () => {
   it.each([
     ['nobody', () => undefined, 401, 'Sign in first.'],
     ['a failure', () => Promise.reject(new Error('secret')), 503, 'Nobody could be signed in'],
-  ])('%s gets a page that says so, and no link leads in', async (_name, authorize, status, text) => {
+  ])('%s gets a page that says so, and no link leads in', async (...row) => {
+    const [, authorize, status, text] = row;
     const server = await started({ authorize });
 
     const page = await server.call({ path: '/console' });
