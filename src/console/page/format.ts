@@ -33,7 +33,11 @@ export function moneyText(nanos: string | bigint | null): string {
 export function moneyColumn(all: readonly (string | null)[]): (nanos: string | null) => string {
   const decimals = all.map((nanos) => decimalsFor(BigInt(nanos ?? 0), 3));
   const most = Math.min(6, Math.max(2, ...decimals));
-  return (nanos) => (nanos === null ? none : withDecimals(BigInt(nanos), most));
+  return (nanos) => {
+    if (nanos === null) return none;
+    const value = BigInt(nanos);
+    return value === 0n ? '0' : withDecimals(value, most);
+  };
 }
 
 function withDecimals(value: bigint, decimals: number): string {

@@ -43,7 +43,7 @@ function callsFigure({ buckets, bucketMs }: Now): HTMLElement {
   return figure({
     name: 'calls',
     label: 'Requests',
-    value: [rate < 10 ? rate.toFixed(1) : countText(Math.round(rate)), unit('/s')],
+    value: [rateText(rate), unit('/s')],
     more: [
       el('b', {}, countText(count)),
       ` in the last ${bucketMs < hourMs ? 'minute' : bucketMs < 24 * hourMs ? 'hour' : 'day'}, `,
@@ -52,6 +52,11 @@ function callsFigure({ buckets, bucketMs }: Now): HTMLElement {
     ],
     line: buckets.slice(0, -1).map(totalOf),
   });
+}
+
+function rateText(rate: number): string {
+  if (rate >= 10) return countText(Math.round(rate));
+  return rate.toFixed(rate > 0 && rate < 1 ? 2 : 1);
 }
 
 function successFigure({ buckets }: Now): HTMLElement {

@@ -57,7 +57,7 @@ function nowParts() {
       sentence,
       figures,
       el('div', { class: 'split' }, requests, section('Needs attention', undefined, attention)),
-      section('Refused, and why', undefined, refusals),
+      section('Refused, and why', ofThisProcess(), refusals),
     ),
     update: (now: Now, page: PageContext): void => {
       refill(sentence, sentenceOf(now, page));
@@ -70,6 +70,11 @@ function nowParts() {
     },
     close: chart.close,
   };
+}
+
+/** Refusals are in no log. */
+function ofThisProcess(): HTMLElement {
+  return el('span', { class: 'hint' }, 'this process, at most the last hour');
 }
 
 /** The chart, whose times are written as its bars are long. */
