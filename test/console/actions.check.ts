@@ -106,7 +106,8 @@ describe('a key', () => {
       await page.getByText(left).waitFor();
     }
 
-    await page.getByText('INV-7 counts for app-web: 30.00.').first().waitFor();
+    await page.getByText('30.00 was added to app-web.').waitFor();
+    await page.getByText('INV-7 was counted before: nothing was added.').waitFor();
     const { balances } = await server.admin.keys.find('app-web');
     expect(balances).toMatchObject([{ extraNanos: 30n * unit }]);
     expect(server.audited().slice(-2)).toEqual([

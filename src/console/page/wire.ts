@@ -6,7 +6,12 @@ import type {
   UsageReply,
 } from '../../admin/http/replies/calls.ts';
 import type { ModelsReply } from '../../admin/http/replies/channels.ts';
-import type { IssuedKeyReply, KeyPageReply, KeyReply } from '../../admin/http/replies/keys.ts';
+import type {
+  IssuedKeyReply,
+  KeyPageReply,
+  KeyReply,
+  ToppedUpKeyReply,
+} from '../../admin/http/replies/keys.ts';
 import type { NowReply, SessionReply } from '../../admin/http/replies/now.ts';
 
 /** Who is signed in, and what this host can do. */
@@ -43,6 +48,8 @@ export type BooksRow = BooksReply['data'][number];
 export type KeyPage = KeyPageReply;
 /** A key with its balances. */
 export type Key = KeyReply;
+/** A key after a top up, and whether that had counted before. */
+export type ToppedUpKey = ToppedUpKeyReply;
 /** What one subject of a key may spend, has spent and holds. */
 export type Balance = Key['balances'][number];
 /** A new key and its secret. */

@@ -3,7 +3,7 @@ import type { PageContext } from '../context.ts';
 import { FormProblem, openDialog } from '../dialog.ts';
 import { choiceField, type Field, textField } from '../field.ts';
 import { exactMoney, moneyText, nanosOf } from '../format.ts';
-import type { Key } from '../wire.ts';
+import type { Key, ToppedUpKey } from '../wire.ts';
 import { mainOf, periodText } from './key-table.ts';
 
 /** Sets the limit of a subject. */
@@ -25,7 +25,8 @@ export function limitDialog(key: Key, page: PageContext, done: () => void): void
     run: async () => {
       const limitNanos = amountIn(limit, 'limitNanos');
       if (limitNanos.startsWith('-')) throw new FormProblem('limitNanos', 'Write 0 or more.');
-      await post(page, key, 'limit', { limitNanos, subject: subject?.value() });
+      const change = { limitNanos, subject: subject?.value() };
+      await page.api.post(pathOf(key, 'limit'), change);
       page.announce(`The limit of ${key.id} is ${moneyText(limitNanos)}.`);
       done();
       return undefined;
@@ -53,8 +54,13 @@ export function topUpDialog(key: Key, page: PageContext, done: () => void): void
     content: [subject?.node, amount.node, id.node],
     run: async () => {
       const amountNanos = amountIn(amount, 'amountNanos');
-      await post(page, key, 'top-up', { id: id.value(), amountNanos, subject: subject?.value() });
-      page.announce(`${id.value()} counts for ${key.id}: ${moneyText(amountNanos)}.`);
+      const change = { id: id.value(), amountNanos, subject: subject?.value() };
+      const { repeated } = await page.api.post<ToppedUpKey>(pathOf(key, 'top-up'), change);
+      page.announce(
+        repeated
+          ? `${id.value()} was counted before: nothing was added.`
+          : `${moneyText(amountNanos)} was added to ${key.id}.`,
+      );
       done();
       return undefined;
     },
@@ -79,8 +85,8 @@ function amountIn(field: Field, name: string): string {
   return nanos;
 }
 
-async function post(page: PageContext, { id }: Key, action: string, body: object): Promise<void> {
-  await page.api.post(`/keys/${encodeURIComponent(id)}/${action}`, body);
+function pathOf({ id }: Key, action: string): string {
+  return `/keys/${encodeURIComponent(id)}/${action}`;
 }
 
 function randomText(): string {
