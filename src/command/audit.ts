@@ -17,21 +17,21 @@ import type { Log } from './log.ts';
 export function auditTo(
   audit: AuditConfig | undefined,
   folder: string,
-  log: Pick<Log, 'write'>,
+  log: Pick<Log, 'always'>,
 ): AuditListener {
   const path = audit?.file === undefined ? undefined : resolve(folder, audit.file);
   if (path !== undefined) append(path, '');
   return (entry) => {
     const { atMs, ...members } = entry;
     const level = entry.outcome === 'done' ? 'info' : 'warn';
-    if (path === undefined) return log.write(level, 'audit', members);
+    if (path === undefined) return log.always(level, 'audit', members);
     const time = new Date(atMs).toISOString();
     const line = { level, time, message: 'tollgate audit', event: 'audit', ...members };
     try {
       append(path, `${JSON.stringify(line)}\n`);
     } catch (error) {
-      log.write(level, 'audit', members);
-      log.write('error', 'audit_not_written', { reason: isError(error) ? error.message : '' });
+      log.always(level, 'audit', members);
+      log.always('error', 'audit_not_written', { reason: isError(error) ? error.message : '' });
     }
   };
 }

@@ -9,6 +9,8 @@ export interface Log {
   setLevel(level: LogLevel): void;
   /** Writes a line about the process itself, unless the level of the line is too low. */
   write(level: Exclude<LogLevel, 'silent'>, event: string, members?: object): void;
+  /** Writes a line whatever the level of the log: what operators changed is no chatter. */
+  always(level: Exclude<LogLevel, 'silent'>, event: string, members: object): void;
   /** Writes the line of an event of the gateway. */
   readonly event: EventListener;
 }
@@ -23,14 +25,17 @@ export function jsonLog(out: (text: string) => void, clock: Clock): Log {
   };
   let lowest: LogLevel = 'info';
   let listener = listenerOf(log, lowest);
+  const always: Log['always'] = (level, event, members) =>
+    log({ level, message: `tollgate ${event}`, event, ...members });
   return {
+    always,
     setLevel: (level) => {
       lowest = level;
       listener = listenerOf(log, level);
     },
     write: (level, event, members = {}) => {
       if (levels.indexOf(level) < levels.indexOf(lowest)) return;
-      log({ level, message: `tollgate ${event}`, event, ...members });
+      always(level, event, members);
     },
     event: (event) => listener(event),
   };

@@ -1,4 +1,4 @@
-/** `tollgate keys …` over SQLite: what each task prints, changes and writes to the audit trail. */
+/** The tasks of `tollgate keys` over SQLite: their output, their effect and their audit trail. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,0 +1,36 @@
+/** The log of `tollgate serve`: which lines a level leaves out, and which it never does. */
+import { expect, it } from 'vitest';
+import { auditTo } from '../../src/command/audit.ts';
+import { jsonLog } from '../../src/command/log.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+
+it.each([
+  'debug',
+  'info',
+  'warn',
+  'error',
+  'silent',
+] as const)('has each change by an operator at the level %s', (level) => {
+  const lines: string[] = [];
+  const log = jsonLog((line) => lines.push(line), fakeClock());
+  log.setLevel(level);
+  log.write('debug', 'detail');
+  auditTo(
+    undefined,
+    '.',
+    log,
+  )({
+    atMs: 1,
+    actor: 'grace',
+    action: 'key.disable',
+    target: 'ada',
+    change: {},
+    outcome: 'done',
+    code: undefined,
+  });
+
+  expect(lines.map((line) => JSON.parse(line).event)).toEqual(
+    level === 'debug' ? ['detail', 'audit'] : ['audit'],
+  );
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ actor: 'grace', target: 'ada' });
+});
