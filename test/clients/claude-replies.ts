@@ -13,10 +13,10 @@ const head = {
 const usage = { input_tokens: 12, output_tokens: 4 } as const;
 
 /** How a message ends. */
-export type End = Readonly<Record<'stop_reason' | 'stop_sequence', string | null>> & JsonObject;
+type End = Readonly<Record<'stop_reason' | 'stop_sequence', string | null>> & JsonObject;
 
 /** The end of a complete message. */
-export const endTurn: End = { stop_reason: 'end_turn', stop_sequence: null };
+const endTurn: End = { stop_reason: 'end_turn', stop_sequence: null };
 
 /** A message of text blocks, whole or as a stream. */
 export function claudeText(

@@ -138,8 +138,8 @@ describe.each(pairs(9, 'messages'))('%s', (_name, pair) => {
     const { text } = await client.ask(target('tools'), question);
     const { usage } = await nextRecord();
 
-    const asked = member(fake.calls[0]?.json(), 'fallbacks');
-    expect(asked).toEqual(isRelayed ? [{ model: 'claude-haiku-5' }] : undefined);
+    const received = member(fake.calls[0]?.json(), 'fallbacks');
+    expect(received).toEqual(isRelayed ? [{ model: 'claude-haiku-5' }] : undefined);
     expect(text).toMatch(isRelayed ? /^The printing press/ : /^H/);
     // Both attempts: the refused one has 408 tokens of input.
     if (isRelayed) expect(usage).toMatchObject({ inputTokens: 820, outputTokens: 264 });

@@ -18,7 +18,7 @@ Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false);
 const place = z.object({ city: z.string() });
 
 /** What a call needs that is the provider's own. */
-export interface Wanted extends Pick<Question, 'serverTool' | 'fallback'> {
+interface Wanted extends Pick<Question, 'serverTool' | 'fallback'> {
   readonly reasons: boolean;
 }
 
