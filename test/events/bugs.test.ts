@@ -27,7 +27,7 @@ import {
 import { sabotage } from './sabotage.ts';
 
 /** A call, and what its upstream and its caller do. */
-interface Course {
+interface Scenario {
   readonly name: string;
   readonly kind: Kind;
   readonly setup?: GatewaySetup;
@@ -49,7 +49,7 @@ const beginsOnly: CallHandler = (up) => {
   up.write(streamBeginnings.chatStream);
 };
 
-const courses: readonly Course[] = [
+const courses: readonly Scenario[] = [
   ...kinds.map((kind) => ({ name: kind, kind, handlers: [completeReply(kind)] })),
   {
     name: 'a translated chat',
@@ -136,7 +136,7 @@ describe.each(courses)('$name', (course) => {
 
 /** Runs a call with a bug, and says what is not as it must be. */
 async function runWithBug(
-  { kind, setup, handlers, next }: Course,
+  { kind, setup, handlers, next }: Scenario,
   failAt: number,
 ): Promise<{ readonly called: number; readonly failed: readonly string[] }> {
   const { tables, called, begin } = sabotage(failAt);

@@ -40,7 +40,7 @@ type Step =
   | { readonly does: 'ask_wrongly'; readonly index: number }
   | { readonly does: 'leave'; readonly index: number }
   | { readonly does: Conduct; readonly index: number }
-  | { readonly does: 'break_store' | 'mend_store' | 'outage' }
+  | { readonly does: 'break_store' | 'fix_store' | 'outage' }
   | { readonly does: 'wait'; readonly ms: number };
 
 const conducts = ['answer', 'begin', 'refuse', 'fail', 'limit', 'reset', 'talk_nonsense'] as const;
@@ -61,7 +61,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     {
       weight: 1,
       arbitrary: fc.record({
-        does: fc.constantFrom('break_store', 'mend_store', 'outage'),
+        does: fc.constantFrom('break_store', 'fix_store', 'outage'),
       }),
     },
     {
@@ -132,7 +132,7 @@ async function take(step: Step, at: World): Promise<void> {
       callers[step.index % Math.max(1, callers.length)]?.disconnect();
       break;
     case 'break_store':
-    case 'mend_store':
+    case 'fix_store':
       at.isStoreDown = step.does === 'break_store';
       break;
     case 'outage':
@@ -243,11 +243,11 @@ it('keep the laws, and agree with what was recorded and charged', async () => {
       ].map(({ requestId }) => requestId);
       expect(firsts.sort()).toEqual(callers.map((_, number) => `request-${number}`).sort());
       // The events have what the usage log has, and the store has charged it.
-      const told = [...ofType(events, 'call_ended'), ...ofType(events, 'call_booked')];
+      const reported = [...ofType(events, 'call_ended'), ...ofType(events, 'call_booked')];
       const recordOf = (id: string, revision: number) =>
         harness.records.find((one) => one.reservationId === id && one.revision === revision);
-      expect(harness.records).toHaveLength(told.length);
-      for (const { record } of told) {
+      expect(harness.records).toHaveLength(reported.length);
+      for (const { record } of reported) {
         expect(recordOf(record.reservationId, record.revision)).toEqual(record);
       }
       const lost = ofType(events, 'settlement_lost').length;

@@ -101,9 +101,9 @@ function seeEnd(event: EventOf<'call_ended'>, call: SeenCall | undefined): void 
   demand(call.record === undefined, event, 'ends a call that has ended');
   demand(record.requestId === call.requestId, event, 'has the id of another request');
   demand(call.attempts.at(-1)?.isOver !== false, event, 'ends a call whose attempt runs');
-  const told = call.attempts.map(({ channelId }) => channelId).join();
+  const reported = call.attempts.map(({ channelId }) => channelId).join();
   const recorded = record.attempts.map(({ channelId }) => channelId).join();
-  demand(told === recorded, event, `has the attempts "${recorded}" and not "${told}"`);
+  demand(reported === recorded, event, `has the attempts "${recorded}" and not "${reported}"`);
   demand(record.revision === 1, event, 'is not the first revision');
   demand(isDuration(record.durationMs), event, 'took no time');
   call.record = record;
