@@ -30,10 +30,10 @@ export type { AdminAccess, Authorize } from './http/access.ts';
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
 export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
 export type { AdminSession } from './http/session.ts';
+export type { KeySummary } from './key-summary.ts';
 export type {
   AdminKeys,
   KeyListQuery,
-  KeySummary,
   LimitChange,
   RotatedKey,
   RotateOptions,

@@ -8,29 +8,13 @@ import { defaultPartition, isNanos } from '../ports/quota-input.ts';
 import { periodName } from '../stages/reserve.ts';
 import { AdminError } from './admin-error.ts';
 import type { AuditChange } from './audit.ts';
-import { balancesOf, type KeyBalance, mainSubject } from './balances.ts';
+import { mainSubject } from './balances.ts';
 import type { AdminDeps, Page } from './deps.ts';
 import { cannot, noKey } from './key-errors.ts';
+import { type KeySummary, summariesOf, summaryOf } from './key-summary.ts';
 import { limitOf, type PageQuery } from './page.ts';
 import { removeKey } from './remove-key.ts';
 import { type InTurn, turns } from './turns.ts';
-
-/** A key as an operator sees it; it holds no secret, nor a digest of one. */
-export interface KeySummary {
-  readonly id: string;
-  readonly group: string;
-  readonly disabled: boolean;
-  /** Unix ms; the key is refused from then on. */
-  readonly expiresAtMs: number | undefined;
-  readonly maxConcurrentCalls: number | undefined;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly balances: readonly KeyBalance[];
-  /**
-   * When a call of the key was last seen, by the usage log and by this process; undefined if there
-   * was none, or the log can't be asked and this process has forgotten.
-   */
-  readonly lastUsedMs: number | undefined;
-}
 
 /** Selects keys. */
 export interface KeyListQuery extends PageQuery {
@@ -111,35 +95,55 @@ export interface AdminKeys {
 
 /** The keys of an admin library. */
 export function adminKeys(deps: AdminDeps): AdminKeys {
-  const { audit } = deps;
   const inTurn = turns();
-  const setDisabled = (actor: string, id: string, disabled: boolean): Promise<KeySummary> =>
-    audit.run(
-      { actor, action: disabled ? 'key.disable' : 'key.enable', target: id, change: {} },
-      async () => summaryOf(await changeKey(deps, id, { disabled }), deps),
-    );
   return {
     list: (query = {}) => listKeys(deps, query),
     find: async (id) => summaryOf(await keyOf(deps, id), deps),
+    ...issuing(deps, inTurn),
+    ...switching(deps),
+    ...charging(deps, inTurn),
+    remove: (actor, id) =>
+      deps.audit.run({ actor, action: 'key.remove', target: id, change: {} }, () =>
+        inTurn(id, () => removeKey(deps, id)),
+      ),
+  };
+}
+
+function issuing(deps: AdminDeps, inTurn: InTurn): Pick<AdminKeys, 'issue' | 'rotate'> {
+  const { audit } = deps;
+  return {
     issue: (actor, options) =>
       audit.run(
         { actor, action: 'key.issue', target: options?.id, change: issueChange(options) },
         () => issue(deps, options),
         ({ key }) => ({ target: key.id }),
       ),
-    rotate: (actor, id, options = {}) =>
-      audit.run(
-        {
-          actor,
-          action: 'key.rotate',
-          target: id,
-          change: { overlapMs: options.overlapMs ?? 0, newId: options.id ?? null },
-        },
+    rotate: (actor, id, options = {}) => {
+      const { overlapMs = 0, id: newId = null } = options;
+      return audit.run(
+        { actor, action: 'key.rotate', target: id, change: { overlapMs, newId } },
         () => inTurn(id, async () => rotateKey(deps, await keyOf(deps, id), options)),
-        ({ key }) => ({ change: { overlapMs: options.overlapMs ?? 0, newId: key.id } }),
-      ),
+        ({ key }) => ({ change: { overlapMs, newId: key.id } }),
+      );
+    },
+  };
+}
+
+function switching(deps: AdminDeps): Pick<AdminKeys, 'disable' | 'enable'> {
+  const setDisabled = (actor: string, id: string, disabled: boolean): Promise<KeySummary> =>
+    deps.audit.run(
+      { actor, action: disabled ? 'key.disable' : 'key.enable', target: id, change: {} },
+      async () => summaryOf(await changeKey(deps, id, { disabled }), deps),
+    );
+  return {
     disable: (actor, id) => setDisabled(actor, id, true),
     enable: (actor, id) => setDisabled(actor, id, false),
+  };
+}
+
+function charging(deps: AdminDeps, inTurn: InTurn): Pick<AdminKeys, 'setLimit' | 'topUp'> {
+  const { audit } = deps;
+  return {
     setLimit: (actor, id, change) =>
       audit.run({ actor, action: 'key.limit', target: id, change: limitAudit(change) }, () =>
         inTurn(id, () => setLimit(deps, id, change)),
@@ -149,10 +153,6 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
         { actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) },
         () => addMoney(deps, id, topUp, inTurn),
         ({ repeated }) => ({ change: { ...topUpAudit(topUp), repeated } }),
-      ),
-    remove: (actor, id) =>
-      audit.run({ actor, action: 'key.remove', target: id, change: {} }, () =>
-        inTurn(id, () => removeKey(deps, id)),
       ),
   };
 }
@@ -311,45 +311,6 @@ async function changeKey(
   if (!(await keys.update(id, change))) throw noKey(id);
   keyCache?.forget(id);
   return keyOf(deps, id);
-}
-
-async function summaryOf(key: ApiKey, deps: AdminDeps): Promise<KeySummary> {
-  const [summary] = await summariesOf([key], deps);
-  return summary ?? fail(noKey(key.id));
-}
-
-async function summariesOf(
-  keys: readonly ApiKey[],
-  deps: AdminDeps,
-): Promise<readonly KeySummary[]> {
-  const lastCalls = await lastCallsOf(keys, deps);
-  return Promise.all(
-    keys.map(async (key, index) => {
-      const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
-      const seenMs = [lastCalls[index], deps.live.lastUsedMs(id)].filter((ms) => ms !== undefined);
-      const lastUsedMs = seenMs.length === 0 ? undefined : Math.max(...seenMs);
-      const balances = await balancesOf(key, deps.quota, deps.clock.now());
-      const rights = { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata };
-      return { ...rights, balances, lastUsedMs };
-    }),
-  );
-}
-
-/** A log that fails must not hide the keys. */
-async function lastCallsOf(
-  keys: readonly ApiKey[],
-  { usage }: AdminDeps,
-): Promise<readonly (number | undefined)[]> {
-  try {
-    return (
-      (await usage.usageLastCalls?.(
-        keys.map(({ id }) => id),
-        { timeoutMs: 5_000 },
-      )) ?? []
-    );
-  } catch {
-    return [];
-  }
 }
 
 function subjectOf(key: ApiKey, name: string | undefined): QuotaSubject {

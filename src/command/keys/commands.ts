@@ -1,5 +1,6 @@
 /** `tollgate keys …`: everything about the keys in SQLite or PostgreSQL, by the admin library. */
-import type { AdminKeys, KeyListQuery, KeySummary } from '../../admin/keys.ts';
+import type { KeySummary } from '../../admin/key-summary.ts';
+import type { AdminKeys, KeyListQuery } from '../../admin/keys.ts';
 import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from '../command.ts';
 import { type CountProgress, printJson, progress } from '../output.ts';

@@ -1,6 +1,6 @@
 /** Shows keys: as a table for people, or as JSON. */
 import type { KeyBalance } from '../../admin/balances.ts';
-import type { KeySummary } from '../../admin/keys.ts';
+import type { KeySummary } from '../../admin/key-summary.ts';
 import { formatMoney } from '../../prices/amount.ts';
 import type { Given } from '../command.ts';
 import { printJson, table } from '../output.ts';

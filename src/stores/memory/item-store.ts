@@ -73,11 +73,7 @@ export function memoryItemStore(options: MemoryItemStoreOptions = {}): ItemStore
     forget: (owner, ids) => {
       for (const id of ids) remove(table, owner, id);
     },
-    forgetOwner: (owner) => {
-      const ids = [...(table.owners.get(owner)?.items.values() ?? [])].slice(0, maxForgotten);
-      for (const { id } of ids) remove(table, owner, id);
-      return ids.length;
-    },
+    forgetOwner: (owner) => removeSome(table, owner),
   };
 }
 
@@ -127,6 +123,13 @@ function remove(table: ItemTable, owner: string, id: string): void {
   table.bytes -= sizeOf(item.json);
   own.bytes -= sizeOf(item.json);
   if (own.items.size === 0) table.owners.delete(owner);
+}
+
+/** Forgets the items of an owner that were not used for the longest time; returns how many. */
+function removeSome(table: ItemTable, owner: string): number {
+  const oldest = [...(table.owners.get(owner)?.items.values() ?? [])].slice(0, maxForgotten);
+  for (const { id } of oldest) remove(table, owner, id);
+  return oldest.length;
 }
 
 /** Forgets items from the first one on, until one may stay. */

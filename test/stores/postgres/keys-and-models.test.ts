@@ -113,6 +113,29 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     other.close();
   });
 
+  it('two processes that change a channel at the same time both have their way', async () => {
+    const options = { client: pool, clock: fakeClock(), credentials: () => 'secret' };
+    const [one, other] = [await postgresCatalog(options), await postgresCatalog(options)];
+    const [channel] = model.channels;
+    const second = { ...channel, id: 'openai-2' };
+    await one.publish([{ ...model, channels: [...model.channels, second] }]);
+
+    const changed = await Promise.all([
+      one.changeChannel('openai-1', { weight: 0 }),
+      other.changeChannel('openai-2', { priority: 7, cost: { per: 'free' } }),
+      one.changeChannel('nothing', { weight: 0 }),
+    ]);
+
+    expect(changed).toEqual([['gpt-5'], ['gpt-5'], []]);
+    const latest = await postgresCatalog(options);
+    expect(latest.find('gpt-5')?.channels).toMatchObject([
+      { id: 'openai-1', weight: 0, baseUrl: channel?.baseUrl, credential: 'secret' },
+      { id: 'openai-2', weight: 1, priority: 7, cost: { per: 'free' } },
+    ]);
+    await expect(one.changeChannel('openai-1', { weight: -1 })).rejects.toThrow(/weight/);
+    for (const catalog of [one, other, latest]) catalog.close();
+  });
+
   it('an invalid list is not written, and one that is in the table changes nothing', async () => {
     const clock = fakeClock();
     const events: GatewayEvent[] = [];
@@ -132,6 +155,35 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ type: 'catalog_refused' }));
     expect(catalog.find('gpt-5')).toBe(served);
     catalog.close();
+  });
+
+  it('keys are listed in pages by id, narrowed by text, group and state', async () => {
+    const keys = postgresKeyStore({ client: pool });
+    const ids = Array.from({ length: 23 }, (_, index) => `page-${String(index).padStart(2, '0')}`);
+    for (const id of ids.toReversed()) await keys.issue({ id, group: 'paged', limitNanos: 1n });
+    await keys.update('page-07', { disabled: true });
+
+    const found: string[] = [];
+    let after: string | undefined = '';
+    while (after !== undefined) {
+      const page = await keys.page({ group: 'paged', limit: 10, after });
+      expect(page.keys.length).toBeLessThanOrEqual(10);
+      found.push(...page.keys.map(({ id }) => id));
+      after = page.next;
+    }
+    const idsOf = async (query: Parameters<typeof keys.page>[0]) =>
+      (await keys.page(query)).keys.map(({ id }) => id);
+
+    expect(found).toEqual(ids);
+    expect(await idsOf({ group: 'paged', disabled: true })).toEqual(['page-07']);
+    expect(await idsOf({ group: 'paged', search: 'AGE-2' })).toEqual([
+      'page-20',
+      'page-21',
+      'page-22',
+    ]);
+    expect(await idsOf({ search: '%' })).toEqual([]);
+    expect(await idsOf({ search: "'; DROP TABLE tollgate.keys; --" })).toEqual([]);
+    expect(await keys.get('page-07')).toMatchObject({ id: 'page-07', disabled: true });
   });
 
   it('no table contains a secret of a key or a channel', async () => {

@@ -1,7 +1,8 @@
 /** The replies about keys. */
 import { z } from 'zod';
 import type { Page } from '../../deps.ts';
-import type { KeySummary, RotatedKey, ToppedUpKey } from '../../keys.ts';
+import type { KeySummary } from '../../key-summary.ts';
+import type { RotatedKey, ToppedUpKey } from '../../keys.ts';
 import type { JsonOf } from './json-of.ts';
 import { amount, count, metadata, signedAmount, timeMs } from './parts.ts';
 

@@ -1,0 +1,65 @@
+/** What an operator sees of a key: its rights, its balances, and when it was used last. */
+import type { ApiKey } from '../ports/key-store.ts';
+import { balancesOf, type KeyBalance } from './balances.ts';
+import type { AdminDeps } from './deps.ts';
+
+/** A key as an operator sees it; it holds no secret, nor a digest of one. */
+export interface KeySummary {
+  readonly id: string;
+  readonly group: string;
+  readonly disabled: boolean;
+  /** Unix ms; the key is refused from then on. */
+  readonly expiresAtMs: number | undefined;
+  readonly maxConcurrentCalls: number | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly balances: readonly KeyBalance[];
+  /**
+   * When a call of the key was last seen, by the usage log and by this process; undefined if there
+   * was none, or the log can't be asked and this process has forgotten.
+   */
+  readonly lastUsedMs: number | undefined;
+}
+
+/** What an operator sees of a key. */
+export async function summaryOf(key: ApiKey, deps: AdminDeps): Promise<KeySummary> {
+  const lastCalls = await lastCallsOf([key], deps);
+  return summaryWith(key, lastCalls[0], deps);
+}
+
+/** What an operator sees of a page of keys. */
+export async function summariesOf(
+  keys: readonly ApiKey[],
+  deps: AdminDeps,
+): Promise<readonly KeySummary[]> {
+  const lastCalls = await lastCallsOf(keys, deps);
+  return Promise.all(keys.map((key, index) => summaryWith(key, lastCalls[index], deps)));
+}
+
+async function summaryWith(
+  key: ApiKey,
+  lastCallMs: number | undefined,
+  { live, quota, clock }: AdminDeps,
+): Promise<KeySummary> {
+  const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
+  const seenMs = [lastCallMs, live.lastUsedMs(id)].filter((ms) => ms !== undefined);
+  const lastUsedMs = seenMs.length === 0 ? undefined : Math.max(...seenMs);
+  const balances = await balancesOf(key, quota, clock.now());
+  return { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata, balances, lastUsedMs };
+}
+
+/** A log that fails must not hide the keys. */
+async function lastCallsOf(
+  keys: readonly ApiKey[],
+  { usage }: AdminDeps,
+): Promise<readonly (number | undefined)[]> {
+  try {
+    return (
+      (await usage.usageLastCalls?.(
+        keys.map(({ id }) => id),
+        { timeoutMs: 5_000 },
+      )) ?? []
+    );
+  } catch {
+    return [];
+  }
+}
