@@ -19,7 +19,11 @@ export async function streamEvents(
   authorizeAgain: () => Promise<unknown>,
   { isHead, range }: { readonly isHead: boolean; readonly range: NowRange | undefined },
 ): Promise<void> {
-  startReply(response, 200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  startReply(response, 200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    // A host's compression middleware would keep the events until the end.
+    'cache-control': 'no-store, no-transform',
+  });
   if (isHead) {
     response.end();
     return;

@@ -116,9 +116,12 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
   it('two processes that change a channel at the same time both have their way', async () => {
     const options = { client: pool, clock: fakeClock(), credentials: () => 'secret' };
     const [one, other] = [await postgresCatalog(options), await postgresCatalog(options)];
-    const [channel] = model.channels;
-    const second = { ...channel, id: 'openai-2' };
-    await one.publish([{ ...model, channels: [...model.channels, second] }]);
+    const first = {
+      ...{ id: 'openai-1', dialect: 'openai', baseUrl: 'https://a.example/v1', weight: 1 },
+      credential: { name: 'main' },
+    } as const;
+    const second = { ...first, id: 'openai-2' };
+    await one.publish([{ ...model, channels: [first, second] }]);
 
     const changed = await Promise.all([
       one.changeChannel('openai-1', { weight: 0 }),
@@ -129,7 +132,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     expect(changed).toEqual([['gpt-5'], ['gpt-5'], []]);
     const latest = await postgresCatalog(options);
     expect(latest.find('gpt-5')?.channels).toMatchObject([
-      { id: 'openai-1', weight: 0, baseUrl: channel?.baseUrl, credential: 'secret' },
+      { id: 'openai-1', weight: 0, baseUrl: first.baseUrl, credential: 'secret' },
       { id: 'openai-2', weight: 1, priority: 7, cost: { per: 'free' } },
     ]);
     await expect(one.changeChannel('openai-1', { weight: -1 })).rejects.toThrow(/weight/);
