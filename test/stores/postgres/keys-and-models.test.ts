@@ -117,7 +117,10 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     const options = { client: pool, clock: fakeClock(), credentials: () => 'secret' };
     const [one, other] = [await postgresCatalog(options), await postgresCatalog(options)];
     const first = {
-      ...{ id: 'openai-1', dialect: 'openai', baseUrl: 'https://a.example/v1', weight: 1 },
+      id: 'openai-1',
+      dialect: 'openai',
+      baseUrl: 'https://a.example/v1',
+      weight: 1,
       credential: { name: 'main' },
     } as const;
     const second = { ...first, id: 'openai-2' };
