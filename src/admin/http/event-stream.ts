@@ -28,10 +28,24 @@ export async function streamEvents(
     response.end();
     return;
   }
-  const { clock } = admin;
+  const send = sender(admin, response, authorizeAgain, range);
+  const stop = admin.clock.every(everyMs, () => void send());
+  response.once('close', stop);
+  // A connection that broke reports an error of the response, which needs a listener.
+  response.on('error', stop);
+  await send();
+}
+
+/** Sends one picture of the figures, but not while the last one is still on its way. */
+function sender(
+  { clock, now }: Admin,
+  response: ServerResponse,
+  authorizeAgain: () => Promise<unknown>,
+  range: NowRange | undefined,
+): () => Promise<void> {
   let askedMs = clock.monotonicMs();
   let isBusy = false;
-  const send = async (): Promise<void> => {
+  return async () => {
     if (isBusy || response.writableNeedDrain) return;
     isBusy = true;
     try {
@@ -39,8 +53,8 @@ export async function streamEvents(
         askedMs = clock.monotonicMs();
         await authorizeAgain();
       }
-      const now = jsonTextOf(await admin.now(range));
-      if (!response.destroyed) response.write(`event: now\ndata: ${now}\n\n`);
+      const figures = jsonTextOf(await now(range));
+      if (!response.destroyed) response.write(`event: now\ndata: ${figures}\n\n`);
     } catch (error) {
       // Only the sign-in throws one of these; figures that can't be read come with the next tick.
       if (isAdminError(error)) response.end('event: signed-out\ndata: {}\n\n');
@@ -48,9 +62,4 @@ export async function streamEvents(
       isBusy = false;
     }
   };
-  const stop = clock.every(everyMs, () => void send());
-  response.once('close', stop);
-  // A connection that broke reports an error of the response, which needs a listener.
-  response.on('error', stop);
-  await send();
 }
