@@ -142,9 +142,9 @@ function relayPipe(stream: RelayedStream): ReplyPipe {
     },
     end: () => endStream(stream),
     fail: (error) => breakStream(stream, error),
-    onQuiet: (endQuiet) => {
+    onQuiet: (endQuiet, hasSent) => {
       const { watch } = running;
-      if (watch !== undefined) onQuiet(watch, endQuiet);
+      if (watch !== undefined) onQuiet(watch, endQuiet, hasSent);
     },
     keepAlive: (isFirst) => {
       const text = route.protocol.keepAlive(call.framing, isFirst);

@@ -49,7 +49,9 @@ export interface AttemptWatch {
   /** Shared by all calls of one model on one account. */
   readonly lastActivity: LastActivity | undefined;
   quietSinceMs: number;
+  checkedAtMs: number;
   endQuiet: (() => void) | undefined;
+  hasSent: (() => boolean) | undefined;
 }
 
 /** Starts watching an attempt. */
@@ -67,7 +69,9 @@ export function watchAttempt(deps: WatchDeps, lastActivity?: LastActivity): Atte
     sentMs: nowMs,
     lastActivity,
     quietSinceMs: nowMs,
+    checkedAtMs: nowMs,
     endQuiet: undefined,
+    hasSent: undefined,
   };
 }
 
@@ -116,10 +120,12 @@ export function onStall(watch: AttemptWatch, giveUp: () => void): void {
 
 /**
  * Registers what to do each time the reply has been quiet for `quietMs`; replaced by the next
- * registration.
+ * registration. `hasSent` says whether anything was sent to the caller since it was last asked: it
+ * is asked every second, because a clock that is read for each write is too slow.
  */
-export function onQuiet(watch: AttemptWatch, endQuiet: () => void): void {
+export function onQuiet(watch: AttemptWatch, endQuiet: () => void, hasSent?: () => boolean): void {
   watch.endQuiet = endQuiet;
+  watch.hasSent = hasSent;
 }
 
 /** Stops watching. */
@@ -140,9 +146,12 @@ export function overdueAction(watch: AttemptWatch, nowMs: number): (() => void) 
 }
 
 function quietEnds(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
-  const { endQuiet, quietSinceMs, awaits, deps } = watch;
+  const { endQuiet, awaits, deps, checkedAtMs } = watch;
   if (endQuiet === undefined || awaits !== 'body') return undefined;
-  if (nowMs - quietSinceMs < deps.timeouts.quietMs) return undefined;
+  // What was sent since the last check counts as sent at it, so that no silence is longer.
+  if (watch.hasSent?.()) watch.quietSinceMs = Math.max(watch.quietSinceMs, checkedAtMs);
+  watch.checkedAtMs = nowMs;
+  if (nowMs - watch.quietSinceMs < deps.timeouts.quietMs) return undefined;
   return () => {
     watch.quietSinceMs = nowMs;
     endQuiet();

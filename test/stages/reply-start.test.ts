@@ -283,15 +283,33 @@ describe('a quiet stream', () => {
     expect((await calling.reply).text).toBe(`\r\n${last}`);
   });
 
-  it('is also kept alive between its events', async () => {
+  it.each([
+    [15],
+    [1, 16, 44],
+    [0, 14, 15, 29, 60],
+    [7, 8, 9, 40, 56, 57],
+  ])('is also kept alive after 15 s of silence between its events: at %i, …', async (...seconds) => {
     const { set: harness, calling, up } = await quiet('chatStream');
-    up.write(word.openai);
-    await calling.firstBytes;
-    await pass(harness, 31);
+    let expected = '';
+    let silentSeconds = 0;
+    for (let second = 0; second <= 80; second += 1) {
+      if (seconds.includes(second)) {
+        up.write(word.openai);
+        expected += word.openai;
+        silentSeconds = 0;
+        await turn();
+      }
+      await pass(harness, 1);
+      silentSeconds += 1;
+      if (silentSeconds === 15) {
+        expected += ': keep-alive\n\n';
+        silentSeconds = 0;
+      }
+    }
     up.write(events('[DONE]'));
     up.end();
 
-    expect((await calling.reply).text).toBe(`${word.openai}: keep-alive\n\n${events('[DONE]')}`);
+    expect((await calling.reply).text).toBe(`${expected}${events('[DONE]')}`);
   });
 });
 

@@ -32,9 +32,9 @@ export interface ReplyPipe {
   onStall(giveUp: () => void): void;
   /**
    * Called before the first byte is sent, with the function to call when the reply has been silent
-   * for long.
+   * for long, and with one that says whether anything has been sent since it was last asked.
    */
-  onQuiet(keepAlive: () => void): void;
+  onQuiet(keepAlive: () => void, hasSent: () => boolean): void;
   /** The bytes to send to keep the connection alive; undefined if the format has none. */
   keepAlive(isFirst: boolean): Uint8Array | undefined;
   /**
@@ -92,8 +92,8 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
   /** Set while the usage is awaited after a disconnect. */
   let usageWait: GracePeriod | undefined;
   let hasWritten = false;
-  /** Something has been written since the last keep-alive check. */
-  let hasWrittenSince = true;
+  /** Something has been written since the last check. */
+  let hasWrittenSince = false;
   /** The chunks of this turn; undefined before the first, which schedules the flush. */
   let gathered: Uint8Array[] | undefined;
   let gatheredBytes = 0;
@@ -122,9 +122,14 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
 
   const keepAlive = (): void => {
     if (isOver || isDisconnected || isFull) return;
-    const bytes = hasWrittenSince ? undefined : pipe.keepAlive(!hasWritten);
+    const bytes = pipe.keepAlive(!hasWritten);
     if (bytes !== undefined) send(bytes);
+  };
+
+  const hasSent = (): boolean => {
+    const sent = hasWrittenSince;
     hasWrittenSince = false;
+    return sent;
   };
 
   /**
@@ -188,13 +193,10 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
     disconnect('caller_stalled');
     out.destroy();
   });
-  pipe.onQuiet(keepAlive);
+  pipe.onQuiet(keepAlive, hasSent);
   if (isOver) return;
   // The status line is sent with the first byte.
-  if (begun.length === 0) {
-    hasWrittenSince = false;
-    keepAlive();
-  }
+  if (begun.length === 0) keepAlive();
   // The beginning may already end the reply: an error, or the last event of the stream.
   if (!pass(begun, unchanged) && !grace?.isRunning()) return;
   // Chunks that arrived meanwhile are written together with the beginning.
