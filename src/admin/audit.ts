@@ -1,7 +1,7 @@
 /** The audit trail: one entry for each change that an operator made, tried, or was refused. */
 import type { Clock } from '../clock.ts';
 import { swallowErrors } from '../events.ts';
-import { type AdminErrorCode, adminErrorOf } from './admin-error.ts';
+import { AdminError, type AdminErrorCode, adminErrorOf } from './admin-error.ts';
 
 /** The changes that the admin library makes. */
 export type AdminAction =
@@ -81,6 +81,7 @@ export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Au
   };
   return {
     run: async (subject, change, found) => {
+      checkActor(subject.actor);
       try {
         const result = await change();
         write({ ...subject, ...found?.(result) }, 'done', undefined);
@@ -93,4 +94,12 @@ export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Au
     },
     refused: (subject, code) => write(subject, 'refused', code),
   };
+}
+
+/** Without it the trail would not say who, and a host would find out when it is asked. */
+function checkActor(actor: unknown): void {
+  if (typeof actor === 'string' && actor.trim() !== '') return;
+  throw new AdminError('invalid_request', 'actor must name who makes the change.', {
+    field: 'actor',
+  });
 }

@@ -116,7 +116,7 @@ function issuing(deps: AdminDeps, inTurn: InTurn): Pick<AdminKeys, 'issue' | 'ro
       audit.run(
         { actor, action: 'key.issue', target: options?.id, change: issueChange(options) },
         () => issue(deps, options),
-        ({ key }) => ({ target: key.id }),
+        ({ key }) => ({ target: key.id, change: issuedChange(key) }),
       ),
     rotate: (actor, id, options = {}) => {
       const { overlapMs = 0, id: newId = null } = options;
@@ -163,6 +163,19 @@ function issueChange(options: Partial<IssueKeyOptions> | undefined): AuditChange
     group: typeof group === 'string' ? group : null,
     limitNanos: typeof limitNanos === 'bigint' ? String(limitNanos) : null,
     period: typeof period === 'string' ? period : null,
+  };
+}
+
+/** What the new key may do, and at whose expense: a subject may be somebody else's. */
+function issuedChange({ group, quota, expiresAtMs, maxConcurrentCalls }: ApiKey): AuditChange {
+  const subjects = quota.map(
+    ({ id, period, limitNanos }) => `${id} ${period} ${limitNanos ?? '(limit in the quota store)'}`,
+  );
+  return {
+    group,
+    quota: subjects.join(', '),
+    expiresAtMs: expiresAtMs ?? null,
+    maxConcurrentCalls: maxConcurrentCalls ?? null,
   };
 }
 

@@ -87,9 +87,9 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
 
 function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin {
   const { gateway, catalog, stores } = opened;
-  const { keyTable: keys, keyCache, quota, usage } = stores;
+  const { keyTable: keys, keyCache, quota, usage, replyStores } = stores;
   return createAdmin({
-    ...{ gateway, keys, quota, usage },
+    ...{ gateway, keys, quota, usage, replyStores },
     catalog: catalog.forAdmin,
     ...(keyCache === undefined ? {} : { keyCache }),
     onAudit: auditTo(config.audit, dirname(path), log),

@@ -1,5 +1,5 @@
 /** Makes the stores of a gateway over the open databases, by the choice of the configuration. */
-import type { AdminKeyCache } from '../admin/deps.ts';
+import type { AdminKeyCache, AdminOwnedStore } from '../admin/deps.ts';
 import type { Clock } from '../clock.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
 import type { KeyStore } from '../ports/key-store.ts';
@@ -49,6 +49,8 @@ export interface Stores {
   readonly rateLimiter: RateLimiter | undefined;
   readonly results: ResultStore | undefined;
   readonly responses: Pick<ResponseOptions, 'index' | 'items'>;
+  /** What forgets the replies of a removed key. */
+  readonly replyStores: readonly AdminOwnedStore[];
 }
 
 /** Makes the stores. The memory stores begin empty, but for the keys of the configuration. */
@@ -58,6 +60,11 @@ export function makeStores(config: ServeConfig, databases: Databases, clock: Clo
   const cache = cacheOf(keyTable, choice.keys, config.keys);
   const usageLog = usageLogOf(choice.usage, databases);
   const { redis } = databases;
+  const results = choice.results === 'redis' ? redisResultStore(locationIn(redis)) : undefined;
+  const responses: Stores['responses'] = {
+    ...(choice.responseIndex === 'redis' ? { index: redisResponseIndex(locationIn(redis)) } : {}),
+    ...(choice.items === 'redis' ? { items: redisItemStore(locationIn(redis)) } : {}),
+  };
   return {
     choice,
     keyTable,
@@ -68,11 +75,11 @@ export function makeStores(config: ServeConfig, databases: Databases, clock: Clo
     usageLog,
     idempotency: idempotencyOf(choice.idempotency, databases, clock),
     rateLimiter: choice.rates === 'redis' ? redisRateLimiter(locationIn(redis)) : undefined,
-    results: choice.results === 'redis' ? redisResultStore(locationIn(redis)) : undefined,
-    responses: {
-      ...(choice.responseIndex === 'redis' ? { index: redisResponseIndex(locationIn(redis)) } : {}),
-      ...(choice.items === 'redis' ? { items: redisItemStore(locationIn(redis)) } : {}),
-    },
+    results,
+    responses,
+    replyStores: [results, responses.index, responses.items || undefined].filter(
+      (store) => store !== undefined,
+    ),
   };
 }
 

@@ -30,13 +30,14 @@ export function withAdmin(
 ): Promise<number> {
   return withStores(given, async (open) => {
     const { clock, err } = given.around;
-    const { keyTable: keys, quota, usageLog } = open.stores;
+    const { keyTable: keys, quota, usageLog, replyStores } = open.stores;
     const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
     // What fails is the result of the command, so events of it are not needed.
     const onEvent = (): void => {};
     const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
     const usage = usageLog === undefined ? {} : { usage: usageLog };
-    const admin = createAdmin({ gateway, keys, quota, ...usage, onAudit, clock });
+    const stores = { keys, quota, replyStores, ...usage };
+    const admin = createAdmin({ gateway, ...stores, onAudit, clock });
     try {
       return await task(admin, open);
     } finally {

@@ -145,6 +145,41 @@ describe('keys', () => {
     expect(entries).toMatchObject([{ action: 'key.issue', target: key.id }]);
   });
 
+  it('have what they may spend, and of whom, in the audit trail', async () => {
+    const { admin, entries } = adminSetup();
+    await admin.keys.issue('ada', {
+      ...{ id: 'ada', group: 'staff', limitNanos: 5n, period: 'day' },
+      quota: [
+        { id: 'company', period: 'month', limitNanos: 99n },
+        { id: 'prepaid', period: 'total' },
+      ],
+      ...{
+        expiresAtMs: 4_000_000_000_000,
+        maxConcurrentCalls: 2,
+        metadata: { note: 'not for it' },
+      },
+    });
+
+    expect(entries.map(({ change }) => change)).toEqual([
+      {
+        group: 'staff',
+        quota: 'ada day 5, company month 99, prepaid total (limit in the quota store)',
+        expiresAtMs: 4_000_000_000_000,
+        maxConcurrentCalls: 2,
+      },
+    ]);
+  });
+
+  it.each(['', '  ', undefined])('are changed by nobody without a name: %j', async (actor) => {
+    const { admin, entries } = adminSetup();
+    await admin.keys.issue('ada', staff);
+    const nobody = JSON.parse(JSON.stringify({ actor })).actor;
+
+    expect(await codeOf(() => admin.keys.disable(nobody, 'ada'))).toBe('invalid_request');
+    expect(await admin.keys.find('ada')).toMatchObject({ disabled: false });
+    expect(entries).toHaveLength(1);
+  });
+
   it('get money once for each id, and the trail says so', async () => {
     const { admin, entries } = adminSetup();
     await admin.keys.issue('ada', staff);
