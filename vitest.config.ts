@@ -15,8 +15,9 @@ const generators: readonly string[] = [
   'test/faults/{callers-crowds,cut-replies,ports-fuzz}.test.ts',
   'test/holds/{embedding-holds,hold-bounds,misplaced-blocks}.test.ts',
   'test/proof/{linearisable,memory}.test.ts',
-  'test/relay/{foreign-text,truncated}.test.ts',
+  'test/relay/{embedding-failures,foreign-text,truncated}.test.ts',
   'test/stages/{changed-records,random-outages,reply-start}.test.ts',
+  'test/upstream/body-in-turns.test.ts',
   'test/translate/{every-cut-call,hostile-replies,hostile-requests,reply-limits}.test.ts',
   'test/translate/{numbers,openai-client-calls}.test.ts',
   'test/translate/messages/{secrets,thinking-loops}.test.ts',
@@ -29,7 +30,7 @@ const generators: readonly string[] = [
  * they run with the generators, and on every other version.
  */
 const longest: readonly string[] = [
-  'test/command/serve-{reload,faults}.test.ts',
+  'test/command/serve-{faults,ports,reload}.test.ts',
   'test/adapters/{fuzz,unread-replies,unserved}.test.ts',
   'test/faults/{callers,processes}.test.ts',
   'test/opentelemetry/express.test.ts',
