@@ -126,7 +126,7 @@ const config: ViteUserConfig = defineConfig({
       },
       ...(form === undefined || form === 'full' ? [measured] : []),
     ],
-    setupFiles: ['test/support/fail-on-unhandled.ts'],
+    setupFiles: ['test/support/fail-on-unhandled.ts', 'test/support/seed-properties.ts'],
     passWithNoTests: false,
     allowOnly: false,
     pool: 'forks',

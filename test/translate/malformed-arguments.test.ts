@@ -175,11 +175,15 @@ describe.each(
     ));
 });
 
-/** The arguments, if they are an object after all. */
+/** The object with which the arguments begin, if there is one: what follows it is left out. */
 function objectIn(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+  const ends = [...text.matchAll(/\}/g)].map(({ index }) => index + 1);
+  for (const end of ends) {
+    try {
+      return JSON.parse(text.slice(0, end));
+    } catch {
+      // It ends later, or nowhere.
+    }
   }
+  return undefined;
 }
