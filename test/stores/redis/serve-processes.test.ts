@@ -1,5 +1,6 @@
 /** Two `tollgate serve` processes over one Redis share limits, rates and charges. */
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { money } from '../../../src/prices/amount.ts';
 import { startFakeUpstream } from '../../../src/testing/providers/server.ts';
 import {
   builtProgram,
@@ -90,8 +91,8 @@ describeRedis('tollgate over Redis', (server) => {
   });
 });
 
-function chargeOf({ message, chargeNanos }: LogLine): readonly bigint[] {
-  return message === 'call_ended' ? [BigInt(String(chargeNanos))] : [];
+function chargeOf({ event, charge }: LogLine): readonly bigint[] {
+  return event === 'call_ended' ? [money(String(charge))] : [];
 }
 
 function statesOf(text: string, wanted: string): readonly string[] {
