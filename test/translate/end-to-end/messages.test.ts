@@ -156,6 +156,7 @@ describe('a stream that is silent', () => {
       'content_block_start',
       'content_block_delta',
       'ping',
+      'ping',
       'content_block_stop',
       'message_delta',
       'message_stop',
