@@ -82,6 +82,8 @@ export interface Served {
   until(event: string, count?: number): Promise<LogLine>;
   /** What it has written to standard error so far. */
   readonly errors: () => string;
+  /** The group of the first match on standard error, or of the one with this number; waits. */
+  untilError(pattern: RegExp, count?: number): Promise<string>;
   /** The exit code. */
   readonly exited: Promise<number | null>;
 }
@@ -101,25 +103,26 @@ export async function served(
     lines.push(line);
     for (const look of waiting) look();
   });
-  const until = (event: string, count = 1): Promise<LogLine> => {
-    const found = (): LogLine | undefined =>
-      lines.filter((line) => line.event === event)[count - 1];
-    const arrives = new Promise<LogLine>((resolve) => {
+  const when = <T>(found: () => T | undefined): Promise<T> => {
+    const arrives = new Promise<T>((resolve) => {
       const look = (): void => {
-        const line = found();
-        if (line === undefined) waiting.add(look);
+        const value = found();
+        if (value === undefined) waiting.add(look);
         else {
           waiting.delete(look);
-          resolve(line);
+          resolve(value);
         }
       };
       look();
     });
     return Promise.race([arrives, exited.then((code) => failed(code, child))]);
   };
+  const until = (event: string, count = 1): Promise<LogLine> =>
+    when(() => lines.filter((line) => line.event === event)[count - 1]);
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors += chunk;
+    for (const look of waiting) look();
   });
   const listening = await Promise.race([
     until('listening'),
@@ -132,6 +135,7 @@ export async function served(
     until,
     exited,
     errors: () => errors,
+    untilError: (pattern, count = 1) => when(() => [...errors.matchAll(pattern)][count - 1]?.[1]),
   };
 }
 
