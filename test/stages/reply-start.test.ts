@@ -288,7 +288,7 @@ describe('a quiet stream', () => {
     [1, 16, 44],
     [0, 14, 15, 29, 60],
     [7, 8, 9, 40, 56, 57],
-  ])('is also kept alive after 15 s of silence between its events: at %i, …', async (...seconds) => {
+  ])('is also kept alive after 15 s of silence between events: %i, …', async (...seconds) => {
     const { set: harness, calling, up } = await quiet('chatStream');
     let expected = '';
     let silentSeconds = 0;
