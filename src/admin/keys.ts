@@ -82,7 +82,7 @@ export interface AdminKeys {
   rotate(actor: string, id: string, options?: RotateOptions): Promise<RotatedKey>;
   disable(actor: string, id: string): Promise<KeySummary>;
   enable(actor: string, id: string): Promise<KeySummary>;
-  /** Counts from the next call on, in including the current period. */
+  /** Counts from the next call on, also in the current period. */
   setLimit(actor: string, id: string, change: LimitChange): Promise<KeySummary>;
   topUp(actor: string, id: string, topUp: TopUp): Promise<ToppedUpKey>;
   /**
