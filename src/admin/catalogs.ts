@@ -2,7 +2,6 @@
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import { modelsFrom } from '../stores/file/model-json.ts';
-import { checkModels } from '../stores/memory/check-models.ts';
 import type { PublishedModel } from '../stores/sql/published-catalog.ts';
 import { notSupported } from './admin-error.ts';
 import type { AdminDeps } from './deps.ts';
@@ -10,7 +9,7 @@ import type { AdminDeps } from './deps.ts';
 /** Whether a list of models could be published. */
 export type CatalogCheck =
   | { readonly valid: true; readonly models: number; readonly problem: undefined }
-  /** `problem` names the first member that is wrong, and says what to do. */
+  /** `problem` has a line for each wrong member, which names it and says what to do. */
   | { readonly valid: false; readonly models: number; readonly problem: string };
 
 /** The catalog of a gateway. */
@@ -36,12 +35,11 @@ export function adminCatalogs({ catalog, audit }: AdminDeps): AdminCatalogs {
       const models = items(list).length;
       try {
         if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
-        const read = await modelsFrom(items(list), referenceOf);
-        checkModels(read);
+        await modelsFrom(items(list), referenceOf);
         return { valid: true, models, problem: undefined };
       } catch (error) {
         if (!isConfigurationError(error)) throw error;
-        return { valid: false, models, problem: error.message.replace(/^staticCatalog: /, '') };
+        return { valid: false, models, problem: error.message };
       }
     },
     publish: (actor, models) =>

@@ -8,7 +8,6 @@ import type { Model } from '../ports/catalog.ts';
 import { modelsIn } from '../stores/file/catalog-text.ts';
 import { credentialReader } from '../stores/file/credentials.ts';
 import { modelsFrom } from '../stores/file/model-json.ts';
-import { checkModels } from '../stores/memory/check-models.ts';
 import { postgresCatalogTable } from '../stores/postgres/catalog.ts';
 import type { CatalogTable } from '../stores/sql/published-catalog.ts';
 import { sqliteCatalogTable } from '../stores/sqlite/catalog.ts';
@@ -60,7 +59,5 @@ async function checked(
   clock: Clock,
 ): Promise<readonly Model[]> {
   const sources = { credentials: undefined, allowSecretsInFile: false, clock };
-  const models = await modelsFrom(list, credentialReader(sources));
-  checkModels(models);
-  return models;
+  return modelsFrom(list, credentialReader(sources));
 }

@@ -1,6 +1,6 @@
 /**
- * Checks what a host sets up (options, models, keys) at start-up, with one strict schema each. The
- * error names the first problem by its path and says what to do.
+ * Checks what a host sets up (options, models, keys) at start-up, with one strict schema each.
+ * Problems are named by their paths, with what to do.
  */
 import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
@@ -31,14 +31,54 @@ export function checkSetUp(schema: z.ZodType, value: unknown, wording: Wording):
   if (issue !== undefined) throw new ConfigurationError(messageFor(issue, wording));
 }
 
-/** All problems of a value, each a sentence that names the member and the remedy. */
+/** A wrong member. */
+export interface Problem {
+  /** Of the member, below the value that was checked. */
+  readonly path: Path;
+  /** Names the member and the remedy. It never contains the value, which may be a secret. */
+  readonly sentence: string;
+}
+
+/** All problems of a value. */
 export function setUpProblems(
   schema: z.ZodType,
   value: unknown,
   wording: Wording,
-): readonly string[] {
+): readonly Problem[] {
   const issues = schema.safeParse(value).error?.issues ?? [];
-  return issues.map((issue) => messageFor(issue, wording));
+  return issues.flatMap(eachName).map((issue) => ({
+    path: memberOf(issue),
+    sentence: messageFor(issue, wording),
+  }));
+}
+
+/** Zod reports all unknown members of an object as one issue. */
+function eachName(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'unrecognized_keys') return [issue];
+  return issue.keys.map((name) => ({ ...issue, keys: [name] }));
+}
+
+function memberOf(issue: z.core.$ZodIssue): Path {
+  return issue.code === 'unrecognized_keys'
+    ? [...issue.path, ...issue.keys.slice(0, 1)]
+    : issue.path;
+}
+
+/** Nobody fixes more at once, and the text may stand in a log. */
+const maxSentences = 50;
+
+/** @throws ConfigurationError with a line for each problem, unless there is none */
+export function refuseProblems(problems: readonly Problem[]): void {
+  if (problems.length === 0) return;
+  const lines = problems.slice(0, maxSentences).map(({ sentence }) => sentence);
+  const left = problems.length - lines.length;
+  const more = left === 0 ? [] : [`There are ${left} more problems.`];
+  throw new ConfigurationError([...lines, ...more].join('\n'));
+}
+
+/** Whether one path is the other, or lies below it. */
+export function isWithin(path: Path, other: Path): boolean {
+  return other.length <= path.length && other.every((part, index) => part === path[index]);
 }
 
 /**
@@ -66,7 +106,7 @@ export function checkMakerOptions(
 function messageFor(issue: z.core.$ZodIssue, { root, remedyFor, names }: Wording): string {
   const { path } = issue;
   if (issue.code === 'unrecognized_keys') {
-    const location = formatPath(root, [...path, ...issue.keys.slice(0, 1)]);
+    const location = formatPath(root, memberOf(issue));
     return `${location} does not exist. Take it out, or look for its name in ${names}.`;
   }
   // For an illegal name in a record, Zod puts the reason into a nested issue.

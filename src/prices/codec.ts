@@ -14,7 +14,7 @@ import {
   type TokenPrice,
   type TokenRates,
 } from '../money.ts';
-import { checkSetUp } from '../ports/set-up.ts';
+import { refuseProblems, setUpProblems } from '../ports/set-up.ts';
 import { formatMoney, money } from './amount.ts';
 import type {
   ImagePriceRow,
@@ -31,7 +31,7 @@ import { priceJsonSchema } from './schema.ts';
  * Creates a price per token from units per million tokens: `tokenPrice({ input: '0.15', output:
  * '0.60', cachedInput: '0.075' })`.
  *
- * @throws ConfigurationError that names the invalid member and the expected form
+ * @throws ConfigurationError that names each invalid member and the expected form
  */
 export function tokenPrice(input: TokenPriceInput): TokenPrice {
   const json = { ...input, per: 'token' } as const;
@@ -43,7 +43,7 @@ export function tokenPrice(input: TokenPriceInput): TokenPrice {
  * Creates a price per image, in units: `imagePrice([{ size: '1024x1024', price: '0.04' }])`. A row
  * without `size` or `quality` applies to every value of it.
  *
- * @throws ConfigurationError that names the invalid member and the expected form
+ * @throws ConfigurationError that names each invalid member and the expected form
  */
 export function imagePrice(rows: readonly ImagePriceRow[], members?: MembersInput): ImagePrice {
   const json = { per: 'image', rows, members } as const;
@@ -55,7 +55,7 @@ export function imagePrice(rows: readonly ImagePriceRow[], members?: MembersInpu
  * Parses a price from JSON.
  *
  * @param place the name of the value in error messages: `models[0].price`
- * @throws ConfigurationError that names the invalid member and the expected form
+ * @throws ConfigurationError that names each invalid member and the expected form
  */
 export function priceAt(value: unknown, place: string): Price {
   checkForm(value, place);
@@ -100,11 +100,13 @@ export function priceToJson(price: Price): PriceJson {
 }
 
 function checkForm(value: unknown, place: string): asserts value is PriceJson {
-  checkSetUp(priceJsonSchema, value, {
-    root: place,
-    remedyFor: () => undefined,
-    names: 'docs/costs.md',
-  });
+  refuseProblems(
+    setUpProblems(priceJsonSchema, value, {
+      root: place,
+      remedyFor: () => undefined,
+      names: 'docs/costs.md',
+    }),
+  );
 }
 
 function tokenPriceFrom({ tiers, members, ...rates }: TokenPriceInput): TokenPrice {

@@ -4,98 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { configJsonSchema } from '../../src/command/config/json-schema.ts';
 import { readConfig } from '../../src/command/config/read.ts';
 import { storeChoice } from '../../src/command/config/store-choice.ts';
-import { isJsonObject, items, type JsonValue } from '../../src/json.ts';
+import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { formatPath, type Path } from '../../src/ports/set-up.ts';
-
-const env = {
-  KEY: 'the-account-key',
-  SECRET: 'a-long-secret-of-a-caller-0123456789',
-  PORT: '8080',
-  EMPTY: '',
-};
-
-/** Every member that the file may have, but for the sources of models that exclude each other. */
-const whole: JsonValue = {
-  $schema: './tollgate-config.schema.json',
-  listen: { port: 8787, host: '127.0.0.1', basePath: '/llm' },
-  catalog: {
-    models: [
-      {
-        id: 'gpt-4o-mini',
-        groups: ['staff'],
-        price: { per: 'token', input: '0.15', output: '0.60' },
-        channels: [
-          {
-            id: 'openai-1',
-            dialect: 'openai',
-            baseUrl: 'https://api.openai.com/v1',
-            credential: '\u0024{KEY}',
-            weight: 2,
-          },
-        ],
-      },
-    ],
-  },
-  stores: {
-    sqlite: { path: './tollgate.db', driver: 'libsql', migrate: true },
-    postgres: { url: 'postgres://h/d', schema: 's', maxConnections: 5, migrate: false },
-    redis: { url: 'redis://h', client: 'redis', prefix: 'p', durability: 'durable' },
-    keys: 'memory',
-    quota: 'redis',
-    usage: 'postgres',
-    idempotency: 'sqlite',
-    rates: 'redis',
-    results: 'memory',
-    responseIndex: 'redis',
-    items: 'memory',
-  },
-  keys: {
-    pepper: '\u0024{SECRET}',
-    cacheMs: 1_000,
-    fixed: [
-      {
-        id: 'team',
-        secret: '\u0024{SECRET}',
-        group: 'staff',
-        limit: '5',
-        period: 'month',
-        maxConcurrentCalls: 3,
-      },
-    ],
-  },
-  gateway: {
-    defaultRates: [{ calls: { perMinute: 60 } }],
-    dedupeSdkRetries: true,
-    nativeKeyHeaders: ['x-goog-api-key'],
-    allowQueryKey: false,
-    unserved: 'refuse',
-    ownerRoutes: true,
-    defaultImageModel: 'gpt-image-1',
-    maxBodyBytes: 1_000_000,
-    maxImageBodyBytes: 1_000,
-    maxBufferedBytes: 10_000_000,
-    maxConcurrentCalls: 100,
-    maxEmbeddingPieces: 4,
-    timeouts: { idleMs: 1_000 },
-    callerStallMs: 1_000,
-    leaseMs: 5_000,
-    storeTimeoutMs: 500,
-    chargePolicy: { left_early: { whole: 'nothing', streamed: 'nothing', image: 'pend' } },
-    failedKeyLimit: { perMinute: 30, proxies: 1 },
-    responses: { unknownReferences: 'refuse', maxReferences: 5, indexTtlMs: 9, itemTtlMs: 9 },
-  },
-  log: { level: 'warn' },
-  admin: {
-    port: 8788,
-    host: '127.0.0.1',
-    hosts: ['console.example'],
-    token: '\u0024{SECRET}',
-    signInFile: './sign-in.txt',
-  },
-  audit: { file: './audit.jsonl' },
-  metrics: { port: 9464, host: '127.0.0.1', path: '/metrics' },
-  shutdown: { waitMs: 0, drainMs: 5_000 },
-};
+import { at, changed, env, pathsIn, read, refusal, whole } from './whole-config.ts';
 
 describe('tollgate.json', () => {
   it('may have all members at once', async () => {
@@ -228,53 +139,10 @@ describe('the choice of stores', () => {
   });
 });
 
-function read(value: JsonValue): ReturnType<typeof readConfig> {
-  return readConfig(Buffer.from(JSON.stringify(value)), env);
-}
-
-async function refusal(value: JsonValue): Promise<string> {
-  try {
-    await read(value);
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-  return 'nothing was refused';
-}
-
-/** The path of every member and item. */
-function pathsIn(value: JsonValue, path: Path = []): readonly Path[] {
-  const below = Array.isArray(value)
-    ? items(value).flatMap((item, index) => pathsIn(item, [...path, index]))
-    : isJsonObject(value)
-      ? Object.entries(value).flatMap(([name, item]) => pathsIn(item, [...path, name]))
-      : [];
-  return path.length === 0 ? below : [path, ...below];
-}
-
-function at(value: JsonValue, path: Path): unknown {
-  return path.reduce<unknown>(
-    (holder, name) =>
-      typeof holder === 'object' && holder !== null ? Reflect.get(holder, name) : undefined,
-    value,
-  );
-}
-
 /** A value that no member takes: an object where a text or number belongs, else a number. */
 function wrongFor(path: Path): JsonValue {
   const value = at(whole, path);
   return typeof value === 'object' ? 7 : { wrong: true };
-}
-
-/** A copy in which one member has another value, or is left out. */
-function changed(value: JsonValue, path: Path, to: JsonValue | undefined): JsonValue {
-  const copy: JsonValue = structuredClone(value);
-  const holder = at(copy, path.slice(0, -1));
-  const last = path.at(-1);
-  if (typeof holder === 'object' && holder !== null && last !== undefined) {
-    if (to === undefined) Reflect.deleteProperty(holder, last);
-    else Reflect.set(holder, last, to);
-  }
-  return copy;
 }
 
 function storesOf(value: JsonValue): Parameters<typeof storeChoice>[0] {

@@ -245,10 +245,10 @@ describe('a catalog refuses', () => {
   });
 
   it('a name that is taken', () => {
-    const taken = 'Model "other": the id or alias "gpt-5" is taken.';
+    const taken = 'Model "other": models[1].aliases[0]: the id or alias "gpt-5" is taken.';
 
     refuses([model, { ...model, id: 'other', aliases: ['gpt-5'] }], taken, 'must be distinct.');
-    refuses([model, model], 'Model "gpt-5": the id or alias "gpt-5" is taken.');
+    refuses([model, model], 'Model "gpt-5": models[1].id: the id or alias "gpt-5" is taken.');
   });
 
   it('two channels with the same id', () => {
@@ -256,7 +256,7 @@ describe('a catalog refuses', () => {
 
     refuses(
       [{ ...model, channels }],
-      'Model "gpt-5": two of its channels have the same id.',
+      'Model "gpt-5": models[0].channels[1].id: two of its channels have the same id.',
       'Give',
     );
   });
@@ -269,7 +269,11 @@ describe('a catalog refuses', () => {
     const channels = [{ ...channel, ...change }];
     const other = { ...model, id: 'other', protocols: ['chat', 'native'], channels };
 
-    refuses([model, other], 'Model "other": channel "openai-1" has another', 'or use two ids.');
+    refuses(
+      [model, other],
+      `Model "other": models[1].channels[0].${Object.keys(change)[0]}: channel "openai-1" has another`,
+      'or use two ids.',
+    );
   });
 
   it('a channel that can serve none of its protocols', () => {
@@ -278,7 +282,7 @@ describe('a catalog refuses', () => {
 
     refuses(
       [{ ...model, protocols: ['images'], channels }],
-      `Model "gpt-5": ${expected}`,
+      `Model "gpt-5": models[0].channels[0].dialect: ${expected}`,
       'remove',
     );
   });

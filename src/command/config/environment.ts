@@ -1,7 +1,7 @@
 /** Replaces `${NAME}` in the texts of a configuration by the variables of the environment. */
-import { ConfigurationError } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue } from '../../json.ts';
-import { formatPath, type Path } from '../../ports/set-up.ts';
+import { formatPath, type Path, type Problem } from '../../ports/set-up.ts';
+import { isSecretMember } from './secret-members.ts';
 
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -10,29 +10,36 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
 const content = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
+/** A value in which references are replaced, but for those that can't be. */
+export interface Replaced {
+  readonly value: JsonValue;
+  /** The members whose variable is not set. No sentence has the value of a variable. */
+  readonly problems: readonly Problem[];
+}
+
 /**
- * The value with all references replaced; names of members are left as they are. An empty variable
- * counts as not set.
- *
- * @throws ConfigurationError that names every member whose variable is not set, never a value
+ * Replaces all references; names of members are left as they are. An empty variable counts as not
+ * set. What a variable holds stays text: nothing in it is a reference, or JSON.
  */
-export function withEnvironment(value: JsonValue, env: Environment): JsonValue {
-  const problems: string[] = [];
+export function withEnvironment(value: JsonValue, env: Environment): Replaced {
+  const problems: Problem[] = [];
   const replaced = replaceIn(value, [], (text, path) =>
-    text.replace(reference, (whole, inside: string | undefined) => {
+    text.replace(reference, (_, inside: string | undefined) => {
       if (inside === undefined) return '${';
       const [, name, fallback] = content.exec(inside) ?? [];
       if (name === undefined) {
-        problems.push(`${formatPath('', path)} must have the name of a variable in ${whole}.`);
+        const form = `must name a variable as in ${referenceTo('NAME')}`;
+        problems.push({ path, sentence: `${formatPath('', path)} ${form}.` });
         return '';
       }
-      const found = env[name] || fallback;
-      if (found === undefined) problems.push(`${formatPath('', path)} needs ${notSet(name)}`);
+      const found = (Object.hasOwn(env, name) ? env[name] : '') || fallback;
+      if (found === undefined) {
+        problems.push({ path, sentence: `${formatPath('', path)} needs ${notSet(name, path)}` });
+      }
       return found ?? '';
     }),
   );
-  if (problems.length > 0) throw new ConfigurationError(problems.join(' '));
-  return replaced;
+  return { value: replaced, problems };
 }
 
 /** The reference to a variable, as it is written in the file. */
@@ -45,8 +52,9 @@ export function isReference(text: string): boolean {
   return /^\$\{[A-Za-z_]\w*\}$/.test(text);
 }
 
-function notSet(name: string): string {
-  const remedy = `Set it, or write \${${name}:-default}.`;
+function notSet(name: string, path: Path): string {
+  // A default would be a secret in the file.
+  const remedy = isSecretMember(path) ? 'Set it.' : `Set it, or write \${${name}:-default}.`;
   return `the environment variable ${name}, which is not set. ${remedy}`;
 }
 

@@ -1,19 +1,17 @@
 /** Reads and checks `tollgate.json`: its text, its variables, its form, and what its parts say. */
-
 import { systemClock } from '../../clock.ts';
-import { ConfigurationError, isError } from '../../errors.ts';
-import { isJsonObject, type JsonValue, parseJson } from '../../json.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
-import { setUpProblems } from '../../ports/set-up.ts';
+import { isWithin, type Problem, refuseProblems, setUpProblems } from '../../ports/set-up.ts';
 import { credentialReader } from '../../stores/file/credentials.ts';
 import { scanFile } from '../../stores/file/json-text.ts';
-import { modelsFrom } from '../../stores/file/model-json.ts';
-import { checkModels } from '../../stores/memory/check-models.ts';
+import { readModels } from '../../stores/file/model-json.ts';
 import type { ServeConfig } from './config.ts';
+import { crossProblems } from './cross-references.ts';
 import { type Environment, withEnvironment } from './environment.ts';
 import { configForm } from './schema.ts';
 import { secretProblems } from './secrets.ts';
-import { portProblems, storeProblems } from './store-choice.ts';
 
 /** A valid configuration, and the models in it if its catalog has any. */
 export interface ReadConfig {
@@ -24,23 +22,31 @@ export interface ReadConfig {
 /**
  * The configuration in a file's bytes.
  *
- * @throws ConfigurationError that names each wrong member by its path, and says how to fix it
+ * @throws ConfigurationError with a line for each wrong member, its path and how to fix it
  */
 export async function readConfig(bytes: Uint8Array, env: Environment): Promise<ReadConfig> {
   scanFile(bytes, '{ "catalog": … }');
   const written = parseJson(Buffer.from(bytes).toString()) ?? {};
-  refuse(secretProblems(written));
-  const value = withEnvironment(written, env);
-  refuse(
-    setUpProblems(configForm, value, {
-      root: '',
-      remedyFor: () => undefined,
-      names: 'docs/command.md',
-    }),
-  );
-  const config = checkedForm(value);
-  refuse([...storeProblems(config), ...portProblems(config)]);
-  return { config, models: await modelsOf(config) };
+  const { value, problems: unset } = withEnvironment(written, env);
+  const found = [...secretProblems(written), ...unset];
+  found.push(...unreported(formProblems(value), found));
+  found.push(...unreported(crossProblems(value, found), found));
+  const { models, problems } = await modelsIn(value, found);
+  refuseProblems([...found, ...problems]);
+  return { config: checkedForm(value), models };
+}
+
+/** A member whose variable is not set has no form either: its first problem is enough. */
+function unreported(problems: readonly Problem[], known: readonly Problem[]): readonly Problem[] {
+  return problems.filter(({ path }) => !known.some((one) => isWithin(path, one.path)));
+}
+
+function formProblems(value: JsonValue): readonly Problem[] {
+  return setUpProblems(configForm, value, {
+    root: '',
+    remedyFor: () => undefined,
+    names: 'docs/command.md',
+  });
 }
 
 /** The value in the type that the schema has checked, with ports as numbers. */
@@ -55,26 +61,22 @@ function isConfig(value: unknown): value is ServeConfig {
   return isJsonObject(value);
 }
 
-async function modelsOf({ catalog }: ServeConfig): Promise<readonly Model[] | undefined> {
-  if (catalog.models === undefined) return undefined;
+interface ModelsInFile {
+  readonly models: readonly Model[] | undefined;
+  readonly problems: readonly Problem[];
+}
+
+const placeOfModels = ['catalog', 'models'];
+
+async function modelsIn(value: JsonValue, found: readonly Problem[]): Promise<ModelsInFile> {
+  const list = member(member(value, 'catalog'), 'models');
+  if (!Array.isArray(list)) return { models: undefined, problems: [] };
   const clock = systemClock();
   // The secrets are in place of their references here.
   const reader = credentialReader({ credentials: undefined, allowSecretsInFile: true, clock });
-  try {
-    const models = await modelsFrom(catalog.models, reader);
-    checkModels(models);
-    return models;
-  } catch (error) {
-    throw new ConfigurationError(placed(error));
-  }
-}
-
-/** The message of a catalog's error, with the path of the models in this file. */
-function placed(error: unknown): string {
-  const message = isError(error) ? error.message : String(error);
-  return message.replace(/^staticCatalog: /, '').replace(/(^|[ :])models\[/, '$1catalog.models[');
-}
-
-function refuse(problems: readonly string[]): void {
-  if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
+  const known = found.flatMap(({ path }) =>
+    isWithin(path, placeOfModels) ? [path.slice(placeOfModels.length)] : [],
+  );
+  const { models, problems } = await readModels(items(list), reader, 'catalog.models', known);
+  return { models, problems };
 }

@@ -11,7 +11,6 @@ import { warningListener } from '../../host-warnings.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { aClock, aFunction, checkMakerOptions, flag, text, wait } from '../../ports/set-up.ts';
 import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
-import { checkModels } from '../memory/check-models.ts';
 import { modelsIn } from './catalog-text.ts';
 import { type CredentialSources, credentialReader } from './credentials.ts';
 import { type FileChange, fileWatch } from './file-watch.ts';
@@ -96,7 +95,6 @@ interface Models {
 
 async function modelsOf(bytes: Buffer, sources: CredentialSources): Promise<Models> {
   const models = await modelsFrom(modelsIn(bytes), credentialReader(sources));
-  checkModels(models);
   return { catalog: catalogOf(models), count: models.length };
 }
 

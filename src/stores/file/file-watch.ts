@@ -99,8 +99,7 @@ function isSame(one: FileText, other: FileText): boolean {
 function namedError(reader: string, path: string, error: unknown): ConfigurationError {
   const file = `${reader}${basename(path)}`;
   if (isConfigurationError(error)) {
-    const problem = error.message.replace(/^staticCatalog: /, '');
-    return new ConfigurationError(`${file}: ${problem}`, { cause: error.cause });
+    return new ConfigurationError(`${file}: ${error.message}`, { cause: error.cause });
   }
   // The message of a `node:fs` error contains the whole path, so only its code is kept.
   const code = isError(error) && 'code' in error ? ` (${error.code})` : '';

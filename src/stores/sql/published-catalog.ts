@@ -17,7 +17,6 @@ import { priceSchema } from '../../prices/schema.ts';
 import { credentialReader, type ReadCredential } from '../file/credentials.ts';
 import { modelsFrom } from '../file/model-json.ts';
 import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
-import { checkModels } from '../memory/check-models.ts';
 import { jsonText } from './columns.ts';
 
 /** Refers to a secret: an environment variable, or a name that the host resolves. */
@@ -262,13 +261,10 @@ async function checked(
 ): Promise<readonly Model[]> {
   try {
     if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
-    const models = await modelsFrom(items(list), readCredential);
-    checkModels(models);
-    return models;
+    return await modelsFrom(items(list), readCredential);
   } catch (error) {
     if (!isConfigurationError(error)) throw error;
-    const problem = error.message.replace(/^staticCatalog: /, '');
-    throw new ConfigurationError(`${maker}: ${problem}`, { cause: error.cause });
+    throw new ConfigurationError(`${maker}: ${error.message}`, { cause: error.cause });
   }
 }
 

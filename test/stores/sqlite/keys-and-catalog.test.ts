@@ -129,7 +129,7 @@ describe.each(kinds)('sqliteCatalog over $name', (kind) => {
     await catalog.publish([model('one')]);
 
     await expect(catalog.publish([model('one'), model('one')])).rejects.toThrow(
-      'Model "one": the id or alias "one" is taken',
+      'Model "one": models[1].id: the id or alias "one" is taken',
     );
 
     expect(catalog.find('one')?.id).toBe('one');

@@ -1,0 +1,146 @@
+/** Finds what members of a configuration say wrongly of one another, and secrets that are weak. */
+import { z } from 'zod';
+import type { JsonValue } from '../../json.ts';
+import { formatPath, isWithin, type Path, type Problem } from '../../ports/set-up.ts';
+import { isWeakSecret, secretKind } from '../../secret.ts';
+import type { StoreName } from './config.ts';
+import { storeChoice } from './store-choice.ts';
+
+/**
+ * The problems of a configuration that may have wrong members; what depends on one of these is not
+ * judged.
+ *
+ * @param known the problems that were found in single members
+ */
+export function crossProblems(value: JsonValue, known: readonly Problem[]): readonly Problem[] {
+  const isRight = (...path: Path): boolean =>
+    !known.some((one) => isWithin(one.path, path) || isWithin(path, one.path));
+  const parts = partsForm.safeParse(value).data;
+  if (parts === undefined) return [];
+  return [
+    ...missingStores(parts, isRight),
+    ...fixedKeyProblems(parts, isRight),
+    ...portProblems(parts, isRight),
+  ];
+}
+
+/** Whether nothing is wrong with the member, with what holds it, or with what it holds. */
+type IsRight = (...path: Path) => boolean;
+
+/** A member that is wrong reads as one that is not there. */
+function orAbsent<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
+  return schema.optional().catch(undefined);
+}
+
+const tables = orAbsent(z.enum(['memory', 'sqlite', 'postgres']));
+const anyStore = orAbsent(z.enum(['memory', 'sqlite', 'postgres', 'redis']));
+const redisOnly = orAbsent(z.enum(['memory', 'redis']));
+const text = orAbsent(z.string());
+const port = orAbsent(z.object({ port: orAbsent(z.coerce.number()) }));
+
+/** The members that refer to others, whatever is wrong with the rest. */
+const partsForm = z.object({
+  catalog: orAbsent(z.object({ store: orAbsent(z.enum(['sqlite', 'postgres'])) })),
+  stores: orAbsent(
+    z.object({
+      sqlite: z.unknown().optional(),
+      postgres: z.unknown().optional(),
+      redis: z.unknown().optional(),
+      keys: tables,
+      quota: anyStore,
+      usage: tables,
+      idempotency: anyStore,
+      rates: redisOnly,
+      results: redisOnly,
+      responseIndex: redisOnly,
+      items: redisOnly,
+    }),
+  ),
+  keys: orAbsent(
+    z.object({ fixed: orAbsent(z.array(orAbsent(z.object({ id: text, secret: text })))) }),
+  ),
+  listen: port,
+  metrics: port,
+  admin: port,
+});
+
+type Parts = z.infer<typeof partsForm>;
+
+function missingStores({ stores, catalog }: Parts, isRight: IsRight): readonly Problem[] {
+  const chosen: readonly { readonly path: Path; readonly store: StoreName | undefined }[] = [
+    ...Object.entries(storeChoice(stores)).map(([name, store]) => ({
+      path: ['stores', name],
+      store,
+    })),
+    { path: ['catalog', 'store'], store: catalog?.store },
+  ];
+  return chosen.flatMap(({ path, store }) => {
+    if (store === undefined || store === 'memory' || stores?.[store] !== undefined) return [];
+    if (!isRight(...path)) return [];
+    const choice = `${formatPath('', path)} is "${store}"`;
+    const remedy = 'Add it, or choose another.';
+    return [{ path, sentence: `${choice}, but there is no stores.${store}. ${remedy}` }];
+  });
+}
+
+function fixedKeyProblems({ stores, keys }: Parts, isRight: IsRight): readonly Problem[] {
+  const { fixed } = keys ?? {};
+  if (fixed === undefined) return [];
+  const store = storeChoice(stores).keys;
+  const isMisplaced = store !== 'memory' && isRight('stores', 'keys');
+  const misplaced = {
+    path: ['keys', 'fixed'],
+    sentence:
+      `keys.fixed is only for stores.keys "memory", and it is "${store}". ` +
+      'Remove it, and issue keys by: npx tollgate keys issue.',
+  };
+  const problems = fixed.flatMap((key, index) => [
+    ...(['id', 'secret'] as const).flatMap((member) => repeated(member, index, fixed)),
+    ...weakSecret(key?.secret, index),
+  ]);
+  return isMisplaced ? [misplaced, ...problems] : problems;
+}
+
+/** A key with the id or the secret of an earlier one. */
+function repeated(
+  member: 'id' | 'secret',
+  index: number,
+  fixed: NonNullable<NonNullable<Parts['keys']>['fixed']>,
+): readonly Problem[] {
+  const value = fixed[index]?.[member];
+  const first = fixed.findIndex((key) => key?.[member] === value);
+  if (value === undefined || first === index) return [];
+  const pathOf = (at: number): Path => ['keys', 'fixed', at, member];
+  const same = `${formatPath('', pathOf(index))} is the same as ${formatPath('', pathOf(first))}`;
+  return [{ path: pathOf(index), sentence: `${same}. Give each key its own.` }];
+}
+
+function weakSecret(secret: string | undefined, index: number): readonly Problem[] {
+  if (secret === undefined) return [];
+  const path = ['keys', 'fixed', index, 'secret'];
+  const remedy = 'Set its variable to what this prints: openssl rand -base64 32';
+  if (isWeakSecret(secret)) {
+    const sentence = `${formatPath('', path)} has under 96 bits and could be guessed. ${remedy}.`;
+    return [{ path, sentence }];
+  }
+  // Such a secret is refused for its checksum, before any key is looked for.
+  if (secretKind(secret) !== 'forged') return [];
+  const sentence = `${formatPath('', path)} begins with tg_, but was not issued. ${remedy}.`;
+  return [{ path, sentence }];
+}
+
+/** Ports that another member of the same file has already. */
+function portProblems({ listen, metrics, admin }: Parts, isRight: IsRight): readonly Problem[] {
+  const ports = [
+    { member: 'listen', port: listen?.port ?? 8_787 },
+    ...(metrics === undefined ? [] : [{ member: 'metrics', port: metrics.port ?? 9_464 }]),
+    ...(admin === undefined ? [] : [{ member: 'admin', port: admin.port ?? 8_788 }]),
+  ].filter(({ member }) => isRight(member, 'port'));
+  return ports.flatMap(({ member, port: chosen }, index) => {
+    const other = ports.slice(0, index).find((earlier) => earlier.port === chosen && chosen !== 0);
+    if (other === undefined) return [];
+    const path = [member, 'port'];
+    const taken = `${member}.port is ${chosen}, as is ${other.member}.port`;
+    return [{ path, sentence: `${taken}. Choose another.` }];
+  });
+}

@@ -1,0 +1,11 @@
+/** Tells which members of a configuration hold a secret. */
+import type { Path } from '../../ports/set-up.ts';
+
+const names: ReadonlySet<unknown> = new Set(['credential', 'secret', 'token', 'pepper']);
+/** Members whose content has free names. */
+const freeNames: ReadonlySet<unknown> = new Set(['metadata', 'headers', 'price', 'cost']);
+
+/** Whether the member at the path is a secret. */
+export function isSecretMember(path: Path): boolean {
+  return names.has(path.at(-1)) && !path.some((name) => freeNames.has(name));
+}

@@ -1,0 +1,182 @@
+/**
+ * Finds everything that is wrong with a list of models: in the members of each, and in what models
+ * and channels say of one another. What depends on a wrong member is not judged.
+ */
+import { dialects } from '../../dialects/table.ts';
+import type { Channel, Model } from '../../ports/catalog.ts';
+import { embeddingProblem } from '../../ports/embedding-models.ts';
+import { protocolsOf } from '../../ports/model-defaults.ts';
+import {
+  formatPath,
+  isWithin,
+  type Path,
+  type Problem,
+  setUpProblems,
+} from '../../ports/set-up.ts';
+import { isServed } from '../../protocols/protocol.ts';
+import { protocols } from '../../protocols/table.ts';
+import { baseUrlProblem, emptyCredentialRemedy } from './channel-set-up.ts';
+import { modelSchema, remedyOf } from './model-schema.ts';
+
+/** Where the models are written. */
+export interface ModelsPlace {
+  /** The name of the list, with which the paths in sentences begin. Default: `models`. */
+  readonly root?: string;
+  /** Members below the list that are known to be wrong; they are not reported again. */
+  readonly known?: readonly Path[];
+}
+
+/**
+ * The problems of models of unknown origin, whose types may be wrong. Paths begin at the list, and
+ * each sentence with the id of the model, if it has one.
+ */
+export function modelProblems(
+  models: readonly Model[],
+  { root = 'models', known = [] }: ModelsPlace = {},
+): readonly Problem[] {
+  const all = models.map((model, index) => readModel(model, index, root, known));
+  const byName = new Map<string, Reading>();
+  const accounts = new Map<string, Channel>();
+  for (const one of all) {
+    checkNames(one, byName);
+    checkEmbeddings(one);
+    checkChannels(one, accounts);
+  }
+  for (const one of all) checkFallbacks(one, byName);
+  return all.flatMap(({ found }) => found);
+}
+
+/** A model, some of whose members may be wrong: `isRight` is asked before one is read. */
+interface Reading {
+  readonly model: Model;
+  isRight(...path: Path): boolean;
+  readonly found: Problem[];
+  /** Adds a problem: a sentence about the member, after its path. */
+  report(path: Path, sentence: string): void;
+}
+
+function readModel(model: Model, index: number, root: string, known: readonly Path[]): Reading {
+  // An id that is refused may have line breaks in it.
+  const subject = typeof model?.id === 'string' ? `Model ${JSON.stringify(model.id)}: ` : '';
+  const place = `${subject}${root}[${index}]`;
+  const problems = setUpProblems(modelSchema, model, {
+    root: place,
+    remedyFor: (path) => remedyOf(path) ?? credentialRemedy(model, path),
+    names: 'the types Model and Channel',
+  });
+  const reported = known.flatMap(([at, ...path]) => (at === index ? [path] : []));
+  const wrong = [...reported, ...problems.map(({ path }) => path)];
+  const found = problems
+    .filter(({ path }) => !reported.some((one) => isWithin(path, one)))
+    .map(({ path, sentence }) => ({ path: [index, ...path], sentence }));
+  return {
+    model,
+    found,
+    isRight: (...path) => !wrong.some((one) => isWithin(one, path) || isWithin(path, one)),
+    report: (path, sentence) => {
+      found.push({ path: [index, ...path], sentence: `${formatPath(place, path)}: ${sentence}` });
+    },
+  };
+}
+
+/** A credential is missing mostly because its environment variable is not set. */
+function credentialRemedy(model: unknown, path: Path): string | undefined {
+  if (path.at(-1) !== 'credential') return undefined;
+  const channel = valueAt(model, path.slice(0, -1));
+  const credential = valueAt(channel, ['credential']) ?? '';
+  return credential === '' ? emptyCredentialRemedy(valueAt(channel, ['dialect'])) : undefined;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (holder, name) =>
+      typeof holder === 'object' && holder !== null ? Reflect.get(holder, name) : undefined,
+    value,
+  );
+}
+
+function checkNames(reading: Reading, byName: Map<string, Reading>): void {
+  const { model, isRight, report } = reading;
+  const take = (name: string, path: Path): void => {
+    if (byName.has(name)) {
+      report(
+        path,
+        `the id or alias "${name}" is taken. Ids and aliases of all models must be distinct.`,
+      );
+    }
+    byName.set(name, reading);
+  };
+  if (isRight('id')) take(model.id, ['id']);
+  if (!isRight('aliases')) return;
+  for (const [index, alias] of (model.aliases ?? []).entries()) take(alias, ['aliases', index]);
+}
+
+function checkEmbeddings({ model, isRight, report }: Reading): void {
+  const problem = isRight() ? embeddingProblem(model) : undefined;
+  if (problem !== undefined) report([problem.member], problem.problem);
+}
+
+function checkChannels({ model, isRight, report }: Reading, accounts: Map<string, Channel>): void {
+  if (!Array.isArray(model?.channels)) return;
+  const ids = new Set<string>();
+  for (const [index, channel] of model.channels.entries()) {
+    const path = ['channels', index];
+    if (!isRight(...path)) continue;
+    const offered = isRight('protocols') && isRight('price') ? dialectProblem(model, channel) : '';
+    if (offered !== '') report([...path, 'dialect'], offered);
+    const url = baseUrlProblem(channel);
+    if (url !== undefined) report([...path, 'baseUrl'], `channel "${channel.id}": ${url}`);
+    if (ids.has(channel.id)) {
+      report([...path, 'id'], 'two of its channels have the same id. Give each account its own.');
+      continue;
+    }
+    ids.add(channel.id);
+    checkAccount(channel, accounts, (member, sentence) => report([...path, member], sentence));
+  }
+}
+
+function dialectProblem(model: Model, { id, dialect }: Channel): string {
+  const offered = protocolsOf(model);
+  if (offered.some((name) => isServed(protocols[name], dialects[dialect]))) return '';
+  return (
+    `channel "${id}" of the dialect ${dialect} can't serve ${offered.join(' or ')}, ` +
+    'which is all that the model offers. Change one of the two, or remove the channel.'
+  );
+}
+
+/** A channel id names one upstream account: models that use it share its health and limits. */
+function checkAccount(
+  channel: Channel,
+  accounts: Map<string, Channel>,
+  report: (member: string, sentence: string) => void,
+): void {
+  const known = accounts.get(channel.id);
+  if (known === undefined) accounts.set(channel.id, channel);
+  for (const member of ['dialect', 'baseUrl', 'credential'] as const) {
+    if (known === undefined || known[member] === channel[member]) continue;
+    report(
+      member,
+      `channel "${channel.id}" has another ${member} than under another model. One id means one ` +
+        'account: make them agree, or use two ids.',
+    );
+  }
+}
+
+/** A fallback with a wrong id would be noticed only in an outage. */
+function checkFallbacks(
+  { model, isRight, report }: Reading,
+  byName: ReadonlyMap<string, Reading>,
+): void {
+  if (!isRight('fallbacks')) return;
+  for (const [index, id] of (model.fallbacks ?? []).entries()) {
+    const path = ['fallbacks', index];
+    const fallback = byName.get(id);
+    if (fallback === undefined || fallback.model === model) {
+      report(path, `its fallback "${id}" is no other model. Give the id of one, or remove it.`);
+      continue;
+    }
+    if (!isRight('price') || !fallback.isRight('price')) continue;
+    if (model.price.per !== 'free' || fallback.model.price.per === 'free') continue;
+    report(path, `its fallback "${id}" has a price. A free model falls back to free ones only.`);
+  }
+}
