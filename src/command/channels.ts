@@ -20,7 +20,7 @@ configured it asks the process that runs on admin.port for their health; else it
 "check" asks the upstreams themselves.`,
   examples: ['npx tollgate channels --model gpt-4o-mini'],
   run: (given) =>
-    withStores(given, async ({ read, databases, path }) => {
+    withStores(given, ['catalog'], async ({ read, databases, path }) => {
       const { around, json } = given;
       const models = await allModels(read, databases, path);
       const wanted = given.text('model');

@@ -1,16 +1,18 @@
 /** Checks the databases: their tables and settings, and whether their clocks agree with ours. */
 import type { Clock } from '../clock.ts';
-import { errorName, isError } from '../errors.ts';
+import { errorName, isConfigurationError, isError } from '../errors.ts';
 import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
-import { isStoreUnavailable } from '../ports/call-options.ts';
+import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
 import { redisQuotaStore } from '../stores/redis/quota-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
-import type { Databases, OpenRedis } from './databases.ts';
+import { CommandError } from './command.ts';
+import type { RedisConfig, ServeConfig } from './config/config.ts';
+import { type StoreChoice, storeChoice } from './config/store-choice.ts';
+import type { DatabaseName, Databases, OpenRedis, TriedDatabases } from './databases.ts';
 import type { Finding } from './finding.ts';
 import { property } from './packages.ts';
-import type { OpenStores } from './with-stores.ts';
 
 const deadline: CallOptions = { timeoutMs: 5_000 };
 
@@ -19,12 +21,12 @@ const maxSkewMs = 1_000;
 
 /** The findings about every database of the configuration. */
 export async function checkStores(
-  { databases, stores, read }: Pick<OpenStores, 'databases' | 'stores' | 'read'>,
+  { stores = {} }: ServeConfig,
+  { databases, failures }: TriedDatabases,
   clock: Clock,
 ): Promise<readonly Finding[]> {
   const { sqlite, postgres, redis } = databases;
-  const durability = read.config.stores?.redis?.durability;
-  const found: Finding[] = [];
+  const found: Finding[] = databaseNames.flatMap((name) => unopened(name, failures.get(name)));
   if (sqlite !== undefined) {
     found.push(...(await selfTest('stores.sqlite', () => sqliteQuotaStore({ client: sqlite }))));
   }
@@ -32,15 +34,35 @@ export async function checkStores(
     found.push(...(await selfTest('stores.postgres', () => postgresQuotaStore(postgres))));
     found.push(...(await clockOf('stores.postgres', clock, () => postgresNow(postgres))));
   }
-  if (redis !== undefined) {
-    const { client, prefix } = redis;
-    const chosen = durability === undefined ? {} : { durability };
-    const store = () => redisQuotaStore({ client, prefix, ...chosen });
-    found.push(...(await selfTest('stores.redis', store)));
-    found.push(...(await persistence(redis)));
-    found.push(...(await clockOf('stores.redis', clock, () => redisNow(redis))));
-  }
-  return [...found, ...memoryWarnings(stores)];
+  if (redis !== undefined) found.push(...(await checkRedis(redis, stores.redis, clock)));
+  return [...found, ...memoryWarnings(storeChoice(stores))];
+}
+
+const databaseNames: readonly DatabaseName[] = ['sqlite', 'postgres', 'redis'];
+
+function unopened(name: DatabaseName, error: unknown): readonly Finding[] {
+  if (error === undefined) return [];
+  const subject = `stores.${name}`;
+  const skipped = 'tables, settings and clock: it could not be opened';
+  return [
+    { state: 'failed', subject, detail: reasonOf(error) },
+    { state: 'skipped', subject, detail: skipped },
+  ];
+}
+
+async function checkRedis(
+  redis: OpenRedis,
+  config: RedisConfig | undefined,
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const { client, prefix } = redis;
+  const chosen = config?.durability === undefined ? {} : { durability: config.durability };
+  const store = (): QuotaStore => redisQuotaStore({ client, prefix, ...chosen });
+  return [
+    ...(await selfTest('stores.redis', store)),
+    ...(await persistence(redis)),
+    ...(await clockOf('stores.redis', clock, () => redisNow(redis))),
+  ];
 }
 
 async function selfTest(subject: string, store: () => QuotaStore): Promise<readonly Finding[]> {
@@ -109,7 +131,7 @@ async function redisNow({ send }: OpenRedis): Promise<number> {
 }
 
 /** What the memory of a process keeps is lost with it, and other processes do not know it. */
-function memoryWarnings({ choice }: OpenStores['stores']): readonly Finding[] {
+function memoryWarnings(choice: StoreChoice): readonly Finding[] {
   const kept = (['keys', 'quota', 'usage'] as const).filter((name) => choice[name] === 'memory');
   if (kept.length === 0) return [];
   const names = kept.map((name) => `stores.${name}`).join(', ');
@@ -122,6 +144,11 @@ function failure(subject: string, error: unknown): Finding {
 }
 
 /** A driver's message may quote what was sent, so only our own are shown. */
-function reasonOf(error: unknown): string {
-  return isStoreUnavailable(error) && isError(error) ? error.message : errorName(error);
+export function reasonOf(error: unknown): string {
+  const isOurs =
+    isConfigurationError(error) ||
+    isStoreUnavailable(error) ||
+    isStoreCorrupt(error) ||
+    error instanceof CommandError;
+  return isOurs && isError(error) ? error.message : errorName(error);
 }

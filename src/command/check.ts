@@ -1,14 +1,19 @@
-/** `tollgate check`: tries everything that a configuration names, before callers do. */
-
+/**
+ * `tollgate check`: tries everything that a configuration names, before callers do. It goes on
+ * after a failure, because it is run when something is down.
+ */
+import { dirname } from 'node:path';
+import type { Model } from '../ports/catalog.ts';
 import { checkChannels } from './check-channels.ts';
 import { spendOnce } from './check-spend.ts';
-import { checkStores } from './check-stores.ts';
+import { checkStores, reasonOf } from './check-stores.ts';
 import { type Command, configOption, exitCodes, type Given } from './command.ts';
+import type { ReadConfig } from './config/read.ts';
 import { configFile } from './config-file.ts';
+import { type TriedDatabases, tryDatabases } from './databases.ts';
 import type { Finding } from './finding.ts';
 import { allModels } from './models.ts';
 import { printJson, progress } from './output.ts';
-import { type OpenStores, withStores } from './with-stores.ts';
 
 /** The command. */
 export const check: Command = {
@@ -25,7 +30,8 @@ export const check: Command = {
 tables and settings (Redis: maxmemory-policy noeviction, appendonly), that clocks agree, and
 that each channel accepts its credential (GET /models, which is free). With --spend it sends a
 real call of a few tokens through each channel; no key of yours is charged for it.
-The exit code is 1 if a check failed; warnings do not count.`,
+What can't be tried because of a failure is "skipped", and the rest is checked all the same.
+The exit code is 1 if a check failed; warnings do not count. It is 2 if the file is wrong.`,
   examples: ['npx tollgate check --config tollgate.json', 'npx tollgate check --spend --json'],
   run,
 };
@@ -38,28 +44,81 @@ async function run(given: Given): Promise<number> {
   return exitCodes.done;
 }
 
-function findingsOf(given: Given): Promise<readonly Finding[]> {
-  const look = async (open: OpenStores): Promise<readonly Finding[]> => {
-    const all: Finding[] = [];
-    const add = (found: readonly Finding[]): void => {
-      all.push(...found);
-      if (given.json) return;
-      for (const { state, subject, detail } of found) {
-        given.around.out(`${state.padEnd(8)} ${subject}: ${detail}\n`);
-      }
-    };
-    const step = async (text: string, work: () => Promise<readonly Finding[]>): Promise<void> => {
-      add(await progress(given, text, work));
-    };
-    add([{ state: 'ok', subject: configFile(given).name, detail: 'valid' }]);
-    await step('Checking the stores', () => checkStores(open, given.around.clock));
-    const models = await allModels(open.read, open.databases, open.path);
-    await step('Asking the upstreams', () => checkChannels(models, given.around.clock));
-    if (given.has('spend')) {
-      await step('Calling the upstreams', () => spendOnce(models, given.around.clock));
+async function findingsOf(given: Given): Promise<readonly Finding[]> {
+  const { around, json } = given;
+  const file = configFile(given);
+  const read = (await file.open()).current();
+  const all: Finding[] = [];
+  const add = (found: readonly Finding[]): void => {
+    all.push(...found);
+    if (json) return;
+    for (const { state, subject, detail } of found) {
+      around.out(`${state.padEnd(8)} ${subject}: ${detail}\n`);
     }
-    return all;
   };
-  // A check changes nothing.
-  return withStores(given, look, { asFound: true });
+  add([{ state: 'ok', subject: file.name, detail: 'valid' }]);
+  const { stores = {} } = read.config;
+  const tried = await progress(given, 'Opening the stores', () =>
+    tryDatabases(stores, dirname(file.path)),
+  );
+  try {
+    const look = (): Promise<readonly Finding[]> => checkStores(read.config, tried, around.clock);
+    add(await progress(given, 'Checking the stores', look));
+    await checkCatalog(given, { read, tried, path: file.path, add });
+  } finally {
+    await tried.databases.close();
+  }
+  return all;
+}
+
+/** What is checked, and what takes the findings. */
+interface Checked {
+  readonly read: ReadConfig;
+  readonly tried: TriedDatabases;
+  /** The path of the configuration file. */
+  readonly path: string;
+  readonly add: (found: readonly Finding[]) => void;
+}
+
+async function checkCatalog(given: Given, { read, tried, path, add }: Checked): Promise<void> {
+  const { clock } = given.around;
+  const { models, found } = await readModels(read, tried, path);
+  add(found);
+  if (models === undefined) {
+    const detail = 'the catalog, which names them, could not be read';
+    add([{ state: 'skipped', subject: 'channels', detail }]);
+    return;
+  }
+  add(await progress(given, 'Asking the upstreams', () => checkChannels(models, clock)));
+  if (!given.has('spend')) return;
+  add(await progress(given, 'Calling the upstreams', () => spendOnce(models, clock)));
+}
+
+/** The models, and what was found about a catalog outside of the configuration file. */
+interface FoundModels {
+  readonly models: readonly Model[] | undefined;
+  readonly found: readonly Finding[];
+}
+
+async function readModels(
+  read: ReadConfig,
+  { databases, failures }: TriedDatabases,
+  path: string,
+): Promise<FoundModels> {
+  const { file, store } = read.config.catalog;
+  const subject = file === undefined ? 'catalog.store' : 'catalog.file';
+  if (store !== undefined && failures.has(store)) {
+    const detail = `stores.${store} could not be opened`;
+    return { models: undefined, found: [{ state: 'skipped', subject, detail }] };
+  }
+  try {
+    const models = await allModels(read, databases, path);
+    if (read.models !== undefined) return { models, found: [] };
+    return { models, found: [{ state: 'ok', subject, detail: `valid, ${models.length} models` }] };
+  } catch (error) {
+    // A list of models has a line for each mistake.
+    const details = reasonOf(error).split('\n');
+    const found = details.map((detail) => ({ state: 'failed' as const, subject, detail }));
+    return { models: undefined, found };
+  }
 }

@@ -1,5 +1,5 @@
 /** Opens the databases that a configuration names, with the drivers that are installed. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { errorName, isError } from '../errors.ts';
 import type { PostgresClient } from '../stores/postgres/client.ts';
@@ -24,6 +24,9 @@ export interface OpenRedis {
   readonly send: (...words: readonly string[]) => Promise<unknown>;
 }
 
+/** The name of a database in `stores`. */
+export type DatabaseName = 'sqlite' | 'postgres' | 'redis';
+
 /** The open databases. */
 export interface Databases {
   readonly sqlite: SqliteHandle | undefined;
@@ -35,28 +38,61 @@ export interface Databases {
 
 const connectMs = 5_000;
 
+/** The databases that could be opened, and why others could not. */
+export interface TriedDatabases {
+  readonly databases: Databases;
+  readonly failures: ReadonlyMap<DatabaseName, unknown>;
+}
+
 /**
- * Opens each database of the configuration.
+ * Opens databases of the configuration.
  *
  * @param folder that of the configuration file: paths in it begin there
+ * @param wanted which of them are needed; default: all that there are
  * @throws CommandError that names the member of the configuration and says what to do
  */
-export async function openDatabases(stores: StoresConfig, folder: string): Promise<Databases> {
+export async function openDatabases(
+  stores: StoresConfig,
+  folder: string,
+  wanted?: ReadonlySet<DatabaseName>,
+): Promise<Databases> {
+  const { databases, failures } = await tryDatabases(stores, folder, wanted);
+  if (failures.size === 0) return databases;
+  await databases.close();
+  const [first] = failures.values();
+  throw first;
+}
+
+/** The same for a caller that goes on with those that can be opened. */
+export async function tryDatabases(
+  stores: StoresConfig,
+  folder: string,
+  wanted?: ReadonlySet<DatabaseName>,
+): Promise<TriedDatabases> {
   const closers: (() => unknown)[] = [];
+  const failures = new Map<DatabaseName, unknown>();
+  const tried = async <Config, Open>(
+    name: DatabaseName,
+    config: Config | undefined,
+    open: (config: Config, folder: string, closers: (() => unknown)[]) => Promise<Open>,
+  ): Promise<Open | undefined> => {
+    if (config === undefined || wanted?.has(name) === false) return undefined;
+    try {
+      return await open(config, folder, closers);
+    } catch (error) {
+      failures.set(name, error);
+      return undefined;
+    }
+  };
+  const [sqlite, postgres, redis] = await Promise.all([
+    tried('sqlite', stores.sqlite, openSqlite),
+    tried('postgres', stores.postgres, openPostgres),
+    tried('redis', stores.redis, openRedis),
+  ]);
   const close = async (): Promise<void> => {
     for (const end of closers.splice(0).reverse()) await end();
   };
-  try {
-    return {
-      sqlite: stores.sqlite && (await openSqlite(stores.sqlite, folder, closers)),
-      postgres: stores.postgres && (await openPostgres(stores.postgres, folder, closers)),
-      redis: stores.redis && (await openRedis(stores.redis, folder, closers)),
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  return { databases: { sqlite, postgres, redis, close }, failures };
 }
 
 const sqliteDrivers = ['libsql', 'better-sqlite3', 'node:sqlite'] as const;
@@ -72,7 +108,7 @@ async function openSqlite(
   const database =
     name === 'node:sqlite' ? exported(content, 'DatabaseSync') : property(content, 'default');
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     const handle = construct(database, file);
     if (!isClosableHandle(handle)) throw new Error(`${name} is no driver that is supported`);
     closers.push(() => handle.close());
@@ -82,6 +118,18 @@ async function openSqlite(
   } catch (error) {
     const remedy = 'It must be a database, or a new file in a folder that can be written.';
     throw unreachable('stores.sqlite.path', error, remedy);
+  }
+}
+
+/** Not `recursive`: for a folder that can't be made, as below /proc, Node 20 tries for ever. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }
 
@@ -135,14 +183,22 @@ async function openRedis(
   const client =
     name === 'redis' ? nodeRedis(content, url, () => isConnected) : ioRedis(content, url);
   if (!isClient(client)) throw new Error(`The installed ${name} is too old: update it.`);
-  client.on('error', () => {});
+  // ioredis rejects with an error that does not say why.
+  let lastError: unknown;
+  client.on('error', (error) => {
+    lastError = error;
+  });
   const end = (): void => void (name === 'redis' ? client.destroy?.() : client.disconnect?.());
   closers.push(end);
   try {
     await inTime(client.connect());
     isConnected = true;
   } catch (error) {
-    throw unreachable('stores.redis.url', error, 'The server must run, and accept the user.');
+    throw unreachable(
+      'stores.redis.url',
+      lastError ?? error,
+      'The server must run, and accept the user.',
+    );
   }
   const send = (...words: readonly string[]): Promise<unknown> =>
     client.sendCommand !== undefined && name === 'redis'
@@ -176,7 +232,7 @@ function socketOf(url: string): string | undefined {
 /** Both clients, with the methods of either. */
 type ClosableClient = RedisClient &
   RedisBytesClient & {
-    on(event: 'error', listener: () => void): unknown;
+    on(event: 'error', listener: (error: unknown) => void): unknown;
     connect(): Promise<unknown>;
     destroy?(): unknown;
     disconnect?(): unknown;
@@ -204,8 +260,15 @@ async function inTime(connected: Promise<unknown>): Promise<void> {
 
 /** The code of the failure only: its message may have the address, with a password in it. */
 function unreachable(member: string, error: unknown, remedy: string): CommandError {
-  const code: unknown = isError(error) ? Reflect.get(error, 'code') : undefined;
-  const reason = typeof code === 'string' ? code : errorName(error);
-  const message = `${member} can't be opened (${reason}). ${remedy}`;
+  const message = `${member} can't be opened (${codeOf(error) ?? errorName(error)}). ${remedy}`;
   return new CommandError(exitCodes.unreachable, message, error);
+}
+
+/** The code of an error, else that of what it was made for: drivers wrap those of sockets. */
+function codeOf(error: unknown): string | undefined {
+  if (!isError(error)) return undefined;
+  const code: unknown = Reflect.get(error, 'code');
+  if (typeof code === 'string' && code !== '') return code;
+  const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
+  return codeOf(error.cause ?? first);
 }

@@ -2,8 +2,11 @@
 
 /** What one check found. */
 export interface Finding {
-  /** `ok`, `warning`: it works, but something should be changed; `failed`: calls would fail. */
-  readonly state: 'ok' | 'warning' | 'failed';
+  /**
+   * `ok`, `warning`: it works, but something should be changed; `failed`: calls would fail;
+   * `skipped`: it could not be tried, because of another check that failed.
+   */
+  readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
   /** What was checked: `stores.redis`, `channel openai-1`. */
   readonly subject: string;
   readonly detail: string;

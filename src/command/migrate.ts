@@ -25,7 +25,8 @@ async function run(given: Given): Promise<number> {
   if (stores.sqlite === undefined && stores.postgres === undefined) {
     throw usageError('there is nothing to migrate: add stores.sqlite or stores.postgres.');
   }
-  const databases = await openDatabases(stores, dirname(file.path));
+  const wanted = new Set(['sqlite', 'postgres'] as const);
+  const databases = await openDatabases(stores, dirname(file.path), wanted);
   const versions = await progress(given, 'Updating the tables', () =>
     updated(databases).finally(databases.close),
   );

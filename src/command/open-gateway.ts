@@ -83,7 +83,7 @@ export function gatewayOptions(
     usage,
     idempotency,
     ...(rateLimiter === undefined ? {} : { rateLimiter }),
-    ...(results === undefined ? {} : { results }),
+    results,
     responses: withoutUndefined({ ...responses, ...stores.responses }),
     ...(rules === undefined ? {} : { chargePolicy: policyWith(rules) }),
     ...(failed === undefined ? {} : { failedKeyLimit: failedKeyLimit(failed) }),

@@ -13,6 +13,7 @@ import {
   usageError,
 } from './command.ts';
 import { commandHelp, commonOptions, generalHelp, taskHelp } from './help.ts';
+import { packageVersion } from './version.ts';
 
 /** Runs the program with its arguments, and resolves to its exit code. Never rejects. */
 export async function runProgram(
@@ -47,6 +48,10 @@ function answerGeneral(
   commands: readonly Command[],
   around: Surroundings,
 ): number {
+  if (first === '--version' || first === '-v') {
+    around.out(`${packageVersion()}\n`);
+    return exitCodes.done;
+  }
   if (first !== undefined && !['--help', '-h'].includes(first)) {
     throw usageError(
       `the first argument must be a command, not ${first}. See npx tollgate --help.`,

@@ -2,15 +2,20 @@
 import type { AdminKeyCache, AdminOwnedStore } from '../admin/deps.ts';
 import type { Clock } from '../clock.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
+import type { ItemStore } from '../ports/item-store.ts';
 import type { KeyStore } from '../ports/key-store.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { ResponseIndex } from '../ports/response-index.ts';
 import type { ResponseOptions } from '../ports/response-options.ts';
 import type { ResultStore } from '../ports/result-store.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
 import { cachedKeyStore } from '../stores/memory/cached-key-store.ts';
 import { memoryIdempotencyStore } from '../stores/memory/idempotency-store.ts';
+import { memoryItemStore } from '../stores/memory/item-store.ts';
 import { memoryQuotaStore } from '../stores/memory/quota-store.ts';
+import { memoryResponseIndex } from '../stores/memory/response-index.ts';
+import { memoryResultStore } from '../stores/memory/result-store.ts';
 import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 import { postgresIdempotencyStore } from '../stores/postgres/idempotency-store.ts';
 import { type PostgresKeyStore, postgresKeyStore } from '../stores/postgres/key-store.ts';
@@ -26,7 +31,6 @@ import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
-import { usageError } from './command.ts';
 import type { KeysConfig, ServeConfig, StoreName } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
@@ -47,39 +51,94 @@ export interface Stores {
   readonly usageLog: SqliteUsageSink | PostgresUsageSink | undefined;
   readonly idempotency: IdempotencyStore;
   readonly rateLimiter: RateLimiter | undefined;
-  readonly results: ResultStore | undefined;
-  readonly responses: Pick<ResponseOptions, 'index' | 'items'>;
+  readonly results: ResultStore;
+  readonly responses: Required<Pick<ResponseOptions, 'index' | 'items'>>;
   /** What forgets the replies of a removed key. */
   readonly replyStores: readonly AdminOwnedStore[];
 }
 
-/** Makes the stores. The memory stores begin empty, but for the keys of the configuration. */
+/**
+ * Makes each store when it is first asked for, because a command opens only the databases that it
+ * needs. The memory stores begin empty, but for the keys of the configuration.
+ */
 export function makeStores(config: ServeConfig, databases: Databases, clock: Clock): Stores {
   const choice = storeChoice(config.stores);
-  const keyTable = keyTableOf(choice.keys, databases, config.keys);
-  const cache = cacheOf(keyTable, choice.keys, config.keys);
-  const usageLog = usageLogOf(choice.usage, databases);
-  const { redis } = databases;
-  const results = choice.results === 'redis' ? redisResultStore(locationIn(redis)) : undefined;
-  const responses: Stores['responses'] = {
-    ...(choice.responseIndex === 'redis' ? { index: redisResponseIndex(locationIn(redis)) } : {}),
-    ...(choice.items === 'redis' ? { items: redisItemStore(locationIn(redis)) } : {}),
-  };
+  const keyTable = once(() => keyTableOf(choice.keys, databases, config.keys));
+  const cache = once(() => cacheOf(keyTable(), choice.keys, config.keys));
+  const quota = once(() => quotaOf(choice.quota, databases, config, clock));
+  const usageLog = once(() => usageLogOf(choice.usage, databases));
+  const usage = once(() => usageLog() ?? memoryUsageSink());
+  const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
+  const rateLimiter = once(() =>
+    choice.rates === 'redis' ? redisRateLimiter(locationIn(databases.redis)) : undefined,
+  );
+  const replies = once(() => repliesIn(choice, databases.redis, clock));
   return {
     choice,
-    keyTable,
-    keys: cache?.keys ?? keyTable,
-    keyCache: cache,
-    quota: quotaOf(choice.quota, databases, config, clock),
-    usage: usageLog ?? memoryUsageSink(),
-    usageLog,
-    idempotency: idempotencyOf(choice.idempotency, databases, clock),
-    rateLimiter: choice.rates === 'redis' ? redisRateLimiter(locationIn(redis)) : undefined,
-    results,
-    responses,
-    replyStores: [results, responses.index, responses.items || undefined].filter(
-      (store) => store !== undefined,
-    ),
+    get keyTable() {
+      return keyTable();
+    },
+    get keys() {
+      return cache()?.keys ?? keyTable();
+    },
+    get keyCache() {
+      return cache();
+    },
+    get quota() {
+      return quota();
+    },
+    get usage() {
+      return usage();
+    },
+    get usageLog() {
+      return usageLog();
+    },
+    get idempotency() {
+      return idempotency();
+    },
+    get rateLimiter() {
+      return rateLimiter();
+    },
+    get results() {
+      return replies().results;
+    },
+    get responses() {
+      const { index, items } = replies();
+      return { index, items };
+    },
+    get replyStores() {
+      return Object.values(replies());
+    },
+  };
+}
+
+/** What keeps replies, or parts of them. */
+interface Replies {
+  readonly results: ResultStore;
+  readonly index: ResponseIndex;
+  readonly items: ItemStore;
+}
+
+/** The admin library has to know them too, so that none in memory is left to the gateway. */
+function repliesIn(choice: StoreChoice, redis: OpenRedis | undefined, clock: Clock): Replies {
+  const isInRedis = (name: 'results' | 'responseIndex' | 'items'): boolean =>
+    choice[name] === 'redis';
+  return {
+    results: isInRedis('results')
+      ? redisResultStore(locationIn(redis))
+      : memoryResultStore({ clock }),
+    index: isInRedis('responseIndex')
+      ? redisResponseIndex(locationIn(redis))
+      : memoryResponseIndex({ clock }),
+    items: isInRedis('items') ? redisItemStore(locationIn(redis)) : memoryItemStore({ clock }),
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
 }
 
@@ -151,8 +210,8 @@ function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {
   return open(postgres, 'postgres');
 }
 
-/** The configuration was checked: each chosen database is there. */
+/** The configuration was checked, and a command opens what it needs. */
 function open<T>(database: T | undefined, name: string): T {
   if (database !== undefined) return database;
-  throw usageError(`stores.${name} is missing. Add it.`);
+  throw new TypeError(`stores.${name} was not opened`);
 }

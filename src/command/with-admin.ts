@@ -6,7 +6,7 @@ import { staticCatalog } from '../stores/memory/catalog.ts';
 import { auditTo } from './audit.ts';
 import type { Given, Option } from './command.ts';
 import { jsonLog } from './log.ts';
-import { type OpenStores, withStores } from './with-stores.ts';
+import { type Need, type OpenStores, withStores } from './with-stores.ts';
 
 /** Who makes a change, for the audit trail. */
 export const actorOption: Option = {
@@ -20,24 +20,28 @@ export function actorOf({ text, around }: Given): string {
   return text('actor') ?? around.user;
 }
 
+const keyStores: readonly Need[] = ['keys', 'quota'];
+const storesOfReplies: readonly Need[] = ['results', 'responseIndex', 'items'];
+
 /**
- * Runs a task with the admin library. Its gateway serves no call; it is there because the library
+ * Runs a task with the admin library over keys and balances; with `forgets` also over the replies. Its gateway serves no call; it is there because the library
  * ends calls and switches channels by one.
  */
 export function withAdmin(
   given: Given,
   task: (admin: Admin, open: OpenStores) => Promise<number>,
+  { forgets = false }: { readonly forgets?: boolean } = {},
 ): Promise<number> {
-  return withStores(given, async (open) => {
+  const needs: readonly Need[] = forgets ? [...keyStores, ...storesOfReplies] : keyStores;
+  return withStores(given, needs, async (open) => {
     const { clock, err } = given.around;
-    const { keyTable: keys, quota, usageLog, replyStores } = open.stores;
+    const { keyTable: keys, quota } = open.stores;
     const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
     // What fails is the result of the command, so events of it are not needed.
     const onEvent = (): void => {};
     const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
-    const usage = usageLog === undefined ? {} : { usage: usageLog };
-    const stores = { keys, quota, replyStores, ...usage };
-    const admin = createAdmin({ gateway, ...stores, onAudit, clock });
+    const replies = forgets ? { replyStores: open.stores.replyStores } : {};
+    const admin = createAdmin({ gateway, keys, quota, ...replies, onAudit, clock });
     try {
       return await task(admin, open);
     } finally {

@@ -1,9 +1,11 @@
 /** Opens the databases and stores of a configuration for one command, and closes them after it. */
 import { dirname } from 'node:path';
 import { CommandError, exitCodes, type Given } from './command.ts';
+import type { ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
+import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import { configFile } from './config-file.ts';
-import { type Databases, openDatabases } from './databases.ts';
+import { type DatabaseName, type Databases, openDatabases } from './databases.ts';
 import { prepareTables } from './prepare-tables.ts';
 import { makeStores, type Stores } from './stores.ts';
 
@@ -15,22 +17,39 @@ export interface OpenStores {
   readonly stores: Stores;
 }
 
-/** Runs a task over the stores of the configuration, whose tables are updated if it says so. */
+/** What a command works on; a database that keeps none of it may be down. */
+export type Need = keyof StoreChoice | 'catalog';
+
+/**
+ * Runs a task over stores of the configuration, whose tables are updated if it says so.
+ *
+ * @param needs the stores that the task uses; another one throws
+ */
 export async function withStores<T>(
   given: Given,
+  needs: readonly Need[],
   task: (open: OpenStores) => Promise<T>,
-  { asFound = false }: { readonly asFound?: boolean } = {},
 ): Promise<T> {
   const { path, open } = configFile(given);
   const read = (await open()).current();
-  const databases = await openDatabases(read.config.stores ?? {}, dirname(path));
+  const wanted = databasesFor(needs, read.config);
+  const databases = await openDatabases(read.config.stores ?? {}, dirname(path), wanted);
   try {
-    if (!asFound) await prepareTables(read.config, databases);
+    await prepareTables(read.config, databases);
     const stores = makeStores(read.config, databases, given.around.clock);
     return await task({ read, path, databases, stores });
   } finally {
     await databases.close();
   }
+}
+
+function databasesFor(
+  needs: readonly Need[],
+  { stores, catalog }: ServeConfig,
+): ReadonlySet<DatabaseName> {
+  const choice = storeChoice(stores);
+  const names = needs.map((need) => (need === 'catalog' ? catalog.store : choice[need]));
+  return new Set(names.filter((name) => name !== undefined && name !== 'memory'));
 }
 
 /** @throws CommandError if it is kept in the memory of another process */

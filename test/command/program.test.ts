@@ -46,6 +46,14 @@ describe('npx tollgate', () => {
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
   });
 
+  it.each(['--version', '-v'])('%s prints the version of the package', async (option) => {
+    const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    const { code, out } = await commandFolder().call(option);
+
+    expect([code, out]).toEqual([0, `${JSON.parse(manifest).version}\n`]);
+    expect((await commandFolder().call('--help')).out).toContain('npx tollgate --version');
+  });
+
   it('is documented with all its commands', () => {
     for (const { name } of commands) expect(page).toContain(`\`${name}\``);
   });
@@ -55,7 +63,7 @@ describe('npx tollgate', () => {
     [['nonsense'], 'there is no command "nonsense"'],
     [['help', 'nonsense'], 'there is no command "nonsense"'],
     [['keys'], 'keys needs a task: issue, rotate, list'],
-    [['--version'], 'must be a command'],
+    [['--versions'], 'must be a command'],
     [['serve', '--nonsense'], 'See npx tollgate serve --help'],
     [['serve', 'extra'], 'one argument too many'],
     [['serve', '--config', 'none.json'], "none.json can't be read (ENOENT)"],

@@ -1,6 +1,7 @@
-/** Which stores of a configuration forget the replies of a removed key. */
+/** All stores of a configuration that keep replies forget those of a removed key. */
 import { describe, expect, it } from 'vitest';
 import type { OpenRedis } from '../../src/command/databases.ts';
+import { gatewayOptions } from '../../src/command/open-gateway.ts';
 import { makeStores } from '../../src/command/stores.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
@@ -13,16 +14,21 @@ const config = { catalog: { models: [] } };
 
 describe('the replies of a removed key', () => {
   it.each([
-    [{ results: 'memory', responseIndex: 'memory', items: 'memory' }, 0],
-    [{ results: 'redis', responseIndex: 'memory', items: 'memory' }, 1],
-    [{ results: 'memory', responseIndex: 'redis', items: 'memory' }, 1],
-    [{ results: 'memory', responseIndex: 'memory', items: 'redis' }, 1],
-    [{ results: 'redis', responseIndex: 'redis', items: 'redis' }, 3],
-  ] as const)('are forgotten where they are in Redis: %j', (chosen, count) => {
-    const stores = { redis: { url: 'redis://localhost' }, ...chosen };
-    const { replyStores } = makeStores({ ...config, stores }, databases, fakeClock());
+    { results: 'memory', responseIndex: 'memory', items: 'memory' },
+    { results: 'redis', responseIndex: 'memory', items: 'memory' },
+    { results: 'memory', responseIndex: 'redis', items: 'memory' },
+    { results: 'memory', responseIndex: 'memory', items: 'redis' },
+    { results: 'redis', responseIndex: 'redis', items: 'redis' },
+  ] as const)('are forgotten in Redis and in memory: %j', (chosen) => {
+    const whole = { ...config, stores: { redis: { url: 'redis://localhost' }, ...chosen } };
+    const stores = makeStores(whole, databases, fakeClock());
+    const { results, responses } = gatewayOptions(whole, stores);
+    const { replyStores } = stores;
 
-    expect(replyStores).toHaveLength(count);
+    // The gateway has no store of its own, which the admin library would not know.
+    expect(replyStores).toEqual([results, responses?.index, responses?.items]);
+    expect(replyStores[0]).toBe(results);
+    expect(new Set(replyStores).size).toBe(3);
     for (const store of replyStores) expect(store.forgetOwner).toBeTypeOf('function');
   });
 });

@@ -1,4 +1,5 @@
 /** The commands that change or remove a key. */
+import type { Admin } from '../../admin/admin.ts';
 import { formatMoney } from '../../prices/amount.ts';
 import { randomIds } from '../../random-ids.ts';
 import { type Command, configOption, exitCodes, type Option, usageError } from '../command.ts';
@@ -116,12 +117,13 @@ ${cacheNote}`,
     if (!given.has('yes')) {
       throw usageError(`keys remove can't be undone: add --yes, or run keys disable ${id}.`);
     }
-    return withKeys(given, async ({ keys }) => {
+    const task = async ({ keys }: Admin): Promise<number> => {
       await keys.remove(actorOf(given), id);
       if (given.json) printJson(given.around, { id, removed: true });
       else given.around.out(`${id} is removed.\n`);
       return exitCodes.done;
-    });
+    };
+    return withKeys(given, task, { forgets: true });
   },
 };
 

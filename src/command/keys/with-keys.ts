@@ -12,9 +12,11 @@ export const cacheNote =
 export function withKeys(
   given: Given,
   task: (admin: Admin, open: OpenStores) => Promise<number>,
+  options: Parameters<typeof withAdmin>[2] = {},
 ): Promise<number> {
-  return withAdmin(given, (admin, open) => {
+  const checked: typeof task = (admin, open) => {
     refuseMemory(open.stores.choice.keys, 'Keys');
     return task(admin, open);
-  });
+  };
+  return withAdmin(given, checked, options);
 }

@@ -12,7 +12,7 @@ export function withUsage(
   given: Given,
   task: (log: UsageLog, open: OpenStores) => Promise<number>,
 ): Promise<number> {
-  return withStores(given, async (open) => {
+  return withStores(given, ['usage'], async (open) => {
     const { usageLog, choice } = open.stores;
     refuseMemory(choice.usage, 'Usage records');
     if (usageLog === undefined) throw new TypeError('a log outside of memory can be asked');
