@@ -190,13 +190,61 @@ export const metricDefinitions: Readonly<
   ...statusMetrics,
 };
 
-/** The reasons of anomalies. */
-type AnomalyReason = Extract<GatewayEvent, { readonly type: 'usage_anomaly' }>['reason'];
+type EventType = GatewayEvent['type'];
+type EventOf<Type extends EventType> = Extract<GatewayEvent, { readonly type: Type }>;
 
-/** Anomalies start at 0, so that the first one counts as an increase. */
-export const anomalyReasons: Readonly<Record<AnomalyReason, true>> = {
+/**
+ * Series that start at 0. One that begins with 1 has not increased for Prometheus, so that an event
+ * that happens once would be on no panel, and its alert would not fire.
+ */
+export const anomalyReasons: Readonly<Record<EventOf<'usage_anomaly'>['reason'], true>> = {
   missing: true,
   above_maximum: true,
   above_hold: true,
   inconsistent: true,
+};
+
+/** Reasons of lapsed holds, which start at 0 too. */
+export const lapseReasons: Readonly<Record<EventOf<'hold_lapsed'>['reason'], true>> = {
+  settled: true,
+  released: true,
+  expired: true,
+  unknown: true,
+};
+
+/** Percentages of a limit, which start at 0 too. */
+export const quotaPercents: Readonly<Record<EventOf<'quota_low'>['percent'], true>> = {
+  80: true,
+  95: true,
+};
+
+/** Types of events, which start at 0 too. */
+export const eventTypes: Readonly<Record<EventType, true>> = {
+  call_refused: true,
+  call_repeated: true,
+  call_started: true,
+  attempt_started: true,
+  first_byte: true,
+  part_failed: true,
+  attempt_ended: true,
+  call_ended: true,
+  call_booked: true,
+  stored_reply_read: true,
+  no_channel: true,
+  model_fallback: true,
+  channel_changed: true,
+  port_failed: true,
+  settlement_lost: true,
+  hold_lapsed: true,
+  usage_anomaly: true,
+  quota_low: true,
+  no_stated_maximum: true,
+  embedding_format: true,
+  body_consumed: true,
+  references_per_process: true,
+  index_lost: true,
+  items_not_kept: true,
+  catalog_loaded: true,
+  catalog_refused: true,
+  internal_error: true,
 };

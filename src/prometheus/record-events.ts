@@ -2,7 +2,14 @@
 import type { EventListener, GatewayEvent } from '../events.ts';
 import type { Usage } from '../money.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
-import { anomalyReasons, type EventMetric, type eventMetrics } from './definitions.ts';
+import {
+  anomalyReasons,
+  type EventMetric,
+  type eventMetrics,
+  eventTypes,
+  lapseReasons,
+  quotaPercents,
+} from './definitions.ts';
 import {
   type BoundValue,
   boundedValues,
@@ -114,12 +121,15 @@ function emptySeries(): Counted {
   };
 }
 
-/** A series that begins with 1 has not increased for Prometheus, and its alert would not fire. */
+/** What happens rarely, or once, must be seen to increase. */
 function startRareAtZero({ add }: Recorder): void {
   add('calls_in_doubt_total', 0);
   add('settlements_lost_total', 0);
   add('internal_errors_total', 0);
   for (const reason of Object.keys(anomalyReasons)) add('usage_anomalies_total', 0, reason);
+  for (const reason of Object.keys(lapseReasons)) add('holds_lapsed_total', 0, reason);
+  for (const percent of Object.keys(quotaPercents)) add('quota_warnings_total', 0, percent);
+  for (const type of Object.keys(eventTypes)) add('events_total', 0, type);
 }
 
 function recordEvent(recorder: Recorder, event: GatewayEvent): void {
