@@ -31,6 +31,11 @@ export function mayHoldExactNumbers(text: string): boolean {
   return mayBeInexact.test(text);
 }
 
+/** Whether valid JSON contains a number that a double would change. */
+export function changesAsDoubles(json: string): boolean {
+  return mayHoldExactNumbers(json) && withQuotedNumbers(json) !== undefined;
+}
+
 /**
  * Matches all numbers that may change: a double keeps all decimals of up to 15 digits, except the
  * sign of zero.

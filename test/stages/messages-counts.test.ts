@@ -108,6 +108,39 @@ describe('a count over another provider', () => {
     expect(reply.headers).not.toHaveProperty('x-tollgate-estimated');
   });
 
+  it('is made by Gemini with the schema of the output, which is prompt, without the rest', async () => {
+    const schema = { type: 'object', properties: { word: { type: 'string' } } };
+    const format = { type: 'json_schema', schema };
+    const sent: JsonObject[] = [];
+    for (const capabilities of [
+      {},
+      { structuredOutput: 'subset' },
+      { structuredOutput: 'none' },
+    ] as const) {
+      const [only] = claude('gemini').channels;
+      const harness = gatewayInProcess({
+        models: [model({ ...claude('gemini'), channels: [channel({ ...only, capabilities })] })],
+        handlers: [
+          (up) => {
+            sent.push(JSON.parse(Buffer.concat(up.request.body).toString()).generateContentRequest);
+            up.answer(200, '{"totalTokens": 17}', json);
+          },
+        ],
+      });
+      const body = { ...Object(count.body), output_config: { format, effort: 'low' } };
+      expect((await harness.call({ ...count, body })).status).toBe(200);
+    }
+
+    const responseMimeType = 'application/json';
+    const converted = { properties: { word: { type: 'STRING' } }, propertyOrdering: ['word'] };
+    expect(sent.map(({ generationConfig }) => generationConfig)).toEqual([
+      { responseMimeType, responseJsonSchema: schema },
+      { responseMimeType, responseSchema: { type: 'OBJECT', ...converted } },
+      undefined,
+    ]);
+    expect(JSON.stringify(sent[2])).toContain('matches this JSON Schema');
+  });
+
   it.each([
     '0',
     '-1',

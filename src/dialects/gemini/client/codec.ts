@@ -3,12 +3,14 @@ import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
+import { member } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter, UpstreamTarget } from '../../codec.ts';
 import { countIn } from '../../usage-counts.ts';
 import { resourceName } from '../resource.ts';
 import { readReply } from './read-reply.ts';
 import { type ReadContext, readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';
+import { type Members, unlessEmpty } from './write-context.ts';
 import { writeRequest } from './write-request.ts';
 
 /** Writes `generateContent` requests and reads their replies. */
@@ -32,12 +34,23 @@ export const geminiTokenCounter: TokenCounter = {
     const { members, dropped } = written(request, target);
     const { contents, systemInstruction, tools, toolConfig, cachedContent } = members;
     const model = resourceName(target.upstreamModel);
+    const generationConfig = outputFormat(members.generationConfig);
     const prompt = { model, contents, systemInstruction, tools, toolConfig, cachedContent };
-    return { text: jsonText({ generateContentRequest: prompt }), dropped };
+    const generateContentRequest = { ...prompt, generationConfig };
+    return { text: jsonText({ generateContentRequest }), dropped };
   },
   // Every request has tokens, and a client that trusts a 0 lets its context overflow.
   read: (reply) => countIn(reply, 'totalTokens') || undefined,
 };
+
+/** The members of `generationConfig` that the model reads: the schema of the reply is prompt. */
+function outputFormat(config: JsonNode): Members | undefined {
+  return unlessEmpty({
+    responseMimeType: member(config, 'responseMimeType'),
+    responseSchema: member(config, 'responseSchema'),
+    responseJsonSchema: member(config, 'responseJsonSchema'),
+  });
+}
 
 /** A request as it is sent, and what was changed in it. */
 interface Written {

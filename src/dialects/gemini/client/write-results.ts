@@ -7,8 +7,8 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
 import type { MediaPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import { resultText } from '../../../canonical/tool-results.ts';
-import { isJsonObject, parseJson } from '../../../json.ts';
 import { placeholderSignature } from '../placeholder-signature.ts';
+import { structValue } from './struct-value.ts';
 import type { Members, WriteContext } from './write-context.ts';
 import { writeMedia } from './write-media.ts';
 
@@ -76,10 +76,7 @@ function responseOf(result: ToolResultPart): JsonNode {
   const text = resultText(result.content);
   const hasMedia = result.content.some(({ kind }) => kind === 'media');
   if (text === '' && hasMedia && !result.isError) return { output: '[see attached media]' };
-  const value = parseJson(text);
-  // A JSON string stays text; parsing would lose the quotes of `"a"`.
-  const isJson = value !== undefined && typeof value !== 'string';
-  const node = isJson ? rawJson(text.trim()) : text;
-  if (result.isError) return { error: node };
-  return isJsonObject(value) ? node : { output: node };
+  const value = structValue(text);
+  if (result.isError) return { error: value };
+  return typeof value !== 'string' && text.trimStart().startsWith('{') ? value : { output: value };
 }
