@@ -366,7 +366,7 @@ export interface Model {
    * `x-tollgate-dropped`.
    */
   readonly strict?: boolean;
-  /** Unix seconds, as `GET /v1/models` shows it. Default: when the gateway was created. */
+  /** Unix seconds, as `GET /v1/models` shows it. Default: 0, which is 1970-01-01. */
   readonly createdAtSeconds?: number;
   readonly displayName?: string;
   readonly description?: string;

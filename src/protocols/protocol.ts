@@ -94,14 +94,13 @@ export interface ModelLists {
   /** The request for the list: `GET /v1/models`. */
   readonly request: string;
   /**
-   * Writes one page of the list. Models without `createdAtSeconds` are shown as created at
-   * `startedAtSeconds`, when the gateway was created: clients expect a date, and 1970 would be
-   * wrong.
+   * Writes one page of the list. The clients' formats require a date: models without
+   * `createdAtSeconds` have 0, which is 1970-01-01, in every process and after each restart.
    *
    * @throws GatewayError `invalid_request` for an invalid page
    */
-  list(models: readonly Model[], search: string, startedAtSeconds: number): JsonObject;
-  one(model: Model, startedAtSeconds: number): JsonObject;
+  list(models: readonly Model[], search: string): JsonObject;
+  one(model: Model): JsonObject;
   /** The message for an unknown model, where clients know one by its wording. */
   unknown?(modelId: string): string;
 }

@@ -152,7 +152,6 @@ function sharedByCalls(
     },
     records: recordChecks(),
     requestsFor: routes.requestsFor,
-    startedAtSeconds: Math.floor(clock.now() / 1_000),
     plans: modelPlans(dialects),
     idempotency: idempotency(emit, times),
     reserve: reserver(emit),

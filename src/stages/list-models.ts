@@ -9,12 +9,6 @@ import type { Route } from '../protocols/protocol.ts';
 import { type ModelLookup, otherApi, unknownModel } from './admit.ts';
 import type { Authenticated } from './call-record.ts';
 
-/** What a list needs besides the caller and the key. */
-interface ListInput extends ModelLookup {
-  /** When the gateway was created, in Unix seconds. */
-  readonly startedAtSeconds: number;
-}
-
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
 /**
@@ -24,14 +18,14 @@ type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 export async function listModels(
   route: ModelsRoute,
   caller: Authenticated,
-  lookup: ListInput,
+  lookup: ModelLookup,
 ): Promise<JsonObject> {
   const { received, key } = caller;
   const { settings, ports, request } = received;
   const { models: lists } = route.caller;
   if (route.modelId !== undefined) {
     const model = await visibleModel(route.modelId, route, caller, lookup);
-    return lists.one(model, lookup.startedAtSeconds);
+    return lists.one(model);
   }
   const found = await Promise.all(
     route.protocols.map((protocol) =>
@@ -42,7 +36,7 @@ export async function listModels(
   );
   const served = found.flat().filter(takesCalls);
   const models = [...new Map(served.map((model) => [model.id, model])).values()];
-  return lists.list(models, request.search, lookup.startedAtSeconds);
+  return lists.list(models, request.search);
 }
 
 /** A model whose channels all have weight 0 was taken out of service by an operator. */
@@ -54,7 +48,7 @@ async function visibleModel(
   modelId: string,
   { protocols, caller }: ModelsRoute,
   { key, received: { settings, ports } }: Authenticated,
-  lookup: ListInput,
+  lookup: ModelLookup,
 ): Promise<Model> {
   const model = await ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
     settings.catalog.find(modelId),

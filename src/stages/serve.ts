@@ -39,8 +39,6 @@ import type { UpstreamOutcome, Upstreams } from './try-channel.ts';
 /** The objects that all calls of a gateway share. */
 export interface Shared extends ModelLookup {
   readonly intake: Intake;
-  /** When the gateway was created, in Unix seconds. */
-  readonly startedAtSeconds: number;
   readonly plans: ModelPlans;
   readonly idempotency: Idempotency;
   readonly reserve: Reserve;

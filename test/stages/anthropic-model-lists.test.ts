@@ -119,7 +119,7 @@ describe('the date of a model', () => {
     protocols: { ...protocols, chat: { ...protocols.chat, caller: anthropicCaller } },
   };
 
-  it('is that of the gateway if its record states none, never 1970', async () => {
+  it('is 1970-01-01 if its record states none: the same in every process', async () => {
     const startMs = Date.UTC(2026, 10, 20, 12);
     const openai = gatewayInProcess({ models: undated, startMs });
     const anthropic = gatewayInProcess({ models: undated, startMs, tables });
@@ -132,8 +132,8 @@ describe('the date of a model', () => {
       headers: { 'anthropic-version': '2023-06-01' },
     });
 
-    expect([entry.created, one.created]).toEqual([startMs / 1_000, startMs / 1_000]);
-    expect(JSON.parse(dated.text).created_at).toBe('2026-11-20T12:00:00Z');
+    expect([entry.created, one.created]).toEqual([0, 0]);
+    expect(JSON.parse(dated.text).created_at).toBe('1970-01-01T00:00:00Z');
   });
 });
 

@@ -18,7 +18,6 @@ const lastDateMs = 8_640_000_000_000_000;
 export function anthropicModelList(
   models: readonly Model[],
   search: string,
-  startedAtSeconds: number,
 ): JsonObject {
   const query = new URLSearchParams(search);
   const limit = limitOf(query.get('limit'));
@@ -30,7 +29,7 @@ export function anthropicModelList(
   const end = Math.min(before ?? models.length, start + limit);
   const page = models.slice(start, end);
   return {
-    data: page.map((model) => anthropicModel(model, startedAtSeconds)),
+    data: page.map(anthropicModel),
     has_more: before === undefined ? end < models.length : start > 0,
     first_id: page[0]?.id ?? null,
     last_id: page.at(-1)?.id ?? null,
@@ -38,8 +37,8 @@ export function anthropicModelList(
 }
 
 /** `GET /v1/models/{model}` */
-export function anthropicModel(model: Model, startedAtSeconds: number): JsonObject {
-  const createdAtMs = (model.createdAtSeconds ?? startedAtSeconds) * 1_000;
+export function anthropicModel(model: Model): JsonObject {
+  const createdAtMs = (model.createdAtSeconds ?? 0) * 1_000;
   return {
     type: 'model',
     id: model.id,

@@ -16,20 +16,20 @@ export const openaiCaller: Caller = {
   keyExample: () => 'Authorization: Bearer <key>',
   models: {
     request: 'GET /v1/models',
-    list: (models, _search, startedAtSeconds) => ({
+    list: (models) => ({
       object: 'list',
-      data: models.map((model) => openaiModel(model, startedAtSeconds)),
+      data: models.map(openaiModel),
     }),
     one: openaiModel,
   },
   rateHeaders: openaiRateHeaders,
 };
 
-function openaiModel(model: Model, startedAtSeconds: number): JsonObject {
+function openaiModel(model: Model): JsonObject {
   return {
     id: model.id,
     object: 'model',
-    created: model.createdAtSeconds ?? startedAtSeconds,
+    created: model.createdAtSeconds ?? 0,
     owned_by: vendorOf(model),
   };
 }
