@@ -55,6 +55,10 @@ const byExtension: ReadonlyMap<string, string> = new Map([
   ['webp', 'image/webp'],
   ['gif', 'image/gif'],
   ['bmp', 'image/bmp'],
+  ['tif', 'image/tiff'],
+  ['tiff', 'image/tiff'],
+  ['avif', 'image/avif'],
+  ['ico', 'image/x-icon'],
   ['heic', 'image/heic'],
   ['heif', 'image/heif'],
   ['svg', 'image/svg+xml'],
@@ -77,6 +81,13 @@ const byExtension: ReadonlyMap<string, string> = new Map([
   ['mpeg', 'video/mpeg'],
 ]);
 
+const knownTypes: ReadonlySet<string> = new Set(byExtension.values());
+
+/** Whether the media type is a common one, and so a word that a message may repeat. */
+export function isKnownMimeType(mimeType: string): boolean {
+  return knownTypes.has(mimeType);
+}
+
 /** Magic numbers: the first bytes of files, decoded as Latin-1. */
 const signatures: readonly (readonly [RegExp, string])[] = [
   [/^\x89PNG\r\n/, 'image/png'],
@@ -84,6 +95,7 @@ const signatures: readonly (readonly [RegExp, string])[] = [
   [/^GIF8[79]a/, 'image/gif'],
   [/^RIFF.{4}WEBP/s, 'image/webp'],
   [/^RIFF.{4}WAVE/s, 'audio/wav'],
+  [/^II\*\0|^MM\0\*/, 'image/tiff'],
   [/^%PDF-/, 'application/pdf'],
   [/^OggS/, 'audio/ogg'],
   [/^fLaC/, 'audio/flac'],

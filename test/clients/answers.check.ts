@@ -56,7 +56,7 @@ describe.each(pairs(0))('%s', (_name, pair) => {
 
     expect(failure).toMatchObject({
       status: 400,
-      message: expect.stringContaining('does not accept this kind of media'),
+      message: expect.stringContaining('does not accept image input'),
     });
     expect(fake.calls).toEqual([]);
   });

@@ -2,16 +2,14 @@
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
+import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block, WrittenBlocks } from './written.ts';
 
-/** The image types that Anthropic accepts as inline data. */
-const imageTypes: ReadonlySet<string> = new Set([
-  'image/jpeg',
-  'image/png',
-  'image/gif',
-  'image/webp',
-]);
+/** Documents other than PDF are sent as text. */
+const accepted: AcceptedMedia = {
+  image: { types: /^image\/(?:jpeg|png|gif|webp)$/, names: 'the image as JPEG, PNG, GIF or WebP' },
+};
 
 /** The media types of text documents. */
 const textual = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript)\b|\+(?:json|xml)\b/;
@@ -22,10 +20,11 @@ const textual = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript)\b|\+(
  */
 export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities): WrittenBlocks {
   const mimeType = mimeTypeOf(part);
-  const kind = mediaKindOf(mimeType);
-  if (!capabilities.mediaInput.includes(kind)) {
-    throw refusal(part, `This model doesn't accept ${kind} input; leave the part out.`);
-  }
+  // A URL without any hint of its type is most likely that of an image.
+  const isImageUrl = mimeType === undefined && part.source.type === 'url';
+  const kind = isImageUrl ? 'image' : mediaKindOf(mimeType);
+  checkMediaKind(part, kind, capabilities);
+  if (mimeType !== undefined) checkMediaType(part, mimeType, accepted);
   const block = kind === 'image' ? image(part, mimeType) : document(part, mimeType);
   if (part.source.type === 'url' && !capabilities.mediaUrls) {
     throw refusal(part, "This model can't fetch URLs; send the data itself in Base64.");
@@ -46,23 +45,16 @@ function droppedMembers(part: MediaPart, isImage: boolean): readonly string[] {
   ];
 }
 
-/** A URL without any hint of its type is taken for an image, the most likely use. */
 function mimeTypeOf({ mimeType, source, fileName }: MediaPart): string | undefined {
   const named = mimeType ?? (fileName === undefined ? undefined : mimeTypeOfName(fileName));
-  if (source.type !== 'url') return named === 'image/jpg' ? 'image/jpeg' : named;
-  return named ?? mimeTypeOfName(source.url) ?? 'image/*';
+  if (source.type === 'url') return named ?? mimeTypeOfName(source.url);
+  return named === 'image/jpg' ? 'image/jpeg' : named;
 }
 
 function image(part: MediaPart, mimeType: string | undefined): Block {
   const { source } = part;
   if (source.type === 'file') throw foreignFile(part);
   if (source.type === 'url') return { type: 'image', source: { type: 'url', url: httpUrl(part) } };
-  if (!imageTypes.has(mimeType ?? '')) {
-    throw refusal(
-      part,
-      'This model accepts images as JPEG, PNG, GIF or WebP only; send one of these.',
-    );
-  }
   const data = { type: 'base64', media_type: mimeType, data: source.data };
   return { type: 'image', source: data };
 }

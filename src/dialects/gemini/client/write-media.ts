@@ -2,7 +2,23 @@
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
+import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import { notPortable, type WriteContext } from './write-context.ts';
+
+/**
+ * What Google documents; it refuses other types as unsupported, GIF among them. The lists of audio
+ * and video are long and grow.
+ */
+const accepted: AcceptedMedia = {
+  image: {
+    types: /^image\/(?:png|jpeg|webp|heic|heif|bmp)$/,
+    names: 'the image as PNG, JPEG, WebP, HEIC or HEIF',
+  },
+  document: {
+    types: /^text\/|^application\/(?:pdf|json|xml|rtf|(?:x-)?(?:javascript|python|yaml))$/,
+    names: 'the document as PDF or text',
+  },
+};
 
 /**
  * The part with the media itself or its URL. The gateway doesn't fetch URLs itself.
@@ -14,7 +30,10 @@ export function writeMedia(
   part: MediaPart,
 ): { readonly [name: string]: JsonNode } {
   const mimeType = mimeTypeOf(part);
-  checkKind(context, part, mimeType);
+  if (mimeType !== undefined) {
+    checkMediaKind(part, mediaKindOf(mimeType), context.capabilities);
+    checkMediaType(part, mimeType, accepted);
+  }
   // Only an alpha version of the API supports a resolution per part.
   if (part.detail !== undefined && part.detail !== 'auto') {
     context.drop(part.detailAt ?? `${part.at}.detail`);
@@ -40,17 +59,6 @@ function mimeTypeOf({ mimeType, fileName, source }: MediaPart): string | undefin
   const named = source.type === 'url' ? mimeTypeOfName(source.url) : undefined;
   const known = mimeType ?? mimeTypeOfName(fileName ?? '') ?? named;
   return known === undefined ? undefined : (aliases.get(known) ?? known);
-}
-
-/** Media of unknown type is checked where its source is written. */
-function checkKind(
-  { capabilities }: WriteContext,
-  part: MediaPart,
-  mimeType: string | undefined,
-): void {
-  if (mimeType === undefined) return;
-  if (capabilities.mediaInput.includes(mediaKindOf(mimeType))) return;
-  throw notPortable(part.at, "This model doesn't accept media of this kind. Leave it out.");
 }
 
 function fileOf(context: WriteContext, part: MediaPart, mimeType: string | undefined): JsonNode {

@@ -3,13 +3,19 @@ import { dataUrl, mediaKindOf, mimeTypeOfName } from '../../../canonical/media.t
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
+import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
+
+/** Files are left to the upstream: OpenAI adds formats, and compatible servers have their own. */
+const accepted: AcceptedMedia = {
+  image: { types: /^image\/(?:png|jpe?g|gif|webp)$/, names: 'the image as PNG, JPEG, GIF or WebP' },
+};
 
 /**
  * Writes the part.
  *
  * @throws GatewayError `not_portable` if the upstream does not accept it: video, a file at another
- *   provider, audio other than WAV and MP3
+ *   provider, an image or audio of a type that it can't read
  */
 export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNode {
   const { source } = part;
@@ -18,9 +24,9 @@ export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNod
   }
   if (source.type === 'url') return remoteImage(part, source.url, flags);
   const kind = mediaKindOf(part.mimeType);
-  if (kind === 'video' || !flags.mediaInput.includes(kind)) {
-    throw refusal(part, 'This model does not accept this kind of media. Leave the part out.');
-  }
+  if (kind === 'video') throw refusal(part, 'This model does not accept video. Leave it out.');
+  checkMediaKind(part, kind, flags);
+  if (part.mimeType !== undefined) checkMediaType(part, part.mimeType, accepted);
   if (kind === 'image') return imageNode(part, dataUrl(part.mimeType, source.data));
   if (kind === 'audio') return audioNode(part, source.data);
   const fileData = dataUrl(part.mimeType, source.data);
@@ -61,6 +67,7 @@ function remoteImage(part: MediaPart, url: string, flags: ResolvedCapabilities):
   if (!flags.mediaUrls || !flags.mediaInput.includes('image')) {
     throw refusal(part, 'This model does not accept image URLs. Send the bytes.');
   }
+  if (mimeType !== undefined) checkMediaType(part, mimeType, accepted);
   return imageNode(part, url);
 }
 

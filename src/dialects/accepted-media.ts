@@ -1,0 +1,45 @@
+/**
+ * Refuses media that a provider does not accept before anything is sent: its own refusal comes late
+ * and rarely says which part it means.
+ */
+import { isKnownMimeType, mediaKindOf } from '../canonical/media.ts';
+import type { MediaPart } from '../canonical/request.ts';
+import { GatewayError } from '../errors.ts';
+import type { ResolvedCapabilities } from './capabilities.ts';
+
+type MediaKind = ReturnType<typeof mediaKindOf>;
+
+/** What a provider accepts. Types of a kind that is left out are for the provider to judge. */
+export type AcceptedMedia = Readonly<Partial<Record<MediaKind, AcceptedTypes>>>;
+
+/** The media types of one kind that a provider accepts. */
+interface AcceptedTypes {
+  /** Tested with the type in lower case, without parameters. */
+  readonly types: RegExp;
+  /** What to send, for the caller. */
+  readonly names: string;
+}
+
+/** @throws GatewayError `not_portable` if the model does not accept media of this kind at all */
+export function checkMediaKind(
+  part: MediaPart,
+  kind: MediaKind,
+  { mediaInput }: ResolvedCapabilities,
+): void {
+  if (mediaInput.includes(kind)) return;
+  throw refusal(part, `This model does not accept ${kind} input. Leave the part out.`);
+}
+
+/** @throws GatewayError `not_portable` that says what to send, if this is none of the types */
+export function checkMediaType(part: MediaPart, mimeType: string, accepted: AcceptedMedia): void {
+  const kind = mediaKindOf(mimeType);
+  const type = mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const row = accepted[kind];
+  if (row === undefined || row.types.test(type)) return;
+  const named = isKnownMimeType(type) ? type : `this type of ${kind}`;
+  throw refusal(part, `This model does not accept ${named}. Send ${row.names}.`);
+}
+
+function refusal({ at }: MediaPart, sentence: string): GatewayError {
+  return new GatewayError('not_portable', sentence, { param: at });
+}
