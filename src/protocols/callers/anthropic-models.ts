@@ -15,10 +15,7 @@ const lastDateMs = 8_640_000_000_000_000;
  *
  * @throws GatewayError `invalid_request` for an invalid limit or cursor
  */
-export function anthropicModelList(
-  models: readonly Model[],
-  search: string,
-): JsonObject {
+export function anthropicModelList(models: readonly Model[], search: string): JsonObject {
   const query = new URLSearchParams(search);
   const limit = limitOf(query.get('limit'));
   const before = cursorIndex(models, query, 'before_id');
