@@ -22,6 +22,8 @@ export interface Surroundings {
   readonly user: string;
   /** Calls the listener at each of these signals, until the returned function is called. */
   readonly onSignal: (signal: Signal, listener: () => void) => () => void;
+  /** Calls a function before the process ends, also when a signal ends it at once. */
+  readonly beforeEnd: (clean: () => void) => void;
 }
 
 /** The signals that `serve` and `demo` act on. */

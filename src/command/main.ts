@@ -2,6 +2,7 @@
 /** The program `tollgate`: connects the commands to the process, which is theirs alone. */
 import { userInfo } from 'node:os';
 import { systemClock } from '../clock.ts';
+import { beforeEnd } from './before-end.ts';
 import type { Surroundings } from './command.ts';
 import { commands } from './commands.ts';
 import { runProgram } from './program.ts';
@@ -20,6 +21,7 @@ process.exitCode = await runProgram(process.argv.slice(2), commands, {
     process.on(signal, listener);
     return () => process.off(signal, listener);
   },
+  beforeEnd,
 });
 
 /** A reader such as `head` may have read enough, or a disk may be full: the program reports it. */

@@ -117,13 +117,16 @@ function keepUpToDate(
   { clock, onSignal }: Surroundings,
 ): () => void {
   const stopPolling = clock.every(pollMs, () => void live.poll());
-  const stopListening = onSignal('SIGHUP', () => {
+  let isEnding = false;
+  // It keeps listening while the process ends: a hang-up must not cut the calls that are left.
+  onSignal('SIGHUP', () => {
+    if (isEnding) return;
     void live.reload();
     admin?.inviteAgain();
   });
   return () => {
+    isEnding = true;
     stopPolling();
-    stopListening();
   };
 }
 

@@ -9,7 +9,7 @@ import type { AdminConfig } from './config/config.ts';
 export interface SignInLink {
   /** @throws CommandError if the file can't be written */
   write(link: string): void;
-  /** Removes the file, if there is one. */
+  /** Removes the file, if it was written. */
   remove(): void;
 }
 
@@ -21,7 +21,7 @@ export interface SignInLink {
 export function signInLink(
   { signInFile }: AdminConfig,
   folder: string,
-  { err }: Surroundings,
+  { err, beforeEnd }: Surroundings,
 ): SignInLink {
   if (signInFile === undefined) {
     return {
@@ -30,12 +30,24 @@ export function signInLink(
     };
   }
   const path = resolve(folder, signInFile);
+  let isWritten = false;
   const remove = (): void => rmSync(path, { force: true });
+  const removeOwn = (): void => {
+    if (!isWritten) return;
+    isWritten = false;
+    try {
+      remove();
+    } catch {
+      // The process ends anyway.
+    }
+  };
+  beforeEnd(removeOwn);
   return {
     write: (link) => {
       try {
         // A new file: the rights of an old one, or the place that a link leads to, are somebody's.
         remove();
+        isWritten = true;
         writeFileSync(path, `${link}\n`, { mode: 0o600, flag: 'wx' });
       } catch (error) {
         const code: unknown = isError(error) ? Reflect.get(error, 'code') : undefined;
@@ -43,6 +55,6 @@ export function signInLink(
         throw new CommandError(exitCodes.unreachable, message, error);
       }
     },
-    remove,
+    remove: removeOwn,
   };
 }

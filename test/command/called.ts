@@ -80,6 +80,7 @@ export function surroundings(around: Partial<Surroundings>): Surroundings {
     clock: fakeClock(),
     user: 'operator',
     onSignal: () => () => {},
+    beforeEnd: () => {},
     ...around,
   };
 }

@@ -12,6 +12,7 @@ import {
   ran,
   served,
   sqliteHost,
+  waitingStream,
   writeConfig,
 } from './served.ts';
 
@@ -109,6 +110,49 @@ describe('the console of tollgate serve', () => {
     expect(errors()).not.toContain('token');
     expect(await exited).toBe(0);
     expect(existsSync(path)).toBe(false);
+  });
+
+  it.each([
+    'SIGQUIT',
+    'SIGALRM',
+    'SIGUSR2',
+    'SIGXCPU',
+  ] as const)('removes the file where %s ends the process at once', async (signal) => {
+    const { folder, config } = await sqliteHost();
+    writeConfig(folder, { ...config, admin: { port: 0, signInFile: 'sign-in.txt' } });
+    const { child, exited } = await served(program, folder, env);
+    const existed = existsSync(join(folder, 'sign-in.txt'));
+    child.kill(signal);
+
+    expect(await exited).toBe(null);
+    expect([existed, child.signalCode]).toEqual([true, signal]);
+    expect(existsSync(join(folder, 'sign-in.txt'))).toBe(false);
+  });
+
+  it.each([
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGINT'],
+    ['SIGINT', 'SIGQUIT'],
+  ] as const)('removes the file where a call holds %s up, and %s ends it', async (one, other) => {
+    const { folder, config, upstream } = await sqliteHost();
+    writeConfig(folder, { ...config, admin: { port: 0, signInFile: 'sign-in.txt' } });
+    const secret = await issuedAda(program, folder, env);
+    const { origin, child, exited, until } = await served(program, folder, env);
+    upstream.enqueue(waitingStream(new Promise(() => {})));
+    const answer = await chat(origin, secret, { stream: true });
+    void answer.text().catch(() => {});
+
+    child.kill(one);
+    await until('ending');
+    child.kill('SIGHUP');
+    const alive = await fetch(`${origin}/healthz`);
+    const existed = existsSync(join(folder, 'sign-in.txt'));
+    child.kill(other);
+
+    expect(await exited).toBe(null);
+    expect([alive.status, existed, child.signalCode]).toEqual([200, true, other]);
+    expect(existsSync(join(folder, 'sign-in.txt'))).toBe(false);
   });
 
   it('does not start where the link cannot be written', async () => {
