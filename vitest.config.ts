@@ -16,7 +16,7 @@ const generators: readonly string[] = [
   'test/holds/{embedding-holds,hold-bounds,misplaced-blocks}.test.ts',
   'test/proof/{linearisable,memory}.test.ts',
   'test/relay/{embedding-failures,foreign-text,truncated}.test.ts',
-  'test/stages/{changed-records,random-outages,reply-start}.test.ts',
+  'test/stages/{changed-records,random-outages,refusal-histories,reply-start}.test.ts',
   'test/upstream/body-in-turns.test.ts',
   'test/translate/{every-cut-call,hostile-replies,hostile-requests,reply-limits}.test.ts',
   'test/translate/{numbers,openai-client-calls}.test.ts',

@@ -19,6 +19,7 @@ const ports = [
   'guard',
   'rate_limiter',
   'usage',
+  'refusals',
   'idempotency',
   'results',
   'response_index',
@@ -276,6 +277,17 @@ export type GatewayEvent =
    * host has to correct.
    */
   | { readonly type: 'settlement_lost'; readonly requestId: string; readonly end: HoldEnd }
+  /**
+   * The log of refusals did not take some counts for 15 minutes, or until the gateway closed, and
+   * they are given up. A write that was in flight may still have succeeded.
+   */
+  | {
+      readonly type: 'refusals_lost';
+      /** Unix ms: the beginning of the minute in which the requests were refused. */
+      readonly atMs: number;
+      /** How many refused requests the counts stand for. */
+      readonly refusals: number;
+    }
   /**
    * The quota store no longer had the hold of a running call: `expired` if its lease ran out,
    * `unknown` if the store lost it. The call continues without a hold, and is charged at its end.

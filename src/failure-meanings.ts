@@ -142,6 +142,10 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     meaning: 'the usage sink failed or was too slow',
     remedy: 'look for the event `port_failed`, and at the store',
   },
+  refusals_unavailable: {
+    meaning: 'the log of refusals failed or was too slow; no request is refused for that',
+    remedy: 'look for the event `port_failed`, and at the store',
+  },
   idempotency_unavailable: {
     meaning: 'the idempotency store failed or was too slow',
     remedy: 'look for the event `port_failed`, and at the store',

@@ -51,6 +51,7 @@ const names = [
   'guard_unavailable',
   'rate_limiter_unavailable',
   'usage_unavailable',
+  'refusals_unavailable',
   'idempotency_unavailable',
   'results_unavailable',
   'response_index_unavailable',

@@ -96,13 +96,14 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     isClosed: () => current.closed !== undefined,
   };
   const parts = gatewayParts({ dialects: tables.dialects, routes }, options.upstream, state);
-  const { health, serve, breakers, emit, forRequest, subscribe, status, times } = parts;
+  const { health, serve, breakers, emit, forRequest, subscribe, status, times, refusals } = parts;
   const answer = answering({
     routes,
     serve,
     breakers,
     times,
     forRequest,
+    refusals,
     ...state,
     vary: () => current.vary,
   });

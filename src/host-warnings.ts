@@ -96,9 +96,9 @@ function problemOf({
 const fixRecord = 'Correct the record, or what reads it';
 
 function effectOf(port: string): string {
-  return port === 'usage'
-    ? 'The usage log lacks records.'
-    : 'Requests that need its answer are refused with 503.';
+  if (port === 'usage') return 'The usage log lacks records.';
+  if (port === 'refusals') return 'Refusals are not recorded until it works again.';
+  return 'Requests that need its answer are refused with 503.';
 }
 
 function quoted(name: string): string {

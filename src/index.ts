@@ -129,6 +129,7 @@ export type {
 } from './ports/rate-limiter.ts';
 export type { AmountPerPeriod, KeyRateLimits, RateLimits } from './ports/rates.ts';
 export type { AllowedMembers, ReachMember } from './ports/reach-members.ts';
+export type { RefusalCount, RefusalLog } from './ports/refusal-log.ts';
 export type { IndexEntry, ResponseIndex } from './ports/response-index.ts';
 export type { ResponseOptions } from './ports/response-options.ts';
 export type { ResultOptions, ResultStore, StoredResult } from './ports/result-store.ts';
@@ -210,5 +211,12 @@ export {
   memoryUsageSink,
 } from './stores/memory/usage-sink.ts';
 export { type ReconcileSources, type Reconciliation, reconcile } from './stores/sql/reconcile.ts';
+export type {
+  RefusalFilter,
+  RefusalGrouping,
+  RefusalQueries,
+  RefusalReportQuery,
+  RefusalReportRow,
+} from './stores/sql/refusal-report.ts';
 export type { AccountStatus, ChannelStatus } from './upstream/channel-status.ts';
 export { type UndiciClientOptions, undiciClient } from './upstream/undici-client.ts';

@@ -81,6 +81,7 @@ const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   channel_changed: 'warn',
   port_failed: 'error',
   settlement_lost: 'error',
+  refusals_lost: 'warn',
   hold_lapsed: 'warn',
   usage_anomaly: 'warn',
   quota_low: 'warn',

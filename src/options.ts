@@ -16,6 +16,7 @@ import type { KeyStore, SessionStore } from './ports/key-store.ts';
 import type { QuotaStore } from './ports/quota-store.ts';
 import type { RateLimiter } from './ports/rate-limiter.ts';
 import type { KeyRateLimits } from './ports/rates.ts';
+import type { RefusalLog } from './ports/refusal-log.ts';
 import {
   defaultResponseOptions,
   type ResponseOptions,
@@ -66,6 +67,11 @@ export interface GatewayOptions {
   readonly guard?: Guard;
   /** Receives usage records. */
   readonly usage?: UsageSink;
+  /**
+   * Where refused requests are counted, by key, group, model, code and reason, once a minute: the
+   * usage sink itself if it is one of the package for memory or a database, or a log of your own.
+   */
+  readonly recordRefusals?: RefusalLog;
   /** Remembers which calls have run under an `Idempotency-Key`. */
   readonly idempotency?: IdempotencyStore;
   /** Keeps replies for repeated calls. */
@@ -154,6 +160,7 @@ export type Settings = Readonly<
       | 'defaultRates'
       | 'guard'
       | 'usage'
+      | 'recordRefusals'
       | 'upstream'
       | 'timeouts'
       | 'responses'
@@ -167,6 +174,7 @@ export type Settings = Readonly<
   readonly defaultRates: readonly KeyRateLimits[] | undefined;
   readonly guard: Guard | undefined;
   readonly usage: UsageSink | undefined;
+  readonly recordRefusals: RefusalLog | undefined;
   readonly defaultImageModel: string | undefined;
   readonly timeouts: Timeouts;
   readonly responses: ResponseSettings;
@@ -238,6 +246,7 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
     defaultRates: undefined,
     guard: undefined,
     usage: undefined,
+    recordRefusals: undefined,
     defaultImageModel: undefined,
     onEvent: undefined,
     ...withoutUndefined(options),
@@ -319,6 +328,7 @@ const optionsSchema = z.strictObject(
     rateLimiter: methods('take', 'adjust').optional(),
     guard: guard.optional(),
     usage: methods('record', 'close').optional(),
+    recordRefusals: methods('recordRefusals').optional(),
     idempotency: methods('claim', 'finish', 'abandon').optional(),
     results: methods('put', 'get').optional(),
     responses: responseOptionsSchema.optional(),
@@ -340,6 +350,7 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
   ['failedKeyLimit', 'Leave failedKeyLimit out for no limit'],
   ['quota', 'memoryQuotaStore() creates one'],
   ['catalog', 'staticCatalog() creates one'],
+  ['recordRefusals', 'Give it a usage sink for memory or a database, or leave it out'],
   ['guard', 'Leave guard out if every call may run'],
   ['chargePolicy', 'Spread the exported chargePolicy and override some rows'],
 ]);

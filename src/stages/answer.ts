@@ -12,6 +12,7 @@ import type { Routes } from '../protocols/routes.ts';
 import type { RequestProgress } from './call-record.ts';
 import { portCalls } from './port-calls.ts';
 import type { PortTimer } from './port-times.ts';
+import type { RefusalRecorder } from './record-refusals.ts';
 import { readableError } from './refuse.ts';
 import { reportRefusal } from './request-events.ts';
 import { errorResponse, lastOnConnection, responseContextFor } from './respond.ts';
@@ -25,6 +26,7 @@ export interface AnswerDeps {
   readonly breakers: StoreBreakers;
   readonly times: PortTimer;
   readonly forRequest: EventEmitter['forRequest'];
+  readonly refusals: Pick<RefusalRecorder, 'count'>;
   settings(): Settings;
   vary(): string;
   isClosed(): boolean;
@@ -32,7 +34,7 @@ export interface AnswerDeps {
 
 /** Makes the two methods of a gateway that respond. */
 export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 'refuse'> {
-  const { routes } = deps;
+  const { routes, refusals } = deps;
   const finish = (response: GatewayResponse): GatewayResponse =>
     deps.isClosed() ? lastOnConnection(response) : response;
 
@@ -51,7 +53,7 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
         progress: newProgress(),
         responseContext: context,
       };
-      reportRefusal(received, error, { route, status });
+      reportRefusal(received, error, { route, status, refusals });
       return finish(response);
     },
   };
@@ -62,7 +64,7 @@ async function handle(
   deps: AnswerDeps,
   finish: (response: GatewayResponse) => GatewayResponse,
 ): Promise<GatewayResponse> {
-  const { routes, serve, breakers, times } = deps;
+  const { routes, serve, breakers, times, refusals } = deps;
   const settings = deps.settings();
   const context = responseContextFor(request, settings, deps.vary());
   const emit = deps.forRequest();
@@ -82,7 +84,8 @@ async function handle(
     const readable = readableError(error, context.requestId, emit);
     const response = errorResponse(context, readable, caller, isBoughtOnce);
     const { status } = response;
-    reportRefusal({ emit, progress, responseContext: context }, readable, { route, status });
+    const received = { emit, progress, responseContext: context };
+    reportRefusal(received, readable, { route, status, refusals });
     return finish(response);
   }
 }

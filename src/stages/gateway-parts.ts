@@ -21,6 +21,7 @@ import { type Outbox, outbox } from './outbox.ts';
 import { type PortCalls, portCalls } from './port-calls.ts';
 import { type PortTimer, portTimer } from './port-times.ts';
 import { recordChecks } from './record-checks.ts';
+import { type RefusalRecorder, refusalRecorder } from './record-refusals.ts';
 import { reportBug } from './refuse.ts';
 import { reserver } from './reserve.ts';
 import { type RunningCalls, runningCalls } from './running.ts';
@@ -44,6 +45,7 @@ export interface GatewayParts {
   readonly health: ChannelHealth;
   readonly calls: RunningCalls;
   readonly outbox: Outbox;
+  readonly refusals: RefusalRecorder;
   readonly upstream: UpstreamClient;
   readonly breakers: StoreBreakers;
   readonly emit: EventListener;
@@ -85,6 +87,7 @@ export function gatewayParts(
     health: channelHealth(clock, () => settings().random(), emit),
     calls: runningCalls(settings, ports, emit),
     outbox: outbox(clock),
+    refusals: refusalRecorder(settings, ports, emit),
     upstream: client ?? undiciClient({ connections: maxConnections }),
     times,
     emit,
@@ -163,12 +166,12 @@ function sharedByCalls(
 
 function startTimer(
   clock: Clock,
-  { health, calls, outbox, emit }: BaseParts,
+  { health, calls, outbox, refusals, emit }: BaseParts,
   maintain: () => Promise<void>,
 ): () => void {
   return clock.every(tickMs, () => {
     health.tick();
-    const ticks = Promise.all([calls.tick(), outbox.retry(), maintain()]);
+    const ticks = Promise.all([calls.tick(), outbox.retry(), refusals.tick(), maintain()]);
     ticks.catch((error: unknown) => reportBug(error, undefined, emit));
   });
 }

@@ -2,27 +2,35 @@
 import type { GatewayError } from '../errors.ts';
 import type { Route } from '../protocols/protocol.ts';
 import type { Admitted, Received } from './call-record.ts';
+import type { RefusalRecorder } from './record-refusals.ts';
 import type { Reservation } from './settlement.ts';
 
 /** A request that was answered without an upstream. */
 type AnsweredRequest = Pick<Received, 'emit' | 'progress' | 'responseContext'>;
 
-/** Emits that a request was refused; a call that has started ends with `call_ended` instead. */
+/** How a request was refused, and who counts that. */
+interface Refusal {
+  readonly route: Route | undefined;
+  readonly status: number;
+  readonly refusals: Pick<RefusalRecorder, 'count'>;
+}
+
+/**
+ * Emits that a request was refused, and counts it; a call that has started ends with `call_ended`
+ * instead.
+ */
 export function reportRefusal(
   received: AnsweredRequest,
   { code, reason }: GatewayError,
-  { route, status }: { readonly route: Route | undefined; readonly status: number },
+  { route, status, refusals }: Refusal,
 ): void {
   const { emit, progress } = received;
-  if (progress.hasStarted || !emit.isObserved) return;
+  if (progress.hasStarted) return;
+  const refused = { ...factsOf(received, route), code, reason };
+  refusals.count(refused);
+  if (!emit.isObserved) return;
   const answered = reason === 'caller_left' ? 499 : status;
-  emit({
-    type: 'call_refused',
-    ...factsOf(received, route),
-    code,
-    reason,
-    status: answered,
-  });
+  emit({ type: 'call_refused', ...refused, status: answered });
 }
 
 /** Emits that a request got the kept reply of an earlier one. */

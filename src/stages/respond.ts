@@ -57,8 +57,8 @@ function isInKey(id: string, headers: IncomingHeaders, keyHeaders: string): bool
   );
 }
 
-/** The host's function may throw; the response needs an id even then. */
-function newId(ids: () => string): string {
+/** A new id. The host's function may throw; responses and records need an id even then. */
+export function newId(ids: () => string): string {
   try {
     return ids();
   } catch {

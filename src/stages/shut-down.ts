@@ -10,12 +10,14 @@ import type { UsageSink } from '../ports/usage-sink.ts';
 import type { Outbox } from './outbox.ts';
 import { isAnything } from './port-answers.ts';
 import { portCalls } from './port-calls.ts';
+import type { RefusalRecorder } from './record-refusals.ts';
 import type { RunningCalls } from './running.ts';
 
 /** The parts of a gateway that are shut down. */
 export interface ShutDownDeps {
   readonly calls: RunningCalls;
   readonly outbox: Outbox;
+  readonly refusals: Pick<RefusalRecorder, 'flush' | 'abandon'>;
   readonly usage: UsageSink | undefined;
   readonly upstream: UpstreamClient;
   readonly emit: EventListener;
@@ -37,7 +39,7 @@ const flushMs = 10_000;
  * the gateway's resources. Never rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
-  const { calls, outbox, usage, upstream, emit, clock, stopTimer } = deps;
+  const { calls, outbox, refusals, usage, upstream, emit, clock, stopTimer } = deps;
   const ports = portCalls(undefined, { clock, storeTimeoutMs: flushMs }, emit);
   await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
   calls.abortAll(new UpstreamError('body', 'draining'));
@@ -45,12 +47,14 @@ export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps):
   stopTimer();
   await waitAtMost(graceMs, outbox.flush(), clock);
   outbox.abandon();
+  await waitAtMost(graceMs, refusals.flush(), clock);
   try {
     await ports.ask('usage', 'close', isAnything, () => usage?.close());
   } catch {
     // `ports.ask` has reported it.
   }
   await waitAtMost(graceMs, closeClient(upstream), clock);
+  refusals.abandon();
 }
 
 function drainWaitMs(drainMs: number = defaultDrainMs): number {

@@ -15,6 +15,11 @@ export type { QuotaStoreSetup } from './contracts/quota/case-context.ts';
 export { quotaStoreContract } from './contracts/quota-store.ts';
 export { rateLimiterContract } from './contracts/rate-limiter.ts';
 export type { RateLimiterSetup } from './contracts/rates/rate-case.ts';
+export {
+  type RefusalLogSetup,
+  refusalCount,
+  refusalLogContract,
+} from './contracts/refusal-log.ts';
 export { type ResponseIndexSetup, responseIndexContract } from './contracts/response-index.ts';
 export { type ResultStoreSetup, resultStoreContract } from './contracts/result-store.ts';
 export { type UpstreamClientSetup, upstreamClientContract } from './contracts/upstream-client.ts';

@@ -50,6 +50,7 @@ import type {
   RateLimiter,
   ReconcileSources,
   Reconciliation,
+  RefusalCount,
   ResponseIndex,
   ResultStore,
   StaticCatalog,
@@ -279,6 +280,8 @@ interface TestingValues {
     readonly hang: () => testing.Script;
   };
   startFakeUpstream: (options?: testing.FakeUpstreamOptions) => Promise<testing.FakeUpstream>;
+  refusalCount: (change?: Partial<RefusalCount>) => RefusalCount;
+  refusalLogContract: Contract<testing.RefusalLogSetup>;
   upstreamClientContract: Contract<testing.UpstreamClientSetup>;
   usageRecord: (change?: Partial<UsageRecord>) => UsageRecord;
   usageSinkContract: Contract<testing.UsageSinkSetup>;

@@ -2,15 +2,18 @@
  * Keeps the latest usage records in this process's memory, for tests and for inspection.
  */
 import { z } from 'zod';
+import type { RefusalCount } from '../../ports/refusal-log.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+import { type MemoryRefusalLog, memoryRefusalLog } from './refusal-log.ts';
 import { type MemoryUsageQueries, memoryUsageQueries } from './usage-queries.ts';
 
 /** How many records are kept. */
 export interface MemoryUsageSinkOptions {
   /**
    * How many of the latest records are kept. Default: 1,000, which costs 3 µs per call, since V8's
-   * young-generation collector copies live objects. 100 cost nothing measurable.
+   * young-generation collector copies live objects. 100 cost nothing measurable. As many counts of
+   * refusals are kept beside them.
    */
   readonly limit?: number;
 }
@@ -21,7 +24,7 @@ const optionsSchema = z.strictObject(
 );
 
 /** A sink whose records can be read back, and whose log can be asked like those in a database. */
-export interface MemoryUsageSink extends UsageSink, MemoryUsageQueries {
+export interface MemoryUsageSink extends UsageSink, MemoryUsageQueries, MemoryRefusalLog {
   record(entry: UsageRecord): void;
   /** A copy of the kept records, oldest first. */
   readonly records: readonly UsageRecord[];
@@ -40,6 +43,7 @@ export function memoryUsageSink(options: MemoryUsageSinkOptions = {}): MemoryUsa
   const ring: UsageRecord[] = [];
   let oldest = 0;
   let dropped = 0;
+  const log = memoryRefusalLog(limit);
   const inOrder = (): readonly UsageRecord[] => [...ring.slice(oldest), ...ring.slice(0, oldest)];
 
   return {
@@ -57,6 +61,11 @@ export function memoryUsageSink(options: MemoryUsageSinkOptions = {}): MemoryUsa
     },
     find: (requestId) => inOrder().findLast((entry) => entry.requestId === requestId),
     close: async () => {},
+    recordRefusals: log.recordRefusals,
+    refusalReport: log.refusalReport,
+    get refusals(): readonly RefusalCount[] {
+      return log.refusals;
+    },
     ...memoryUsageQueries(() => ({ records: inOrder(), firstSeq: dropped })),
   };
 }

@@ -1,0 +1,50 @@
+/**
+ * The port that keeps how often requests were refused, and why. It gets counts: no request has a
+ * row of its own, and a count has no field for a secret or for text of a caller.
+ */
+import type { ErrorCode } from '../errors.ts';
+import type { FailureReason } from '../failure-reasons.ts';
+import type { CallOptions, MaybePromise } from './call-options.ts';
+import type { ProtocolName } from './catalog.ts';
+
+/**
+ * Stands for the key, the group and the model of refusals that are not told apart: those beyond the
+ * thousand different counts that a process keeps in a minute, so that a flood takes little memory.
+ */
+export const otherRefusals = '(other)';
+
+/** How many requests a process refused in one minute for the same reason, to the same key. */
+export interface RefusalCount {
+  /** Unique, up to 72 characters of `A-Za-z0-9_.-`. After a failure the count is sent again. */
+  readonly id: string;
+  /** Unix ms: the beginning of the minute in which the requests were refused. */
+  readonly atMs: number;
+  /** The key's id, or `(other)`; undefined for requests without a valid key. */
+  readonly keyId: string | undefined;
+  /** The key's group, or `(other)`. */
+  readonly group: string | undefined;
+  /** Undefined for a path that is no call. */
+  readonly protocol: ProtocolName | undefined;
+  /**
+   * The model's id in the catalog, or `(other)`; undefined if it was not looked up, or is not in
+   * the catalog.
+   */
+  readonly modelId: string | undefined;
+  readonly code: ErrorCode;
+  /** More specific than the code. */
+  readonly reason: FailureReason | undefined;
+  /** How many: 1 to 2^53 − 1. */
+  readonly refusals: number;
+}
+
+/** Keeps counts of refused requests. The usage sinks for memory and databases are such logs too. */
+export interface RefusalLog {
+  /**
+   * Adds up to 500 counts, all or none of them. A count whose id is known is not added again,
+   * because the gateway can't know whether a write that failed has taken effect.
+   *
+   * @throws StoreUnavailable, or anything else; the gateway then sends the counts again, for 15
+   *   minutes
+   */
+  recordRefusals(counts: readonly RefusalCount[], options?: CallOptions): MaybePromise<void>;
+}

@@ -1,0 +1,92 @@
+/** Counts refused requests by what they have in common, in bounded memory. */
+import { statusOf } from '../errors.ts';
+import type { GatewayEvent } from '../events.ts';
+import { isFailureReason } from '../failure-reasons.ts';
+import { otherRefusals, type RefusalCount } from '../ports/refusal-log.ts';
+
+type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
+
+/** What a refusal is counted by. */
+export type RefusalKind = Pick<
+  RefusalEvent,
+  'keyId' | 'group' | 'protocol' | 'modelId' | 'code' | 'reason'
+>;
+
+/** The refusals of one minute. */
+export interface RefusalCounts {
+  add(kind: RefusalKind): void;
+  /** The counts so far, without what makes them unique. */
+  read(): readonly Omit<RefusalCount, 'id' | 'atMs'>[];
+}
+
+/** How many counts tell key, group and model apart. A thousand take about 300 KB. */
+const maxToldApart = 1_000;
+
+/** Starts with no counts. */
+export function refusalCounts(): RefusalCounts {
+  const toldApart = new Map<string, Count>();
+  // At most one for each protocol, code and reason, and these are names of ours.
+  const others = new Map<string, Count>();
+  return {
+    add: (kind) => {
+      const named = storable(kind);
+      const isFull = toldApart.size >= maxToldApart;
+      const name = nameOf(named);
+      if (!isFull || toldApart.has(name)) return increment(toldApart, name, named);
+      const other = withoutNames(named);
+      increment(others, nameOf(other), other);
+    },
+    read: () =>
+      [...toldApart.values(), ...others.values()].map(({ kind, refusals }) => ({
+        ...kind,
+        refusals,
+      })),
+  };
+}
+
+interface Count {
+  readonly kind: RefusalKind;
+  refusals: number;
+}
+
+function increment(counts: Map<string, Count>, name: string, kind: RefusalKind): void {
+  const known = counts.get(name);
+  if (known === undefined) counts.set(name, { kind, refusals: 1 });
+  else known.refusals += 1;
+}
+
+function nameOf({ keyId, group, protocol, modelId, code, reason }: RefusalKind): string {
+  return JSON.stringify([keyId, group, protocol, modelId, code, reason]);
+}
+
+/** What is left of a refusal that is counted together with others. */
+function withoutNames({ keyId, group, protocol, modelId, code, reason }: RefusalKind): RefusalKind {
+  const other = (name: string | undefined) => (name === undefined ? undefined : otherRefusals);
+  return {
+    keyId: other(keyId),
+    group: other(group),
+    protocol,
+    modelId: other(modelId),
+    code,
+    reason,
+  };
+}
+
+/** Keys, groups and models are named by the host's records, and databases refuse some texts. */
+const storableName = /^[^\p{Cc}\p{Cs}]{0,256}$/u;
+
+function storable({ keyId, group, protocol, modelId, code, reason }: RefusalKind): RefusalKind {
+  return {
+    keyId: storableText(keyId),
+    group: storableText(group),
+    protocol,
+    modelId: storableText(modelId),
+    // An error of a host that looks like ours may have any code and reason.
+    code: Object.hasOwn(statusOf, code) ? code : 'internal_error',
+    reason: isFailureReason(reason) ? reason : undefined,
+  };
+}
+
+function storableText(name: string | undefined): string | undefined {
+  return name === undefined || storableName.test(name) ? name : otherRefusals;
+}

@@ -1,0 +1,131 @@
+/** The contract of `RefusalLog`: each count is kept once, unchanged, however often it is sent. */
+import assert from 'node:assert/strict';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type { RefusalCount, RefusalLog } from '../../ports/refusal-log.ts';
+import type { ContractCase } from './contract-case.ts';
+import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+
+/** A log to test, and a function that reads what it keeps. */
+export interface RefusalLogSetup extends Cleanable {
+  readonly log: RefusalLog;
+  /** All counts, in any order. */
+  stored(): MaybePromise<readonly RefusalCount[]>;
+}
+
+/** The cases of the contract. `make` is called once per case; a log must keep 600 counts. */
+export function refusalLogContract(
+  make: () => MaybePromise<RefusalLogSetup>,
+): readonly ContractCase[] {
+  return overSetups(cases, make, (setup) => setup);
+}
+
+const cases: readonly SubjectCase<RefusalLogSetup>[] = [
+  {
+    name: 'RF-01 all members are read back unchanged, also those that are undefined',
+    run: async ({ log, stored }) => {
+      const stranger = refusalCount({ id: idOf(2), keyId: undefined, group: undefined });
+      const counts = [
+        refusalCount({ reason: 'rate' }),
+        { ...stranger, protocol: undefined, modelId: undefined, reason: undefined },
+        refusalCount({ id: idOf(3), keyId: '(other)', group: '', modelId: 'a"\\ü😀%_\'' }),
+      ];
+
+      await log.recordRefusals(counts);
+
+      assert.deepEqual(await inOrder(stored), counts);
+    },
+  },
+  {
+    name: 'RF-02 numbers up to 2^53 − 1 are exact',
+    run: async ({ log, stored }) => {
+      const counts = [refusalCount({ refusals: Number.MAX_SAFE_INTEGER })];
+
+      await log.recordRefusals(counts);
+
+      assert.deepEqual(await inOrder(stored), counts);
+    },
+  },
+  {
+    name: 'RF-03 counts that are sent again are kept once',
+    run: async ({ log, stored }) => {
+      const counts = [refusalCount(), refusalCount({ id: idOf(2), refusals: 5 })];
+      await log.recordRefusals(counts);
+
+      await log.recordRefusals(counts);
+      await log.recordRefusals(counts);
+
+      assert.deepEqual(await inOrder(stored), counts);
+    },
+  },
+  {
+    name: 'RF-04 new counts beside known ones are added',
+    run: async ({ log, stored }) => {
+      const [first, second, third] = [1, 2, 3].map((number) => refusalCount({ id: idOf(number) }));
+      assert.ok(first !== undefined && second !== undefined && third !== undefined);
+      await log.recordRefusals([second]);
+
+      await log.recordRefusals([first, second, third]);
+
+      assert.deepEqual(await inOrder(stored), [first, second, third]);
+    },
+  },
+  {
+    name: 'RF-05 counts that differ only in their id are both kept',
+    run: async ({ log, stored }) => {
+      const counts = [refusalCount(), refusalCount({ id: idOf(2) })];
+
+      await log.recordRefusals(counts);
+
+      assert.deepEqual(await inOrder(stored), counts);
+    },
+  },
+  {
+    name: 'RF-06 the same counts that are sent at once, in any order, are kept once',
+    run: async ({ log, stored }) => {
+      const counts = Array.from({ length: 20 }, (_, index) => refusalCount({ id: idOf(index) }));
+      const orders = Array.from({ length: 10 }, (_, index) => [
+        ...counts.slice(index),
+        ...counts.slice(0, index),
+      ]);
+
+      await Promise.all(orders.map(async (order) => log.recordRefusals(order)));
+
+      assert.deepEqual(await inOrder(stored), counts);
+    },
+  },
+  {
+    name: 'RF-07 five hundred counts are added at once, and no counts are',
+    run: async ({ log, stored }) => {
+      const counts = Array.from({ length: 500 }, (_, index) => refusalCount({ id: idOf(index) }));
+
+      await log.recordRefusals(counts);
+      await log.recordRefusals([]);
+
+      assert.deepEqual(await inOrder(stored), counts);
+    },
+  },
+];
+
+async function inOrder(stored: RefusalLogSetup['stored']): Promise<readonly RefusalCount[]> {
+  return (await stored()).toSorted((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+function idOf(number: number): string {
+  return `minute_000000000.${String(number).padStart(3, '0')}`;
+}
+
+/** A count of refusals for a key without money, with the given changes. */
+export function refusalCount(change: Partial<RefusalCount> = {}): RefusalCount {
+  return {
+    id: idOf(1),
+    atMs: 1_767_225_600_000,
+    keyId: 'key_alice',
+    group: 'chat',
+    protocol: 'chat',
+    modelId: 'gpt-5',
+    code: 'insufficient_quota',
+    reason: 'insufficient',
+    refusals: 3,
+    ...change,
+  };
+}
