@@ -235,6 +235,7 @@ export const eventTypes: Readonly<Record<EventType, true>> = {
   channel_changed: true,
   port_failed: true,
   settlement_lost: true,
+  refusals_lost: true,
   hold_lapsed: true,
   usage_anomaly: true,
   quota_low: true,
