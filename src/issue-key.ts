@@ -70,6 +70,9 @@ const subject = z.strictObject(
   'must be a subject: an id and a period',
 );
 
+/** Of a later time no `Date` can be made, and so no text. */
+const lastDateMs = 8_640_000_000_000_000;
+
 const optionsSchema = z.strictObject(
   {
     id: aName.optional(),
@@ -78,6 +81,7 @@ const optionsSchema = z.strictObject(
     expiresAtMs: z
       .int('must be Unix milliseconds, a positive integer')
       .positive('must be Unix milliseconds, a positive integer')
+      .max(lastDateMs, `must be at most ${lastDateMs}, the last time of a Date`)
       .optional(),
     limitNanos: nanos.optional(),
     period: period.optional(),

@@ -1,7 +1,7 @@
 /** Calls for operators: find one, list the latest, and say whether one in doubt ran. */
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { ResolveResult, UnknownResolution } from '../stages/resolve-unknown.ts';
-import type { UsagePage, UsageRecordFilter } from '../stores/sql/usage-report.ts';
+import { checkFilter, type UsagePage, type UsageRecordFilter } from '../stores/sql/usage-report.ts';
 import { AdminError, notSupported } from './admin-error.ts';
 import {
   type CallDetail,
@@ -73,6 +73,7 @@ export function adminCalls(deps: AdminDeps): AdminCalls {
 async function listCalls(deps: AdminDeps, query: CallListQuery): Promise<CallPage> {
   const { usage, live } = deps;
   const { code, after, limit: _limit, ...filter } = query;
+  checkFilter(filter);
   if (code !== undefined) {
     const refusals = live
       .recentRefusals()

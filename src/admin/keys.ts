@@ -201,9 +201,14 @@ async function listKeys(deps: AdminDeps, query: KeyListQuery): Promise<Page<KeyS
   return { data: await summariesOf(page.keys, deps), next: page.next };
 }
 
-async function issue({ keys }: AdminDeps, options: IssueKeyOptions): Promise<IssuedKey> {
+async function issue({ keys, clock }: AdminDeps, options: IssueKeyOptions): Promise<IssuedKey> {
   if (keys.issue === undefined) throw cannot('issue keys');
-  const { id } = options;
+  const { id, expiresAtMs } = options;
+  if (expiresAtMs !== undefined && expiresAtMs <= clock.now()) {
+    throw new AdminError('invalid_request', 'expiresAtMs must be in the future.', {
+      field: 'expiresAtMs',
+    });
+  }
   // Every client takes such a name in a path for a folder, so that the key could not be reached.
   if (id !== undefined && /^\.+$/.test(id)) {
     throw new AdminError('invalid_request', 'id must not consist of dots only.', { field: 'id' });

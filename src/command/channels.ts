@@ -2,7 +2,7 @@
 import { items, type JsonValue, member } from '../json.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import { askAdmin } from './ask-admin.ts';
-import { type Command, configOption, exitCodes } from './command.ts';
+import { type Command, CommandError, configOption, exitCodes } from './command.ts';
 import { allModels } from './models.ts';
 import { printJson, table } from './output.ts';
 import { withStores } from './with-stores.ts';
@@ -24,6 +24,10 @@ configured it asks the process that runs on admin.port for their health; else it
       const { around, json } = given;
       const models = await allModels(read, databases, path);
       const wanted = given.text('model');
+      if (wanted !== undefined && models.every(({ id }) => id !== wanted)) {
+        const message = `There is no model "${wanted}" in the catalog.`;
+        throw new CommandError(exitCodes.failed, message);
+      }
       const answer = await askAdmin(read.config.admin, '/channels', around.clock);
       const health = healthIn(answer.value);
       const rows = models

@@ -86,6 +86,7 @@ describe('tollgate keys', () => {
     [['issue', '--group', 'staff', '--limit', '-5'], 2, 'limit'],
     [['issue', '--group', 'staff', '--limit', '5', '--period', 'year'], 2, '--period'],
     [['issue', '--group', 'staff', '--limit', '5', '--expires', 'soon'], 2, '--expires'],
+    [['top-up', 'taken', '0'], 2, 'AMOUNT must be above 0'],
     [['issue', '--group', 'staff', '--limit', '5', '--max-calls', 'x'], 2, '--max-calls'],
     [[...issueArgs, 'taken'], 1, 'The id "taken" is taken'],
     [['limit', 'taken'], 2, 'AMOUNT'],

@@ -151,6 +151,10 @@ describe('tollgate migrate and channels', () => {
       { model: 'gpt-4o-mini', channel: 'openai-1', origin: 'http://127.0.0.1:9' },
     ]);
     expect(channels.out).not.toContain('the-account-key');
+    expect(await call('channels', '--model', 'nope')).toMatchObject({
+      code: 1,
+      err: 'tollgate: There is no model "nope" in the catalog.\n',
+    });
   });
 });
 

@@ -80,6 +80,7 @@ again.`,
   run: (given) => {
     const [id, amount] = keyAndAmountIn(given);
     const amountNanos = amountOf(amount);
+    if (amountNanos === 0n) throw usageError('AMOUNT must be above 0: nothing would be added.');
     const payment = given.text('payment') ?? randomIds()();
     const subject = given.text('subject');
     return withKeys(given, async ({ keys }, open) => {

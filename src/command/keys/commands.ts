@@ -22,7 +22,11 @@ const issue: Command = {
     },
     period: { type: 'string', value: 'PERIOD', text: 'total, day or month; default: total' },
     id: { type: 'string', value: 'ID', text: 'its id; default: a random one' },
-    expires: { type: 'string', value: 'DATE', text: 'when it ends: 2027-01-31, or with a time' },
+    expires: {
+      type: 'string',
+      value: 'DATE',
+      text: 'when it ends: 2027-01-31, or 2027-01-31T18:00Z',
+    },
     'max-calls': { type: 'string', value: 'N', text: 'how many of its calls may run at once' },
     actor: actorOption,
     config: configOption,
@@ -129,13 +133,14 @@ function issueOptions(given: Given): IssueKeyOptions {
   const [group, amount] = [given.text('group'), given.text('limit')];
   if (group === undefined) throw usageError('keys issue needs --group NAME.');
   if (amount === undefined) throw usageError('keys issue needs --limit AMOUNT.');
-  const [id, expires, calls] = [given.text('id'), given.text('expires'), given.text('max-calls')];
+  const [id, calls] = [given.text('id'), given.text('max-calls')];
+  const expiresAtMs = expiryOf(given);
   return {
     group,
     limitNanos: amountOf(amount),
     period: periodNamed(given.text('period') ?? 'total'),
     ...(id === undefined ? {} : { id }),
-    ...(expires === undefined ? {} : { expiresAtMs: expiryOf(expires) }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...(calls === undefined ? {} : { maxConcurrentCalls: callCountOf(calls) }),
   };
 }

@@ -2,6 +2,7 @@
 import type { QuotaSubject } from '../../ports/key-store.ts';
 import { money } from '../../prices/amount.ts';
 import { type Given, usageError } from '../command.ts';
+import { dateOf } from '../dates.ts';
 
 /** @throws CommandError */
 export function amountOf(text: string): bigint {
@@ -20,9 +21,11 @@ export function periodNamed(text: string): QuotaSubject['period'] {
 }
 
 /** @throws CommandError */
-export function expiryOf(text: string): number {
-  const timeMs = Date.parse(text);
-  if (Number.isNaN(timeMs)) throw usageError('--expires must be a date such as 2027-01-31.');
+export function expiryOf(given: Given): number | undefined {
+  const timeMs = dateOf(given, 'expires');
+  if (timeMs !== undefined && timeMs <= given.around.clock.now()) {
+    throw usageError('--expires is over already: the key could never be used.');
+  }
   return timeMs;
 }
 

@@ -1,7 +1,7 @@
 /** `tollgate usage delete`: deletes old records of the usage log, in batches. */
 import { type Command, configOption, exitCodes, usageError } from '../command.ts';
+import { dateOf } from '../dates.ts';
 import { type CountProgress, printJson, progress } from '../output.ts';
-import { timeOf } from './query.ts';
 import { type UsageLog, withUsage } from './with-usage.ts';
 
 /** The command. */
@@ -22,8 +22,11 @@ time, so that gateways are not held up; it may be interrupted and run again. Bal
 they are. Records of calls in doubt stay until those are resolved.`,
   examples: ['npx tollgate usage delete --before 2026-01-01 --yes'],
   run: (given) => {
-    const beforeMs = timeOf(given, 'before');
+    const beforeMs = dateOf(given, 'before');
     if (beforeMs === undefined) throw usageError('usage delete needs --before DATE.');
+    if (beforeMs > given.around.clock.now()) {
+      throw usageError('--before is in the future, so that every record would be deleted.');
+    }
     if (!given.has('yes')) {
       throw usageError("usage delete can't be undone: add --yes. usage calls exports them first.");
     }

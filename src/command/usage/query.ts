@@ -1,6 +1,7 @@
 /** The options by which calls of the usage log are selected, and how they are read. */
 import type { UsageReportQuery } from '../../stores/sql/usage-report.ts';
 import { type Given, type Option, usageError } from '../command.ts';
+import { dateOf } from '../dates.ts';
 
 /** Options of all commands that select calls. */
 export const filterOptions: Readonly<Record<string, Option>> = {
@@ -20,26 +21,17 @@ export const filterOptions: Readonly<Record<string, Option>> = {
 export function filterOf(given: Given): Omit<UsageReportQuery, 'by'> {
   const nowMs = given.around.clock.now();
   const month = new Date(nowMs).toISOString().slice(0, 7);
+  const fromMs = dateOf(given, 'from') ?? Date.parse(`${month}-01`);
+  const toMs = dateOf(given, 'to') ?? nowMs + 1;
+  // An empty report would look as if nothing had been used.
+  if (fromMs >= toMs) throw usageError('--from must be before --to, which is now by default.');
   const [keyId, group, modelId, channelId] = ['key', 'group', 'model', 'channel'].map(given.text);
   return {
-    fromMs: timeOf(given, 'from') ?? Date.parse(`${month}-01`),
-    toMs: timeOf(given, 'to') ?? nowMs + 1,
+    fromMs,
+    toMs,
     ...(keyId === undefined ? {} : { keyId }),
     ...(group === undefined ? {} : { group }),
     ...(modelId === undefined ? {} : { modelId }),
     ...(channelId === undefined ? {} : { channelId }),
   };
-}
-
-/**
- * The time that an option names; undefined if it was not given.
- *
- * @throws CommandError
- */
-export function timeOf(given: Given, option: string): number | undefined {
-  const text = given.text(option);
-  if (text === undefined) return undefined;
-  const timeMs = Date.parse(text);
-  if (Number.isNaN(timeMs)) throw usageError(`--${option} must be a date such as 2026-11-01.`);
-  return timeMs;
 }

@@ -277,6 +277,10 @@ export function checkFilter(filter: UsageRecordFilter): void {
       refuse('fromMs and toMs must be Unix milliseconds');
     }
   }
+  // No call can be meant, and an empty report would look as if there had been none.
+  if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
+    refuse('fromMs must not be after toMs');
+  }
   for (const name of [keyId, group, modelId, channelId, outcome, requestId]) {
     if (name !== undefined && typeof name !== 'string') refuse('a name must be text');
   }

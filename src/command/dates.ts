@@ -1,0 +1,29 @@
+/** Reads the dates of options: days of the calendar, and times of a day, in UTC. */
+import { type Given, usageError } from './command.ts';
+
+/** A day, and perhaps a time of it, of which the seconds may be left out. */
+const form = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(\.\d{3})?)?(Z?))?$/;
+
+/**
+ * The time that an option names, in Unix ms; undefined if it was not given.
+ *
+ * @throws CommandError where it is no date, is not in UTC, or is a day that no month has, which
+ *   `Date.parse` would take for another one
+ */
+export function dateOf(given: Given, option: string): number | undefined {
+  const text = given.text(option);
+  if (text === undefined) return undefined;
+  const [, day, minute, second = '00', fraction = '.000', zone] = form.exec(text) ?? [];
+  if (day === undefined) {
+    const remedy = 'Write it in UTC, such as 2027-01-31 or 2027-01-31T18:00Z.';
+    throw usageError(`--${option} must be a date. ${remedy}`);
+  }
+  if (minute !== undefined && zone !== 'Z') {
+    throw usageError(`--${option} needs a Z after its time, which is in UTC: ${text}Z.`);
+  }
+  const iso = `${day}T${minute ?? '00:00'}:${second}${fraction}Z`;
+  const timeMs = Date.parse(iso);
+  const isReal = !Number.isNaN(timeMs) && new Date(timeMs).toISOString() === iso;
+  if (!isReal) throw usageError(`--${option} is a date that does not exist. Correct it.`);
+  return timeMs;
+}
