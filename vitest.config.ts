@@ -14,7 +14,7 @@ const generators: readonly string[] = [
   'test/dialects/{redact,redact-parts}.test.ts',
   'test/faults/{callers-crowds,cut-replies,ports-fuzz}.test.ts',
   'test/holds/{embedding-holds,hold-bounds,misplaced-blocks}.test.ts',
-  'test/proof/{linearisable,memory}.test.ts',
+  'test/proof/{linearisable,memory,sqlite}.test.ts',
   'test/relay/{embedding-failures,foreign-text,truncated}.test.ts',
   'test/stages/{changed-records,random-outages,refusal-histories,reply-start}.test.ts',
   'test/upstream/body-in-turns.test.ts',
@@ -35,7 +35,31 @@ const longest: readonly string[] = [
   'test/faults/{callers,processes}.test.ts',
   'test/opentelemetry/express.test.ts',
   'test/stages/host-client-faults.test.ts',
+  'test/stores/sqlite/processes.test.ts',
   'test/translate/embeddings/large.test.ts',
+];
+/**
+ * Searches of which `npm test` and the other versions run a sample (`test/support/sample.ts`), and
+ * `npm run test:generators` the whole.
+ */
+const sampled: readonly string[] = [
+  'test/bytes/json-scan.test.ts',
+  'test/console/without-session.test.ts',
+  'test/dialects/anthropic/stream-tap.test.ts',
+  'test/events/bugs.test.ts',
+  'test/faults/upstreams.test.ts',
+  'test/relay/messages.test.ts',
+  'test/relay/responses.test.ts',
+  'test/stages/idempotency-random-events.test.ts',
+  'test/stages/rate-settlements.test.ts',
+  'test/stages/rate-waits.test.ts',
+  'test/translate/malformed-arguments.test.ts',
+  'test/translate/messages/laws.test.ts',
+  'test/translate/messages/malformed-arguments.test.ts',
+  'test/translate/responses/laws.test.ts',
+  'test/translate/responses/odd-requests.test.ts',
+  'test/translate/schema.test.ts',
+  'test/translate/schema-back.test.ts',
 ];
 /**
  * Left out on other Node versions (`TEST_FORM=thin`), because the version makes no difference:
@@ -54,7 +78,7 @@ const slow: readonly string[] = [
   'test/adapters/{matrix,early-refusals}.test.ts',
   'test/translate/loss/**',
   'test/{proof,examples}/**',
-  'test/stores/sqlite/{contracts,processes}.test.ts',
+  'test/stores/sqlite/contracts.test.ts',
   'test/contract/idempotency-stores.test.ts',
   'test/translate/schema.test.ts',
 ];
@@ -116,7 +140,8 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: form === 'generators' ? [...generators, ...longest] : ['test/**/*.test.ts'],
+          include:
+            form === 'generators' ? [...generators, ...longest, ...sampled] : ['test/**/*.test.ts'],
           // `test/clients` has packages of its own, and some packages ship their tests.
           exclude: ['**/node_modules/**', ...alone, ...services, ...leftOut],
           // No module has state, so files can share a process. Importing the source again for each

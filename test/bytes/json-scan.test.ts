@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Member, scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { isJsonObject, parseJson } from '../../src/json.ts';
+import { runsOf } from '../support/sample.ts';
 import { goldenBodies } from './golden-bodies.ts';
 import { objectText, readText, seeded } from './json-arbitrary.ts';
 
@@ -88,7 +89,7 @@ describe('mutated bodies', () => {
           expect(isJsonObject(parseJson(body.toString()))).toBe(false);
         }
       }),
-      { ...seeded, numRuns: 3000 },
+      { ...seeded, numRuns: runsOf(3_000) },
     );
   });
 

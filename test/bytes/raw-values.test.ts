@@ -86,7 +86,9 @@ it('needs no more time for a hundred thousand values than for reading them once'
   const bytes = Buffer.from(`{"messages":[{"content":[${calls}]}]}`);
   const raw = rawValues(scanBody(bodyFromChunks([bytes], bytes.length)));
 
+  let found = 0;
   for (let at = 0; at < count; at += 1) {
-    expect(raw(`messages[0].content[${at}].input`) === `{"a":${at}.0}`).toBe(true);
+    if (raw(`messages[0].content[${at}].input`) === `{"a":${at}.0}`) found += 1;
   }
+  expect(found).toBe(count);
 });

@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/admin/http/routes.ts';
+import { runsOf } from '../support/sample.ts';
 import { type ConsoleServer, changing, consoleServer, tokenOf } from './console-host.ts';
 
 const open: ReadonlySet<string> = new Set([
@@ -97,7 +98,7 @@ describe('without a session', () => {
           else expectNothing(method, path, reply);
         },
       ),
-      { numRuns: 600, seed: 20_261_123 },
+      { numRuns: runsOf(600), seed: 20_261_123 },
     );
   });
 

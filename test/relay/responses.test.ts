@@ -13,6 +13,7 @@ import {
   responsesFixture,
   responsesFixtures,
 } from '../support/responses-fixtures.ts';
+import { someOf } from '../support/sample.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { documentOf, eventsOf } from './oracle.ts';
 import { bytewise, json, pieces, sse } from './streams.ts';
@@ -119,7 +120,7 @@ describe('a Responses stream cut at any byte', () => {
       (end) => isFull || end % 41 === 0 || (end > length - 80 && end % 3 === 0),
     );
 
-    for (const end of ends) {
+    for (const end of isFull ? ends : someOf(ends)) {
       const cut = Buffer.from(text).subarray(0, end).toString();
       const whole = eventsOf(cut).filter((event) => /\r?\n\r?\n$/.test(event));
       const { reply } = await relayed(sse(cut), responses());

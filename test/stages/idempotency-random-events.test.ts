@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import type { CallInProgress } from '../support/gateway-in-process.ts';
 import { completeReply, replies, sampleRequests } from '../support/models.ts';
+import { runsOf } from '../support/sample.ts';
 import { inTime, turns } from './failing.ts';
 import { costs, keyed, keyedKinds, sharedStores } from './idempotent-calls.ts';
 
@@ -90,7 +91,7 @@ describe.each(keyedKinds)('%s under one key', (kind) => {
         expect(charged === 0n || charged === costs[kind]).toBe(true);
         if (texts.length > 0) expect(charged).toBe(costs[kind]);
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 

@@ -26,6 +26,7 @@ import {
   sampleRequests,
   streamBeginnings,
 } from '../support/models.ts';
+import { runsOf } from '../support/sample.ts';
 import { turns } from './failing.ts';
 import { keyed } from './idempotent-calls.ts';
 
@@ -165,7 +166,7 @@ it('count what calls used, however they end', async () => {
         }
       }
     }),
-    { seed: 15, numRuns: process.env.TEST_FORM === 'full' ? 1_000 : 150 },
+    { seed: 15, numRuns: process.env.TEST_FORM === 'full' ? 1_000 : runsOf(150) },
   );
 });
 

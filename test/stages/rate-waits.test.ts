@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../src/ports/rates.ts';
 import { type CallerReply, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, completeReply, model } from '../support/models.ts';
+import { runsOf } from '../support/sample.ts';
 
 /** The largest call takes its prompt of 11 tokens and 100 of output. */
 const largestCall = 111;
@@ -69,11 +70,11 @@ it('a refused call is granted after its wait', async () => {
         }
       },
     ),
-    { seed: 44, numRuns: process.env.TEST_FORM === 'full' ? 400 : 40 },
+    { seed: 44, numRuns: process.env.TEST_FORM === 'full' ? 400 : runsOf(40) },
   );
 
-  expect(refusals.beforeBody).toBeGreaterThan(10);
-  expect(refusals.afterBody).toBeGreaterThan(10);
+  expect(refusals.beforeBody).toBeGreaterThan(runsOf(40) / 4);
+  expect(refusals.afterBody).toBeGreaterThan(runsOf(40) / 4);
 });
 
 /** True if a limit refused the call that is only known once its body was read. */

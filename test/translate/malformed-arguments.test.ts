@@ -9,6 +9,7 @@ import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { json, sse } from '../relay/streams.ts';
 import { anyModelGateway, type CallerRequest } from '../support/any-model-gateway.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
+import { runsOf } from '../support/sample.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 type Any = ReturnType<typeof JSON.parse>;
@@ -171,7 +172,7 @@ describe.each(
           expect([{ _raw: one.text }, objectIn(one.text)]).toContainEqual(input);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     ));
 });
 

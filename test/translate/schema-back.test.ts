@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { fromOpenApiSchema, toOpenApiSchema } from '../../src/canonical/schema/openapi.ts';
 import { mapSchema } from '../../src/canonical/schema/walk.ts';
 import { type JsonObject, member } from '../../src/json.ts';
+import { runsOf } from '../support/sample.ts';
 import { arbitrarySchema, settledSubset } from './schema-corpus.ts';
 
 describe('Google’s schema as JSON Schema', () => {
@@ -74,7 +75,7 @@ describe('Google’s schema as JSON Schema', () => {
       expect(carried(toOpenApiSchema(back).schema)).toEqual(carried(subset));
     });
 
-    fc.assert(law, { seed: 66, numRuns: 500 });
+    fc.assert(law, { seed: 66, numRuns: runsOf(500) });
   });
 });
 

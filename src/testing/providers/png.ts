@@ -28,8 +28,11 @@ function gradient(width: number, height: number): Buffer {
   const rows = Buffer.alloc(stride * height);
   for (let y = 0; y < height; y++) {
     const green = shade(y, height);
+    let at = y * stride + 1;
     for (let x = 0; x < width; x++) {
-      rows.set([shade(x, width), green, 160], y * stride + 1 + x * 3);
+      rows[at++] = shade(x, width);
+      rows[at++] = green;
+      rows[at++] = 160;
     }
   }
   return rows;

@@ -5,6 +5,7 @@ import { messagesStreamTap } from '../../../src/dialects/anthropic/stream-tap.ts
 import type { StreamTap } from '../../../src/dialects/tap.ts';
 import { seeded } from '../../bytes/json-arbitrary.ts';
 import { fixtures } from '../../support/fixtures.ts';
+import { runsOf } from '../../support/sample.ts';
 
 const streams = fixtures('anthropic', 'messages')
   .filter(({ streamed, response, status }) => streamed && status === 200 && response.length > 0)
@@ -182,7 +183,7 @@ describe('a changed stream', () => {
           expectSame(ends.map((end, index) => whole.subarray(ends[index - 1] ?? 0, end)));
         },
       ),
-      { ...seeded, numRuns: isFull ? 30_000 : 1_500 },
+      { ...seeded, numRuns: isFull ? 30_000 : runsOf(1_500) },
     );
   });
 
@@ -198,7 +199,7 @@ describe('a changed stream', () => {
           expectSame([Buffer.from(events.join(''), 'latin1')]);
         },
       ),
-      { ...seeded, numRuns: isFull ? 30_000 : 1_500 },
+      { ...seeded, numRuns: isFull ? 30_000 : runsOf(1_500) },
     );
   });
 });

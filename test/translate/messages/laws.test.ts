@@ -10,6 +10,7 @@ import { GatewayError } from '../../../src/errors.ts';
 import { type JsonValue, member } from '../../../src/json.ts';
 import { fixtures } from '../../support/fixtures.ts';
 import { brokenLaws, messagesEvents } from '../../support/messages-laws.ts';
+import { runsOf } from '../../support/sample.ts';
 import { inCallOrder, inRows, oneChoiceEvents } from '../responses/events.ts';
 import { blocksOf, displays, messageHead, replyOf, showing, streamOf, wholeOf } from './writer.ts';
 
@@ -30,7 +31,7 @@ describe('for any events', () => {
         expect(brokenLaws(stream.events, isOwn)).toEqual([]);
         expect(stream.message).toEqual(wholeOf(events, context, head));
       }),
-      { seed: 1, numRuns: 1_000 },
+      { seed: 1, numRuns: runsOf(1_000) },
     );
   });
 
@@ -43,7 +44,7 @@ describe('for any events', () => {
           expect(event).toMatch(/^event: [a-z_]+\ndata: \{[^\r\n\u2028\u2029]*\}$/);
         }
       }),
-      { seed: 2, numRuns: 200 },
+      { seed: 2, numRuns: runsOf(200) },
     );
   });
 
@@ -65,7 +66,7 @@ describe('for any events', () => {
           mediaOf(events),
         );
       }),
-      { seed: 3, numRuns: 1_000 },
+      { seed: 3, numRuns: runsOf(1_000) },
     );
   });
 
@@ -78,7 +79,7 @@ describe('for any events', () => {
         if (types.includes('tool_use')) return;
         expect(types.filter((type) => type !== 'text')).toEqual([]);
       }),
-      { seed: 4, numRuns: 300 },
+      { seed: 4, numRuns: runsOf(300) },
     );
   });
 
@@ -97,7 +98,7 @@ describe('for any events', () => {
         expect(brokenLaws(messagesEvents([...before, error].join('')), isOwn)).toEqual([]);
         expect(writer.breakOff(failure)).toEqual([]);
       }),
-      { seed: 5, numRuns: 500 },
+      { seed: 5, numRuns: runsOf(500) },
     );
   });
 
@@ -114,7 +115,7 @@ describe('for any events', () => {
         expect(reply.isUnusable).toBe(mediaOf(events).length > 0 && !isAnswer);
         expect(writer.isUnusable?.()).toBe(reply.isUnusable);
       }),
-      { seed: 6, numRuns: 500 },
+      { seed: 6, numRuns: runsOf(500) },
     );
   });
 });

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import { type JsonValue, member } from '../../../src/json.ts';
+import { someOf } from '../../support/sample.ts';
 import { blocksOf, showing, streamOf, wholeOf } from './writer.ts';
 
 const choice = 0;
@@ -33,7 +34,7 @@ const inputOf = (message: JsonValue): JsonValue | undefined =>
 const eager = showing('shown', 'look');
 
 it('malformed arguments are the same streamed and whole, in whatever pieces they come', () => {
-  for (const sequence of sequences) {
+  for (const sequence of someOf(sequences)) {
     const joined = sequence.join('');
     const cuts = [sequence, [joined], [...joined]];
     for (const texts of cuts) {

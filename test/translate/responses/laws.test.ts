@@ -11,6 +11,7 @@ import { isJsonObject, items, type JsonValue, member } from '../../../src/json.t
 import { responsesFixtures } from '../../support/responses-fixtures.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { shapeFaults } from '../../support/responses-shape.ts';
+import { runsOf } from '../../support/sample.ts';
 import { inCallOrder, inRows, oneChoiceEvents } from './events.ts';
 import { countedHead, outputOf, plainContext, streamOf, wholeOf } from './writer.ts';
 
@@ -31,7 +32,7 @@ describe('for any events', () => {
         expect(stream.response).toEqual(wholeOf(events, context, head));
         expect(shapeFaults(stream.response)).toEqual([]);
       }),
-      { seed: 1, numRuns: 1_000 },
+      { seed: 1, numRuns: runsOf(1_000) },
     );
   });
 
@@ -44,7 +45,7 @@ describe('for any events', () => {
           expect(event).toMatch(/^event: [a-z_.]+\ndata: \{[^\r\n\u2028\u2029]*\}$/);
         }
       }),
-      { seed: 2, numRuns: 200 },
+      { seed: 2, numRuns: runsOf(200) },
     );
   });
 
@@ -59,7 +60,7 @@ describe('for any events', () => {
         expect(signaturesIn(output)).toEqual(signaturesOf(events));
         expect(imagesIn(output)).toEqual(imagesOf(events));
       }),
-      { seed: 3, numRuns: 1_000 },
+      { seed: 3, numRuns: runsOf(1_000) },
     );
   });
 
@@ -76,7 +77,7 @@ describe('for any events', () => {
         expect(shapeFaults(member(stream.at(-1)?.data, 'response') ?? null)).toEqual([]);
         expect(writer.breakOff(failure)).toEqual([]);
       }),
-      { seed: 4, numRuns: 500 },
+      { seed: 4, numRuns: runsOf(500) },
     );
   });
 
@@ -96,7 +97,7 @@ describe('for any events', () => {
             .join(''),
         );
       }),
-      { seed: 5, numRuns: 300 },
+      { seed: 5, numRuns: runsOf(300) },
     );
   });
 
@@ -118,7 +119,7 @@ describe('for any events', () => {
           outputOf(response).map((item) => member(item, 'id')),
         );
       }),
-      { seed: 6, numRuns: 200 },
+      { seed: 6, numRuns: runsOf(200) },
     );
   });
 
@@ -136,7 +137,7 @@ describe('for any events', () => {
         expect(brokenLaws(written)).toEqual([]);
         expect(member(response, 'id')).toMatch(/^resp_tg_[A-Za-z0-9_-]{1,40}$/);
       }),
-      { seed: 7, numRuns: 200 },
+      { seed: 7, numRuns: runsOf(200) },
     );
   });
 });

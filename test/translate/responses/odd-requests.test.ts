@@ -8,6 +8,7 @@ import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { isPathIn } from '../../support/body-paths.ts';
 import { responsesFixture } from '../../support/responses-fixtures.ts';
+import { runsOf, someOf } from '../../support/sample.ts';
 import { bodyOf, readBody, upstreams, writtenFor } from './read.ts';
 
 const oddValues: readonly JsonValue[] = [
@@ -89,7 +90,7 @@ function expectRefusal(error: unknown, body: JsonValue): void {
 describe('another value at any place', () => {
   it.each(bodies)('of %s is read or refused by name', (_, body) => {
     let read = 0;
-    for (const change of mutants(body)) {
+    for (const change of someOf([...mutants(body)])) {
       for (const value of oddValues) {
         const mutant = change(value);
         const found = readOrRefused(mutant);
@@ -104,7 +105,7 @@ describe('another value at any place', () => {
         }
       }
     }
-    expect(read).toBeGreaterThan(10);
+    expect(read).toBeGreaterThanOrEqual(runsOf(10));
   });
 
   it('there are enough of them', () => {

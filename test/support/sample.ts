@@ -1,0 +1,19 @@
+/**
+ * How much of a long search a test runs: `npm test`, and the runs on other Node versions, a sample,
+ * `npm run test:generators` the whole. Files that use it are the `sampled` ones of vitest.config.ts.
+ */
+const form = process.env.TEST_FORM ?? '';
+/** Whether all runs. */
+export const isWhole: boolean = ['generators', 'full'].includes(form);
+/** One of so many is run in a sample. It is a prime, so that it doesn't follow a pattern. */
+const share = 5;
+
+/** The number of runs of a property that has so many in the whole. */
+export function runsOf(whole: number): number {
+  return isWhole ? whole : Math.ceil(whole / share);
+}
+
+/** All of a list, or every fifth of it. */
+export function someOf<T>(list: readonly T[]): readonly T[] {
+  return isWhole ? list : list.filter((_, index) => index % share === 0);
+}
