@@ -6,14 +6,15 @@ const root = join(import.meta.dirname, '../..');
 
 /**
  * Bundles the TypeScript file at `path` and returns the path of the JavaScript. It is in the repo,
- * so that Node finds the packages. `external` packages are not bundled.
+ * so that Node finds the packages, or in the folder that `CHILD_SCRIPT_FOLDER` names, which has some
+ * of its own. `external` packages are not bundled.
  */
 export async function childScript(
   path: string,
   ...external: readonly (string | RegExp)[]
 ): Promise<string> {
   const name = basename(path, '.ts');
-  const outDir = join(root, '.build/children', name);
+  const outDir = join(process.env.CHILD_SCRIPT_FOLDER ?? root, '.build/children', name);
   await build({
     entry: { [name]: path },
     outDir,
