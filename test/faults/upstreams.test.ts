@@ -1,6 +1,7 @@
 /**
- * The fault matrix, F01–F50: all faults of an upstream, on all mounts; in `npm test` each fault with
- * one kind of call. Replies are cut at some bytes here, and at every third in `cut-replies.test.ts`.
+ * The fault matrix, F01–F50: all faults of an upstream, on all mounts; in `npm test` each fault
+ * with one kind of call. Replies are cut at some bytes here, and at every third in
+ * `cut-replies.test.ts`.
  */
 import { isWhole } from '../support/sample.ts';
 import { runMatrix } from './matrix.ts';

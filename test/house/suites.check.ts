@@ -1,7 +1,7 @@
 /**
- * Every test file is run by one of `npm test`, `npm run test:generators` and
- * `npm run test:services`, as the lists of `vitest.config.ts` divide them. Those of which `npm test`
- * runs a sample are run by the generators too.
+ * Every test file is run by one of `npm test`, `npm run test:generators` and `npm run
+ * test:services`, as the lists of `vitest.config.ts` divide them. Those of which `npm test` runs a
+ * sample are run by the generators too.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * How much of a long search a test runs: `npm test`, and the runs on other Node versions, a sample,
- * `npm run test:generators` the whole. Files that use it are the `sampled` ones of vitest.config.ts.
+ * How much of a long search a test runs: a sample in `npm test` and on other Node versions, the
+ * whole in `npm run test:generators`. The files that use it are `sampled` in vitest.config.ts.
  */
 const form = process.env.TEST_FORM ?? '';
 /** Whether all runs. */
