@@ -14,6 +14,8 @@ export interface FunctionNames {
   upstream(name: string): string;
   /** The caller's name for an upstream name. An unknown name is returned unchanged. */
   caller(name: string): string;
+  /** Whether an upstream name begins with both pieces, and none is the first one alone. */
+  isInPieces(first: string, second: string): boolean;
 }
 
 /**
@@ -33,7 +35,10 @@ export function functionNames(names: readonly string[], rule: NameRule): Functio
     renamed.set(name, replacement);
     back.set(replacement, name);
   }
+  const known = [...taken, ...back.keys()];
   return {
+    isInPieces: (first, second) =>
+      !known.includes(first) && known.some((name) => name.startsWith(first + second)),
     upstream: (name) => renamed.get(name) ?? (fits(name, rule) ? name : renamedTo(name, rule, 0)),
     caller: (name) => back.get(name) ?? name,
   };

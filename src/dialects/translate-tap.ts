@@ -63,6 +63,8 @@ interface TapState extends TranslateTapOptions {
   contentChunks: number;
   /** Bytes received since anything was last sent on; readers and writers may hold all of them. */
   silentBytes: number;
+  /** Bytes of an event that isn't complete: nobody knows yet whether it has content. */
+  undecidedBytes: number;
 }
 
 /** Creates the tap of one reply. */
@@ -101,6 +103,7 @@ function newState({ upstream, reader, writer, readReply }: TranslateTapOptions):
     hasWholeReply: false,
     contentChunks: 0,
     silentBytes: 0,
+    undecidedBytes: 0,
   };
 }
 
@@ -108,10 +111,15 @@ function write(tap: TapState, chunk: Uint8Array): string {
   if (tap.isDone) return '';
   const { count } = tap;
   const before = contentSize(count);
-  const text = takeAll(tap, tap.frames.read(chunk));
+  const frames = tap.frames.read(chunk);
+  const text = takeAll(tap, frames);
   const hasContent = contentSize(count) > before;
   if (hasContent) tap.contentChunks += 1;
-  tap.bounds.add(chunk.length, hasContent);
+  tap.undecidedBytes += chunk.length;
+  if (hasContent || frames.length > 0) {
+    tap.bounds.add(tap.undecidedBytes, hasContent);
+    tap.undecidedBytes = 0;
+  }
   tap.silentBytes = text === '' ? tap.silentBytes + chunk.length : 0;
   if (tap.silentBytes > maxSilentBytes) throw new UpstreamError('body', 'event_too_large');
   return text;

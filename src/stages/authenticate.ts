@@ -35,11 +35,11 @@ export async function authenticate(
   if (secret === undefined || secret === '') return keyOfSession(received, caller, records);
   const kind = secret.length > maxSecretLength ? undefined : secretKind(secret);
   const isPossible = kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
-  if (!isPossible) throw invalidKey(caller, settings);
+  if (!isPossible) throw invalidKey(secret, received, caller);
   const key = await ports.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
     settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
   );
-  if (!key || !isUsable(key, settings)) throw invalidKey(caller, settings);
+  if (!key || !isUsable(key, settings)) throw invalidKey(secret, received, caller);
   return key;
 }
 
@@ -84,9 +84,26 @@ function isUsable({ disabled, expiresAtMs }: ApiKey, { clock }: Settings): boole
   return !disabled && (expiresAtMs === undefined || clock.now() < expiresAtMs);
 }
 
-/** One text for all of these, because separate ones would tell strangers which keys exist. */
-function invalidKey(caller: Caller, settings: Settings): GatewayError {
-  return refusal('The API key is unknown, disabled or expired.', caller, settings);
+/**
+ * One text for all of these, because separate ones would tell strangers which keys exist. It names
+ * the header where another one has a key too, which may be the right one.
+ */
+function invalidKey(
+  secret: string,
+  { request: { headers }, settings }: Received,
+  caller: Caller,
+): GatewayError {
+  const sent = caller.keyHeaders(settings).filter((name) => headers[name] !== undefined);
+  const [first, ...others] = sent;
+  const isFirst = first !== undefined && String(headers[first]).endsWith(secret);
+  if (others.length === 0 || !isFirst) {
+    return refusal('The API key is unknown, disabled or expired.', caller, settings);
+  }
+  return new GatewayError(
+    'invalid_key',
+    `The API key in the header \`${first}\` is unknown, disabled or expired. It counts before ` +
+      `\`${others.join('`, `')}\`: send the right key there, or leave the header out.`,
+  );
 }
 
 function noKey(caller: Caller, settings: Settings): GatewayError {

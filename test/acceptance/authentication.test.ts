@@ -112,6 +112,18 @@ describe('the key of a native call', () => {
     await native({ ...vendorKey('placeholder'), 'x-goog-api-key': secret }).expect(401);
   });
 
+  it('that counts is named where another header has a key too, right or wrong', async () => {
+    for (const other of [harness.secrets.native, 'sk-unknown-0123456789']) {
+      const wrong = { ...vendorKey('placeholder'), 'x-goog-api-key': other };
+      const { body } = await native(wrong).expect(401);
+
+      expect(body.error.message).toBe(
+        'The API key in the header `x-vendor-api-key` is unknown, disabled or expired. It counts ' +
+          'before `x-goog-api-key`: send the right key there, or leave the header out.',
+      );
+    }
+  });
+
   it.each([
     ['no header', missing, () => ({})],
     ['an empty header', missing, () => vendorKey('')],

@@ -20,6 +20,7 @@ import {
 import { fixtures } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
+import { escapes, respelled } from './spellings.ts';
 import { json } from './streams.ts';
 
 const answer = json('{"type":"message","content":[],"usage":{"input_tokens":1,"output_tokens":1}}');
@@ -204,24 +205,30 @@ describe('the body of a relayed Messages call', () => {
 
   it('loses the envelopes of other providers, and nothing else', () => {
     fc.assert(
-      fc.property(conversation, fc.constantFrom(undefined, 1, '\t'), (turns, indent) => {
-        const body = { model: 'm', max_tokens: 9, messages: turns, after: { n: 1 } };
-        const text = JSON.stringify(body, undefined, indent).replaceAll('"EXACT"', '1.0');
-        const expected = withoutForeign(turns);
+      fc.property(
+        conversation,
+        fc.constantFrom(undefined, 1, '\t'),
+        escapes,
+        (turns, indent, at) => {
+          const body = { model: 'm', max_tokens: 9, messages: turns, after: { n: 1 } };
+          const plain = JSON.stringify(body, undefined, indent).replaceAll('"EXACT"', '1.0');
+          const text = respelled(plain, at);
+          const expected = withoutForeign(turns);
 
-        const cut = cutBody(Buffer.from(text));
+          const cut = cutBody(Buffer.from(text));
 
-        expect(JSON.parse(cut.text)).toEqual(
-          JSON.parse(
-            JSON.stringify({ ...body, messages: expected.turns }).replaceAll('"EXACT"', '1.0'),
-          ),
-        );
-        expect(cut.text.split('1.0').length).toBe(
-          JSON.stringify(expected.turns).split('"EXACT"').length,
-        );
-        expect(cut.changed).toEqual(expected.changed);
-        if (expected.changed.length === 0) expect(cut.text).toBe(text);
-      }),
+          expect(JSON.parse(cut.text)).toEqual(
+            JSON.parse(
+              JSON.stringify({ ...body, messages: expected.turns }).replaceAll('"EXACT"', '1.0'),
+            ),
+          );
+          expect(cut.text.split('1.0').length).toBe(
+            JSON.stringify(expected.turns).split('"EXACT"').length,
+          );
+          expect(cut.changed).toEqual(expected.changed);
+          if (expected.changed.length === 0) expect(cut.text).toBe(text);
+        },
+      ),
       seeded,
     );
   });

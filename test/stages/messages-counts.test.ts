@@ -108,7 +108,7 @@ describe('a count over another provider', () => {
     expect(reply.headers).not.toHaveProperty('x-tollgate-estimated');
   });
 
-  it('is made by Gemini with the schema of the output, which is prompt, without the rest', async () => {
+  it('is made by Gemini with the schema of the output, which is prompt', async () => {
     const schema = { type: 'object', properties: { word: { type: 'string' } } };
     const format = { type: 'json_schema', schema };
     const sent: JsonObject[] = [];

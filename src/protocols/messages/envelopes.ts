@@ -4,11 +4,11 @@
  */
 import { cutElements } from '../../bytes/json/cut-elements.ts';
 import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
-import type { Member, Span } from '../../bytes/json/scan/scan.ts';
+import type { Span } from '../../bytes/json/scan/scan.ts';
 import { openBrace, openBracket } from '../../bytes/json/text.ts';
 import type { Call } from '../../call.ts';
-import { envelopePrefixes } from '../../canonical/envelope.ts';
 import { shortText } from '../../dialects/prompt-size.ts';
+import { isEnvelopeAt, mayHoldEnvelope } from '../envelope-marks.ts';
 import type { RelayCuts } from '../protocol.ts';
 
 /** The members in which each type of block has its signature. */
@@ -16,7 +16,6 @@ const signatureNames: ReadonlyMap<string, string> = new Map([
   ['thinking', 'signature'],
   ['redacted_thinking', 'data'],
 ]);
-const marks: readonly Buffer[] = envelopePrefixes.map((prefix) => Buffer.from(`"${prefix}`));
 
 /**
  * The thinking blocks of the history that hold an envelope. An assistant message that would be left
@@ -24,7 +23,7 @@ const marks: readonly Buffer[] = envelopePrefixes.map((prefix) => Buffer.from(`"
  */
 export function foreignThinking({ body: { text }, members }: Call): RelayCuts | undefined {
   // Most bodies have none, and need no more than a search.
-  if (!marks.some((mark) => text.includes(mark))) return undefined;
+  if (!mayHoldEnvelope(text)) return undefined;
   const messages = findMember(members, 'messages');
   if (messages === undefined || kindAt(text, messages.value) !== 'array') return undefined;
   const changed: string[] = [];
@@ -71,9 +70,5 @@ function hasEnvelope(text: Buffer, block: Span): boolean {
   const members = membersOf(text, block);
   const type = shortText(text, findMember(members, 'type')?.value) ?? '';
   const signature = findMember(members, signatureNames.get(type) ?? '');
-  return signature !== undefined && startsAsEnvelope(text, signature);
-}
-
-function startsAsEnvelope(text: Buffer, { value: { start } }: Member): boolean {
-  return marks.some((mark) => text.subarray(start, start + mark.length).equals(mark));
+  return signature !== undefined && isEnvelopeAt(text, signature.value);
 }

@@ -14,6 +14,7 @@ import { resourceName } from '../../dialects/gemini/resource.ts';
 import { geminiStreamTap } from '../../dialects/gemini/stream-tap.ts';
 import { geminiUsage, usageOfMetadata } from '../../dialects/gemini/usage.ts';
 import { member } from '../../json.ts';
+import { inEverySpelling, mayHoldEnvelope } from '../envelope-marks.ts';
 import type { RelayRules } from '../protocol.ts';
 
 /** The rules for native calls to Gemini upstreams. */
@@ -63,11 +64,6 @@ function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[
   return [{ name: 'contents', value }];
 }
 
-function mayHoldEnvelope(text: Buffer): boolean {
-  return envelopePrefixes.some((prefix) => text.includes(`"${prefix}`));
-}
-
-const envelope = new RegExp(
-  `("thought(?:Signature|_signature)"\\s*:\\s*)"(?:${envelopePrefixes.join('|')})[^"]*"`,
-  'g',
-);
+const signatureNames = ['thoughtSignature', 'thought_signature'].map(inEverySpelling).join('|');
+const prefixes = envelopePrefixes.map(inEverySpelling).join('|');
+const envelope = new RegExp(`("(?:${signatureNames})"\\s*:\\s*)"(?:${prefixes})[^"]*"`, 'g');

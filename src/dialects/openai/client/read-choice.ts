@@ -53,7 +53,7 @@ interface ChoiceState {
 
 /** Creates the reader of the choice with this index. */
 export function choiceReader(choice: number, context: ReadContext): ChoiceReader {
-  const slots = toolSlots();
+  const slots = toolSlots(context.names);
   const calls = callEvents(choice, slots, context);
   const state: ChoiceState = {
     choice,

@@ -2,6 +2,7 @@
 
 import { parseBounded } from '../../../bounded-json.ts';
 import { isCutJson } from '../../../canonical/cut-json.ts';
+import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { UpstreamError } from '../../../errors.ts';
@@ -85,6 +86,7 @@ const functionCallKey = -1;
 
 /** The slots of one choice, and how much they hold. */
 interface SlotTable {
+  readonly names: FunctionNames;
   readonly slots: Slot[];
   /** The slot that a vendor's index currently refers to. */
   readonly byKey: Map<number, Slot>;
@@ -104,9 +106,9 @@ interface SlotTable {
   hasNames: boolean;
 }
 
-/** Starts without calls. */
-export function toolSlots(): ToolSlots {
-  const table = newTable();
+/** Starts without calls. @param names those of the request, one of which a call has */
+export function toolSlots(names: FunctionNames): ToolSlots {
+  const table = newTable(names);
   const { slots, byKey } = table;
   return {
     add: (pieces) => {
@@ -138,8 +140,9 @@ export function toolSlots(): ToolSlots {
   };
 }
 
-function newTable(): SlotTable {
+function newTable(names: FunctionNames): SlotTable {
   return {
+    names,
     slots: [],
     byKey: new Map(),
     byId: new Map(),
@@ -267,7 +270,7 @@ function add(table: SlotTable, slot: Slot, piece: Piece): void {
     if (table.byId.has(piece.id)) table.repeatedIds.add(piece.id);
     table.byId.set(piece.id, slot);
   }
-  appendPiece(slot, { ...piece, arguments: text });
+  appendPiece(table, slot, { ...piece, arguments: text });
 }
 
 /** Returns the slot that the piece continues, or undefined if it starts a new call. */
@@ -331,10 +334,12 @@ function isRepetition(slot: Slot, piece: Piece): boolean {
  * name and the kind of a call are settled when its arguments begin, because the beginning of the
  * call may then be sent.
  */
-function appendPiece(slot: Slot, piece: Piece): void {
+function appendPiece({ names }: SlotTable, slot: Slot, piece: Piece): void {
   if (slot.id === '') slot.id = piece.id;
   const isSettled = slot.name !== '' && slot.arguments !== '';
-  if (!isSettled && piece.name !== slot.name) slot.name += piece.name;
+  // Equal pieces may still be two halves of one name.
+  const isRepeated = piece.name === slot.name && !names.isInPieces(slot.name, piece.name);
+  if (!isSettled && !isRepeated) slot.name += piece.name;
   if (!isSettled) slot.isCustom ||= piece.isCustom;
   slot.arguments += piece.arguments;
   slot.end.add(piece.arguments);

@@ -1,0 +1,44 @@
+/** Finds envelopes of the gateway in the bytes of a request, in every spelling that JSON has. */
+import type { Span } from '../bytes/json/scan/scan.ts';
+import { quote } from '../bytes/json/text.ts';
+import { envelopePrefixes, isEnvelope } from '../canonical/envelope.ts';
+
+const plain: readonly Buffer[] = envelopePrefixes.map((prefix) => Buffer.from(`"${prefix}`));
+const escapeMark = Buffer.from(String.raw`\u00`);
+/** The characters before the first escape. */
+const escaped: readonly Buffer[] = [
+  ...new Set(
+    envelopePrefixes.flatMap((prefix) => [...prefix].map((_, end) => prefix.slice(0, end))),
+  ),
+].map((begun) => Buffer.from(String.raw`"${begun}\u00`));
+/** Each letter may be an escape of six bytes. */
+const longestPrefix = 6 * Math.max(...envelopePrefixes.map(({ length }) => length));
+
+/** Whether a string of the text may begin as an envelope. Most texts have none. */
+export function mayHoldEnvelope(text: Buffer): boolean {
+  if (plain.some((mark) => text.includes(mark))) return true;
+  return text.includes(escapeMark) && escaped.some((mark) => text.includes(mark));
+}
+
+/** Whether the value is a string that begins as an envelope. */
+export function isEnvelopeAt(text: Buffer, { start, end }: Span): boolean {
+  if (text[start] !== quote) return false;
+  const inside = text.subarray(start + 1, Math.min(end, start + 1 + longestPrefix));
+  const letters = inside
+    .toString('latin1')
+    .replace(/\\u([\da-f]{4})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  return isEnvelope(letters);
+}
+
+/** An expression for a word in JSON, each of whose letters may be an escape. */
+export function inEverySpelling(word: string): string {
+  return [...word]
+    .map((letter) => {
+      const hex = letter.charCodeAt(0).toString(16);
+      const digits = [...hex].map((digit) => `[${digit}${digit.toUpperCase()}]`).join('');
+      return String.raw`(?:${letter}|\\u00${digits})`;
+    })
+    .join('');
+}
