@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { swallowErrors } from '../events.ts';
 import { AdminError, type AdminErrorCode, adminErrorOf } from './admin-error.ts';
 
-/** The changes that the admin library makes. */
+/** The changes that the admin library makes, and what the console's own sign-in does. */
 export type AdminAction =
   | 'key.issue'
   | 'key.rotate'
@@ -18,7 +18,9 @@ export type AdminAction =
   | 'channel.weight'
   | 'channel.priority'
   | 'channel.cost'
-  | 'catalog.publish';
+  | 'catalog.publish'
+  | 'console.sign_in'
+  | 'console.sign_out';
 
 /** What was changed, without secrets; amounts are decimal strings of nanos. */
 export type AuditChange = Readonly<Record<string, string | number | boolean | null>>;
@@ -27,7 +29,10 @@ export type AuditChange = Readonly<Record<string, string | number | boolean | nu
 export interface AuditEntry {
   /** Unix ms. */
   readonly atMs: number;
-  /** Who, as `authorize` or the caller of the library named them. */
+  /**
+   * Who, as `authorize` or the caller of the library named them; `unknown` for a sign-in that was
+   * refused.
+   */
   readonly actor: string;
   readonly action: AdminAction;
   /** The id of the key, the request or the channel; undefined where there is none yet. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
-import { type Authorize, accessOf } from '../admin/http/access.ts';
+import { type AdminAccess, type Authorize, accessOf } from '../admin/http/access.ts';
 import { reportedError, sendFailure } from '../admin/http/failure.ts';
 import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
 import { targetOf } from '../admin/http/target.ts';
@@ -109,12 +109,13 @@ async function serve<R extends IncomingMessage>(
 ): Promise<void> {
   const { admin, base, signIn, api } = served;
   if (path === '/api' || path.startsWith('/api/')) return api(request, response);
-  const here = { request, response, base, path };
+  const here = { request, response, base, path, audit: admin.audit };
   if (signIn !== undefined && (await answerSignIn(here, signIn))) return;
   const isPage = path === '' || path === '/';
   // Before anything else, so that nobody can find out what exists.
-  const refusal = await refusalOf(served, request);
-  if (refusal !== undefined) {
+  const access = await accessOrRefusal(served, request);
+  if (!('actor' in access)) {
+    const refusal = access;
     if (!isPage || !isRead(request)) throw refusal;
     if (signIn !== undefined && refusal.code === 'not_signed_in') {
       return redirect(response, `${base}/sign-in`);
@@ -122,7 +123,9 @@ async function serve<R extends IncomingMessage>(
     const { code, message } = reportedError(refusal, served.onError);
     return sendHtml(response, messageHtml(message), adminStatusOf[code]);
   }
-  if (signIn !== undefined && path === '/sign-out') return answerSignOut(here, signIn);
+  if (signIn !== undefined && path === '/sign-out') {
+    return answerSignOut(here, signIn, access.actor);
+  }
   const asset = consoleAssets.get(path);
   if (!isPage && asset === undefined) {
     throw new AdminError('not_found', 'There is nothing at this path.');
@@ -132,14 +135,13 @@ async function serve<R extends IncomingMessage>(
   sendHtml(response, consoleHtml(base, admin.title, signIn !== undefined));
 }
 
-/** Why this request gets nothing; undefined if it is an operator's. */
-async function refusalOf<R extends IncomingMessage>(
+/** Which operator sends this request, or why it gets nothing. */
+async function accessOrRefusal<R extends IncomingMessage>(
   { authorize, admin }: Served<R>,
   request: R,
-): Promise<AdminError | undefined> {
+): Promise<AdminAccess | AdminError> {
   try {
-    await accessOf(authorize, request, admin.clock);
-    return undefined;
+    return await accessOf(authorize, request, admin.clock);
   } catch (error) {
     return adminErrorOf(error);
   }

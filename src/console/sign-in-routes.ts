@@ -1,6 +1,7 @@
 /** The sign-in over HTTP: its page, the exchange of a token for a cookie, and signing out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AdminError } from '../admin/admin-error.ts';
+import type { Audit, AuditSubject } from '../admin/audit.ts';
 import { checkChange } from '../admin/http/access.ts';
 import { readJson } from '../admin/http/body.ts';
 import { sendJson } from '../admin/http/reply.ts';
@@ -19,6 +20,8 @@ export interface ConsoleRequest {
   readonly base: string;
   /** Below it: `/sign-in`. */
   readonly path: string;
+  /** Where sign-ins are written down. */
+  readonly audit: Audit;
 }
 
 /**
@@ -26,10 +29,8 @@ export interface ConsoleRequest {
  *
  * @throws AdminError
  */
-export async function answerSignIn(
-  { request, response, base, path }: ConsoleRequest,
-  signIn: ConsoleSignIn,
-): Promise<boolean> {
+export async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promise<boolean> {
+  const { request, response, base, path } = here;
   const asset = signInAssets.get(path);
   if (path !== '/sign-in' && asset === undefined) return false;
   if (isRead(request)) {
@@ -40,7 +41,7 @@ export async function answerSignIn(
   if (asset !== undefined) throw new AdminError('method_not_allowed', 'Send GET.');
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send GET or POST.');
   checkChange(request);
-  exchange(request, response, base, signIn.exchange(request, tokenOf(await readJson(request))));
+  await answerExchange(here, signIn.exchange(request, tokenOf(await readJson(request))));
   return true;
 }
 
@@ -49,13 +50,15 @@ export async function answerSignIn(
  *
  * @throws AdminError
  */
-export function answerSignOut(
-  { request, response, base }: ConsoleRequest,
+export async function answerSignOut(
+  { request, response, base, audit }: ConsoleRequest,
   signIn: ConsoleSignIn,
-): void {
+  actor: string,
+): Promise<void> {
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send POST.');
   checkChange(request);
-  signIn.signOut(request);
+  const signOut = async (): Promise<void> => signIn.signOut(request);
+  await audit.run(signing('console.sign_out', actor, request), signOut);
   sendCookie(response, sessionCookie(request, base, { id: '', ageMs: 0 }));
 }
 
@@ -64,22 +67,23 @@ export function isRead({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-function exchange(
-  request: IncomingMessage,
-  response: ServerResponse,
-  base: string,
+async function answerExchange(
+  { request, response, base, audit }: ConsoleRequest,
   result: ConsoleExchange,
-): void {
+): Promise<void> {
   if ('sessionId' in result) {
     const cookie = { id: result.sessionId, ageMs: sessionMs };
+    await audit.run(signing('console.sign_in', result.actor, request), async () => {});
     return sendCookie(response, sessionCookie(request, base, cookie));
   }
   if (result.refused === 'unknown') {
+    audit.refused(signing('console.sign_in', 'unknown', request), 'not_signed_in');
     throw new AdminError(
       'not_signed_in',
       'This link was used before, is older than ten minutes, or is from another process.',
     );
   }
+  // Those are not written down one by one: anybody could fill the trail.
   const message = 'Too many links that were not valid. Try again in a minute.';
   sendJson(
     response,
@@ -87,6 +91,16 @@ function exchange(
     { error: { code: 'too_many_attempts', message } },
     { 'retry-after': String(Math.ceil(result.retryAfterMs / 1_000)) },
   );
+}
+
+/** An entry of the trail; the address may be that of a proxy. */
+function signing(
+  action: 'console.sign_in' | 'console.sign_out',
+  actor: string,
+  { socket }: IncomingMessage,
+): AuditSubject {
+  const change = { address: socket.remoteAddress ?? null };
+  return { actor, action, target: undefined, change };
 }
 
 function tokenOf(body: unknown): string {

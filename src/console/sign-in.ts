@@ -42,7 +42,8 @@ export interface ConsoleSignIn {
 
 /** What became of a token. */
 export type ConsoleExchange =
-  | { readonly sessionId: string }
+  /** `actor`: who has signed in. */
+  | { readonly sessionId: string; readonly actor: string }
   | { readonly refused: 'unknown' }
   | { readonly refused: 'too_many'; readonly retryAfterMs: number };
 
@@ -74,18 +75,18 @@ export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn
       return `${origin}${pathname.replace(/\/+$/, '')}/sign-in#token=${tokens.issue(access)}`;
     },
     authorize: (request) => {
-      // A stream that is still open says nothing about the person before the screen.
-      const isActive = !targetOf(request).path.endsWith('/api/events');
+      // The page asks for live figures by itself, which says nothing about the person before it.
+      const isActive = !/\/api\/(?:events|now)$/.test(targetOf(request).path);
       return sessions.find(sessionIdsIn(request), isActive);
     },
     exchange: (request, token) => {
-      const retryAfterMs = tokens.closedForMs();
-      if (retryAfterMs > 0) return { refused: 'too_many', retryAfterMs };
+      const retryAfterMs = tokens.tooManyForMs();
       const access = tokens.take(token);
+      if (access === undefined && retryAfterMs > 0) return { refused: 'too_many', retryAfterMs };
       if (access === undefined) return { refused: 'unknown' };
       // Its cookie is about to be replaced.
       sessions.end(sessionIdsIn(request));
-      return { sessionId: sessions.open(access) };
+      return { sessionId: sessions.open(access), actor: access.actor };
     },
     signOut: (request) => sessions.end(sessionIdsIn(request)),
   };

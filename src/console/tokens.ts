@@ -1,4 +1,4 @@
-/** The tokens of sign-in links: each works once, and wrong ones can't be tried for long. */
+/** The tokens of sign-in links: each works once, and wrong ones are counted. */
 import { randomBytes } from 'node:crypto';
 import type { AdminAccess } from '../admin/http/access.ts';
 import type { Clock } from '../clock.ts';
@@ -7,7 +7,8 @@ import { digestSecret } from '../secret.ts';
 const tokenMs = 10 * 60_000;
 const maxTokens = 100;
 /**
- * Wrong tokens within `attemptsMs`. Nobody can guess 256 bits; it bounds the work of those who try.
+ * Wrong tokens within `attemptsMs` that are reported one by one. Nobody can guess 256 bits, so a
+ * right token is taken however many wrong ones came: else anybody could lock the operator out.
  */
 const maxAttempts = 20;
 const attemptsMs = 60_000;
@@ -18,14 +19,20 @@ export interface Tokens {
   issue(access: AdminAccess): string;
   /** What the token was issued for, once. Undefined if it is wrong, used or too old. */
   take(token: string): AdminAccess | undefined;
-  /** How long no token is looked at, in ms, after too many wrong ones; 0 if they are. */
-  closedForMs(): number;
+  /** For how long there have been too many wrong ones, in ms; 0 if there have not. */
+  tooManyForMs(): number;
 }
 
 /** Tokens are kept as digests, for ten minutes. */
 export function tokensOf(clock: Clock): Tokens {
   const tokens = new Map<string, { readonly access: AdminAccess; readonly endsMs: number }>();
   let failures: readonly number[] = [];
+
+  const tooManyForMs = (): number => {
+    const [first] = failures;
+    if (first === undefined || failures.length < maxAttempts) return 0;
+    return Math.max(0, first + attemptsMs - clock.now());
+  };
 
   return {
     issue: (access) => {
@@ -40,14 +47,10 @@ export function tokensOf(clock: Clock): Tokens {
       const found = tokens.get(digest);
       tokens.delete(digest);
       if (found !== undefined && clock.now() < found.endsMs) return found.access;
-      failures = [...failures, clock.now()].slice(-maxAttempts);
+      if (tooManyForMs() === 0) failures = [...failures, clock.now()].slice(-maxAttempts);
       return undefined;
     },
-    closedForMs: () => {
-      const [first] = failures;
-      if (first === undefined || failures.length < maxAttempts) return 0;
-      return Math.max(0, first + attemptsMs - clock.now());
-    },
+    tooManyForMs,
   };
 }
 

@@ -1,5 +1,6 @@
 /** A console over an admin library with a fake clock, on a server of `node:http`. */
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { AuditEntry } from '../../src/admin/index.ts';
 import {
   type ConsoleHandlerOptions,
   type ConsoleSignIn,
@@ -25,6 +26,8 @@ export interface ConsoleServer {
   readonly signIn: ConsoleSignIn;
   readonly clock: FakeClock;
   readonly errors: readonly unknown[];
+  /** The audit trail. */
+  readonly entries: readonly AuditEntry[];
   call(call: ConsoleCall): Promise<HttpReply>;
   /** Exchanges a new link; returns the cookie as a browser would send it. */
   cookie(): Promise<string>;
@@ -42,7 +45,7 @@ export const changing: Readonly<Record<string, string>> = {
 export async function consoleServer(
   options: Partial<ConsoleHandlerOptions> = {},
 ): Promise<ConsoleServer> {
-  const { admin, clock } = adminSetup({ title: 'The <gateway>' });
+  const { admin, clock, entries } = adminSetup({ title: 'The <gateway>' });
   const signIn = consoleSignIn({ clock });
   const errors: unknown[] = [];
   const { path = '/console', hosts, authorize } = options;
@@ -67,6 +70,7 @@ export async function consoleServer(
     signIn,
     clock,
     errors,
+    entries,
     call,
     cookie: async () => {
       const token = tokenOf(signIn.link(`${origin}${path}`));
