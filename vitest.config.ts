@@ -12,6 +12,7 @@ const here = import.meta.dirname;
 const generators: readonly string[] = [
   'test/bytes/small-chunks.test.ts',
   'test/dialects/{redact,redact-parts}.test.ts',
+  'test/events/long-histories.test.ts',
   'test/faults/{callers-crowds,cut-replies,ports-fuzz}.test.ts',
   'test/holds/{embedding-holds,hold-bounds,misplaced-blocks}.test.ts',
   'test/proof/{linearisable,memory,sqlite}.test.ts',

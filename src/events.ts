@@ -179,7 +179,7 @@ export type GatewayEvent =
    */
   | ({
       readonly type: 'attempt_ended';
-      /** The upstream's HTTP status; undefined if none arrived. */
+      /** The HTTP status that the upstream sent, whatever came after it; undefined if none came. */
       readonly status: number | undefined;
       /** Undefined if the attempt gave the reply. */
       readonly reason: FailureReason | undefined;
@@ -199,7 +199,15 @@ export type GatewayEvent =
       readonly reason: FailureReason;
     } & OfAttempt)
   /** A call that had reserved quota has ended; the same record was sent to the usage sink. */
-  | { readonly type: 'call_ended'; readonly record: UsageRecord }
+  | {
+      readonly type: 'call_ended';
+      readonly record: UsageRecord;
+      /**
+       * The error that the caller got, as a response or at the end of a stream; undefined if it got
+       * none, or had disconnected.
+       */
+      readonly code: ErrorCode | undefined;
+    }
   /**
    * The quota store has accepted a charge that it could not accept when the call ended. This record
    * replaces that of `call_ended`, which had `booked: false`.

@@ -2,7 +2,7 @@
  * Writes events to the host's logger: pino, winston, the console, and loggers of these shapes. An
  * event has no secret, prompt or completion, so no line has one.
  */
-import { ConfigurationError } from './errors.ts';
+import { ConfigurationError, type ErrorCode } from './errors.ts';
 import type { EventListener, GatewayEvent } from './events.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { formatMoney } from './prices/amount.ts';
@@ -154,12 +154,13 @@ function notALogger(): ConfigurationError {
 
 function fieldsOf(event: GatewayEvent): LogFields {
   const { type, ...members } = event;
-  if ('record' in members) return { event: type, ...fieldsOfRecord(members.record) };
-  return { event: type, ...withoutBigInts(members) };
+  if (!('record' in members)) return { event: type, ...withoutBigInts(members) };
+  const code = 'code' in members ? members.code : undefined;
+  return { event: type, ...fieldsOfRecord(members.record, code) };
 }
 
 /** The usage record in one flat line. Money is in units of the host's currency, exactly. */
-function fieldsOfRecord(record: UsageRecord): LogFields {
+function fieldsOfRecord(record: UsageRecord, code: ErrorCode | undefined): LogFields {
   const { usage, attempts, costNanos } = record;
   return withoutBigInts({
     requestId: record.requestId,
@@ -173,6 +174,7 @@ function fieldsOfRecord(record: UsageRecord): LogFields {
     upstreamModel: record.upstreamModel,
     attempts: attempts.length,
     status: record.status,
+    code,
     outcome: record.outcome,
     reason: record.reason,
     durationMs: Math.round(record.durationMs),

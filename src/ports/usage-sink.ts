@@ -10,7 +10,10 @@ import type { ChargeBasis } from './quota-store.ts';
 /** One attempt on one channel. */
 export interface CallAttempt {
   readonly channelId: string;
-  /** The upstream's HTTP status, or undefined if none arrived. */
+  /**
+   * The HTTP status that the upstream sent, or undefined if none arrived: 200 also for a reply that
+   * was useless, which `reason` says.
+   */
   readonly status: number | undefined;
   /**
    * Why the attempt failed: `connect_refused`, `upstream_rate_limited`, …; undefined if it gave the
@@ -81,7 +84,7 @@ export interface UsageRecord {
   readonly durationMs: number;
   /** Time from the call's start to the first byte sent to the caller. */
   readonly firstByteMs: number | undefined;
-  /** The HTTP status that the caller got. */
+  /** The HTTP status that the caller got; 499 if it had disconnected. */
   readonly status: number;
   readonly outcome: CallOutcome;
   /**

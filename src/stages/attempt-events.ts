@@ -6,7 +6,7 @@ import type { ChannelPlan } from './model-plan.ts';
 
 /** How an attempt ended. */
 export interface AttemptEnd {
-  /** The upstream's HTTP status; undefined if none arrived. */
+  /** The HTTP status that the upstream sent; undefined if none arrived. */
   readonly status: number | undefined;
   /** Undefined if it gave the reply. */
   readonly reason: FailureReason | undefined;

@@ -127,6 +127,7 @@ async function tryChannels(
       firstByteMs,
       lease,
       mayRetry,
+      latestResponse: { status: undefined },
     };
     const ended = await tryChannel(attempt, upstreams);
     const outcome = isTrial ? allowRetryAfterTrial(ended) : ended;
@@ -270,6 +271,5 @@ function callerDisconnected(ending: 'not_run' | 'failed' | 'left_early' | 'left'
     retry: 'never',
     healthSignal: { kind: 'neutral' },
     reason,
-    status: undefined,
   };
 }

@@ -51,7 +51,7 @@ export function endStream(stream: RelayedStream): Closing {
 function completeStream(stream: RelayedStream, last: Uint8Array): Closing {
   stream.held.copy?.add(last);
   if (stream.disconnectReason === undefined) {
-    settle(stream, served, 'complete', stream.tap.remark?.());
+    settle(stream, served, 'complete', { reason: stream.tap.remark?.() });
   } else settleDisconnected(stream, served);
   const writes = last.length === 0 ? [] : [last];
   if (stream.tap.referable === undefined) return { writes, cut: false };
@@ -95,7 +95,8 @@ function refusedByBug(error: GatewayError): Pick<CallFailure, 'error' | 'reason'
 function cutAfterBug({ held, outcome }: RelayedStream, bug: unknown): Closing {
   const { requestId, emit } = held.settlement;
   reportBug(bug, requestId, emit);
-  const end = { ending: 'failed', status: 200, reason: 'internal_error' } as const;
+  const code = 'internal_error';
+  const end = { ending: 'failed', status: 200, code, reason: code } as const;
   settleInBackground(held, outcome, noSignal, end);
   return { writes: [], cut: true };
 }
@@ -110,11 +111,12 @@ export function failStream(
   last?: Uint8Array,
 ): Closing {
   const { tap, held, disconnectReason } = stream;
+  const sent = asMidStreamError(error, held.admitted.model);
   if (disconnectReason === undefined) {
-    settle(stream, healthSignal, endingOfBreak(reason, tap), reason);
+    settle(stream, healthSignal, endingOfBreak(reason, tap), { reason, code: sent.code });
   } else settleDisconnected(stream, noSignal);
   const leading = last === undefined || last.length === 0 ? [] : [last];
-  const errorEvent = tap.breakOff(asMidStreamError(error, held.admitted.model));
+  const errorEvent = tap.breakOff(sent);
   const writes = [...leading, ...(errorEvent ?? [])];
   const cut = errorEvent === undefined;
   return tap.referable === undefined
@@ -148,18 +150,19 @@ function settleDisconnected(stream: RelayedStream, healthSignal: HealthSignal): 
   const { tap, held, freeDisconnects, disconnectReason } = stream;
   const { key, running } = held.admitted;
   const isFree = !tap.hasBegun() && freeDisconnects.isFree(key.id, running);
-  settle(stream, healthSignal, isFree ? 'failed' : 'left', disconnectReason);
+  settle(stream, healthSignal, isFree ? 'failed' : 'left', { reason: disconnectReason });
 }
 
 function settle(
-  { tap, outcome, held, disconnectReason }: RelayedStream,
+  { tap, outcome, held }: RelayedStream,
   healthSignal: HealthSignal,
   ending: CallEnding,
-  reason?: FailureReason,
+  { reason, code }: Pick<CallEnd, 'reason' | 'code'>,
 ): void {
+  const isUnread = reason === 'caller_left' || reason === 'caller_stalled';
   settleInBackground(held, outcome, healthSignal, {
     ending,
-    status: reason !== undefined && reason === disconnectReason ? 499 : 200,
+    ...(isUnread ? { status: 499 } : { status: 200, code }),
     reason,
     usage: tap.usage(),
     countedTokens: tap.countedTokens(),

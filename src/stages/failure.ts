@@ -25,7 +25,6 @@ export interface CallFailure {
   readonly healthSignal: HealthSignal;
   /** The reason in events and usage records. */
   readonly reason: FailureReason;
-  readonly status: number | undefined;
   /** Tokens counted in the part of the reply that arrived. */
   readonly countedTokens?: number | undefined;
   /** The usage that the upstream reported. */
@@ -96,7 +95,6 @@ export function refusedByUpstream(
     retry: isBoughtOnce && row.retry === 'once' ? 'never' : row.retry,
     healthSignal: healthSignalFor(row, report, reason),
     reason,
-    status: report.status,
   };
 }
 
@@ -140,14 +138,13 @@ function healthSignalFor(
  * The failure of a call that the gateway refuses itself: the upstream does not support it, or its
  * JSON is invalid.
  */
-export function refusedByGateway(error: GatewayError, status?: number): CallFailure {
+export function refusedByGateway(error: GatewayError): CallFailure {
   return {
     error,
     ending: 'not_run',
     retry: 'never',
     healthSignal: { kind: 'neutral' },
     reason: error.reason ?? failureReasonOf(error.code),
-    status,
   };
 }
 
@@ -173,7 +170,6 @@ export function failedTransport(
     retry: retryAfterBreak(error, call),
     healthSignal: healthSignalOfBreak(error),
     reason,
-    status: undefined,
     hasResponse: stage === 'body',
   };
 }
@@ -223,7 +219,7 @@ function healthSignalOfBreak({ stage, reason, timedOut }: UpstreamError): Health
 }
 
 /** The failure for a 2xx response without a valid reply. What was billed for it is charged. */
-export function badReply(bad: BadReply, call: Call, model: Model, status: number): CallFailure {
+export function badReply(bad: BadReply, call: Call, model: Model): CallFailure {
   const { reason, countedTokens, usage, endedBeforeContent } = bad;
   const { isBoughtOnce, isRepeatable } = call.operation;
   const maySendAgain = isRepeatable || (endedBeforeContent === true && !isBoughtOnce);
@@ -236,7 +232,6 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
     retry: maySendAgain ? 'once' : 'never',
     healthSignal: { kind: 'failed', reason, where: 'model' },
     reason,
-    status,
   };
 }
 

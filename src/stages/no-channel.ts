@@ -37,6 +37,5 @@ export function noChannel(
     retry: 'never',
     healthSignal: { kind: 'neutral' },
     reason,
-    status: undefined,
   };
 }

@@ -5,8 +5,7 @@ import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
 import { readHead } from '../upstream/body/head.ts';
 import type { Begun } from './call-record.ts';
-import { openReply } from './open-reply.ts';
-import type { Opened } from './open-series.ts';
+import { type Opening, openReply } from './open-reply.ts';
 import type { FailedReply, PreparedCall, PreparedRequest } from './prepared-call.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 
@@ -15,14 +14,13 @@ export async function openResponse(
   response: OpenedResponse,
   prepared: PreparedRequest,
   { running, received: { settings } }: Begun,
-): Promise<Opened> {
+): Promise<Opening> {
   const { status, headers } = response;
   if (status < 200 || status >= 300) {
-    return { opening: await openErrorResponse(response, prepared, settings), status };
+    return openErrorResponse(response, prepared, settings);
   }
   const opening = await openReply(response, prepared, running);
-  if (opening.kind !== 'failure') return { opening, status };
-  return { opening: failedReply(opening.report, headers, settings), status };
+  return opening.kind === 'failure' ? failedReply(opening.report, headers, settings) : opening;
 }
 
 /** Error documents are small. Of a larger one the beginning suffices. */

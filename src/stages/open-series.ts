@@ -16,7 +16,7 @@ export interface SeriesDeps {
   /** Sends a further request of the series. */
   send(body: readonly Uint8Array[]): Promise<OpenedResponse>;
   openError(response: OpenedResponse): Promise<FailedReply>;
-  failureOf(failed: FailedReply | BadReply, status: number): CallFailure;
+  failureOf(failed: FailedReply | BadReply): CallFailure;
   failureOfBreak(error: UpstreamError): CallFailure;
   /** Reports the failure of a request that is sent again. */
   report(failure: CallFailure): void;
@@ -25,21 +25,12 @@ export interface SeriesDeps {
 }
 
 /** What a response, or a series of them, turned out to be. */
-export interface Opened {
-  readonly opening: Opening | MadeReply;
-  /** The HTTP status of the last response. */
-  readonly status: number;
-}
+export type Opened = Opening | MadeReply;
 
 /** A request that failed, as a response or by its connection. */
 type FailedRequest =
-  | { readonly failed: FailedReply | BadReply; readonly status: number }
+  | { readonly failed: FailedReply | BadReply }
   | { readonly broken: UpstreamError };
-
-/** A request that succeeded. */
-interface ReceivedReply {
-  readonly status: number;
-}
 
 /**
  * Reads the response to the first request, and sends the others. A request after the first that
@@ -52,29 +43,23 @@ export async function openSeries(
   series: RequestSeries,
   deps: SeriesDeps,
 ): Promise<Opened> {
-  const opened = await receive(() => Promise.resolve(first), series, deps);
-  if (isFailed(opened)) return failedSeries(opened);
-  let { status } = opened;
+  const failedFirst = await receive(() => Promise.resolve(first), series, deps);
+  if (failedFirst !== undefined) return failedSeries(failedFirst);
   for (let body = series.next(); body !== undefined; body = series.next()) {
     const request = body;
     const sendAgain = (): Promise<OpenedResponse> => deps.send(request);
-    let received = await receive(sendAgain, series, deps);
-    if (isFailed(received) && mayResend(received, deps)) {
-      received = await receive(sendAgain, series, deps);
+    let failed = await receive(sendAgain, series, deps);
+    if (failed !== undefined && mayResend(failed, deps)) {
+      failed = await receive(sendAgain, series, deps);
     }
-    if (isFailed(received)) return failedSeries(received);
-    ({ status } = received);
+    if (failed !== undefined) return failedSeries(failed);
   }
-  return { opening: series.reply(), status };
-}
-
-function isFailed(received: FailedRequest | ReceivedReply): received is FailedRequest {
-  return 'failed' in received || 'broken' in received;
+  return series.reply();
 }
 
 function failedSeries(request: FailedRequest): Opened {
   if ('broken' in request) throw request.broken;
-  return { opening: request.failed, status: request.status };
+  return request.failed;
 }
 
 /**
@@ -83,28 +68,27 @@ function failedSeries(request: FailedRequest): Opened {
  */
 function mayResend(request: FailedRequest, deps: SeriesDeps): boolean {
   const failure =
-    'broken' in request
-      ? deps.failureOfBreak(request.broken)
-      : deps.failureOf(request.failed, request.status);
+    'broken' in request ? deps.failureOfBreak(request.broken) : deps.failureOf(request.failed);
   if (failure.retry === 'never' || failure.healthSignal.kind !== 'failed') return false;
   if (failure.ending !== 'not_run' && !deps.mayRetry()) return false;
   deps.report(failure);
   return true;
 }
 
+/** Reads the response to one request. Returns what is wrong with it; undefined if nothing is. */
 async function receive(
   send: () => Promise<OpenedResponse>,
   series: RequestSeries,
   deps: SeriesDeps,
-): Promise<FailedRequest | ReceivedReply> {
+): Promise<FailedRequest | undefined> {
   try {
     const response = await send();
     const { status, body } = response;
-    if (status < 200 || status >= 300) return { failed: await deps.openError(response), status };
+    if (status < 200 || status >= 300) return { failed: await deps.openError(response) };
     const reader = series.read();
     await readInTurns(body, reader.write);
     const failed = reader.end();
-    return failed === undefined ? { status } : { failed, status };
+    return failed === undefined ? undefined : { failed };
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     return { broken: error };

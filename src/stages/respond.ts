@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { maxUnpacedBytes, piecesOf, type ReplyPieces } from '../bytes/body/paced-reply.ts';
 import type { Framing } from '../call.ts';
-import { type ErrorCode, type GatewayError, statusOf } from '../errors.ts';
+import { type ErrorCode, type GatewayError, isGatewayError, statusOf } from '../errors.ts';
+import { type FailureReason, failureReasonOf } from '../failure-reasons.ts';
 import type {
   GatewayRequest,
   GatewayResponse,
@@ -14,6 +15,7 @@ import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import type { RateLevels } from './applied-limits.ts';
+import type { CallEnd } from './settlement.ts';
 
 /** The parts that every response to one request contains. */
 export interface ResponseContext {
@@ -169,8 +171,31 @@ export function errorResponse(
 }
 
 /** The status with which a caller gets an error. */
-export function statusFor(error: GatewayError, caller: Caller): number {
+function statusFor(error: GatewayError, caller: Caller): number {
   return caller.statusOf?.(error) ?? statusOf[error.code];
+}
+
+/**
+ * What the record of a call says of the error that its caller gets. Logs use the status 499 for a
+ * caller that disconnected.
+ */
+export function answerOf(
+  error: GatewayError,
+  reason: FailureReason,
+  caller: Caller,
+): Pick<CallEnd, 'status' | 'code' | 'reason'> {
+  if (reason === 'caller_left') return { status: 499, reason };
+  return { status: statusFor(error, caller), code: error.code, reason };
+}
+
+/** The same for anything that was thrown: what is no error for callers is a bug to them. */
+export function answerToThrown(
+  thrown: unknown,
+  caller: Caller,
+): Pick<CallEnd, 'status' | 'code' | 'reason'> {
+  const code = 'internal_error';
+  if (!isGatewayError(thrown)) return { status: statusOf[code], code, reason: code };
+  return answerOf(thrown, thrown.reason ?? failureReasonOf(thrown.code), caller);
 }
 
 /**

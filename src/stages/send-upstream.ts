@@ -20,9 +20,14 @@ export interface OpenedResponse extends UpstreamResponse {
   readonly body: DetachableBody;
 }
 
+/** The latest response of an attempt; without a status until one has arrived. */
+export interface LatestResponse {
+  status: number | undefined;
+}
+
 /**
  * Sends the request. Returns the response's head, and a body that breaks off when the call is
- * aborted.
+ * aborted. `latest` gets the status even if the call was aborted before.
  *
  * @throws UpstreamError with the stage that the client reports, or that the gateway knows of
  */
@@ -30,8 +35,10 @@ export function sendUpstream(
   client: UpstreamClient,
   requestFor: (onAbort: UpstreamRequest['onAbort']) => UpstreamRequest,
   running: RunningCall,
+  latest: LatestResponse = { status: undefined },
 ): Promise<OpenedResponse> {
   const { watch } = running;
+  latest.status = undefined;
   return new Promise((resolve, reject) => {
     let aborted: Error | undefined;
     let abortClient: ((reason: Error) => void) | undefined;
@@ -58,11 +65,13 @@ export function sendUpstream(
     if (aborted !== undefined) return fail(transportError(aborted, 'connect'));
 
     const open = (response: UpstreamResponse): void => {
+      const isValid = isResponse(response);
+      if (isValid) latest.status = response.status;
       if (aborted !== undefined) {
         swallowErrors(() => response.body.abort());
         return fail(transportError(aborted, 'body'));
       }
-      if (!isResponse(response)) {
+      if (!isValid) {
         const failure = clientFailure('sent');
         abortRequest(failure);
         swallowErrors(() => response.body.abort());

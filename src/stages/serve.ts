@@ -29,7 +29,7 @@ import { copyMade, relay } from './relay.ts';
 import { rememberWhole } from './remember-reply.ts';
 import { reportRepeat, reportStart } from './request-events.ts';
 import type { Reserve } from './reserve.ts';
-import { jsonReply, optionsResponse, paced, statusFor } from './respond.ts';
+import { answerOf, answerToThrown, jsonReply, optionsResponse, paced } from './respond.ts';
 import { type RunningCalls, sendWhole } from './running.ts';
 import type { Settle } from './settle.ts';
 import type { ReportSplitIndex } from './split-index.ts';
@@ -185,19 +185,18 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
       return relay(outcome, served, upstreams);
     }
     const { error, ending, reason, countedTokens, usage, isEstimated } = outcome.failure;
-    // The usage record is written before the error is sent, because the error may point to it. Logs
-    // use the status 499 for a caller that disconnected.
-    const status = reason === 'caller_left' ? 499 : statusFor(error, admitted.route.caller);
-    await settlement.close({ ending, status, reason, countedTokens, usage, isEstimated });
+    // The usage record is written before the error is sent, because the error may point to it.
+    const answer = answerOf(error, reason, admitted.route.caller);
+    await settlement.close({ ...answer, ending, countedTokens, usage, isEstimated });
     throw error;
   } catch (error) {
-    const ending = running.attemptCount > 0 ? 'failed' : 'not_run';
     // The reply of a stream whose attempt is still running.
     if (outcome !== undefined && 'reply' in outcome) {
       const { status, report } = outcome;
       report?.ended({ status, reason: 'internal_error', mayHaveRun: true });
     }
-    await settlement.close({ ending, status: 500, reason: 'internal_error' });
+    const ending = settlement.mayHaveRun() ? 'failed' : 'not_run';
+    await settlement.close({ ...answerToThrown(error, admitted.route.caller), ending });
     throw error;
   }
 }

@@ -103,6 +103,7 @@ function settlementOf(deps: SettlementDeps): Settlement {
       state.attempts = state.attempts.length === 0 ? [attempt] : [...state.attempts, attempt];
     },
     attemptCount: () => state.attempts.length,
+    mayHaveRun: () => state.attempts.some(({ mayHaveRun }) => mayHaveRun),
     recordFirstByte: () => {
       state.firstByteMs ??= settings.clock.monotonicMs() - state.startedMs;
     },
@@ -169,6 +170,7 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   const { call, received } = admitted;
   const { settings, ports, responseContext, emit } = received;
   const { requestId } = responseContext;
+  const { code } = callEnd;
   try {
     const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
     const charge = reportedCharge(state, rule, callEnd);
@@ -185,14 +187,14 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
       // A renewal that arrives after the long lease would replace it with a short one.
       if (renewed !== undefined) await renewed;
       await outbox.deliver(delivery);
-      return emit({ type: 'call_ended', record });
+      return emit({ type: 'call_ended', record, code });
     }
     // The store is asked first, and the record waits for it: a host's sink and listener must not
     // run before the end of a reply.
     const record = recordOf(state, outcome, await outbox.deliver(delivery));
     if (!record.booked) delivery.onLateDelivery = () => recordLateBooking(state, record);
     await outbox.log(record, settings.usage, ports);
-    emit({ type: 'call_ended', record });
+    emit({ type: 'call_ended', record, code });
   } catch (error) {
     reportBug(error, requestId, emit);
   }

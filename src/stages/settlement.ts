@@ -1,6 +1,7 @@
 /** The hold of a call and its owner, as the other stages see them. */
 
 import type { CallEnding } from '../charge-policy.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { Nanos, Usage } from '../money.ts';
@@ -31,6 +32,8 @@ export interface ReplyEnd {
 export interface CallEnd extends ReplyEnd {
   /** The HTTP status that the caller got; 499 if it had disconnected. */
   readonly status: number;
+  /** The error that the caller got; undefined if it got none, or had disconnected. */
+  readonly code?: ErrorCode | undefined;
   readonly reason?: FailureReason | undefined;
 }
 
@@ -52,6 +55,8 @@ export interface Settlement {
   addAttempt(channel: Channel, attempt: CallAttempt): void;
   /** How many attempts the record has, with all models that have served the call. */
   attemptCount(): number;
+  /** True if one of them may have run upstream, at least in part. */
+  mayHaveRun(): boolean;
   /** Records when the first byte was sent to the caller. */
   recordFirstByte(): void;
   /** The current hold, including its growth. */

@@ -37,7 +37,7 @@ import type {
   RequestSeries,
   WholeReply,
 } from './prepared-call.ts';
-import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
+import { type LatestResponse, type OpenedResponse, sendUpstream } from './send-upstream.ts';
 
 /** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | MadeReply | StreamedReply;
@@ -89,6 +89,7 @@ export interface Attempt {
   readonly lease: ChannelLease;
   /** Takes from the budget for sending again what may have run; false if it is used up. */
   readonly mayRetry: () => boolean;
+  readonly latestResponse: LatestResponse;
   /** Undefined if nobody listens to events. */
   readonly report?: AttemptReport;
 }
@@ -146,7 +147,8 @@ function failedAttempt(
     return recordAttempt(ended, attempt);
   } catch (bug) {
     const mayHaveRun = running.attemptCount > 0;
-    const end = { status: undefined, reason: 'internal_error', mayHaveRun } as const;
+    const { status } = attempt.latestResponse;
+    const end = { status, reason: 'internal_error', mayHaveRun } as const;
     addToRecord(attempt, end);
     attempt.report?.ended(end);
     throw bug;
@@ -191,25 +193,25 @@ function seriesDeps(
   attempt: Attempt,
   upstreams: Upstreams,
 ): SeriesDeps {
-  const { held, channelPlan, mayRetry } = attempt;
+  const { held, channelPlan, mayRetry, latestResponse } = attempt;
   const { call, model, received } = held.admitted;
   const { firstByteMs } = channelPlan.timeouts;
   return {
     send: (body) =>
       send({ ...attempt, firstByteMs, prepared: { ...prepared, body } }, access, upstreams, true),
     openError: (response) => openErrorResponse(response, prepared, received.settings),
-    failureOf: (failed, status) =>
+    failureOf: (failed) =>
       failed.kind === 'failure'
         ? refusedByUpstream(failed.report, call, model, access)
-        : badReply(failed, call, model, status),
+        : badReply(failed, call, model),
     failureOfBreak: (error) => failedTransport(error, call, model),
-    report: ({ status, reason }) => attempt.report?.partFailed(status, reason),
+    report: ({ reason }) => attempt.report?.partFailed(latestResponse.status, reason),
     mayRetry,
   };
 }
 
 function send(
-  { held: { admitted }, channelPlan, prepared, credential, firstByteMs }: Attempt,
+  { held: { admitted }, channelPlan, prepared, credential, firstByteMs, latestResponse }: Attempt,
   access: Access,
   { client, freeDisconnects }: Upstreams,
   isContinued = false,
@@ -245,24 +247,25 @@ function send(
     freshConnection: call.operation.isBoughtOnce,
     onAbort,
   });
-  return sendUpstream(client, requestFor, running);
+  return sendUpstream(client, requestFor, running, latestResponse);
 }
 
-function outcomeOf({ opening, status }: Opened, access: Access, attempt: Attempt): UpstreamOutcome {
+function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamOutcome {
   const { prepared, held } = attempt;
   const { notes, callerParam, errorTexts: texts } = prepared;
   const redaction = texts === undefined ? access.redaction : { ...access.redaction, texts };
   const { call, model } = held.admitted;
-  const { lease, report } = attempt;
+  const { lease, report, latestResponse } = attempt;
+  const { status } = latestResponse;
   switch (opening.kind) {
     case 'failure': {
       const { report } = opening;
       const reply = prepared.replyToRefusal(report);
-      if (reply !== undefined) return { reply, redaction, notes, lease, status: report.status };
+      if (reply !== undefined) return { reply, redaction, notes, lease, status };
       return { failure: refusedByUpstream(report, call, model, { redaction, callerParam }) };
     }
     case 'bad':
-      return { failure: badReply(opening, call, model, status) };
+      return { failure: badReply(opening, call, model) };
     case 'made':
       return { reply: opening, redaction, notes: opening.notes, lease, status };
     case 'whole': {
@@ -289,7 +292,7 @@ function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcom
     'failure' in tried ? { failure: blameCallerIfInvalidJson(tried.failure, call) } : tried;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
   const end = {
-    status: 'failure' in outcome ? outcome.failure.status : outcome.status,
+    status: attempt.latestResponse.status,
     reason: failure?.reason,
     mayHaveRun: endingOfOutcome(outcome) !== 'not_run',
   };
@@ -333,10 +336,10 @@ function reportReply(reply: OpenedReply, end: AttemptEnd, report: AttemptReport)
  * or break off. (The scan of a large body skips control characters inside long strings.)
  */
 function blameCallerIfInvalidJson(failure: CallFailure, { body }: Call): CallFailure {
-  const { healthSignal, ending, reason, status } = failure;
+  const { healthSignal, ending, reason } = failure;
   const isHeldAgainst = healthSignal.kind !== 'neutral' || ending !== 'not_run';
   const fault = isHeldAgainst && reason !== 'caller_left' ? findElidedFault(body) : undefined;
-  return fault === undefined ? failure : refusedByGateway(fault, status);
+  return fault === undefined ? failure : refusedByGateway(fault);
 }
 
 function endingOfOutcome(outcome: UpstreamOutcome): CallEnding | undefined {

@@ -14,7 +14,7 @@ let server: AdminServer | undefined;
 afterEach(() => server?.close());
 
 const ended = (change: Partial<UsageRecord>) =>
-  ({ type: 'call_ended', record: { ...usageRecord(), ...change } }) as const;
+  ({ type: 'call_ended', record: { ...usageRecord(), ...change }, code: undefined }) as const;
 
 const refused = (change: object = {}) =>
   ({

@@ -51,6 +51,7 @@ const record = usageRecord({ ...ids, attempts: [tried], booked: false, revision:
 const ended = (change: Partial<typeof record> = {}): GatewayEvent => ({
   type: 'call_ended',
   record: { ...record, ...change },
+  code: undefined,
 });
 const booked = (change: Partial<typeof record> = {}): GatewayEvent => ({
   type: 'call_booked',

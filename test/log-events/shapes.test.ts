@@ -11,6 +11,7 @@ import { readText } from '../house/sources.ts';
 
 const ended: GatewayEvent = {
   type: 'call_ended',
+  code: 'upstream_failed',
   record: usageRecord({
     requestId: 'request-1',
     chargeNanos: 9_007_199_254_740_991n,
@@ -71,6 +72,7 @@ describe('logEvents', () => {
         expect.objectContaining({
           event: 'call_ended',
           requestId: 'request-1',
+          code: 'upstream_failed',
           charge: '9007199.254740991',
           cost: '0.0015',
           held: '0',

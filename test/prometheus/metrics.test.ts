@@ -31,7 +31,7 @@ function fakeGateway() {
 }
 
 function ended(change: Parameters<typeof usageRecord>[0]): GatewayEvent {
-  return { type: 'call_ended', record: usageRecord(change) };
+  return { type: 'call_ended', record: usageRecord(change), code: undefined };
 }
 
 /** The lines of a scrape without comments, sorted. */

@@ -57,7 +57,7 @@ describe.skipIf(!hasPromtool())('promtool', () => {
     );
     for (const modelId of ['plain', '"\\\n', '\u0000\u0001', '\ud800', '\udfff', '💥{a="b"}']) {
       for (const listener of listeners) {
-        listener({ type: 'call_ended', record: usageRecord({ modelId }) });
+        listener({ type: 'call_ended', record: usageRecord({ modelId }), code: undefined });
       }
     }
     const text = await register.metrics();

@@ -19,7 +19,6 @@ function failure(code: ErrorCode, ending: CallEnding): CallFailure {
     retry: 'never',
     healthSignal: { kind: 'neutral' },
     reason: 'upstream_refused',
-    status: 400,
   };
 }
 

@@ -14,6 +14,8 @@ import { transportError } from '../../src/upstream/transport-error.ts';
 /** One call that reached the upstream. */
 export interface DrivenCall {
   readonly request: UpstreamRequest;
+  /** The status that was sent; undefined if the call had ended before. */
+  readonly status: number | undefined;
   /** The reason why the gateway aborted the call; undefined if it has not. */
   readonly abortReason: string | undefined;
   /** The gateway has paused the body. */
@@ -86,6 +88,7 @@ function drivenCall(
   let sink: ByteSink | undefined;
   let stage: UpstreamStage = 'sent';
   let ending: 'open' | 'ended' | Error = 'open';
+  let sentStatus: number | undefined;
   let abortReason: string | undefined;
   let isPaused = false;
   let onAborted: (reason: string) => void = () => {};
@@ -129,6 +132,9 @@ function drivenCall(
   };
   const call: DrivenCall = {
     request,
+    get status() {
+      return sentStatus;
+    },
     get isPaused() {
       return isPaused;
     },
@@ -141,6 +147,7 @@ function drivenCall(
     },
     respond: (status, headers = {}) => {
       stage = 'body';
+      if (ending === 'open') sentStatus ??= status;
       resolve({ status, headers, body });
     },
     write: (text) => {

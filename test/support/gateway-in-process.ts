@@ -18,6 +18,7 @@ import { protocols } from '../../src/protocols/table.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { type AnswerLaws, answerLaws } from './answer-laws.ts';
 import { countedIds } from './counted-ids.ts';
 import { type CallHandler, type DrivenUpstream, drivenUpstream } from './driven-upstream.ts';
 import { checkEvent, isNotable } from './event-checks.ts';
@@ -121,7 +122,8 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
   const clock = fakeClock(startMs);
   const upstream = drivenUpstream(...handlers);
   const quota = memoryQuotaStore({ clock });
-  const events = eventLog();
+  const answers = answerLaws({ knowsUpstream: options?.upstream === undefined });
+  const events = eventLog(answers);
   const log = recordLog();
   const ownKey: ApiKey = {
     id: 'caller',
@@ -137,7 +139,15 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
       quota: { ...quota, ...store(quota) },
       catalog: staticCatalog(models),
       usage: { record: log.add, close: async () => {} },
-      upstream,
+      upstream: {
+        send: (request) => {
+          const sent = upstream.send(request);
+          const call = upstream.calls.at(-1);
+          answers.sent(() => call?.status);
+          return sent;
+        },
+        close: upstream.close,
+      },
       clock,
       ids: countedIds(),
       random: () => 0,
@@ -145,6 +155,7 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
       ...options,
     },
   );
+  const start = (request: CallerRequest): CallInProgress => startCall(gateway, request, answers);
   return {
     gateway,
     clock,
@@ -155,8 +166,8 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
     laws: events.laws,
     records: log.records,
     nextRecord: log.next,
-    start: (request) => startCall(gateway, request),
-    call: (request) => startCall(gateway, request).reply,
+    start,
+    call: (request) => start(request).reply,
     state: async (subject = 'caller', period = '') => {
       const row = await quota.read(subject, period, defaultPartition);
       return { held: row?.held ?? 0n, used: row?.used ?? 0n, inFlight: row?.inFlight ?? 0 };
@@ -169,10 +180,11 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
 /** The state in which nothing is held or charged. */
 export const untouched = { held: 0n, used: 0n, inFlight: 0 } as const;
 
-function startCall(gateway: Gateway, request: CallerRequest): CallInProgress {
+function startCall(gateway: Gateway, request: CallerRequest, answers: AnswerLaws): CallInProgress {
   const listeners: (() => void)[] = [];
   const writes: Buffer[] = [];
   let onWrite: (text: string) => void = () => {};
+  let hasDisconnected = false;
   const firstBytes = new Promise<string>((resolve) => {
     onWrite = resolve;
   });
@@ -195,12 +207,16 @@ function startCall(gateway: Gateway, request: CallerRequest): CallInProgress {
     } else writes.push(Buffer.from(body));
     const bytes = Buffer.concat(writes);
     const isCut = isStream && !socket.writableFinished;
-    return { status, headers, bytes, text: bytes.toString(), writes, isCut };
+    const text = bytes.toString();
+    const requestId = headers['x-request-id'];
+    answers.answered({ requestId, status, text, isCut, hasDisconnected });
+    return { status, headers, bytes, text, writes, isCut };
   };
   return {
     reply: gateway.handle(requestOf(request, listeners)).then(receive),
     firstBytes,
     disconnect: () => {
+      hasDisconnected = true;
       for (const listener of listeners) listener();
       socket.destroy();
     },
@@ -239,7 +255,7 @@ interface EventLog {
   ended(calls: number): Promise<void>;
 }
 
-function eventLog(): EventLog {
+function eventLog(answers: AnswerLaws): EventLog {
   const all: GatewayEvent[] = [];
   const notable: GatewayEvent[] = [];
   const laws = eventLaws();
@@ -254,6 +270,7 @@ function eventLog(): EventLog {
       unswallowed(() => {
         checkEvent(event);
         laws.see(event);
+        answers.see(event);
       });
       all.push(event);
       if (isNotable(event)) notable.push(event);

@@ -1,0 +1,161 @@
+/**
+ * Calls of every API over every kind of upstream, relayed and translated, with canaries in their
+ * prompts and replies, and what an upstream answers to whatever it is asked.
+ */
+import type { DialectName, Model } from '../../src/ports/catalog.ts';
+import { canaries } from '../faults/canaries.ts';
+import { dividedEvents, isNative, priceOf, replies, requestOf } from '../faults/requests.ts';
+import { isStream, type Kind, kinds } from '../faults/row.ts';
+import type { DrivenCall } from '../support/driven-upstream.ts';
+import type { CallerRequest } from '../support/gateway-in-process.ts';
+import { channel, model } from '../support/models.ts';
+
+/** What no event, record or metric may contain. */
+export const hidden: Readonly<Record<string, string>> = {
+  prompt: canaries.prompt,
+  base64: canaries.base64,
+  completion: 'canary-completion about a very private matter',
+  upstreamKey: canaries.upstreamKey,
+};
+
+/** A kind of call, and the dialect of the channels that serve it. */
+export interface Route {
+  readonly kind: Kind;
+  readonly dialect: DialectName;
+}
+
+const contentDialects: readonly DialectName[] = ['openai', 'gemini', 'anthropic'];
+const otherDialects: readonly DialectName[] = ['openai', 'gemini'];
+
+/** Every kind of call over every dialect that can serve it. */
+export const routes: readonly Route[] = kinds.flatMap((kind) =>
+  (familyOf(kind) === 'content' ? contentDialects : otherDialects).map((dialect) => ({
+    kind,
+    dialect,
+  })),
+);
+
+/** The models: for each dialect and family one with two channels, and a fallback to the next. */
+export const everyModel: readonly Model[] = [
+  ...modelsOf('content', contentDialects, 'chat'),
+  ...modelsOf('images', otherDialects, 'image'),
+  ...modelsOf('embeddings', otherDialects, 'embeddings'),
+];
+
+type Family = 'content' | 'images' | 'embeddings';
+
+function familyOf(kind: Kind): Family {
+  if (kind === 'image') return 'images';
+  return kind.includes('embeddings') ? 'embeddings' : 'content';
+}
+
+function modelsOf(family: Family, dialects: readonly DialectName[], kind: Kind): readonly Model[] {
+  const protocols =
+    family === 'content' ? (['chat', 'responses', 'messages', 'native'] as const) : [family];
+  return dialects.map((dialect, index) => {
+    const own = channel({
+      id: `${dialect}-${family}`,
+      dialect,
+      baseUrl: `https://${dialect}.example/v1`,
+      credential: canaries.upstreamKey,
+    });
+    const next = dialects[(index + 1) % dialects.length] ?? dialect;
+    const isVector = family === 'embeddings';
+    return model({
+      id: modelId(family, dialect),
+      protocols: [...protocols],
+      price: priceOf(kind),
+      channels: [own, { ...own, id: `${own.id}-2` }],
+      // Vectors of two models can't be compared, unless the host says so.
+      ...(isVector ? { sameVectors: true } : {}),
+      fallbacks: [modelId(family, next)],
+      contextTokens: 100_000,
+      mediaPartTokens: { image: 100 },
+    });
+  });
+}
+
+function modelId(family: Family, dialect: DialectName): string {
+  return `${family}-${dialect}`;
+}
+
+/** The request of a route, with canaries in it. */
+export function requestFor({ kind, dialect }: Route): CallerRequest {
+  const { path, body } = requestOf(kind);
+  const id = modelId(familyOf(kind), dialect);
+  const [plainPath = '', search = ''] = path.replace('/models/m:', `/models/${id}:`).split('?');
+  return {
+    path: plainPath,
+    search,
+    body: body.replace('"model":"m"', `"model":"${id}"`),
+    ...(kind.startsWith('messages') ? { headers: { 'anthropic-version': '2023-06-01' } } : {}),
+  };
+}
+
+/** Whether the errors of a kind are those of Google's API, whose keys have other headers. */
+export const isGoogles: (kind: Kind) => boolean = isNative;
+
+/** The kind of call that reached an upstream, by its path: translated calls are of another kind. */
+function sentKind({ request: { path, body } }: DrivenCall): Kind | 'image_by_gemini' | 'batch' {
+  const text = Buffer.concat([...body]).toString();
+  const streamed = text.includes('"stream":true');
+  if (path.endsWith('/images/generations')) return 'image';
+  if (path.endsWith(':batchEmbedContents')) return 'batch';
+  if (path.includes(':embedContent')) return 'native_embeddings';
+  if (path.endsWith('/embeddings')) return 'embeddings';
+  if (path.includes(':stream')) return 'native_stream';
+  if (path.includes(':generate')) return text.includes('"IMAGE"') ? 'image_by_gemini' : 'native';
+  if (path.endsWith('/responses')) return streamed ? 'responses_stream' : 'responses';
+  if (path.endsWith('/messages')) return streamed ? 'messages_stream' : 'messages';
+  return streamed ? 'chat_stream' : 'chat';
+}
+
+/** True if the upstream is to answer with a stream of events. */
+export function isStreamed(call: DrivenCall): boolean {
+  return sentType(call) === 'text/event-stream';
+}
+
+function sentType(call: DrivenCall): string {
+  const kind = sentKind(call);
+  const streamed = kind !== 'image_by_gemini' && kind !== 'batch' && isStream(kind);
+  return streamed ? 'text/event-stream' : 'application/json';
+}
+
+/** The headers of a reply to the call. */
+export function headersFor(call: DrivenCall): Readonly<Record<string, string>> {
+  return { 'content-type': sentType(call) };
+}
+
+/** The complete reply to a call. */
+export function replyFor(call: DrivenCall): string {
+  const kind = sentKind(call);
+  if (kind === 'image_by_gemini') return geminiImage;
+  if (kind === 'batch') return '{"embeddings":[{"values":[0.15,-0.8]}]}';
+  return withCanary(replies[kind]);
+}
+
+/** A stream up to its first content, and what comes after that. */
+export function partsFor(call: DrivenCall): readonly [beginning: string, rest: string] {
+  const kind = sentKind(call);
+  if (kind === 'image_by_gemini' || kind === 'batch') throw new Error(`${kind} has no stream.`);
+  const [beginning, rest] = dividedEvents(kind);
+  return [withCanary(beginning), rest.join('')];
+}
+
+function withCanary(reply: string): string {
+  return reply.replace(/Hi!|Once/g, hidden.completion ?? '');
+}
+
+const geminiImage = JSON.stringify({
+  candidates: [
+    {
+      content: {
+        role: 'model',
+        parts: [{ inlineData: { mimeType: 'image/png', data: canaries.base64 } }],
+      },
+      finishReason: 'STOP',
+      index: 0,
+    },
+  ],
+  usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+});
