@@ -7,30 +7,9 @@ import type { ErrorCode } from './errors.ts';
 import type { FailureReason } from './failure-reasons.ts';
 import type { Nanos } from './money.ts';
 import type { DialectName, ProtocolName } from './ports/catalog.ts';
+import type { PortName } from './ports/port-names.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
-
-const ports = [
-  'keys',
-  'sessions',
-  'failed_key_limit',
-  'quota',
-  'catalog',
-  'guard',
-  'rate_limiter',
-  'usage',
-  'refusals',
-  'idempotency',
-  'results',
-  'response_index',
-  'items',
-] as const;
-
-/** The name of a port in events. */
-export type PortName = (typeof ports)[number];
-
-/** All of them. */
-export const portNames: readonly PortName[] = ports;
 
 /**
  * Why no channel can serve a call: none is configured with a weight, none supports the protocol,

@@ -26,7 +26,6 @@ export type {
   HealthStatus,
   HoldEnd,
   NoChannelReason,
-  PortName,
 } from './events.ts';
 export { type FailureReason, failureReasons, isFailureReason } from './failure-reasons.ts';
 export { createGateway, type Gateway } from './gateway.ts';
@@ -106,6 +105,7 @@ export type {
   QuotaSubject,
   SessionStore,
 } from './ports/key-store.ts';
+export type { PortName } from './ports/port-names.ts';
 export type {
   AdjustInput,
   ChargeBasis,

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { errorName, GatewayError } from '../errors.ts';
-import type { EventListener, PortName } from '../events.ts';
+import type { EventListener } from '../events.ts';
 import {
   type CallOptions,
   isPromiseLike,
@@ -13,6 +13,7 @@ import {
   StoreCorrupt,
   StoreUnavailable,
 } from '../ports/call-options.ts';
+import type { PortName } from '../ports/port-names.ts';
 import { within } from '../ports/within.ts';
 import type { AnswerCheck } from './port-answers.ts';
 import type { PortTimer } from './port-times.ts';

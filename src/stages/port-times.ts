@@ -1,5 +1,5 @@
 /** Counts how long the ports of a gateway take to answer, for `gateway.status()`. */
-import type { PortName } from '../events.ts';
+import type { PortName } from '../ports/port-names.ts';
 
 /** How long one operation of a port took. */
 export interface PortTimes {

@@ -5,10 +5,10 @@
 
 import type { ReferableItem, ReferableReply } from '../dialects/tap.ts';
 import { errorName } from '../errors.ts';
-import type { PortName } from '../events.ts';
 import type { Usage } from '../money.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { StoredItem } from '../ports/item-store.ts';
+import type { PortName } from '../ports/port-names.ts';
 import type { IndexEntry } from '../ports/response-index.ts';
 import { within } from '../ports/within.ts';
 import type { Held } from './call-record.ts';

@@ -179,6 +179,10 @@ const steps: readonly Step[] = [
   // Two calls in doubt: one will be resolved, the other stays held.
   { request: keyed(imageRequest, `${idempotencyKey}-2`), handler: answers(500, leak), status: 502 },
   { request: imageRequest, handler: answers(500, leak), status: 502 },
+  // Refused, with private text wherever a caller may put some.
+  { request: chat({ messages, model: prompt }), status: 404 },
+  { request: { ...chatRequest, body: `{ "model": "${prompt}` }, status: 400 },
+  { request: { ...chatRequest, path: `/v1/${completion}` }, status: 404 },
 ];
 
 function answers(status: number, body: unknown): CallHandler {

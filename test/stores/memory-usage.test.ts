@@ -1,10 +1,12 @@
 /** The usage log in memory answers questions as those in a database do. */
 import { describe, expect, it } from 'vitest';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
-import { usageRecord } from '../../src/testing/index.ts';
+import { refusalCount, usageRecord } from '../../src/testing/index.ts';
+import { refusalCases } from './refusal-cases.ts';
 import { usageQueryCases } from './usage-cases.ts';
 
 usageQueryCases(() => memoryUsageSink());
+refusalCases(() => memoryUsageSink());
 
 describe('a full log', () => {
   it('still has the pages of what it keeps', () => {
@@ -17,6 +19,15 @@ describe('a full log', () => {
 
     expect(first.records.map(({ requestId }) => requestId)).toEqual(['r4', 'r3']);
     expect(second.records).toEqual([]);
+  });
+
+  it('keeps the latest counts of refusals', () => {
+    const log = memoryUsageSink({ limit: 2 });
+    for (let minute = 0; minute < 5; minute += 1) {
+      log.recordRefusals([refusalCount({ id: `a_minute_of_many.${minute}` })]);
+    }
+
+    expect(log.refusals.map(({ id }) => id)).toEqual(['a_minute_of_many.3', 'a_minute_of_many.4']);
   });
 
   it('sums up charges by subject and period', () => {

@@ -39,19 +39,27 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
   await catalog.publish(canaryModels);
   keys.add(caller.secret, caller.key);
   const memory = memoryUsageSink();
+  const sqlite = sqliteUsageSink({ client: db });
 
   await runCanaryCalls({
     keys,
     quota,
     catalog,
     idempotency: sqliteIdempotencyStore({ client: db }),
-    sinks: [memory, jsonlUsageSink({ path }), sqliteUsageSink({ client: db })],
+    sinks: [memory, jsonlUsageSink({ path }), sqlite],
+    recordRefusals: {
+      recordRefusals: (counts) => {
+        memory.recordRefusals(counts);
+        sqlite.recordRefusals(counts);
+      },
+    },
   });
   await quota.adjust(adjustment);
   catalog.close();
 
   const tables = tablesOf(db);
-  const sinks = { memory: memory.records, jsonl: await readFile(path, 'utf8') };
+  const { records, refusals } = memory;
+  const sinks = { memory: [...records, ...refusals], jsonl: await readFile(path, 'utf8') };
   expect(canariesIn(sinks)).toEqual([]);
   // A catalog has the addresses of upstreams, but only the names of their secrets.
   expect(canariesIn(tables)).toEqual(['upstreamHost in tollgate_catalog']);
@@ -64,6 +72,7 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     'tollgate_key',
     'tollgate_lease',
     'tollgate_quota',
+    'tollgate_refusal',
     'tollgate_schema',
     'tollgate_usage',
   ]);

@@ -9,6 +9,13 @@ export type {
   PublishedModel,
 } from '../sql/published-catalog.ts';
 export type {
+  RefusalFilter,
+  RefusalGrouping,
+  RefusalQueries,
+  RefusalReportQuery,
+  RefusalReportRow,
+} from '../sql/refusal-report.ts';
+export type {
   UsageCharges,
   UsageChargesFilter,
   UsageDeletionBatch,

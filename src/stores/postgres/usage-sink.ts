@@ -2,23 +2,31 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
+import type { RefusalCount, RefusalLog } from '../../ports/refusal-log.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type {
-  UsageCharges,
-  UsageChargesFilter,
-  UsageDeletionBatch,
-  UsageFilter,
-  UsagePage,
-  UsageQueries,
-  UsageRecordFilter,
-  UsageRecordPage,
-  UsageReportQuery,
-  UsageReportRow,
-  UsageRetention,
+  RefusalQueries,
+  RefusalReportQuery,
+  RefusalReportRow,
+} from '../sql/refusal-report.ts';
+import {
+  checkDeletion,
+  type UsageCharges,
+  type UsageChargesFilter,
+  type UsageDeletionBatch,
+  type UsageFilter,
+  type UsagePage,
+  type UsageQueries,
+  type UsageRecordFilter,
+  type UsageRecordPage,
+  type UsageReportQuery,
+  type UsageReportRow,
+  type UsageRetention,
 } from '../sql/usage-report.ts';
 import { type PostgresLocation, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
+import { deleteRefusalsBefore, readRefusalReport, writeRefusals } from './refusal-statements.ts';
 import {
   deleteUsageBefore,
   readFirstBytes,
@@ -50,7 +58,12 @@ export interface PostgresUsageSinkOptions extends PostgresLocation {
 }
 
 /** A sink whose log can be queried. */
-export interface PostgresUsageSink extends UsageSink, UsageQueries, UsageRetention {
+export interface PostgresUsageSink
+  extends UsageSink,
+    UsageQueries,
+    UsageRetention,
+    RefusalLog,
+    RefusalQueries {
   /** For a call in doubt, resolves when the record is written; otherwise returns immediately. */
   record(entry: UsageRecord): MaybePromise<void>;
   usageReport(query: UsageReportQuery, options?: CallOptions): Promise<readonly UsageReportRow[]>;
@@ -73,6 +86,11 @@ export interface PostgresUsageSink extends UsageSink, UsageQueries, UsageRetenti
     batch?: UsageDeletionBatch,
     options?: CallOptions,
   ): Promise<number>;
+  recordRefusals(counts: readonly RefusalCount[], options?: CallOptions): Promise<void>;
+  refusalReport(
+    query: RefusalReportQuery,
+    options?: CallOptions,
+  ): Promise<readonly RefusalReportRow[]>;
 }
 
 const optionsSchema = z.strictObject(
@@ -125,7 +143,14 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
       await writer.flush();
       return readLastCalls(db, keyIds, callOptions);
     },
-    deleteBefore: (beforeMs, batch, callOptions) =>
-      deleteUsageBefore(db, beforeMs, batch, callOptions),
+    deleteBefore: async (beforeMs, batch, callOptions) => {
+      const limit = checkDeletion(beforeMs, batch);
+      const calls = await deleteUsageBefore(db, beforeMs, limit, callOptions);
+      const rest = limit - calls;
+      if (rest === 0) return calls;
+      return calls + (await deleteRefusalsBefore(db, beforeMs, rest, callOptions));
+    },
+    recordRefusals: (counts, callOptions) => writeRefusals(db, counts, callOptions),
+    refusalReport: (query, callOptions) => readRefusalReport(db, query, callOptions),
   };
 }

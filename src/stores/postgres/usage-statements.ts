@@ -10,7 +10,6 @@ import {
   type CheckedGrouping,
   type ColumnGrouping,
   checkChargesFilter,
-  checkDeletion,
   checkFilter,
   checkKeyIds,
   checkPage,
@@ -21,7 +20,6 @@ import {
   selectedNames,
   type UsageCharges,
   type UsageChargesFilter,
-  type UsageDeletionBatch,
   type UsageFilter,
   type UsagePage,
   type UsageRecordFilter,
@@ -283,14 +281,13 @@ export async function readLastCalls(
   return found.map((row) => integerOrNoneAt(row, 'started_at_ms'));
 }
 
-/** See `UsageRetention.deleteBefore`. */
+/** Deletes records from before a time, the oldest first; returns how many. */
 export async function deleteUsageBefore(
   { rows }: Statements,
   beforeMs: number,
-  batch: UsageDeletionBatch | undefined,
+  limit: number,
   options?: CallOptions,
 ): Promise<number> {
-  const limit = checkDeletion(beforeMs, batch);
   return (await rows(deleteRecords, [String(beforeMs), String(limit)], options)).length;
 }
 

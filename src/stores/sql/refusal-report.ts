@@ -66,6 +66,16 @@ export interface RefusalQueries {
   ): MaybePromise<readonly RefusalReportRow[]>;
 }
 
+/** The columns of the names of a report, but for the day, which each database computes its way. */
+export const refusalNames: Readonly<Record<Exclude<RefusalGrouping, 'day'>, string>> = {
+  key: "coalesce(key_id, '')",
+  group: "coalesce(key_group, '')",
+  model: "coalesce(model_id, '')",
+  protocol: "coalesce(protocol, '')",
+  code: 'code',
+  reason: "coalesce(reason, '')",
+};
+
 /** The members that a filter selects by. */
 const filterMembers = ['keyId', 'group', 'modelId', 'protocol', 'code', 'reason'] as const;
 

@@ -160,12 +160,12 @@ export interface UsageQueries {
 /** Deletes what is no longer needed from a usage log. */
 export interface UsageRetention {
   /**
-   * Deletes records of calls that started before a time, the oldest first, and at most `limit` of
-   * them, so that no statement runs for long: call it until it returns 0. The records of calls in
-   * doubt stay, because their holds can't be ended without them. `usageCharges` and `reconcile` no
-   * longer know the charges of deleted records.
+   * Deletes records of calls that started before a time, and then counts of refusals, the oldest
+   * first, and at most `limit` in all, so that no statement runs for long: call it until it returns
+   * 0. The records of calls in doubt stay, because their holds can't be ended without them.
+   * `usageCharges` and `reconcile` no longer know the charges of deleted records.
    *
-   * @returns how many records were deleted
+   * @returns how many records and counts were deleted
    * @throws RangeError where the time or the limit is not valid; StoreUnavailable
    */
   deleteBefore(

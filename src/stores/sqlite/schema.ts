@@ -161,11 +161,29 @@ const usageByKey = `
 CREATE INDEX tollgate_usage_key ON tollgate_usage (key_id, started_at_ms);
 `;
 
+/** Counts of refused requests. A count that is sent again has the same id. */
+const refusalTable = `
+CREATE TABLE tollgate_refusal (
+  id TEXT NOT NULL PRIMARY KEY,
+  -- The beginning of the minute.
+  refused_at_ms INTEGER NOT NULL,
+  key_id TEXT,
+  key_group TEXT,
+  model_id TEXT,
+  protocol TEXT,
+  code TEXT NOT NULL,
+  reason TEXT,
+  refusals INTEGER NOT NULL CHECK (refusals > 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tollgate_refusal_time ON tollgate_refusal (refused_at_ms, id);
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
   compatibility,
   usageByKey,
+  refusalTable,
 ];
 
 const versionTable = `

@@ -6,7 +6,6 @@ import {
   type CheckedGrouping,
   type ColumnGrouping,
   checkChargesFilter,
-  checkDeletion,
   checkFilter,
   checkKeyIds,
   checkPage,
@@ -17,7 +16,6 @@ import {
   selectedNames,
   type UsageCharges,
   type UsageChargesFilter,
-  type UsageDeletionBatch,
   type UsageFilter,
   type UsagePage,
   type UsageRecordFilter,
@@ -223,14 +221,13 @@ export function readLastCalls(
   );
 }
 
-/** See `UsageRetention.deleteBefore`. */
+/** Deletes records from before a time, the oldest first; returns how many. */
 export function deleteUsageBefore(
   connection: Connection,
   beforeMs: number,
-  batch: UsageDeletionBatch | undefined,
+  limit: number,
   options?: CallOptions,
 ): number {
-  const limit = checkDeletion(beforeMs, batch);
   return connection.transaction(
     () => connection.rows(deleteRecords, BigInt(beforeMs), BigInt(limit)).length,
     options,

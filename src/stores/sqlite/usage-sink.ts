@@ -2,23 +2,31 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
+import type { RefusalCount, RefusalLog } from '../../ports/refusal-log.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type {
-  UsageCharges,
-  UsageChargesFilter,
-  UsageDeletionBatch,
-  UsageFilter,
-  UsagePage,
-  UsageQueries,
-  UsageRecordFilter,
-  UsageRecordPage,
-  UsageReportQuery,
-  UsageReportRow,
-  UsageRetention,
+  RefusalQueries,
+  RefusalReportQuery,
+  RefusalReportRow,
+} from '../sql/refusal-report.ts';
+import {
+  checkDeletion,
+  type UsageCharges,
+  type UsageChargesFilter,
+  type UsageDeletionBatch,
+  type UsageFilter,
+  type UsagePage,
+  type UsageQueries,
+  type UsageRecordFilter,
+  type UsageRecordPage,
+  type UsageReportQuery,
+  type UsageReportRow,
+  type UsageRetention,
 } from '../sql/usage-report.ts';
 import { connectionTo, type SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
+import { deleteRefusalsBefore, readRefusalReport, writeRefusals } from './refusal-queries.ts';
 import {
   deleteUsageBefore,
   readFirstBytes,
@@ -52,7 +60,12 @@ export interface SqliteUsageSinkOptions {
 }
 
 /** A sink whose log can be queried; returns directly, never a promise. */
-export interface SqliteUsageSink extends UsageSink, UsageQueries, UsageRetention {
+export interface SqliteUsageSink
+  extends UsageSink,
+    UsageQueries,
+    UsageRetention,
+    RefusalLog,
+    RefusalQueries {
   record(entry: UsageRecord): void;
   usageReport(query: UsageReportQuery, options?: CallOptions): readonly UsageReportRow[];
   usageCharges(filter?: UsageChargesFilter, options?: CallOptions): readonly UsageCharges[];
@@ -60,6 +73,8 @@ export interface SqliteUsageSink extends UsageSink, UsageQueries, UsageRetention
   usageFirstBytes(filter: UsageFilter, options?: CallOptions): readonly number[];
   usageLastCalls(keyIds: readonly string[], options?: CallOptions): readonly (number | undefined)[];
   deleteBefore(beforeMs: number, batch?: UsageDeletionBatch, options?: CallOptions): number;
+  recordRefusals(counts: readonly RefusalCount[], options?: CallOptions): void;
+  refusalReport(query: RefusalReportQuery, options?: CallOptions): readonly RefusalReportRow[];
 }
 
 const optionsSchema = z.strictObject(
@@ -113,7 +128,14 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
       writer.flush(callOptions);
       return readLastCalls(connection, keyIds, callOptions);
     },
-    deleteBefore: (beforeMs, batch, callOptions) =>
-      deleteUsageBefore(connection, beforeMs, batch, callOptions),
+    deleteBefore: (beforeMs, batch, callOptions) => {
+      const limit = checkDeletion(beforeMs, batch);
+      const calls = deleteUsageBefore(connection, beforeMs, limit, callOptions);
+      const rest = limit - calls;
+      if (rest === 0) return calls;
+      return calls + deleteRefusalsBefore(connection, beforeMs, rest, callOptions);
+    },
+    recordRefusals: (counts, callOptions) => writeRefusals(connection, counts, callOptions),
+    refusalReport: (query, callOptions) => readRefusalReport(connection, query, callOptions),
   };
 }

@@ -10,8 +10,10 @@ import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
 import { catalogContract } from '../../../src/testing/contracts/catalog.ts';
 import { idempotencyStoreContract } from '../../../src/testing/contracts/idempotency-store.ts';
 import { keyStoreContract } from '../../../src/testing/contracts/key-store.ts';
+import { refusalLogContract } from '../../../src/testing/contracts/refusal-log.ts';
 import { usageSinkContract } from '../../../src/testing/contracts/usage-sink.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { storedRefusals } from '../stored-refusals.ts';
 import { addLater, type ControlledClock, controlClock, migrated } from './schema.ts';
 
 const schema = 'Other_Schema';
@@ -63,6 +65,20 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       return {
         sink,
         stored: async () => (await sink.usageRecords({}, { limit: 1_000 })).records,
+      };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+
+  describe('postgresUsageSink as a log of refusals', () => {
+    const contract = refusalLogContract(async () => {
+      await client.query(`TRUNCATE "${schema}".refusals`);
+      const log = postgresUsageSink({ client, schema });
+      return {
+        log,
+        stored: async () =>
+          storedRefusals((await client.query(`SELECT * FROM "${schema}".refusals`)).rows),
+        cleanup: log.close,
       };
     });
     for (const { name, run } of contract) it(name, run);

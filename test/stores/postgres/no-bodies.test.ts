@@ -35,12 +35,15 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     await catalog.publish(canaryModels);
     await keys.add(caller.secret, caller.key);
 
+    const usage = postgresUsageSink({ client });
+
     await runCanaryCalls({
       keys,
       quota,
       catalog,
       idempotency: postgresIdempotencyStore({ client }),
-      sinks: [postgresUsageSink({ client })],
+      sinks: [usage],
+      recordRefusals: usage,
     });
     await quota.adjust(adjustment);
     catalog.close();
@@ -56,6 +59,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       'quota_leases',
       'quota_reservations',
       'quota_rows',
+      'refusals',
       'schema_versions',
       'usage',
     ]);

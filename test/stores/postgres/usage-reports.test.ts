@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
 import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { refusalTableCases } from '../refusal-cases.ts';
 import { usageCases } from '../usage-cases.ts';
 import { migrated } from './schema.ts';
 
@@ -14,8 +15,9 @@ describe.skipIf(!hasPostgres())('over PostgreSQL', () => {
     server = await startPostgres();
     pool = await migrated(server.pool());
   });
-  beforeEach(() => pool.query('TRUNCATE tollgate.usage'));
+  beforeEach(() => pool.query('TRUNCATE tollgate.usage, tollgate.refusals'));
   afterAll(() => server.stop());
 
   usageCases(() => postgresUsageSink({ client: pool }));
+  refusalTableCases(() => postgresUsageSink({ client: pool }));
 });

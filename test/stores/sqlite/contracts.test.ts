@@ -14,8 +14,10 @@ import {
   idempotencyStoreContract,
   keyStoreContract,
   quotaStoreContract,
+  refusalLogContract,
   usageSinkContract,
 } from '../../../src/testing/index.ts';
+import { storedRefusals } from '../stored-refusals.ts';
 import { kinds, scratch } from './handles.ts';
 
 describe.each(kinds)('over $name', (kind) => {
@@ -62,6 +64,22 @@ describe.each(kinds)('over $name', (kind) => {
         stored: () => sink.usageRecords({}, { limit: 1_000 }).records,
         cleanup: async () => {
           await sink.close();
+          cleanup();
+        },
+      };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+
+  describe('sqliteUsageSink as a log of refusals', () => {
+    const contract = refusalLogContract(() => {
+      const { db, cleanup } = scratch(kind);
+      const log = sqliteUsageSink({ client: db });
+      return {
+        log,
+        stored: () => storedRefusals(db.prepare('SELECT * FROM tollgate_refusal').all()),
+        cleanup: async () => {
+          await log.close();
           cleanup();
         },
       };

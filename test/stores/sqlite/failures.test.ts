@@ -187,6 +187,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     db.exec('DELETE FROM tollgate_schema WHERE version > 1');
     db.exec('ALTER TABLE tollgate_schema DROP COLUMN oldest_compatible');
     db.exec('DROP INDEX tollgate_usage_key');
+    db.exec('DROP TABLE tollgate_refusal');
 
     expect(store.check()).toEqual({
       ok: false,

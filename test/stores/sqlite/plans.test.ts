@@ -5,6 +5,7 @@ import { claimStatements } from '../../../src/stores/sqlite/idempotency-store.ts
 import { keyStatements } from '../../../src/stores/sqlite/key-store.ts';
 import { hotStatements } from '../../../src/stores/sqlite/quota-ledger.ts';
 import { sweepStatements } from '../../../src/stores/sqlite/quota-store.ts';
+import { refusalStatements } from '../../../src/stores/sqlite/refusal-queries.ts';
 import { selectRequest, usageStatements } from '../../../src/stores/sqlite/usage-queries.ts';
 import { fileKinds, scratch } from './handles.ts';
 
@@ -14,6 +15,7 @@ const statements = [
   ...keyStatements,
   ...claimStatements,
   ...usageStatements,
+  ...refusalStatements,
   ...catalogStatements,
 ];
 

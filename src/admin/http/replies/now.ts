@@ -1,6 +1,6 @@
 /** The replies about the operator and the present of this process. */
 import { z } from 'zod';
-import { portNames } from '../../../events.ts';
+import { portNames } from '../../../ports/port-names.ts';
 import { type Now, nowRanges } from '../../now.ts';
 import type { AdminSession } from '../session.ts';
 import type { JsonOf } from './json-of.ts';

@@ -1,0 +1,24 @@
+/** Migration 10: counts of refused requests. It only adds, so older processes go on meanwhile. */
+
+/** A count that is sent again has the same id. No column holds a secret or text of a caller. */
+export const refusalTable = `
+DO $migration$ BEGIN
+PERFORM pg_advisory_xact_lock(8390880602266034277);
+IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 10) THEN RETURN; END IF;
+
+CREATE TABLE "tollgate".refusals (
+  id text COLLATE "C" PRIMARY KEY,
+  -- The beginning of the minute.
+  refused_at_ms bigint NOT NULL,
+  key_id text COLLATE "C",
+  key_group text COLLATE "C",
+  model_id text COLLATE "C",
+  protocol text COLLATE "C",
+  code text COLLATE "C" NOT NULL,
+  reason text COLLATE "C",
+  refusals bigint NOT NULL CHECK (refusals > 0)
+);
+CREATE INDEX refusals_by_time ON "tollgate".refusals (refused_at_ms, id);
+
+INSERT INTO "tollgate".schema_versions (version) VALUES (10);
+END $migration$`;
