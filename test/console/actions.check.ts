@@ -80,9 +80,11 @@ describe('a key', () => {
     const { page } = await withKeys('#/keys');
 
     await press(page, 'Issue a key');
-    await page.getByLabel('Limit, in your currency unit').fill('much');
-    await press(page, 'Issue');
-    await page.getByText('Write the limit as a number').waitFor();
+    for (const written of ['much', '-5', '0,50']) {
+      await page.getByLabel('Limit, in your currency unit').fill(written);
+      await press(page, 'Issue');
+      await page.getByText('Write the limit as a number').waitFor();
+    }
     expect(await page.locator(':focus').getAttribute('name')).toBe('limitNanos');
     await page.getByLabel('Limit, in your currency unit').fill('1');
     await page.getByLabel('Id', { exact: true }).fill('app-web');
@@ -91,6 +93,29 @@ describe('a key', () => {
 
     expect(await page.locator(':focus').getAttribute('name')).toBe('id');
     expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it.each([
+    ['Set limit', 'Limit, in your currency unit', 'limitNanos'],
+    ['Top up', 'Amount, in your currency unit', 'amountNanos'],
+  ])('refuses an amount with a comma under “%s”, and says what it has read', async (...form) => {
+    const [action, label, name] = form;
+    const { server, page } = await withKeys('#/keys/partner-eu');
+    const before = await server.admin.keys.find('partner-eu');
+
+    await press(page, action);
+    const dialog = page.getByRole('dialog').filter({ has: page.getByLabel(label) });
+    for (const written of ['0,50', '1,500', '1.000,50', ',5', '5,']) {
+      await page.getByLabel(label).fill(written);
+      await dialog.getByRole('button', { name: action }).click();
+      await dialog.getByText('with a point and without commas').waitFor();
+      expect(await dialog.getByText('That is').count()).toBe(0);
+      expect(await page.locator(':focus').getAttribute('name')).toBe(name);
+    }
+    expect(await server.admin.keys.find('partner-eu')).toEqual(before);
+    await page.getByLabel(label).fill('1500.5');
+
+    await dialog.getByText('That is 1,500.50.').waitFor();
   });
 
   it('is topped up once for a reference, however often it is sent', async () => {
@@ -257,6 +282,17 @@ describe('a call', () => {
       .waitFor();
     const { requestId, reservationId } = call(0);
     expect(calls).toEqual([['ada@acme.example', requestId, { ...resolution, reservationId }]]);
+  });
+
+  it('in doubt is not charged an amount with a comma', async () => {
+    const { server, page } = await openedPage(browser, `#/calls/${call(0).requestId}`);
+    const calls = recording(server, 'calls', 'resolve', { status: 'settled' });
+
+    await page.getByLabel('Charge, if it ran').fill('0,04');
+    await press(page, 'It ran: charge it');
+
+    await page.getByText('Write the charge as a number').waitFor();
+    expect(calls).toEqual([]);
   });
 
   it('is found by its id from everywhere with /, and the focus comes back', async () => {

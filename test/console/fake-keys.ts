@@ -18,7 +18,7 @@ const amounts: Readonly<Record<string, readonly [used: bigint, held: bigint]>> =
 };
 
 /** Issues the keys of the fake gateway. */
-export async function issueKeys({ admin, quota }: FakeConsole): Promise<void> {
+export async function issueKeys({ admin, keys, quota }: FakeConsole): Promise<void> {
   for (const [index, [id, [used, held]]] of Object.entries(amounts).entries()) {
     await admin.keys.issue('setup', {
       id,
@@ -26,7 +26,6 @@ export async function issueKeys({ admin, quota }: FakeConsole): Promise<void> {
       limitNanos: limitUnits * unit,
       period: 'month',
       metadata: { team: id.split('-')[1] ?? '' },
-      ...(id === 'qa-old' ? { expiresAtMs: nowMs - 86_400_000 } : {}),
     });
     const hold = (amount: bigint, name: string) => ({
       id: `${name}_${String(index).padStart(16, '0')}`,
@@ -39,4 +38,6 @@ export async function issueKeys({ admin, quota }: FakeConsole): Promise<void> {
     if (held > 0n) await quota.reserve({ ...hold(held, 'held'), ...lease });
   }
   await admin.keys.disable('setup', 'partner-us');
+  // A day ago: the library issues no key that has ended.
+  keys.update('qa-old', { expiresAtMs: nowMs - 86_400_000 });
 }

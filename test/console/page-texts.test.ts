@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  amountText,
   durationText,
   exactMoney,
   moneyColumn,
@@ -71,8 +72,62 @@ describe('an amount', () => {
     '1.0000000001',
     'NaN',
     '--1',
+    '0,50',
+    '1,500',
+    '1,500.00',
+    '٣',
   ])('can’t be written as “%s”', (written) => {
     expect(nanosOf(written)).toBeUndefined();
+  });
+
+  it('is read from any text as its digits say, or not at all', () => {
+    const characters = fc.constantFrom(...'00123456789..,,-+e ’\u00a0٣_x');
+    fc.assert(
+      fc.property(fc.string({ unit: characters, maxLength: 12 }), (written) => {
+        const nanos = nanosOf(written);
+        const [whole = '', fraction = '', ...more] = written.trim().replace('-', '').split('.');
+        const isAmount =
+          /^-?[0-9]+(?:\.[0-9]+)?$/.test(written.trim()) &&
+          whole.length < 8 &&
+          fraction.length < 10;
+
+        expect(nanos !== undefined).toBe(isAmount && more.length === 0);
+        if (nanos === undefined) return;
+        const size = BigInt(`${whole}${fraction}${'0'.repeat(9 - fraction.length)}`);
+        expect(BigInt(nanos)).toBe(written.trim().startsWith('-') ? -size : size);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('with one more character that is no digit is refused, wherever it stands', () => {
+    const foreign = fc.constantFrom(...",.'’_ -+eE\u00a0\u202f٬٫");
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 9_999_999 }),
+        fc.nat({ max: 99 }),
+        foreign,
+        fc.nat({ max: 8 }),
+        (whole, cents, character, place) => {
+          const plain = `${whole}.${String(cents).padStart(2, '0')}`;
+          const at = 1 + (place % (plain.length - 1));
+          const written = `${plain.slice(0, at)}${character}${plain.slice(at)}`;
+
+          expect(nanosOf(plain)).toBeDefined();
+          expect(nanosOf(written)).toBeUndefined();
+        },
+      ),
+    );
+  });
+
+  it('is shown again with all of its digits', () => {
+    fc.assert(
+      fc.property(amount, (nanos) => {
+        const shown = amountText(nanos).replace('−', '-').replaceAll(',', '');
+
+        expect(nanosOf(shown)).toBe(String(nanos));
+      }),
+    );
   });
 });
 

@@ -92,7 +92,8 @@ function isFormProblem(error: unknown): error is FormProblem {
   return error instanceof Object && 'name' in error && error.name === 'FormProblem';
 }
 
-function problemText(error: unknown): string {
+/** What a person can read about a form that could not be sent, or was refused. */
+export function problemText(error: unknown): string {
   return isFormProblem(error) ? error.message : messageOf(error);
 }
 

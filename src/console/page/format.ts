@@ -68,9 +68,17 @@ export function exactMoney(nanos: string | bigint): string {
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-/** The nanos of a decimal number in units, as written by a person; undefined if it is none. */
+/** The same for people, with at least two decimals: `1,500.50`. */
+export function amountText(nanos: string | bigint): string {
+  return withDecimals(BigInt(nanos), 9).replace(/(\.\d\d\d*?)0+$/, '$1');
+}
+
+/**
+ * The nanos of a decimal number in units, as written by a person; undefined if it is none. A comma
+ * is refused, because it is the decimal sign of half the world and divides thousands elsewhere.
+ */
 export function nanosOf(text: string): string | undefined {
-  const match = /^(-?)(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text.trim().replaceAll(',', ''));
+  const match = /^(-?)(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text.trim());
   if (match === null) return undefined;
   const [, sign = '', whole = '0', fraction = ''] = match;
   const nanos = BigInt(whole) * nanosPerUnit + BigInt(fraction.padEnd(9, '0'));

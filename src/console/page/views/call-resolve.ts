@@ -1,8 +1,9 @@
 /** Ends a call in doubt: somebody has looked at the provider's account, and knows if it ran. */
-import { messageOf } from '../api.ts';
+import { amountField } from '../amount-field.ts';
 import { canManage, type PageContext } from '../context.ts';
+import { problemText } from '../dialog.ts';
 import { button, el, refill } from '../dom.ts';
-import { moneyText, nanosOf } from '../format.ts';
+import { moneyText } from '../format.ts';
 import { icon } from '../icons.ts';
 import type { CallDetail } from '../wire.ts';
 
@@ -24,36 +25,29 @@ export function resolveForm(call: CallDetail, page: PageContext, done: () => voi
 }
 
 function choices(call: CallDetail, page: PageContext, done: () => void): HTMLElement {
-  const charge = el('input', {
-    id: `charge-${call.reservationId}`,
-    inputmode: 'decimal',
-    autocomplete: 'off',
+  const charge = amountField(`charge-${call.reservationId}`, 'Charge, if it ran', {
     placeholder: moneyText(call.heldNanos),
   });
   const problem = el('p', { class: 'problem', role: 'alert' });
   const resolve = async (ran: boolean): Promise<void> => {
-    const nanos = charge.value.trim() === '' ? undefined : nanosOf(charge.value);
-    if (ran && charge.value.trim() !== '' && nanos === undefined) {
-      refill(problem, 'Write the charge as a number, such as 0.04.');
-      return;
-    }
     try {
+      const isStated = ran && charge.value() !== '';
+      const stated = isStated ? { chargeNanos: charge.nanos() } : {};
       const { requestId, reservationId } = call;
       const { status } = await page.api.post<{ readonly status: string }>(
         `/calls/${encodeURIComponent(requestId)}/resolve`,
-        { ran, reservationId, ...(ran && nanos !== undefined ? { chargeNanos: nanos } : {}) },
+        { ran, reservationId, ...stated },
       );
       page.announce(outcomeText(status, ran));
       done();
     } catch (error) {
-      refill(problem, messageOf(error));
+      refill(problem, problemText(error));
     }
   };
   return el(
     'div',
     { class: 'choices' },
-    el('label', { for: charge.id }, 'Charge, if it ran'),
-    charge,
+    charge.node,
     button('It ran: charge it', () => void resolve(true), { 'data-focus': 'ran' }),
     button('It did not run: release', () => void resolve(false), { 'data-focus': 'not-ran' }),
     problem,

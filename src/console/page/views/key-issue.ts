@@ -1,16 +1,16 @@
 /** Issues a key: for whom it is, and how much it may spend. */
+import { type AmountField, amountField } from '../amount-field.ts';
 import type { PageContext } from '../context.ts';
 import { FormProblem, openDialog } from '../dialog.ts';
 import { el } from '../dom.ts';
 import { choiceField, type Field, textField } from '../field.ts';
-import { nanosOf } from '../format.ts';
 import type { IssuedKey } from '../wire.ts';
 import { secretStep } from './key-secret.ts';
 
 interface IssueFields {
   readonly id: Field;
   readonly group: Field;
-  readonly limit: Field;
+  readonly limit: AmountField;
   readonly period: Field;
   readonly expires: Field;
   readonly concurrent: Field;
@@ -44,8 +44,7 @@ function issueFields(): IssueFields {
       hint: 'Letters, digits and . _ -',
     }),
     group: textField('group', 'Group', { required: true, maxlength: '256', value: 'default' }),
-    limit: textField('limitNanos', 'Limit, in your currency unit', {
-      inputmode: 'decimal',
+    limit: amountField('limitNanos', 'Limit, in your currency unit', {
       required: true,
       placeholder: '25.00',
     }),
@@ -65,10 +64,7 @@ function issueFields(): IssueFields {
 const dayMs = 86_400_000;
 
 function bodyOf({ id, group, limit, period, expires, concurrent }: IssueFields, nowMs: number) {
-  const limitNanos = nanosOf(limit.value());
-  if (limitNanos === undefined || limitNanos.startsWith('-')) {
-    throw new FormProblem('limitNanos', 'Write the limit as a number, such as 25 or 0.50.');
-  }
+  const limitNanos = limit.nanos();
   const calls = concurrent.value();
   if (calls !== '' && !/^[1-9]\d{0,6}$/.test(calls)) {
     throw new FormProblem('maxConcurrentCalls', 'Write a whole number of 1 or more.');

@@ -1,8 +1,9 @@
 /** The limit of a key, and money that is added to it for its period. */
+import { amountField } from '../amount-field.ts';
 import type { PageContext } from '../context.ts';
-import { FormProblem, openDialog } from '../dialog.ts';
+import { openDialog } from '../dialog.ts';
 import { choiceField, type Field, textField } from '../field.ts';
-import { exactMoney, moneyText, nanosOf } from '../format.ts';
+import { amountText, exactMoney } from '../format.ts';
 import type { Key, ToppedUpKey } from '../wire.ts';
 import { mainOf, periodText } from './key-table.ts';
 
@@ -12,8 +13,7 @@ export function limitDialog(key: Key, page: PageContext, done: () => void): void
   const base =
     main === undefined ? '' : exactMoney(BigInt(main.limitNanos) - BigInt(main.extraNanos));
   const subject = subjectField(key);
-  const limit = textField('limitNanos', 'Limit, in your currency unit', {
-    inputmode: 'decimal',
+  const limit = amountField('limitNanos', 'Limit, in your currency unit', {
     required: true,
     value: base,
     hint: 'Counts from the next call on. What was added for this period is on top of it.',
@@ -23,11 +23,10 @@ export function limitDialog(key: Key, page: PageContext, done: () => void): void
     action: 'Set limit',
     content: [subject?.node, limit.node],
     run: async () => {
-      const limitNanos = amountIn(limit, 'limitNanos');
-      if (limitNanos.startsWith('-')) throw new FormProblem('limitNanos', 'Write 0 or more.');
+      const limitNanos = limit.nanos();
       const change = { limitNanos, subject: subject?.value() };
       await page.api.post(pathOf(key, 'limit'), change);
-      page.announce(`The limit of ${key.id} is ${moneyText(limitNanos)}.`);
+      page.announce(`The limit of ${key.id} is ${amountText(limitNanos)}.`);
       done();
       return undefined;
     },
@@ -37,8 +36,8 @@ export function limitDialog(key: Key, page: PageContext, done: () => void): void
 /** Adds money; the same id counts once, so that a second click adds nothing. */
 export function topUpDialog(key: Key, page: PageContext, done: () => void): void {
   const subject = subjectField(key);
-  const amount = textField('amountNanos', 'Amount, in your currency unit', {
-    inputmode: 'decimal',
+  const amount = amountField('amountNanos', 'Amount, in your currency unit', {
+    isSigned: true,
     required: true,
     hint: 'For the current period. A negative amount takes money away.',
   });
@@ -53,13 +52,13 @@ export function topUpDialog(key: Key, page: PageContext, done: () => void): void
     action: 'Top up',
     content: [subject?.node, amount.node, id.node],
     run: async () => {
-      const amountNanos = amountIn(amount, 'amountNanos');
+      const amountNanos = amount.nanos();
       const change = { id: id.value(), amountNanos, subject: subject?.value() };
       const { repeated } = await page.api.post<ToppedUpKey>(pathOf(key, 'top-up'), change);
       page.announce(
         repeated
           ? `${id.value()} was counted before: nothing was added.`
-          : `${moneyText(amountNanos)} was added to ${key.id}.`,
+          : `${amountText(amountNanos)} was added to ${key.id}.`,
       );
       done();
       return undefined;
@@ -77,12 +76,6 @@ function subjectField({ balances }: Key): Field | undefined {
     balances.map((balance) => [balance.subject, `${balance.subject}, ${periodText(balance)}`]),
     main?.subject,
   );
-}
-
-function amountIn(field: Field, name: string): string {
-  const nanos = nanosOf(field.value());
-  if (nanos === undefined) throw new FormProblem(name, 'Write a number, such as 25 or 0.50.');
-  return nanos;
 }
 
 function pathOf({ id }: Key, action: string): string {
