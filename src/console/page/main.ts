@@ -1,7 +1,7 @@
 /** The console: finds out who is signed in, and shows the place that the URL names. */
 import { type Api, apiAt, failureOf, messageOf } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
-import { el } from './dom.ts';
+import { button, el } from './dom.ts';
 import { type Shell, shellOf } from './header.ts';
 import { connectLive, type Live, type LiveListener } from './live.ts';
 import { failure, loading } from './panel.ts';
@@ -147,7 +147,8 @@ function showTitle(route: Route, { title }: Session, now: Now | undefined): void
 }
 
 function showSignedOut(main: HTMLElement): void {
-  const again = el('a', { href: location.pathname, class: 'button main' }, 'Sign in again');
+  // Leads to the sign-in, which keeps the place that the fragment names.
+  const again = button('Sign in again', () => location.reload(), { class: 'button main' });
   main.replaceChildren(
     el(
       'section',

@@ -1,34 +1,64 @@
-/** Exchanges the token of a sign-in link for a session, and opens the console. */
+/**
+ * The sign-in page: exchanges the token of a link for a session, and opens the place of the console
+ * that was asked for.
+ */
 
 const state = document.querySelector('#state');
-const token = new URLSearchParams(location.hash.slice(1)).get('token');
-// Out of the address bar and the history, before anything else.
-history.replaceState(null, '', location.pathname);
+const base = location.pathname.replace(/\/sign-in$/, '');
+/** The place in the console, as the fragment names it: `#/keys?range=1h`. */
+let place = '';
+let attempts = 0;
 
-if (token === null) {
-  show(
-    'Open the link that was printed when the gateway started. It works once, for ten minutes; ' +
-      'a restart prints a new one.',
-  );
-} else {
-  await exchange(token);
+// A link that is pasted into this tab changes the fragment only, so the page is not loaded again.
+addEventListener('hashchange', () => void enter());
+await enter();
+
+async function enter(): Promise<void> {
+  attempts += 1;
+  const attempt = attempts;
+  const token = takenToken();
+  const problem = token === undefined ? await sessionProblem() : await exchangeProblem(token);
+  if (problem === undefined) return location.replace(`${base}${place}`);
+  // A newer link has its own answer.
+  if (attempt === attempts && state !== null) state.textContent = problem;
 }
 
-async function exchange(secret: string): Promise<void> {
+/** Takes the token out of the address bar and the history, before anything else. */
+function takenToken(): string | undefined {
+  const { hash, pathname } = location;
+  const isPlace = hash.startsWith('#/');
+  if (isPlace) place = hash;
+  history.replaceState(null, '', `${pathname}${place}`);
+  return isPlace ? undefined : (new URLSearchParams(hash.slice(1)).get('token') ?? undefined);
+}
+
+/**
+ * Whether this browser is signed in already: it does not send the cookie with a link that was
+ * followed from another site, but does with a request of this page.
+ */
+async function sessionProblem(): Promise<string | undefined> {
+  const problem =
+    'Open the link that was printed when the gateway started. It works once, for ten minutes; ' +
+    'a restart prints a new one.';
+  try {
+    const reply = await fetch(base, { method: 'HEAD', redirect: 'manual', cache: 'no-store' });
+    return reply.ok ? undefined : problem;
+  } catch {
+    return problem;
+  }
+}
+
+async function exchangeProblem(token: string): Promise<string | undefined> {
   try {
     const reply = await fetch(location.pathname, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-tollgate-admin': '1' },
-      body: JSON.stringify({ token: secret }),
+      body: JSON.stringify({ token }),
     });
-    if (reply.ok) return location.replace(new URL('.', location.href).pathname.replace(/\/$/, ''));
+    if (reply.ok) return undefined;
     const { error } = await reply.json();
-    show(String(error.message));
+    return String(error.message);
   } catch {
-    show('The gateway did not answer. Open the link again.');
+    return 'The gateway did not answer. Open the link again.';
   }
-}
-
-function show(sentence: string): void {
-  if (state !== null) state.textContent = sentence;
 }
