@@ -70,6 +70,14 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   upstream_timeout: 504,
 };
 
+/** All codes. */
+export const errorCodes: readonly ErrorCode[] = Object.keys(statusOf).filter(isErrorCode);
+
+/** Whether the name is a code of ours. */
+export function isErrorCode(name: string): name is ErrorCode {
+  return Object.hasOwn(statusOf, name);
+}
+
 /** The optional details of a {@link GatewayError}. */
 export interface GatewayErrorDetails {
   /** The request field that is wrong, as the caller named it: `messages`, `n`, `contents`. */

@@ -129,7 +129,7 @@ export type {
 } from './ports/rate-limiter.ts';
 export type { AmountPerPeriod, KeyRateLimits, RateLimits } from './ports/rates.ts';
 export type { AllowedMembers, ReachMember } from './ports/reach-members.ts';
-export type { RefusalCount, RefusalLog } from './ports/refusal-log.ts';
+export type { RecordedRefusals, RefusalLog } from './ports/refusal-log.ts';
 export type { IndexEntry, ResponseIndex } from './ports/response-index.ts';
 export type { ResponseOptions } from './ports/response-options.ts';
 export type { ResultOptions, ResultStore, StoredResult } from './ports/result-store.ts';

@@ -20,6 +20,7 @@ import type {
 import { type AdminKeys, adminKeys } from './keys.ts';
 import { type Live, liveFigures } from './live.ts';
 import { adminNow, type ReadNow } from './now.ts';
+import { type AdminRefusals, adminRefusals } from './refusals.ts';
 import { type AdminUsageReports, adminUsage } from './usage.ts';
 
 /** The gateway and the host's stores. */
@@ -54,6 +55,7 @@ export interface AdminCapabilities {
   readonly removeKeys: boolean;
   readonly usageReports: boolean;
   readonly usageRecords: boolean;
+  readonly refusalReports: boolean;
   readonly listModels: boolean;
   /** Weights, priorities and costs of channels can be changed for all processes. */
   readonly changeChannels: boolean;
@@ -72,6 +74,7 @@ export interface Admin {
   readonly keys: AdminKeys;
   readonly calls: AdminCalls;
   readonly usage: AdminUsageReports;
+  readonly refusals: AdminRefusals;
   readonly channels: AdminChannels;
   readonly catalog: AdminCatalogs;
   /** The present of this process, or of the log for longer ranges. */
@@ -139,6 +142,7 @@ export function createAdmin(options: AdminOptions): Admin {
     keys: adminKeys(deps),
     calls: adminCalls(deps),
     usage: adminUsage(deps),
+    refusals: adminRefusals(deps),
     channels: adminChannels(deps),
     catalog: adminCatalogs(deps),
     now: adminNow(deps),
@@ -169,6 +173,7 @@ function capabilitiesOf({ keys, usage, catalog }: AdminDeps): AdminCapabilities 
     removeKeys: keys.remove !== undefined,
     usageReports: usage.usageReport !== undefined,
     usageRecords: usage.usageRecords !== undefined,
+    refusalReports: usage.refusalReport !== undefined,
     listModels: catalog?.models !== undefined,
     changeChannels: catalog?.changeChannel !== undefined,
   };

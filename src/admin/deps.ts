@@ -8,6 +8,7 @@ import type { KeyPage, KeyPageQuery } from '../ports/key-page.ts';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { ChannelChange, PublishedModel } from '../stores/sql/published-catalog.ts';
+import type { RefusalQueries } from '../stores/sql/refusal-report.ts';
 import type { UsageQueries } from '../stores/sql/usage-report.ts';
 import type { Audit } from './audit.ts';
 import type { Live } from './live.ts';
@@ -35,7 +36,7 @@ export interface AdminCatalog extends Catalog {
 }
 
 /** The part of a usage sink that can be asked; only those in a database have it. */
-export type AdminUsage = Partial<UsageQueries>;
+export type AdminUsage = Partial<UsageQueries & RefusalQueries>;
 
 /** A cache of keys in this process that must forget a key when it is changed. */
 export interface AdminKeyCache {

@@ -42,6 +42,7 @@ export type {
 } from './keys.ts';
 export type { NowBucket, RefusalCount } from './live.ts';
 export type { Now, NowRange, ReadNow, Today } from './now.ts';
+export type { AdminRefusals, RefusalListQuery, RefusalReportPage } from './refusals.ts';
 export type { Attention, Clause } from './sentence.ts';
 export type {
   AdminUsageReports,

@@ -14,7 +14,7 @@ import type { ProtocolName } from './catalog.ts';
 export const otherRefusals = '(other)';
 
 /** How many requests a process refused in one minute for the same reason, to the same key. */
-export interface RefusalCount {
+export interface RecordedRefusals {
   /** Unique, up to 72 characters of `A-Za-z0-9_.-`. After a failure the count is sent again. */
   readonly id: string;
   /** Unix ms: the beginning of the minute in which the requests were refused. */
@@ -46,5 +46,5 @@ export interface RefusalLog {
    * @throws StoreUnavailable, or anything else; the gateway then sends the counts again, for 15
    *   minutes
    */
-  recordRefusals(counts: readonly RefusalCount[], options?: CallOptions): MaybePromise<void>;
+  recordRefusals(counts: readonly RecordedRefusals[], options?: CallOptions): MaybePromise<void>;
 }

@@ -4,7 +4,7 @@
  */
 import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
-import type { RefusalCount, RefusalLog } from '../ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../ports/refusal-log.ts';
 import { isAnything } from './port-answers.ts';
 import type { PortCalls } from './port-calls.ts';
 import { type RefusalCounts, type RefusalKind, refusalCounts } from './refusal-counts.ts';
@@ -25,7 +25,7 @@ export interface RefusalRecorder {
 /** Counts that are written together, to the log that was set when they were counted. */
 interface Batch {
   readonly log: RefusalLog;
-  readonly counts: readonly RefusalCount[];
+  readonly counts: readonly RecordedRefusals[];
   readonly sinceMs: number;
 }
 

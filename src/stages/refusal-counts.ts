@@ -1,8 +1,8 @@
 /** Counts refused requests by what they have in common, in bounded memory. */
-import { statusOf } from '../errors.ts';
+import { isErrorCode } from '../errors.ts';
 import type { GatewayEvent } from '../events.ts';
 import { isFailureReason } from '../failure-reasons.ts';
-import { otherRefusals, type RefusalCount } from '../ports/refusal-log.ts';
+import { otherRefusals, type RecordedRefusals } from '../ports/refusal-log.ts';
 
 type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
 
@@ -16,7 +16,7 @@ export type RefusalKind = Pick<
 export interface RefusalCounts {
   add(kind: RefusalKind): void;
   /** The counts so far, without what makes them unique. */
-  read(): readonly Omit<RefusalCount, 'id' | 'atMs'>[];
+  read(): readonly Omit<RecordedRefusals, 'id' | 'atMs'>[];
 }
 
 /** How many counts tell key, group and model apart. A thousand take about 300 KB. */
@@ -82,7 +82,7 @@ function storable({ keyId, group, protocol, modelId, code, reason }: RefusalKind
     protocol,
     modelId: storableText(modelId),
     // An error of a host that looks like ours may have any code and reason.
-    code: Object.hasOwn(statusOf, code) ? code : 'internal_error',
+    code: isErrorCode(code) ? code : 'internal_error',
     reason: isFailureReason(reason) ? reason : undefined,
   };
 }

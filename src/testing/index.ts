@@ -17,7 +17,7 @@ export { rateLimiterContract } from './contracts/rate-limiter.ts';
 export type { RateLimiterSetup } from './contracts/rates/rate-case.ts';
 export {
   type RefusalLogSetup,
-  refusalCount,
+  recordedRefusals,
   refusalLogContract,
 } from './contracts/refusal-log.ts';
 export { type ResponseIndexSetup, responseIndexContract } from './contracts/response-index.ts';

@@ -1,6 +1,6 @@
 /** The memory log of refusals fulfils its contract, and the contract detects faults of others. */
 import { describe, expect, it } from 'vitest';
-import type { RefusalCount, RefusalLog } from '../../src/ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../../src/ports/refusal-log.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { refusalLogContract } from '../../src/testing/contracts/refusal-log.ts';
 
@@ -12,20 +12,20 @@ describe('memoryUsageSink as a log of refusals', () => {
   for (const { name, run } of contract) it(name, run);
 });
 
-type Rows = Map<string, RefusalCount>;
+type Rows = Map<string, RecordedRefusals>;
 /** Adds a batch to what is kept. */
-type Faulty = (rows: Rows, counts: readonly RefusalCount[]) => void | Promise<void>;
+type Faulty = (rows: Rows, counts: readonly RecordedRefusals[]) => void | Promise<void>;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const changed =
-  (change: (count: RefusalCount) => Partial<RefusalCount>): Faulty =>
+  (change: (count: RecordedRefusals) => Partial<RecordedRefusals>): Faulty =>
   (rows, counts) => {
     for (const count of counts) {
       if (!rows.has(count.id)) rows.set(count.id, { ...count, ...change(count) });
     }
   };
 /** Adds a count whatever is there. */
-const again = (rows: Rows, counts: readonly RefusalCount[]): void => {
+const again = (rows: Rows, counts: readonly RecordedRefusals[]): void => {
   for (const count of counts) rows.set(`${count.id}/${rows.size}`, count);
 };
 

@@ -1,6 +1,6 @@
 /** A gateway records how often it refused requests, and why, if its host wants it. */
 import { describe, expect, it } from 'vitest';
-import type { RefusalCount, RefusalLog } from '../../src/ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../../src/ports/refusal-log.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import { chat, completeReply, model, sampleRequests } from '../support/models.ts';
@@ -19,7 +19,7 @@ function recording(log: RefusalLog): InProcessGateway {
   });
 }
 
-const withoutIds = (counts: readonly RefusalCount[]): readonly Omit<RefusalCount, 'id'>[] =>
+const withoutIds = (counts: readonly RecordedRefusals[]): readonly Omit<RecordedRefusals, 'id'>[] =>
   counts.map(({ id: _id, ...count }) => count);
 
 it('the refusals of a minute are written after it, as one count for each kind', async () => {

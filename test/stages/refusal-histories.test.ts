@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
-import type { RefusalCount, RefusalLog } from '../../src/ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../../src/ports/refusal-log.ts';
 import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, model, sampleRequests } from '../support/models.ts';
 import { inTime, pass, turns } from './failing.ts';
@@ -28,13 +28,13 @@ const conducts = ['takes', 'takes later', 'throws', 'rejects', 'hangs', 'unsure'
 type Conduct = (typeof conducts)[number];
 
 interface TestedLog extends RefusalLog {
-  readonly rows: Map<string, RefusalCount>;
+  readonly rows: Map<string, RecordedRefusals>;
   conduct: Conduct;
 }
 
 function testedLog(onUnsure: () => void): TestedLog {
-  const rows = new Map<string, RefusalCount>();
-  const add = (counts: readonly RefusalCount[]): void => {
+  const rows = new Map<string, RecordedRefusals>();
+  const add = (counts: readonly RecordedRefusals[]): void => {
     for (const count of counts) rows.set(count.id, rows.get(count.id) ?? count);
   };
   const log: TestedLog = {
@@ -100,7 +100,7 @@ interface Outcome {
   readonly refused: readonly Refused[];
   /** How many were refused while each log was in use. */
   readonly refusedFor: readonly number[];
-  readonly recordedIn: readonly (readonly RefusalCount[])[];
+  readonly recordedIn: readonly (readonly RecordedRefusals[])[];
   readonly lost: number;
   /** The log may have what it did not confirm, so that it is both recorded and lost. */
   readonly isUnsure: boolean;
@@ -146,9 +146,9 @@ async function run(steps: readonly Step[], closing: readonly number[]): Promise<
   return { refused: eventsOf('call_refused'), refusedFor, recordedIn, lost, isUnsure };
 }
 
-const sumOf = (counts: readonly RefusalCount[]): number =>
+const sumOf = (counts: readonly RecordedRefusals[]): number =>
   counts.reduce((sum, { refusals }) => sum + refusals, 0);
-const kindOf = (one: Refused | RefusalCount): string =>
+const kindOf = (one: Refused | RecordedRefusals): string =>
   JSON.stringify([one.keyId, one.group, one.protocol, one.modelId, one.code, one.reason]);
 
 it('what is recorded and what is lost are the refusals of the events', async () => {

@@ -1,7 +1,7 @@
 /** The usage log in memory answers questions as those in a database do. */
 import { describe, expect, it } from 'vitest';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
-import { refusalCount, usageRecord } from '../../src/testing/index.ts';
+import { recordedRefusals, usageRecord } from '../../src/testing/index.ts';
 import { refusalCases } from './refusal-cases.ts';
 import { usageQueryCases } from './usage-cases.ts';
 
@@ -24,7 +24,7 @@ describe('a full log', () => {
   it('keeps the latest counts of refusals', () => {
     const log = memoryUsageSink({ limit: 2 });
     for (let minute = 0; minute < 5; minute += 1) {
-      log.recordRefusals([refusalCount({ id: `a_minute_of_many.${minute}` })]);
+      log.recordRefusals([recordedRefusals({ id: `a_minute_of_many.${minute}` })]);
     }
 
     expect(log.refusals.map(({ id }) => id)).toEqual(['a_minute_of_many.3', 'a_minute_of_many.4']);

@@ -1,7 +1,7 @@
 /** What every log of refusals must do with reports and old counts, over random counts. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { RefusalCount, RefusalLog } from '../../src/ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../../src/ports/refusal-log.ts';
 import type { UsageSink } from '../../src/ports/usage-sink.ts';
 import {
   type RefusalFilter,
@@ -10,7 +10,7 @@ import {
   refusalGroupings,
 } from '../../src/stores/sql/refusal-report.ts';
 import type { UsageQueries, UsageRetention } from '../../src/stores/sql/usage-report.ts';
-import { refusalCount, usageRecord } from '../../src/testing/index.ts';
+import { recordedRefusals, usageRecord } from '../../src/testing/index.ts';
 
 type Log = RefusalLog & RefusalQueries & UsageSink;
 type Table = Log & UsageQueries & UsageRetention;
@@ -19,7 +19,7 @@ const dayMs = 86_400_000;
 const startMs = Date.UTC(2026, 10, 20, 22);
 const span = { fromMs: startMs, toMs: startMs + 3 * dayMs };
 
-const randomCount: fc.Arbitrary<Partial<RefusalCount>> = fc.record({
+const randomCount: fc.Arbitrary<Partial<RecordedRefusals>> = fc.record({
   atMs: fc.nat(3 * 24 * 60 - 1).map((minute) => startMs + minute * 60_000),
   keyId: fc.constantFrom('ada', "o'hara", '(other)', undefined),
   group: fc.constantFrom('staff', 'größe', undefined),
@@ -30,14 +30,14 @@ const randomCount: fc.Arbitrary<Partial<RefusalCount>> = fc.record({
   refusals: fc.integer({ min: 1, max: 1_000_000 }),
 });
 
-function randomCounts(length: number): readonly RefusalCount[] {
+function randomCounts(length: number): readonly RecordedRefusals[] {
   const changes = fc.sample(fc.array(randomCount, { minLength: length, maxLength: length }), 1);
   return (changes[0] ?? []).map((change, index) =>
-    refusalCount({ ...change, id: `a_random_minute.${String(index).padStart(4, '0')}` }),
+    recordedRefusals({ ...change, id: `a_random_minute.${String(index).padStart(4, '0')}` }),
   );
 }
 
-const nameOf: Readonly<Record<RefusalGrouping, (count: RefusalCount) => string>> = {
+const nameOf: Readonly<Record<RefusalGrouping, (count: RecordedRefusals) => string>> = {
   key: ({ keyId = '' }) => keyId,
   group: ({ group = '' }) => group,
   model: ({ modelId = '' }) => modelId,
@@ -49,7 +49,7 @@ const nameOf: Readonly<Record<RefusalGrouping, (count: RefusalCount) => string>>
 
 /** The rows of a report, as their names and their sum. */
 function sumsOf(
-  counts: readonly RefusalCount[],
+  counts: readonly RecordedRefusals[],
   by: readonly RefusalGrouping[],
 ): readonly string[] {
   const sums = new Map<string, number>();

@@ -1,12 +1,12 @@
 /** Reads the rows of a table of refusals, in the forms of all drivers. */
-import { type ErrorCode, statusOf } from '../../src/errors.ts';
+import { type ErrorCode, isErrorCode } from '../../src/errors.ts';
 import { storedReason } from '../../src/failure-reasons.ts';
 import { protocolNames } from '../../src/ports/catalog.ts';
-import type { RefusalCount } from '../../src/ports/refusal-log.ts';
+import type { RecordedRefusals } from '../../src/ports/refusal-log.ts';
 import { integerAt, textAt, textOrNoneAt } from '../../src/stores/sql/columns.ts';
 
 /** The counts in these rows. */
-export function storedRefusals(rows: unknown): readonly RefusalCount[] {
+export function storedRefusals(rows: unknown): readonly RecordedRefusals[] {
   if (!Array.isArray(rows)) throw new TypeError('the driver returned no rows');
   return rows.map((row: unknown) => ({
     id: textAt(row, 'id'),
@@ -22,10 +22,6 @@ export function storedRefusals(rows: unknown): readonly RefusalCount[] {
 }
 
 function codeNamed(name: string): ErrorCode {
-  if (!isCode(name)) throw new TypeError('the row has no code of ours');
+  if (!isErrorCode(name)) throw new TypeError('the row has no code of ours');
   return name;
-}
-
-function isCode(name: string): name is ErrorCode {
-  return Object.hasOwn(statusOf, name);
 }

@@ -50,7 +50,7 @@ import type {
   RateLimiter,
   ReconcileSources,
   Reconciliation,
-  RefusalCount,
+  RecordedRefusals,
   ResponseIndex,
   ResultStore,
   StaticCatalog,
@@ -280,7 +280,7 @@ interface TestingValues {
     readonly hang: () => testing.Script;
   };
   startFakeUpstream: (options?: testing.FakeUpstreamOptions) => Promise<testing.FakeUpstream>;
-  refusalCount: (change?: Partial<RefusalCount>) => RefusalCount;
+  recordedRefusals: (change?: Partial<RecordedRefusals>) => RecordedRefusals;
   refusalLogContract: Contract<testing.RefusalLogSetup>;
   upstreamClientContract: Contract<testing.UpstreamClientSetup>;
   usageRecord: (change?: Partial<UsageRecord>) => UsageRecord;

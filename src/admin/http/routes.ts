@@ -3,10 +3,16 @@ import { AdminError } from '../admin-error.ts';
 import { callRoutes } from './call-routes.ts';
 import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
+import { refusalRoutes } from './refusal-routes.ts';
 import type { Route } from './route.ts';
 
 /** Every route but the session, the events and the document of the interface. */
-export const routes: readonly Route[] = [...callRoutes, ...keyRoutes, ...channelRoutes];
+export const routes: readonly Route[] = [
+  ...callRoutes,
+  ...refusalRoutes,
+  ...keyRoutes,
+  ...channelRoutes,
+];
 
 /** A route, and the id in the path. */
 export interface FoundRoute {

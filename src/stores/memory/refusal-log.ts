@@ -1,5 +1,5 @@
 /** Keeps the latest counts of refusals in this process's memory, and answers reports on them. */
-import type { RefusalCount, RefusalLog } from '../../ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import {
   checkRefusalReport,
   filterNames,
@@ -11,16 +11,16 @@ import {
 
 /** A log of refusals whose methods return directly, never a promise. */
 export interface MemoryRefusalLog extends RefusalLog, RefusalQueries {
-  recordRefusals(counts: readonly RefusalCount[]): void;
+  recordRefusals(counts: readonly RecordedRefusals[]): void;
   refusalReport(query: RefusalReportQuery): readonly RefusalReportRow[];
   /** A copy of the kept counts, oldest first. */
-  readonly refusals: readonly RefusalCount[];
+  readonly refusals: readonly RecordedRefusals[];
 }
 
 /** A log that keeps this many counts. */
 export function memoryRefusalLog(limit: number): MemoryRefusalLog {
   // In the order in which they were added.
-  const kept = new Map<string, RefusalCount>();
+  const kept = new Map<string, RecordedRefusals>();
   return {
     recordRefusals: (counts) => {
       for (const count of counts) {
@@ -31,14 +31,14 @@ export function memoryRefusalLog(limit: number): MemoryRefusalLog {
       }
     },
     refusalReport: (query) => reportOf([...kept.values()], query),
-    get refusals(): readonly RefusalCount[] {
+    get refusals(): readonly RecordedRefusals[] {
       return [...kept.values()];
     },
   };
 }
 
 function reportOf(
-  counts: readonly RefusalCount[],
+  counts: readonly RecordedRefusals[],
   query: RefusalReportQuery,
 ): readonly RefusalReportRow[] {
   const groupings = checkRefusalReport(query);
@@ -54,7 +54,7 @@ function reportOf(
   return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
 }
 
-function matches(count: RefusalCount, query: RefusalReportQuery): boolean {
+function matches(count: RecordedRefusals, query: RefusalReportQuery): boolean {
   const names = filterNames(count);
   const selects = (wanted: string | null, index: number): boolean =>
     wanted === null || wanted === names[index];
@@ -62,7 +62,7 @@ function matches(count: RefusalCount, query: RefusalReportQuery): boolean {
   return isInTime && filterNames(query).every(selects);
 }
 
-function nameOf(count: RefusalCount, grouping: RefusalGrouping): string {
+function nameOf(count: RecordedRefusals, grouping: RefusalGrouping): string {
   switch (grouping) {
     case 'key':
       return count.keyId ?? '';

@@ -2,7 +2,7 @@
  * Keeps the latest usage records in this process's memory, for tests and for inspection.
  */
 import { z } from 'zod';
-import type { RefusalCount } from '../../ports/refusal-log.ts';
+import type { RecordedRefusals } from '../../ports/refusal-log.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import { type MemoryRefusalLog, memoryRefusalLog } from './refusal-log.ts';
@@ -63,7 +63,7 @@ export function memoryUsageSink(options: MemoryUsageSinkOptions = {}): MemoryUsa
     close: async () => {},
     recordRefusals: log.recordRefusals,
     refusalReport: log.refusalReport,
-    get refusals(): readonly RefusalCount[] {
+    get refusals(): readonly RecordedRefusals[] {
       return log.refusals;
     },
     ...memoryUsageQueries(() => ({ records: inOrder(), firstSeq: dropped })),

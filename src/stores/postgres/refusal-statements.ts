@@ -1,6 +1,6 @@
 /** The statements on the table of refusals: adding counts, sums by names, deletion of old ones. */
 import type { CallOptions } from '../../ports/call-options.ts';
-import type { RefusalCount } from '../../ports/refusal-log.ts';
+import type { RecordedRefusals } from '../../ports/refusal-log.ts';
 import { jsonText } from '../sql/columns.ts';
 import {
   checkRefusalReport,
@@ -54,7 +54,7 @@ DELETE FROM "tollgate".refusals WHERE id IN (
  */
 export async function writeRefusals(
   { rows }: Statements,
-  counts: readonly RefusalCount[],
+  counts: readonly RecordedRefusals[],
   options?: CallOptions,
 ): Promise<void> {
   await rows(insertRefusals, [jsonText(counts.map(refusalRow))], options);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
-import type { RefusalCount, RefusalLog } from '../../ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type {
@@ -86,7 +86,7 @@ export interface PostgresUsageSink
     batch?: UsageDeletionBatch,
     options?: CallOptions,
   ): Promise<number>;
-  recordRefusals(counts: readonly RefusalCount[], options?: CallOptions): Promise<void>;
+  recordRefusals(counts: readonly RecordedRefusals[], options?: CallOptions): Promise<void>;
   refusalReport(
     query: RefusalReportQuery,
     options?: CallOptions,

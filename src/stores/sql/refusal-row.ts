@@ -1,8 +1,10 @@
 /** A count of refusals as a row, the same in each database. */
-import type { RefusalCount } from '../../ports/refusal-log.ts';
+import type { RecordedRefusals } from '../../ports/refusal-log.ts';
 
 /** The columns and values of a row, in the order of the columns. */
-export function refusalRow(count: RefusalCount): Readonly<Record<string, string | bigint | null>> {
+export function refusalRow(
+  count: RecordedRefusals,
+): Readonly<Record<string, string | bigint | null>> {
   return {
     id: count.id,
     refused_at_ms: BigInt(count.atMs),

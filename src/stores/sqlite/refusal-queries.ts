@@ -1,6 +1,6 @@
 /** The statements on the table of refusals: adding counts, sums by names, deletion of old ones. */
 import type { CallOptions } from '../../ports/call-options.ts';
-import type { RefusalCount } from '../../ports/refusal-log.ts';
+import type { RecordedRefusals } from '../../ports/refusal-log.ts';
 import {
   checkRefusalReport,
   filterNames,
@@ -47,7 +47,7 @@ export const refusalStatements: readonly string[] = [reportOf(['key']), deleteRe
 /** Adds counts, each once, in one transaction. */
 export function writeRefusals(
   connection: Connection,
-  counts: readonly RefusalCount[],
+  counts: readonly RecordedRefusals[],
   options?: CallOptions,
 ): void {
   if (counts.length === 0) return;
@@ -96,6 +96,6 @@ function reportOf(groupings: readonly RefusalGrouping[]): string {
   return [...selected, filterClause, ...order].join('');
 }
 
-function valuesOf(count: RefusalCount): readonly SqliteValue[] {
+function valuesOf(count: RecordedRefusals): readonly SqliteValue[] {
   return Object.values(refusalRow(count));
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
-import type { RefusalCount, RefusalLog } from '../../ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type {
@@ -73,7 +73,7 @@ export interface SqliteUsageSink
   usageFirstBytes(filter: UsageFilter, options?: CallOptions): readonly number[];
   usageLastCalls(keyIds: readonly string[], options?: CallOptions): readonly (number | undefined)[];
   deleteBefore(beforeMs: number, batch?: UsageDeletionBatch, options?: CallOptions): number;
-  recordRefusals(counts: readonly RefusalCount[], options?: CallOptions): void;
+  recordRefusals(counts: readonly RecordedRefusals[], options?: CallOptions): void;
   refusalReport(query: RefusalReportQuery, options?: CallOptions): readonly RefusalReportRow[];
 }
 

@@ -1,7 +1,7 @@
 /** The contract of `RefusalLog`: each count is kept once, unchanged, however often it is sent. */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { RefusalCount, RefusalLog } from '../../ports/refusal-log.ts';
+import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import type { ContractCase } from './contract-case.ts';
 import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
@@ -9,7 +9,7 @@ import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 export interface RefusalLogSetup extends Cleanable {
   readonly log: RefusalLog;
   /** All counts, in any order. */
-  stored(): MaybePromise<readonly RefusalCount[]>;
+  stored(): MaybePromise<readonly RecordedRefusals[]>;
 }
 
 /** The cases of the contract. `make` is called once per case; a log must keep 600 counts. */
@@ -23,11 +23,11 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-01 all members are read back unchanged, also those that are undefined',
     run: async ({ log, stored }) => {
-      const stranger = refusalCount({ id: idOf(2), keyId: undefined, group: undefined });
+      const stranger = recordedRefusals({ id: idOf(2), keyId: undefined, group: undefined });
       const counts = [
-        refusalCount({ reason: 'rate' }),
+        recordedRefusals({ reason: 'rate' }),
         { ...stranger, protocol: undefined, modelId: undefined, reason: undefined },
-        refusalCount({ id: idOf(3), keyId: '(other)', group: '', modelId: 'a"\\ü😀%_\'' }),
+        recordedRefusals({ id: idOf(3), keyId: '(other)', group: '', modelId: 'a"\\ü😀%_\'' }),
       ];
 
       await log.recordRefusals(counts);
@@ -38,7 +38,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-02 numbers up to 2^53 − 1 are exact',
     run: async ({ log, stored }) => {
-      const counts = [refusalCount({ refusals: Number.MAX_SAFE_INTEGER })];
+      const counts = [recordedRefusals({ refusals: Number.MAX_SAFE_INTEGER })];
 
       await log.recordRefusals(counts);
 
@@ -48,7 +48,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-03 counts that are sent again are kept once',
     run: async ({ log, stored }) => {
-      const counts = [refusalCount(), refusalCount({ id: idOf(2), refusals: 5 })];
+      const counts = [recordedRefusals(), recordedRefusals({ id: idOf(2), refusals: 5 })];
       await log.recordRefusals(counts);
 
       await log.recordRefusals(counts);
@@ -60,7 +60,9 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-04 new counts beside known ones are added',
     run: async ({ log, stored }) => {
-      const [first, second, third] = [1, 2, 3].map((number) => refusalCount({ id: idOf(number) }));
+      const [first, second, third] = [1, 2, 3].map((number) =>
+        recordedRefusals({ id: idOf(number) }),
+      );
       assert.ok(first !== undefined && second !== undefined && third !== undefined);
       await log.recordRefusals([second]);
 
@@ -72,7 +74,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-05 counts that differ only in their id are both kept',
     run: async ({ log, stored }) => {
-      const counts = [refusalCount(), refusalCount({ id: idOf(2) })];
+      const counts = [recordedRefusals(), recordedRefusals({ id: idOf(2) })];
 
       await log.recordRefusals(counts);
 
@@ -82,7 +84,9 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-06 the same counts that are sent at once, in any order, are kept once',
     run: async ({ log, stored }) => {
-      const counts = Array.from({ length: 20 }, (_, index) => refusalCount({ id: idOf(index) }));
+      const counts = Array.from({ length: 20 }, (_, index) =>
+        recordedRefusals({ id: idOf(index) }),
+      );
       const orders = Array.from({ length: 10 }, (_, index) => [
         ...counts.slice(index),
         ...counts.slice(0, index),
@@ -96,7 +100,9 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-07 five hundred counts are added at once, and no counts are',
     run: async ({ log, stored }) => {
-      const counts = Array.from({ length: 500 }, (_, index) => refusalCount({ id: idOf(index) }));
+      const counts = Array.from({ length: 500 }, (_, index) =>
+        recordedRefusals({ id: idOf(index) }),
+      );
 
       await log.recordRefusals(counts);
       await log.recordRefusals([]);
@@ -106,7 +112,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   },
 ];
 
-async function inOrder(stored: RefusalLogSetup['stored']): Promise<readonly RefusalCount[]> {
+async function inOrder(stored: RefusalLogSetup['stored']): Promise<readonly RecordedRefusals[]> {
   return (await stored()).toSorted((one, other) => (one.id < other.id ? -1 : 1));
 }
 
@@ -115,7 +121,7 @@ function idOf(number: number): string {
 }
 
 /** A count of refusals for a key without money, with the given changes. */
-export function refusalCount(change: Partial<RefusalCount> = {}): RefusalCount {
+export function recordedRefusals(change: Partial<RecordedRefusals> = {}): RecordedRefusals {
   return {
     id: idOf(1),
     atMs: 1_767_225_600_000,

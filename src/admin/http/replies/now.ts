@@ -33,6 +33,7 @@ export const sessionReply: z.ZodType<SessionReply> = z.strictObject({
     removeKeys: z.boolean(),
     usageReports: z.boolean(),
     usageRecords: z.boolean(),
+    refusalReports: z.boolean(),
     listModels: z.boolean(),
     changeChannels: z.boolean(),
   }),

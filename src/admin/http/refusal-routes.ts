@@ -1,0 +1,84 @@
+/** The routes of reports on recorded refusals. */
+import { z } from 'zod';
+import { errorCodes } from '../../errors.ts';
+import { failureReasons } from '../../failure-reasons.ts';
+import { protocolNames } from '../../ports/catalog.ts';
+import {
+  type RefusalGrouping,
+  type RefusalReportQuery,
+  refusalGroupings,
+} from '../../stores/sql/refusal-report.ts';
+import { refusalsReply } from './replies/refusals.ts';
+import { type Route, route } from './route.ts';
+import { given, integer, nothing, numberOf, shortText } from './shapes.ts';
+
+const wanted = 'must be one or two groupings: code,reason';
+
+/** One grouping, or two with a comma between them. */
+const groupings = z
+  .string(wanted)
+  .max(64)
+  .refine((text) => groupingsOf(text) !== undefined, wanted);
+
+const report = z.strictObject({
+  by: groupings,
+  fromMs: integer,
+  toMs: integer,
+  keyId: shortText.optional(),
+  group: shortText.optional(),
+  modelId: shortText.optional(),
+  protocol: z.enum(protocolNames).optional(),
+  code: z.enum(errorCodes).optional(),
+  reason: z.enum(failureReasons).optional(),
+});
+
+/** Refusals, as JSON and as CSV. */
+export const refusalRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/refusals',
+    summary: 'Sums of the recorded refusals by one or two groupings: by=code,reason',
+    query: report.extend({
+      after: z.string().max(256).optional(),
+      limit: integer.optional(),
+      sort: z.enum(['refusals', 'name']).optional(),
+    }),
+    body: nothing,
+    reply: refusalsReply,
+    run: async ({ admin, query: { sort, after, limit, ...rest } }) => ({
+      json: await admin.refusals.report({
+        ...queryOf(rest),
+        ...given({ sort, after, limit: numberOf(limit) }),
+      }),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/refusals.csv',
+    summary: 'The same as CSV, all rows',
+    query: report,
+    body: nothing,
+    reply: undefined,
+    run: async ({ admin, query }) => ({
+      csv: admin.refusals.csv(queryOf(query)),
+      fileName: 'refusals.csv',
+    }),
+  }),
+];
+
+function queryOf({ by, fromMs, toMs, ...names }: z.infer<typeof report>): RefusalReportQuery {
+  // The schema has refused any other text.
+  const pair = groupingsOf(by) ?? 'code';
+  return { by: pair, fromMs: Number(fromMs), toMs: Number(toMs), ...given(names) };
+}
+
+function groupingsOf(text: string): RefusalReportQuery['by'] | undefined {
+  const [first, second, third] = text.split(',').map(groupingOf);
+  if (first === undefined || third !== undefined || first === second) return undefined;
+  if (!text.includes(',')) return first;
+  return second === undefined ? undefined : [first, second];
+}
+
+function groupingOf(text: string): RefusalGrouping | undefined {
+  return refusalGroupings.find((grouping) => grouping === text);
+}
