@@ -1,0 +1,10 @@
+/** A few histories like those of `histories.test.ts`, over HTTP through each host. */
+import { expect, it } from 'vitest';
+import { runMany } from './history.ts';
+import { hosts, mountedEntrance } from './mounted-entrance.ts';
+
+it.each(hosts)('behind $name they keep the laws', async (host) => {
+  const met = await runMany(mountedEntrance(host), { numRuns: 2, maxLength: 20 });
+
+  expect(met).toContain('call_ended');
+});
