@@ -6,6 +6,7 @@ import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts
 import { type AdminAccess, type Authorize, accessOf } from '../admin/http/access.ts';
 import { reportedError, sendFailure } from '../admin/http/failure.ts';
 import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
+import { closeAfterwards } from '../admin/http/reply.ts';
 import { targetOf } from '../admin/http/target.ts';
 import { aFunction, checkMakerOptions, methods, text } from '../ports/set-up.ts';
 import { consoleAssets } from './assets.ts';
@@ -82,6 +83,7 @@ export function consoleHandler<R extends IncomingMessage = IncomingMessage>(
     const isOurs = path === base || path.startsWith(`${base}/`);
     if (!isOurs && next !== undefined) return next();
     try {
+      if (admin.isClosing()) closeAfterwards(response);
       if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
       if (!isOwnHost(request, names)) throw notThisHost();
       await serve(served, request, response, path.slice(base.length));

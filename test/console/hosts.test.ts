@@ -1,5 +1,5 @@
 /** The console in each kind of host: signing in, the page, a change, live figures, signing out. */
-import { createServer, request as httpRequest, type RequestListener } from 'node:http';
+import { Agent, createServer, request as httpRequest, type RequestListener } from 'node:http';
 import compression from 'compression';
 import cors from 'cors';
 import express5, { type Express } from 'express';
@@ -8,8 +8,10 @@ import helmet from 'helmet';
 import Koa3 from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AdminHandler } from '../../src/admin/index.ts';
+import type { Admin, AdminHandler } from '../../src/admin/index.ts';
 import { type ConsoleSignIn, consoleHandler, consoleSignIn } from '../../src/console/index.ts';
+import type { Gateway } from '../../src/gateway.ts';
+import type { FakeClock } from '../../src/testing/fake-clock.ts';
 import { express4, Koa2 } from '../adapters/mounts.ts';
 import { adminSetup } from '../admin/admin-host.ts';
 import { closed, listening } from '../support/servers.ts';
@@ -19,6 +21,8 @@ type Start = (handler: AdminHandler) => Promise<Running>;
 
 interface Running {
   readonly origin: string;
+  /** As a host closes its server: waits for the connections, and cuts none. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -54,7 +58,8 @@ describe.each(Object.entries(hosts))('%s', (_name, start) => {
     const session = await send(origin, { path: '/console/api/session', headers });
     const body = { group: 'staff', limitNanos: '5' };
     const change = await send(origin, { ...post, path: '/console/api/keys', headers, body });
-    const live = await firstEvent(`${origin}/console/api/events`, headers);
+    const live = await openStream(`${origin}/console/api/events`, headers);
+    live.leave();
     const ended = await send(origin, { ...post, path: '/console/sign-out', headers, body: {} });
     const after = await send(origin, { path: '/console/api/session', headers });
     const others = await Promise.all(
@@ -66,7 +71,7 @@ describe.each(Object.entries(hosts))('%s', (_name, start) => {
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; script-src/);
     expect(page.headers).not.toHaveProperty('access-control-allow-origin');
     expect(change.status).toBe(201);
-    expect(live).toMatch(/^event: now\ndata: \{/);
+    expect(live.first).toMatch(/^event: now\ndata: \{/);
     expect([ended.status, after.status]).toEqual([200, 401]);
     expect(ended.headers['set-cookie']?.[0]).toContain('Max-Age=0');
     expect(others.map(({ status, text }) => [status, text])).toEqual(
@@ -75,20 +80,72 @@ describe.each(Object.entries(hosts))('%s', (_name, start) => {
   });
 });
 
-async function started(
-  start: Start,
-): Promise<{ readonly origin: string; readonly signIn: ConsoleSignIn }> {
-  const { admin, clock } = adminSetup();
+describe.each(Object.entries(hosts))('%s with an open stream of live figures', (_name, start) => {
+  it.each([
+    ['the library', 'admin'],
+    ['the gateway', 'gateway'],
+  ] as const)('can be closed once %s is, and the stream ends orderly', async (_what, part) => {
+    const setup = await started(start);
+    const { origin, clock, drain } = setup;
+    const headers = { ...changing, cookie: await signedIn(setup) };
+    const stream = await openStream(`${origin}/console/api/events`, headers);
+    const keeping = { ...headers, connection: 'keep-alive' };
+    const before = await send(origin, { path: '/console/api/session', headers: keeping });
+
+    await setup[part].close();
+    const refused = await send(origin, { path: '/console/api/events', headers });
+    const after = await Promise.all(
+      ['/console', '/console/api/session', '/console/api/none'].map((path) =>
+        send(origin, { path, headers: keeping }),
+      ),
+    );
+    const closing = drain();
+    clock.advance(2_000);
+
+    expect(await stream.ended).toBe('end');
+    await closing;
+    expect(before.headers.connection).toBe('keep-alive');
+    expect(after.map(({ headers: { connection } }) => connection)).toEqual(
+      after.map(() => 'close'),
+    );
+    expect([refused.status, refused.text]).toEqual([204, '']);
+  });
+});
+
+interface Setup {
+  readonly origin: string;
+  readonly signIn: ConsoleSignIn;
+  readonly admin: Admin;
+  readonly gateway: Gateway;
+  readonly clock: FakeClock;
+  drain(): Promise<void>;
+}
+
+async function started(start: Start): Promise<Setup> {
+  const { admin, gateway, clock } = adminSetup();
   const signIn = consoleSignIn({ clock });
-  const host = await start(consoleHandler(admin, { path: '/console', signIn }));
-  onTestFinished(() => host.close());
-  return { origin: host.origin, signIn };
+  const { origin, drain, close } = await start(consoleHandler(admin, { path: '/console', signIn }));
+  onTestFinished(close);
+  return { origin, signIn, admin, gateway, clock, drain };
+}
+
+/** The cookie of a new session. */
+async function signedIn({ origin, signIn }: Setup): Promise<string> {
+  const token = tokenOf(signIn.link(`${origin}/console`));
+  const path = '/console/sign-in';
+  const made = await send(origin, { method: 'POST', headers: changing, path, body: { token } });
+  return cookieOf(made.headers);
 }
 
 function served(listenerOf: (handler: AdminHandler) => RequestListener): Start {
   return async (handler) => {
     const server = createServer(listenerOf(handler));
-    return { origin: await listening(server), close: () => closed(server) };
+    const drain = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+    const close = async (): Promise<void> => {
+      if (server.listening) await closed(server);
+      server.closeAllConnections();
+    };
+    return { origin: await listening(server), drain, close };
   };
 }
 
@@ -124,7 +181,7 @@ function inKoa(Koa: typeof Koa3, before: readonly Koa3.Middleware[]): Start {
 
 /** In a scope without parsers, so that the handler reads the body. */
 async function inFastify(handler: AdminHandler): Promise<Running> {
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify();
   const handle = ({ raw }: FastifyRequest, reply: FastifyReply) => {
     reply.hijack();
     return handler(raw, reply.raw);
@@ -137,17 +194,34 @@ async function inFastify(handler: AdminHandler): Promise<Running> {
   });
   app.setNotFoundHandler((_request, reply) => reply.code(418).send('host'));
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
-  return { origin, close: () => app.close() };
+  const close = async (): Promise<void> => {
+    app.server.closeAllConnections();
+    await app.close();
+  };
+  return { origin, drain: () => app.close(), close };
 }
 
-function firstEvent(url: string, headers: Readonly<Record<string, string>>): Promise<string> {
+interface OpenStream {
+  readonly first: string;
+  /** How the reply ended; `cut` if its connection was. */
+  readonly ended: Promise<'end' | 'cut'>;
+  leave(): void;
+}
+
+/** Asks for a stream, as a client that keeps its connections, and waits for its first event. */
+function openStream(url: string, headers: Readonly<Record<string, string>>): Promise<OpenStream> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { headers, agent: false });
+    const agent = new Agent({ keepAlive: true });
+    const request = httpRequest(url, { headers, agent });
     request.once('error', reject);
     request.once('response', (response) => {
+      const ended = new Promise<'end' | 'cut'>((end) => {
+        response.once('end', () => end('end'));
+        response.once('error', () => end('cut'));
+      });
       response.once('data', (chunk: Buffer) => {
-        resolve(chunk.toString());
-        response.destroy();
+        const leave = (): void => void response.destroy();
+        resolve({ first: chunk.toString(), ended, leave });
       });
     });
     request.end();

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Admin } from '../admin.ts';
 import { isAdminError } from '../admin-error.ts';
 import type { NowRange } from '../now.ts';
-import { jsonTextOf, startReply } from './reply.ts';
+import { closeAfterwards, jsonTextOf, startReply } from './reply.ts';
 
 const everyMs = 2_000;
 const authorizeEveryMs = 60_000;
@@ -11,7 +11,8 @@ const authorizeEveryMs = 60_000;
 /**
  * Sends `event: now` of a range at once and every 2 s, unless the receiver has not read the last
  * one. Asks every minute whether the operator is still signed in; if not, `event: signed-out` ends
- * the stream.
+ * the stream. It also ends when the library or its gateway is closed, because a server that is being
+ * closed waits for it; 204 tells browsers not to ask again.
  */
 export async function streamEvents(
   admin: Admin,
@@ -19,6 +20,12 @@ export async function streamEvents(
   authorizeAgain: () => Promise<unknown>,
   { isHead, range }: { readonly isHead: boolean; readonly range: NowRange | undefined },
 ): Promise<void> {
+  closeAfterwards(response);
+  if (admin.isClosing()) {
+    startReply(response, 204, {});
+    response.end();
+    return;
+  }
   startReply(response, 200, {
     'content-type': 'text/event-stream; charset=utf-8',
     // A host's compression middleware would keep the events until the end.
@@ -38,7 +45,7 @@ export async function streamEvents(
 
 /** Sends one picture of the figures, but not while the last one is still on its way. */
 function sender(
-  { clock, now }: Admin,
+  { clock, now, isClosing }: Admin,
   response: ServerResponse,
   authorizeAgain: () => Promise<unknown>,
   range: NowRange | undefined,
@@ -46,6 +53,7 @@ function sender(
   let askedMs = clock.monotonicMs();
   let isBusy = false;
   return async () => {
+    if (isClosing()) return end(response);
     if (isBusy || response.writableNeedDrain) return;
     isBusy = true;
     try {
@@ -54,7 +62,9 @@ function sender(
         await authorizeAgain();
       }
       const figures = jsonTextOf(await now(range));
-      if (!response.destroyed) response.write(`event: now\ndata: ${figures}\n\n`);
+      if (!response.destroyed && !response.writableEnded) {
+        response.write(`event: now\ndata: ${figures}\n\n`);
+      }
     } catch (error) {
       // Only the sign-in throws one of these; figures that can't be read come with the next tick.
       if (isAdminError(error)) response.end('event: signed-out\ndata: {}\n\n');
@@ -62,4 +72,10 @@ function sender(
       isBusy = false;
     }
   };
+}
+
+/** A receiver that has stopped reading would not get the end either. */
+function end(response: ServerResponse): void {
+  if (response.writableNeedDrain) response.destroy();
+  else response.end();
 }

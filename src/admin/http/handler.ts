@@ -9,7 +9,7 @@ import { readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
 import { sendFailure } from './failure.ts';
 import { adminOpenApi } from './openapi.ts';
-import { sendCsv, sendJson } from './reply.ts';
+import { closeAfterwards, sendCsv, sendJson } from './reply.ts';
 import { checkedBy, type Route } from './route.ts';
 import { routeAt } from './routes.ts';
 import { sessionOf } from './session.ts';
@@ -66,6 +66,7 @@ export function adminHandler<R extends IncomingMessage = IncomingMessage>(
     const isOurs = url.path === base || url.path.startsWith(`${base}/`);
     if (!isOurs && next !== undefined) return next();
     try {
+      if (admin.isClosing()) closeAfterwards(response);
       await serve(
         { admin, options, request, response, path: url.path.slice(base.length), isOurs },
         url.query,

@@ -34,6 +34,14 @@ export function startReply(
   }
 }
 
+/**
+ * Closes the connection after this reply: a server that is being closed waits for the connections
+ * that its clients go on using. HTTP/2 has no such header, and its servers end their sessions.
+ */
+export function closeAfterwards(response: ServerResponse): void {
+  if (response.req.httpVersionMajor === 1) response.setHeader('connection', 'close');
+}
+
 /** Sends a JSON document. */
 export function sendJson(
   response: ServerResponse,
