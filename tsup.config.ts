@@ -1,6 +1,8 @@
 /**
  * Builds the published package as ES modules and as CommonJS, and the examples as plain
- * modules, which `npm start` can run on a Node without a TypeScript runner. `npm run build` adds
+ * modules, which `npm start` can run on a Node without a TypeScript runner. The package has neither
+ * sources nor maps, which made up half of it: its code is not minified, so that stack traces have
+ * the names of the source, and a comment before each part names its file. `npm run build` adds
  * the types (write-types.mjs), which take longer than the rest.
  */
 import { readdirSync } from 'node:fs';
@@ -28,8 +30,7 @@ const entry = {
 
 /**
  * The same chunks for what cannot require a module: Jest, ts-jest, Node 22.0 to 22.11. tsup's own
- * CommonJS build either copies the core into each subpath or compiles the syntax down. Without
- * source maps, which would make the package a tenth larger: the code is not minified.
+ * CommonJS build either copies the core into each subpath or compiles the syntax down.
  */
 async function buildCommonJs(): Promise<void> {
   // The program has a top-level await, and nothing requires it.
@@ -73,11 +74,6 @@ const builds: readonly Options[] = [
     splitting: true,
     // The demo uses it if the user has it; tsup would bundle what is no dependency.
     external: ['libsql'],
-    sourcemap: true,
-    esbuildOptions: (options) => {
-      // The sources are in the package.
-      options.sourcesContent = false;
-    },
     onSuccess: buildCommonJs,
   },
   {

@@ -28,10 +28,8 @@ for (const source of files) {
 
 const reachable = closure(files.map((source) => `dist/types/${declarationOf(source)}`));
 for (const path of readdirSync('dist/types', { recursive: true, encoding: 'utf8' })) {
-  const declaration = join('dist/types', path.replace(/\.map$/, ''));
-  if (declaration.endsWith('.d.ts') && !reachable.has(declaration)) {
-    rmSync(join('dist/types', path));
-  }
+  const declaration = join('dist/types', path);
+  if (declaration.endsWith('.d.ts') && !reachable.has(declaration)) rmSync(declaration);
 }
 
 /** `src/index.ts` is `index`, `src/stores/redis/index.ts` is `redis`, `adapters/koa.ts` is `koa`. */

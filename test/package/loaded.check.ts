@@ -4,19 +4,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 
 const dist = fileURLToPath(new URL('../../dist/', import.meta.url));
 
-const sourceMap = z.object({ sources: z.array(z.string()) });
-
 describe.each([
-  'js',
-  'cjs',
-])('a host that loads tollgate and tollgate/express (.%s)', (extension) => {
+  { extension: 'js', maxBytes: 725_000 },
+  // Each export of a chunk is a property with a getter.
+  { extension: 'cjs', maxBytes: 765_000 },
+])('a host that loads tollgate and tollgate/express (.$extension)', ({ extension, maxBytes }) => {
   const loaded = closure([`index.${extension}`, `express.${extension}`]);
 
-  it('loads at most 750 kB of code, minified', () => {
+  it(`loads at most ${maxBytes / 1_000} kB of code, minified`, () => {
     const { outputFiles } = buildSync({
       stdin: {
         contents: `export * from './index.${extension}'; export * from './express.${extension}';`,
@@ -30,18 +28,20 @@ describe.each([
       write: false,
     });
 
-    expect(outputFiles[0]?.contents.length).toBeLessThan(750_000);
+    expect(outputFiles[0]?.contents.length).toBeLessThan(maxBytes);
   });
 
   it('loads nothing of the testing kit and of the other subpaths', () => {
     const sources = loaded.flatMap((name) => sourcesOf(name));
 
-    expect(sources).toContain('../src/gateway.ts');
-    expect(sources).toContain('../adapters/express.ts');
-    expect(sources.filter((path) => /^\.\.\/src\/prometheus\//.test(path))).toEqual([]);
-    expect(sources.filter((path) => /^\.\.\/src\/(?:testing|admin|console)\//.test(path))).toEqual(
-      [],
-    );
+    expect(sources).toContain('src/gateway.ts');
+    expect(sources).toContain('adapters/express.ts');
+    expect(sources.filter((path) => /^src\/prometheus\//.test(path))).toEqual([]);
+    expect(
+      sources.filter((path) =>
+        /^src\/(?:testing|admin|console|command|opentelemetry)\//.test(path),
+      ),
+    ).toEqual([]);
     expect(sources.filter((path) => /\/stores\/(?:redis|postgres|sqlite)\//.test(path))).toEqual(
       [],
     );
@@ -63,7 +63,10 @@ function read(name: string): string {
   return readFileSync(join(dist, name), 'utf8');
 }
 
-/** Both builds have the same chunks; those of the ES modules have maps. */
+/** Both builds have the same chunks; the ES modules name the source of each part in a comment. */
 function sourcesOf(name: string): readonly string[] {
-  return sourceMap.parse(JSON.parse(read(name.replace(/\.c?js$/, '.js.map')))).sources;
+  const lines = read(name.replace(/\.cjs$/, '.js')).matchAll(
+    /^\/\/ ((?:src|adapters)\/\S+\.ts)$/gm,
+  );
+  return [...lines].map(([, path = '']) => path);
 }

@@ -6,8 +6,8 @@ const root = join(import.meta.dirname, '../..');
 
 /**
  * Bundles the TypeScript file at `path` and returns the path of the JavaScript. It is in the repo,
- * so that Node finds the packages, or in the folder that `CHILD_SCRIPT_FOLDER` names, which has some
- * of its own. `external` packages are not bundled.
+ * so that Node finds the packages, or in the folder that `CHILD_SCRIPT_FOLDER` names, which has
+ * some of its own. `external` packages are not bundled.
  */
 export async function childScript(
   path: string,
