@@ -13,7 +13,9 @@ import type { OpenedResponse } from './send-upstream.ts';
 
 /** What a series needs of the attempt that it belongs to. */
 export interface SeriesDeps {
-  /** Sends a further request of the series. */
+  /** Sends the first request of the series. */
+  sendFirst(isRepeated: boolean): Promise<OpenedResponse>;
+  /** Sends a further one. */
   send(body: readonly Uint8Array[]): Promise<OpenedResponse>;
   openError(response: OpenedResponse): Promise<FailedReply>;
   failureOf(failed: FailedReply | BadReply): CallFailure;
@@ -33,28 +35,32 @@ type FailedRequest =
   | { readonly broken: UpstreamError };
 
 /**
- * Reads the response to the first request, and sends the others. A request after the first that
- * fails is sent once more; if it fails again, so does the call.
+ * Sends the requests of a call and reads their replies. One of several requests that fails is sent
+ * once more; if it fails again, so does the call.
  *
  * @throws UpstreamError if a connection breaks
  */
-export async function openSeries(
-  first: OpenedResponse,
+export async function openSeries(series: RequestSeries, deps: SeriesDeps): Promise<Opened> {
+  let failed = await receiveFirst(series, deps);
+  while (failed === undefined) {
+    const body = series.next();
+    if (body === undefined) return series.reply();
+    failed = await receive(() => deps.send(body), series, deps);
+    if (failed !== undefined && mayResend(failed, deps)) {
+      failed = await receive(() => deps.send(body), series, deps);
+    }
+  }
+  return failedSeries(failed);
+}
+
+/** A call of one request is repeated by the next channel, as every other call. */
+async function receiveFirst(
   series: RequestSeries,
   deps: SeriesDeps,
-): Promise<Opened> {
-  const failedFirst = await receive(() => Promise.resolve(first), series, deps);
-  if (failedFirst !== undefined) return failedSeries(failedFirst);
-  for (let body = series.next(); body !== undefined; body = series.next()) {
-    const request = body;
-    const sendAgain = (): Promise<OpenedResponse> => deps.send(request);
-    let failed = await receive(sendAgain, series, deps);
-    if (failed !== undefined && mayResend(failed, deps)) {
-      failed = await receive(sendAgain, series, deps);
-    }
-    if (failed !== undefined) return failedSeries(failed);
-  }
-  return series.reply();
+): Promise<FailedRequest | undefined> {
+  const failed = await receive(() => deps.sendFirst(false), series, deps);
+  if (!series.isSplit || failed === undefined || !mayResend(failed, deps)) return failed;
+  return receive(() => deps.sendFirst(true), series, deps);
 }
 
 function failedSeries(request: FailedRequest): Opened {

@@ -116,14 +116,13 @@ async function runAttempt(attempt: Attempt, upstreams: Upstreams): Promise<Upstr
     const { credential } = channelPlan.channel;
     const secret = typeof credential === 'string' ? credential : secretIn(attempt.credential);
     const access = channelPlan.access(secret);
-    const response = await send(attempt, access, upstreams);
-    attempt.lease.firstByte(admitted.received.settings.clock.monotonicMs());
-    await upstreams.endOfReplyTurn();
     let opened: Opened;
-    if (prepared.series === undefined) opened = await openResponse(response, prepared, admitted);
-    else {
+    if (prepared.series === undefined) {
+      const response = await sendFirst(attempt, access, upstreams);
+      opened = await openResponse(response, prepared, admitted);
+    } else {
       series = prepared.series();
-      opened = await openSeries(response, series, seriesDeps(prepared, access, attempt, upstreams));
+      opened = await openSeries(series, seriesDeps(prepared, access, attempt, upstreams));
     }
     const outcome = outcomeOf(opened, access, attempt);
     const ended = series === undefined ? outcome : endedSeries(outcome, series);
@@ -197,6 +196,7 @@ function seriesDeps(
   const { call, model, received } = held.admitted;
   const { firstByteMs } = channelPlan.timeouts;
   return {
+    sendFirst: (isRepeated) => sendFirst(attempt, access, upstreams, isRepeated),
     send: (body) =>
       send({ ...attempt, firstByteMs, prepared: { ...prepared, body } }, access, upstreams, true),
     openError: (response) => openErrorResponse(response, prepared, received.settings),
@@ -208,6 +208,19 @@ function seriesDeps(
     report: ({ reason }) => attempt.report?.partFailed(latestResponse.status, reason),
     mayRetry,
   };
+}
+
+/** Sends the request with which the attempt begins, and notes when its response begins. */
+async function sendFirst(
+  attempt: Attempt,
+  access: Access,
+  upstreams: Upstreams,
+  isRepeated = false,
+): Promise<OpenedResponse> {
+  const response = await send(attempt, access, upstreams, isRepeated);
+  attempt.lease.firstByte(attempt.held.admitted.received.settings.clock.monotonicMs());
+  await upstreams.endOfReplyTurn();
+  return response;
 }
 
 function send(

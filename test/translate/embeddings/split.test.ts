@@ -1,5 +1,6 @@
 /** Calls with more inputs than an upstream takes at once: all of their vectors or none. */
 import { describe, expect, it } from 'vitest';
+import { UpstreamError } from '../../../src/errors.ts';
 import { untouched } from '../../support/gateway-in-process.ts';
 import type { ScriptedReply } from '../../support/scripted-upstream.ts';
 import {
@@ -257,6 +258,40 @@ describe('250 inputs, of which a request', () => {
   const failures = upstreamFaults.flatMap(([name, reply]) =>
     [1, 2].map((at) => [at, name, reply] as const),
   );
+
+  const passing: readonly (readonly [string, () => ScriptedReply])[] = [
+    ...upstreamFaults.slice(4).map(([name, reply]) => [name, () => reply] as const),
+    ['no connection', () => refuse('connect')],
+    ['no response', () => refuse('sent')],
+  ];
+  const repeated = passing.flatMap(([name, reply]) =>
+    [0, 1, 2].map((at) => [at, name, reply] as const),
+  );
+
+  function refuse(stage: 'connect' | 'sent'): never {
+    throw new UpstreamError(stage, 'reset');
+  }
+
+  it.each(
+    repeated,
+  )('%i fails once with %s are served by the same channel', async (at, _name, failure) => {
+    const upstream = answering((sent, index) => (index === at ? failure() : geminiReply(sent)));
+    const gateway = embedGateway({ dialect: 'gemini', upstream, channels: 2 });
+
+    const { status, text } = await gateway.call(some);
+    const record = await gateway.nextRecord();
+
+    expect(status).toBe(200);
+    expect(JSON.parse(text).data).toHaveLength(250);
+    expect(upstream.sent[at + 1]).toEqual(upstream.sent[at]);
+    expect(upstream.sent.map(({ origin }) => origin)).toEqual(
+      new Array(4).fill('https://c0.example'),
+    );
+    expect(record).toMatchObject({ chargeNanos: 750n, outcome: 'complete' });
+    expect(record.attempts).toHaveLength(1);
+    expect(gateway.eventTypes().filter((type) => type === 'part_failed')).toHaveLength(1);
+    expect(await gateway.state()).toEqual({ ...untouched, used: 750n });
+  });
 
   it.each(failures)('%i fails with %s pay nothing, but ran', async (at, _name, failure) => {
     const upstream = failingAt(at, failure);
