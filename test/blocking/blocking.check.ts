@@ -8,7 +8,7 @@ import { childScript } from '../support/child-script.ts';
 it('prints the longest section of each body', async () => {
   const script = await childScript(join(import.meta.dirname, 'measure.ts'));
 
-  const running = promisify(execFile)(process.execPath, [script]);
+  const running = promisify(execFile)(process.execPath, ['--expose-gc', script]);
   running.child.stdout?.pipe(process.stdout);
   const { stdout } = await running;
 
