@@ -3,7 +3,6 @@ import { dirname, resolve } from 'node:path';
 import type { AdminCatalog } from '../admin/deps.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../charge-policy.ts';
 import type { Clock } from '../clock.ts';
-import type { EventListener } from '../events.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import type { GatewayOptions } from '../options.ts';
 import type { Catalog, Model } from '../ports/catalog.ts';
@@ -15,6 +14,7 @@ import { failedKeyLimit } from './caller-address.ts';
 import type { ChargePolicyConfig, ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
 import { type Databases, openDatabases } from './databases.ts';
+import type { Losses } from './losses.ts';
 import { prepareTables } from './prepare-tables.ts';
 import { makeStores, type Stores } from './stores.ts';
 
@@ -32,7 +32,7 @@ export interface OpenOptions {
   /** The path of the configuration file, at which relative paths begin. */
   readonly path: string;
   readonly clock: Clock;
-  readonly onEvent: EventListener;
+  readonly losses: Losses;
 }
 
 /**
@@ -45,16 +45,17 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
   const databases = await openDatabases(config.stores ?? {}, dirname(options.path));
   try {
     await prepareTables(config, databases);
-    const stores = makeStores(config, databases, options.clock);
+    const { losses, clock } = options;
+    const stores = makeStores(config, databases, clock, losses.usageLog);
     const catalog = await openCatalog(read, databases, options);
     const gateway = createGateway({
       ...gatewayOptions(config, stores),
       catalog: catalog.current(),
-      onEvent: options.onEvent,
-      clock: options.clock,
+      onEvent: losses.onEvent,
+      clock,
     });
     return {
-      gateway,
+      gateway: losses.around(gateway),
       stores,
       catalog,
       close: async () => {
@@ -123,10 +124,10 @@ export interface OpenCatalog {
 async function openCatalog(
   { config, models }: ReadConfig,
   { sqlite, postgres }: Databases,
-  { path, onEvent, clock }: OpenOptions,
+  { path, losses, clock }: OpenOptions,
 ): Promise<OpenCatalog> {
   const { file, store } = config.catalog;
-  const options = { onEvent, clock };
+  const options = { onEvent: losses.onEvent, clock };
   if (file !== undefined) {
     return closable(await jsonFileCatalog({ ...options, path: resolve(dirname(path), file) }));
   }

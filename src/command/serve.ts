@@ -12,7 +12,8 @@ import { configFile } from './config-file.ts';
 import { endSignal } from './end-signal.ts';
 import { healthHandler } from './health.ts';
 import { addressOf, listenOn, type Port, stop } from './listen.ts';
-import { jsonLog } from './log.ts';
+import { jsonLog, type Log } from './log.ts';
+import { countLosses, type Losses } from './losses.ts';
 import { metricsPort } from './metrics.ts';
 import { type OpenGateway, openGateway } from './open-gateway.ts';
 import { type LiveConfig, liveConfig } from './reload.ts';
@@ -44,7 +45,8 @@ async function run(given: Given): Promise<number> {
   const read = watch.current();
   const log = jsonLog(around.out, clock);
   log.setLevel(read.config.log?.level ?? 'info');
-  const opened = await openGateway(read, { path: file.path, clock, onEvent: log.event });
+  const losses = countLosses(log);
+  const opened = await openGateway(read, { path: file.path, clock, losses });
   const live = liveConfig(file, watch, { ...opened, log });
   let isEnding = false;
   const deps = { opened, config: read.config, path: file.path, log, around };
@@ -59,8 +61,18 @@ async function run(given: Given): Promise<number> {
   log.write('info', 'ending', { signal });
   await end(ports, opened, live, around);
   admin?.close();
-  log.write('info', 'ended');
-  return exitCodes.done;
+  return ended(log, losses);
+}
+
+/** The exit code: an orchestrator must not take lost money for a success. */
+function ended(log: Log, losses: Losses): number {
+  const lost = losses.count();
+  if (lost.charges === 0 && lost.usageRecords === 0) {
+    log.write('info', 'ended');
+    return exitCodes.done;
+  }
+  log.write('error', 'ended', { lost });
+  return exitCodes.unreachable;
 }
 
 /** Opens all ports of the process, that of the gateway first; closes the gateway if it can't. */

@@ -35,6 +35,7 @@ import type { KeysConfig, ServeConfig, StoreName } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
 import { type FixedKeys, fixedKeys } from './fixed-keys.ts';
+import type { UsageLogListener } from './losses.ts';
 
 /** The stores of a gateway. What is undefined is the gateway's own, in memory. */
 export interface Stores {
@@ -60,13 +61,20 @@ export interface Stores {
 /**
  * Makes each store when it is first asked for, because a command opens only the databases that it
  * needs. The memory stores begin empty, but for the keys of the configuration.
+ *
+ * @param listener of the usage log; none for a command, which writes no record
  */
-export function makeStores(config: ServeConfig, databases: Databases, clock: Clock): Stores {
+export function makeStores(
+  config: ServeConfig,
+  databases: Databases,
+  clock: Clock,
+  listener?: UsageLogListener,
+): Stores {
   const choice = storeChoice(config.stores);
   const keyTable = once(() => keyTableOf(choice.keys, databases, config.keys));
   const cache = once(() => cacheOf(keyTable(), choice.keys, config.keys));
   const quota = once(() => quotaOf(choice.quota, databases, config, clock));
-  const usageLog = once(() => usageLogOf(choice.usage, databases));
+  const usageLog = once(() => usageLogOf(choice.usage, databases, listener));
   const usage = once(() => usageLog() ?? memoryUsageSink());
   const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
   const rateLimiter = once(() =>
@@ -182,11 +190,10 @@ function quotaOf(
 function usageLogOf(
   store: StoreChoice['usage'],
   { sqlite, postgres }: Databases,
+  listener: UsageLogListener | undefined,
 ): Stores['usageLog'] {
-  // A record that is lost while the process ends has been charged all the same, and was logged.
-  const onLost = (): void => {};
-  if (store === 'sqlite') return sqliteUsageSink({ client: open(sqlite, store), onLost });
-  if (store === 'postgres') return postgresUsageSink({ ...tablesIn(postgres), onLost });
+  if (store === 'sqlite') return sqliteUsageSink({ client: open(sqlite, store), ...listener });
+  if (store === 'postgres') return postgresUsageSink({ ...tablesIn(postgres), ...listener });
   return undefined;
 }
 

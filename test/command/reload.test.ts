@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { configFile } from '../../src/command/config-file.ts';
 import { jsonLog } from '../../src/command/log.ts';
+import { countLosses } from '../../src/command/losses.ts';
 import { openGateway } from '../../src/command/open-gateway.ts';
 import { type LiveConfig, liveConfig } from '../../src/command/reload.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -92,7 +93,7 @@ async function runningGateway(): Promise<{
   }, clock);
   const file = configFile({ around: surroundings({ cwd: folder }), text: () => undefined });
   const watch = await file.open();
-  const opened = await openGateway(watch.current(), { path, clock, onEvent: log.event });
+  const opened = await openGateway(watch.current(), { path, clock, losses: countLosses(log) });
   onTestFinished(async () => {
     await opened.gateway.close();
     await opened.close();

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import {
+  booksOf,
   builtProgram,
   chat,
   issuedAda,
@@ -101,7 +102,7 @@ describe('tollgate serve that is told to end', () => {
     goOn();
 
     expect(await process.exited).toBe(0);
-    const [balance, charged] = await books(folder);
+    const { balance, charged } = await booksOf(program, folder, env);
     expect(balance).toMatchObject({ heldNanos: '0', runningCalls: 0 });
     expect(balance.usedNanos).toBe(charged);
     expect(process.errors()).toBe('');
@@ -126,7 +127,7 @@ describe('tollgate serve', () => {
 
     expect(statuses).toEqual([200, 200, 200, 200, 200]);
     expect(await exited).toBe(0);
-    const [balance, charged] = await books(folder);
+    const { balance, charged } = await booksOf(program, folder, env);
     expect(balance.usedNanos).toBe(charged);
   });
 
@@ -148,7 +149,7 @@ describe('tollgate serve', () => {
 
     expect(statuses).toEqual(Array.from({ length: 20 }, () => 200));
     expect(await Promise.all(both.map(({ exited }) => exited))).toEqual([0, 0]);
-    const [balance, charged, calls] = await books(folder);
+    const { balance, charged, calls } = await booksOf(program, folder, env);
     expect([balance.usedNanos, balance.heldNanos, calls]).toEqual([charged, '0', 20]);
   });
 
@@ -181,19 +182,4 @@ function sending(part: (head: string) => string): Reach {
     });
     return () => {};
   };
-}
-
-/** The balance of the key, the sum of its charges in the usage log, and the number of its calls. */
-async function books(
-  folder: string,
-): Promise<readonly [balance: Balance, charged: string, calls: number]> {
-  const list = await ran(program, folder, ['keys', 'list', '--json'], env);
-  const usage = await ran(program, folder, ['usage', '--json'], env);
-  const { total } = JSON.parse(usage.out);
-  return [JSON.parse(list.out).data[0].balances[0], total.chargeNanos, total.calls];
-}
-
-interface Balance {
-  readonly usedNanos: string;
-  readonly heldNanos: string;
 }

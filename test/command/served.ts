@@ -242,3 +242,25 @@ export async function sqliteHost(): Promise<{
   writeConfig(folder, config);
   return { folder, upstream, config };
 }
+
+/** What the books and the usage log of the key `ada` have. */
+export interface Books {
+  readonly balance: { readonly usedNanos: string; readonly heldNanos: string };
+  /** The sum of its charges in the log. */
+  readonly charged: string;
+  /** The number of its calls there. */
+  readonly calls: number;
+}
+
+/** Asks for the books by the commands of an operator. */
+export async function booksOf(
+  program: string,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Books> {
+  const list = await ran(program, folder, ['keys', 'list', '--json'], env);
+  const usage = await ran(program, folder, ['usage', '--json'], env);
+  const { total } = JSON.parse(usage.out);
+  const [balance] = JSON.parse(list.out).data[0].balances;
+  return { balance, charged: total.chargeNanos, calls: total.calls };
+}

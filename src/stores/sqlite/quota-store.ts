@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
+import { isError } from '../../errors.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import {
   checkAdjust,
@@ -16,6 +17,7 @@ import {
 import type { AdjustInput, QuotaState, QuotaStore } from '../../ports/quota-store.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { integerAt, textAt, textOrNoneAt } from '../sql/columns.ts';
+import { isBusy } from './failure.ts';
 import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
 import { findHold, type PartitionLedger } from './quota-ledger.ts';
@@ -129,7 +131,11 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
       checkAdjust(input);
       return inLedger(input.partition, callOptions, (ledger) => adjustOnce(ledger, input));
     },
-    check: (callOptions) => connection.reading(() => checkResult(connection), callOptions),
+    check: (callOptions) => {
+      const result = connection.reading(() => checkResult(connection), callOptions);
+      if (result.ok) checkWritable(connection);
+      return result;
+    },
     // The host closes its handle, and there is nothing to wait for.
     close: () => {},
   };
@@ -170,6 +176,26 @@ function checkResult(connection: Connection): Awaited<ReturnType<QuotaStore['che
   const problems = [...schemaProblems(connection), ...settingProblems(connection)];
   return problems.length === 0 ? { ok: true } : { ok: false, problems };
 }
+
+/**
+ * Writes a page without changing it: reading works on a full disk and in a file that is read-only,
+ * where no call could be charged.
+ */
+function checkWritable(connection: Connection): void {
+  const rewrite = (): void => {
+    const version = integerAt(connection.row('PRAGMA user_version'), 'user_version');
+    connection.run(`PRAGMA user_version = ${version}`);
+  };
+  try {
+    connection.transaction(rewrite, { timeoutMs: lockWaitMs });
+  } catch (error) {
+    // Who waits for another writer knows that the file can be written.
+    if (!isError(error) || !isBusy(error.cause)) throw error;
+  }
+}
+
+/** Short, because it blocks the process, and probes of readiness check often. */
+const lockWaitMs = 50;
 
 function settingProblems(connection: Connection): readonly string[] {
   const mode = textAt(connection.row('PRAGMA journal_mode'), 'journal_mode');

@@ -1,0 +1,75 @@
+/**
+ * Reports what a usage log fails to write between calls, as events beside those of the gateway, and
+ * counts what the process has lost: its exit code says so.
+ */
+import { errorName } from '../errors.ts';
+import { type EventListener, type GatewayEvent, swallowErrors } from '../events.ts';
+import type { Gateway } from '../gateway.ts';
+import type { UsageRecord } from '../ports/usage-sink.ts';
+import type { Log } from './log.ts';
+
+/** The listeners of a usage log that writes in the background. */
+export interface UsageLogListener {
+  /** A write failed; its records wait. */
+  onError(error: unknown): void;
+  /** A record is given up. */
+  onLost(record: UsageRecord, error: unknown): void;
+}
+
+/** What was lost so far. */
+export interface Losses {
+  /** Receives the events of the gateway. */
+  readonly onEvent: EventListener;
+  readonly usageLog: UsageLogListener;
+  /** The gateway, whose subscribers hear of the usage log too. */
+  around(gateway: Gateway): Gateway;
+  /** Charges that the quota store did not take, and records that the usage log did not. */
+  count(): { readonly charges: number; readonly usageRecords: number };
+}
+
+/** Nothing is lost yet; everything is written to the log. */
+export function countLosses(log: Log): Losses {
+  const listeners = new Set<EventListener>();
+  let [charges, usageRecords] = [0, 0];
+
+  const onEvent: EventListener = (event) => {
+    if (event.type === 'settlement_lost') charges += 1;
+    log.event(event);
+  };
+  const failed = (error: unknown, requestId?: string): void => {
+    const event: GatewayEvent = {
+      type: 'port_failed',
+      requestId,
+      port: 'usage',
+      operation: 'write',
+      reason: errorName(error),
+    };
+    for (const listener of [onEvent, ...listeners]) swallowErrors(() => listener(event));
+  };
+  return {
+    onEvent,
+    usageLog: {
+      onError: (error) => failed(error),
+      onLost: (record, error) => {
+        usageRecords += 1;
+        failed(error, record.requestId);
+        const { requestId, reservationId, keyId, modelId, startedAtMs, outcome } = record;
+        const chargeNanos = String(record.chargeNanos);
+        const call = { requestId, reservationId, keyId, modelId, startedAtMs, outcome };
+        log.write('error', 'usage_record_lost', { ...call, chargeNanos });
+      },
+    },
+    around: (gateway) => ({
+      ...gateway,
+      subscribe: (listener) => {
+        listeners.add(listener);
+        const stop = gateway.subscribe(listener);
+        return () => {
+          listeners.delete(listener);
+          stop();
+        };
+      },
+    }),
+    count: () => ({ charges, usageRecords }),
+  };
+}
