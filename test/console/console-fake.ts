@@ -34,6 +34,8 @@ export interface FakeConsole {
   readonly admin: Admin;
   /** Advancing it by 2 s sends the live figures again. */
   readonly clock: FakeClock;
+  /** How many streams of live figures are open. */
+  streams(): number;
   /** The changes that the page has made, as the audit trail has them. */
   audited(): readonly string[];
   /** Ends all connections and refuses new ones until `up`. */
@@ -67,7 +69,14 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
   const admin = fakeAdmin(real, state);
   const handler = consoleHandler(admin, { path: '/console', authorize: () => state.access });
   let isDown = false;
+  let streams = 0;
   const server = createServer((request, response) => {
+    if (request.url?.includes('/api/events') === true) {
+      streams += 1;
+      response.once('close', () => {
+        streams -= 1;
+      });
+    }
     if (isDown) request.socket.destroy();
     else void handler(request, response);
   });
@@ -79,6 +88,7 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
     quota,
     admin,
     clock,
+    streams: () => streams,
     audited: () => entries.map(({ action, target, outcome }) => `${outcome} ${action} ${target}`),
     down: () => {
       isDown = true;

@@ -1,9 +1,10 @@
 /** The states in which operators meet the console when something is wrong, or not there yet. */
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, AdminError } from '../../src/admin/index.ts';
 import { axeFindings, startBrowser } from './browser.ts';
 import type { FakeConsole } from './console-fake.ts';
+import { failingNow } from './fake-data.ts';
 import { issueKeys } from './fake-keys.ts';
 import { openedPage } from './opened-page.ts';
 
@@ -73,6 +74,80 @@ describe('a panel', () => {
     await page.getByText('No calls in the last 1h.').waitFor();
     expect(await page.locator('pre').textContent()).toContain('/v1/chat/completions');
     expect(await axeFindings(page)).toEqual([]);
+  });
+});
+
+/** Chromium without a window takes every page for a visible one. */
+async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate((hidden) => {
+    const document = Reflect.get(globalThis, 'document');
+    Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, isHidden);
+}
+
+describe('many tabs', () => {
+  it('work, because only the visible one has a stream', async () => {
+    const { server, page } = await openedPage(browser, '#/now');
+    await page.getByText('live', { exact: true }).waitFor();
+
+    for (let tab = 2; tab <= 8; tab += 1) {
+      const pages = page.context().pages();
+      const last = pages.at(-1);
+      if (last !== undefined) await setHidden(last, true);
+      await expect.poll(() => server.streams()).toBe(0);
+      const next = await page.context().newPage();
+      await next.goto(`${server.url}#/now`);
+      await next.getByText('live', { exact: true }).waitFor();
+    }
+    await setHidden(page, false);
+    await page.getByRole('link', { name: 'Channels', exact: true }).click();
+
+    await page.getByText('anthropic-eu', { exact: true }).first().waitFor();
+    expect(server.streams()).toBe(2);
+  });
+
+  it('that are hidden ask once a minute, so that their titles still warn', async () => {
+    const { server, page } = await openedPage(browser, '#/now');
+    await page.getByText('live', { exact: true }).waitFor();
+    expect(await page.title()).toBe('Now · Acme gateway');
+    await setHidden(page, true);
+    await expect.poll(() => server.streams()).toBe(0);
+    server.state.now = failingNow();
+
+    await page.clock.fastForward(60_000);
+
+    await page.waitForFunction("document.title.startsWith('●')");
+    expect(server.streams()).toBe(0);
+  });
+});
+
+describe('a request without an answer', () => {
+  it('is given up after half a minute, and can be tried again', async () => {
+    const { server, page } = await openedPage(browser, '#/now');
+    const { list } = server.state.calls;
+    listing(server, () => new Promise(() => {}));
+    await page.getByRole('link', { name: 'Calls', exact: true }).click();
+    await page.getByText('Loading calls …').waitFor();
+
+    await page.clock.fastForward(30_000);
+    await page.getByText('The gateway did not answer.').first().waitFor();
+    listing(server, list);
+    await page.getByRole('button', { name: 'Retry' }).click();
+
+    await page.getByRole('link', { name: 'req_7b7691' }).waitFor();
+  });
+
+  it('that would change something says that it may have', async () => {
+    const { server, page } = await openedPage(browser, '#/channels');
+    const never = (): Promise<never> => new Promise(() => {});
+    server.state.channels = { ...server.state.channels, disable: never };
+
+    await page.getByRole('button', { name: 'Turn off openai-main' }).click();
+    await page.getByRole('button', { name: 'Turn off', exact: true }).click();
+    await page.clock.fastForward(30_000);
+
+    await page.getByText('The change may have been made: look before you try again.').waitFor();
   });
 });
 

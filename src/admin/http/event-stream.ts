@@ -11,8 +11,8 @@ const authorizeEveryMs = 60_000;
 /**
  * Sends `event: now` of a range at once and every 2 s, unless the receiver has not read the last
  * one. Asks every minute whether the operator is still signed in; if not, `event: signed-out` ends
- * the stream. It also ends when the library or its gateway is closed, because a server that is being
- * closed waits for it; 204 tells browsers not to ask again.
+ * the stream. It also ends when the library or its gateway is closed, because a server that is
+ * being closed waits for it; 204 tells browsers not to ask again.
  */
 export async function streamEvents(
   admin: Admin,

@@ -151,6 +151,7 @@ function eventsOf(): object {
         description: 'A stream of the event now, the data of which is #/components/schemas/Now',
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
+      '204': { description: 'This gateway is closed or being closed' },
       default: { $ref: '#/components/responses/Error' },
     },
   };

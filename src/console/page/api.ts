@@ -44,16 +44,17 @@ export function apiAt(base: URL, onSignedOut: () => void): Api {
     }
     return url.href;
   };
-  const send = async <T>(url: string, init: RequestInit): Promise<T> => {
-    const reply = await answerOf(url, init);
-    if (reply.status === 401 || reply.type === 'opaqueredirect') {
-      onSignedOut();
-      throw failed('signed_out', { message: 'You are signed out.' });
-    }
-    if (reply.ok) return documentOf<T>(reply);
-    const { error = {} } = await documentOf<{ readonly error?: ErrorMembers }>(reply);
-    throw failed('refused', error);
-  };
+  const send = <T>(url: string, init: RequestInit): Promise<T> =>
+    withinTime(init, async (timed) => {
+      const reply = await answerOf(url, timed);
+      if (reply.status === 401 || reply.type === 'opaqueredirect') {
+        onSignedOut();
+        throw failed('signed_out', { message: 'You are signed out.' });
+      }
+      if (reply.ok) return documentOf<T>(reply);
+      const { error = {} } = await documentOf<{ readonly error?: ErrorMembers }>(reply);
+      throw failed('refused', error);
+    });
   return {
     urlOf,
     get: (path, query, signal) => send(urlOf(path, query), signal === undefined ? {} : { signal }),
@@ -72,13 +73,43 @@ interface ErrorMembers {
   readonly field?: string;
 }
 
+/** How long a request may take, with its reply. A browser may hold it back without a limit. */
+const answerMs = 30_000;
+
+/** Gives a request up after its time, or with the signal of its caller. */
+async function withinTime<T>(
+  init: RequestInit,
+  run: (timed: RequestInit) => Promise<T>,
+): Promise<T> {
+  const { signal } = init;
+  const limit = new AbortController();
+  const giveUp = (): void => limit.abort();
+  signal?.addEventListener('abort', giveUp);
+  const timer = setTimeout(giveUp, answerMs);
+  try {
+    return await run({ ...init, signal: limit.signal });
+  } catch (error) {
+    if (!isAborted(error) || signal?.aborted === true) throw error;
+    throw failed('disconnected', { message: lateText(init) });
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+function lateText({ method }: RequestInit): string {
+  const isChange = method === 'POST';
+  const rest = isChange ? ' The change may have been made: look before you try again.' : '';
+  return `The gateway did not answer.${rest}`;
+}
+
 /** A host's sign-in may redirect to its own page, which is no answer to a request. */
 async function answerOf(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { cache: 'no-store', redirect: 'manual', ...init });
   } catch (error) {
-    if (init.signal?.aborted === true) throw error;
-    throw failed('disconnected', { message: 'The gateway did not answer.' });
+    if (isAborted(error)) throw error;
+    throw failed('disconnected', { message: lateText(init) });
   }
 }
 
@@ -86,7 +117,8 @@ async function answerOf(url: string, init: RequestInit): Promise<Response> {
 async function documentOf<T>(reply: Response): Promise<T> {
   try {
     return await reply.json();
-  } catch {
+  } catch (error) {
+    if (isAborted(error)) throw error;
     const message = `A reply with status ${reply.status} did not come from the gateway.`;
     throw failed('disconnected', { message });
   }

@@ -1,6 +1,7 @@
 /**
  * The live figures: a stream of events, and where there is none, a request every few seconds. Says
- * how old the last figures are, so that nobody takes old ones for new.
+ * how old the last figures are, so that nobody takes old ones for new. A hidden page has no stream:
+ * browsers allow six connections to a host, and each stream takes one from all pages of the origin.
  */
 import { type Api, failureOf } from './api.ts';
 import type { Range } from './route.ts';
@@ -29,6 +30,8 @@ export interface Live {
 /** Without news for this long, the figures are old. */
 const staleMs = 10_000;
 const pollMs = 5_000;
+/** How often a hidden page asks, for the mark in its title. */
+const hiddenPollMs = 60_000;
 
 interface State {
   source: EventSource | undefined;
@@ -51,14 +54,21 @@ export function connectLive(api: Api, listener: LiveListener, range: Range): Liv
     api,
     listener,
   };
+  const restart = (wanted: Range): void => {
+    stop(state);
+    state.range = wanted;
+    start(state);
+  };
+  const ended = new AbortController();
+  const { signal } = ended;
+  document.addEventListener('visibilitychange', () => restart(state.range), { signal });
   start(state);
   return {
-    restart: (wanted) => {
+    restart,
+    close: () => {
+      ended.abort();
       stop(state);
-      state.range = wanted;
-      start(state);
     },
-    close: () => stop(state),
   };
 }
 
@@ -69,6 +79,10 @@ function stop(state: State): void {
 }
 
 function start(state: State): void {
+  if (document.hidden) {
+    state.timer = setInterval(() => void read(state), hiddenPollMs);
+    return;
+  }
   openStream(state);
   state.timer = setInterval(() => void poll(state), pollMs);
 }
