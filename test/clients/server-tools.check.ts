@@ -94,6 +94,36 @@ describe.each(pairs(9, 'messages'))('%s', (_name, pair) => {
     }
   });
 
+  it.runIf(isRelayed && client.resumesTurns === true)('goes on with a paused turn', async () => {
+    const { target, upstream: fake, nextRecord } = await started(pair, onTestFinished);
+    const { message } = recordedReply('messages/stream-pause-turn.1');
+    fake.enqueue(claudeReply(message, false), claudeText([{ type: 'text', text: 'Fog.' }], false));
+
+    const answers = await client.converse(target('tools'), {
+      prompts: ['Hello!'],
+      tools: [],
+      serverTool: 'web_search',
+      reasons: false,
+    });
+    const records = [await nextRecord(), await nextRecord()];
+
+    const [first, second, ...more] = fake.calls.map((call) =>
+      items(member(call.json(), 'messages')),
+    );
+    expect(message.stop_reason).toBe('pause_turn');
+    expect(answers).toEqual(['Fog.']);
+    expect(more).toEqual([]);
+    expect(second?.slice(0, -1)).toEqual(first);
+    expect(second?.at(-1)).toEqual({ role: 'assistant', content: message.content });
+    for (const { basis, booked, outcome } of records) {
+      expect({ basis, booked, outcome }).toEqual({
+        basis: 'usage',
+        booked: true,
+        outcome: 'complete',
+      });
+    }
+  });
+
   it.runIf(isRelayed)('goes on at another provider without what it searched', async () => {
     const { target, upstream: fake } = await started(pair, onTestFinished);
     const { script, message } = recorded('web_search');

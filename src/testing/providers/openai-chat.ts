@@ -1,5 +1,5 @@
 /** `POST /v1/chat/completions` as OpenAI replies to it: one turn, whole or as a stream. */
-import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { items, type JsonObject, type JsonValue, member, parseJson } from '../../json.ts';
 import { agentOf } from './agent.ts';
 import { type FaultReplies, withFault } from './faults.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
@@ -94,10 +94,22 @@ function plainTurn(body: JsonValue | undefined, context: ReplyContext): Turn {
     return textTurn(fragments(JSON.stringify(sampleOf(schema))), chatTokens.structured);
   }
   if (member(format, 'type') === 'json_object') {
-    return textTurn(fragments('{"greeting":"Hi there!"}'), chatTokens.structured);
+    const schema = schemaInWords(items(member(body, 'messages')));
+    const text =
+      schema === undefined ? '{"greeting":"Hi there!"}' : JSON.stringify(sampleOf(schema));
+    return textTurn(fragments(text), chatTokens.structured);
   }
   return textTurn(chatPieces, chatTokens.text);
 }
+
+/** The schema that a message asks for in words, as callers do where a mode has no schema. */
+function schemaInWords(messages: readonly JsonValue[]): JsonValue | undefined {
+  const texts = messages.map((message) => member(message, 'content'));
+  const asked = texts.find((text) => typeof text === 'string' && text.includes(schemaWords));
+  return typeof asked === 'string' ? parseJson(asked.split(schemaWords)[1] ?? '') : undefined;
+}
+
+const schemaWords = 'JSON Schema: ';
 
 /** Adds reasoning before the content, as DeepSeek does. */
 function withReasoning(turn: Turn): Turn {

@@ -69,6 +69,8 @@ function toolRunnerClient(name: string, sdkFor: (target: Target) => AnthropicSdk
   return {
     name,
     streams: false,
+    // Its first versions give the paused turn as the answer.
+    resumesTurns: !name.includes(' 0.71'),
     ask: async (target, question) => {
       const message = await sdkFor(target).beta.messages.create(
         {

@@ -108,6 +108,8 @@ export interface Client {
   readonly disablesReasoning?: boolean;
   /** The tools of Anthropic whose results it doesn't send back with the turn. */
   readonly forgets?: readonly ServerTool[];
+  /** Whether it goes on by itself with a turn that Anthropic paused. */
+  readonly resumesTurns?: boolean;
   /** Whether it sends its signal with the request. */
   readonly abortsEarly?: boolean;
   readonly ask: Ask;
