@@ -54,7 +54,8 @@ export interface Gateway extends GatewayHandler {
   resolveUnknown(record: UsageRecord, resolution: UnknownResolution): Promise<ResolveResult>;
   /**
    * Refuses new calls with 503, waits for running calls, ends those that still run after `drainMs`
-   * (default: 10 s), delivers pending writes to the stores, flushes the usage sink and closes
+   * (default: 10 s), delivers pending writes to the stores (one that is away has the rest of
+   * `drainMs`, 2 s at least, to come back), flushes the usage sink and closes
    * upstream connections. Stores stay open: they belong to the host. A second call returns the same
    * promise.
    */

@@ -31,21 +31,25 @@ const defaultDrainMs = 10_000;
 const maxDrainMs = 2 ** 31 - 1;
 /** How long calls that were cut, and stores that are down, may take to finish. */
 const graceMs = 2_000;
+/** How often an end of a call is tried again that a store did not take. */
+const retryMs = 500;
 /** How long a usage sink may take to write what it has buffered. */
 const flushMs = 10_000;
 
 /**
  * Lets running calls finish for `drainMs`, cuts the rest with an error in their dialect, and closes
- * the gateway's resources. Never rejects: a sink that can't be flushed is reported.
+ * the gateway's resources. A store that is away has what is left of that time to come back. Never rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
   const { calls, outbox, refusals, usage, upstream, emit, clock, stopTimer } = deps;
   const ports = portCalls(undefined, { clock, storeTimeoutMs: flushMs }, emit);
+  const drainUntilMs = clock.monotonicMs() + drainWaitMs(drainMs);
   await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
   calls.abortAll(new UpstreamError('body', 'draining'));
   await waitAtMost(graceMs, calls.idle(), clock);
   stopTimer();
-  await waitAtMost(graceMs, outbox.flush(), clock);
+  const leftMs = drainUntilMs - clock.monotonicMs();
+  await deliver(outbox, Math.max(leftMs, graceMs), clock);
   outbox.abandon();
   await waitAtMost(graceMs, refusals.flush(), clock);
   try {
@@ -60,6 +64,17 @@ export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps):
 function drainWaitMs(drainMs: number = defaultDrainMs): number {
   const waitMs = Math.min(Math.max(drainMs, 1), maxDrainMs);
   return Number.isNaN(waitMs) ? defaultDrainMs : waitMs;
+}
+
+/** Retries what waits for a store until it is delivered, or the time is over. */
+async function deliver(outbox: Outbox, forMs: number, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonicMs() + forMs;
+  for (;;) {
+    await waitAtMost(Math.max(1, untilMs - clock.monotonicMs()), outbox.flush(), clock);
+    const leftMs = untilMs - clock.monotonicMs();
+    if (leftMs <= 0 || outbox.waiting().waiting === 0) return;
+    await waitAtMost(Math.min(retryMs, leftMs), new Promise(() => {}), clock);
+  }
 }
 
 async function closeClient(upstream: UpstreamClient): Promise<void> {

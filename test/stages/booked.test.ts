@@ -4,7 +4,7 @@ import { gate } from '../../src/testing/providers/scripts.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { completeReply, sampleRequests } from '../support/models.ts';
-import { pass, turns } from './failing.ts';
+import { inTime, pass, turns } from './failing.ts';
 
 const ruined = (up: DrivenCall): void => up.answer(500, { error: { message: 'No.' } });
 
@@ -62,7 +62,7 @@ describe('a charge that the store can not take', () => {
   });
 
   it('stays unbooked in the log if it is lost', async () => {
-    const { call, records, gateway, eventTypes } = gatewayInProcess({
+    const { call, records, gateway, clock, eventTypes } = gatewayInProcess({
       handlers: [completeReply('chat')],
       store: () => ({
         settle: () => {
@@ -72,7 +72,7 @@ describe('a charge that the store can not take', () => {
     });
     await call(sampleRequests.chat);
 
-    await gateway.close();
+    await inTime(clock, gateway.close());
 
     expect(records.map(({ booked }) => booked)).toEqual([false]);
     expect(eventTypes()).toContain('settlement_lost');

@@ -274,6 +274,33 @@ describe('a gateway that closes', () => {
     expect(flushes).toBe(1);
   });
 
+  it.each([
+    { drainMs: 8_000, backAfterMs: 6_000, lost: 0 },
+    { drainMs: 8_000, backAfterMs: 12_000, lost: 1 },
+    { drainMs: 1, backAfterMs: 1_000, lost: 0 },
+    { drainMs: 1, backAfterMs: 4_000, lost: 1 },
+  ])('gives a store that is away the rest of the drain time: %j', async (row) => {
+    const { drainMs, backAfterMs, lost } = row;
+    let backMs = Number.POSITIVE_INFINITY;
+    const { call, gateway, clock, nextRecord, state, events } = gatewayInProcess({
+      handlers: [completeReply('chat')],
+      store: (quota) => ({
+        settle: (input) => {
+          if (clock.monotonicMs() < backMs) throw new StoreUnavailable('down');
+          return quota.settle(input);
+        },
+      }),
+    });
+    await call(sampleRequests.chat);
+    await nextRecord();
+
+    backMs = clock.monotonicMs() + backAfterMs;
+    await inTime(clock, gateway.close({ drainMs }));
+
+    expect(events.filter(({ type }) => type === 'settlement_lost')).toHaveLength(lost);
+    expect(await state()).toMatchObject({ used: lost === 0 ? 20n : 0n });
+  });
+
   it('delivers pending charges, and reports those that no store takes', async () => {
     for (const isDown of [false, true]) {
       let fails = true;
