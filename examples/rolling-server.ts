@@ -26,7 +26,8 @@ export function rollingServer(gateway: Gateway, times: StopTimes): RollingServer
     void serveGateway(req, res, () => {
       // Liveness asks only whether the event loop turns; an outage of a store must restart nothing.
       const isKnown = req.url === '/healthz' || req.url === '/readyz';
-      const isReady = req.url === '/healthz' || stopping === undefined;
+      const isServing = stopping === undefined && !gateway.status().isClosing;
+      const isReady = req.url === '/healthz' || isServing;
       res.statusCode = isKnown ? (isReady ? 200 : 503) : 404;
       res.end();
     });

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { exampleGateway } from '../../examples/gateway.ts';
 import { rollingServer } from '../../examples/rolling-server.ts';
 import { startFakeUpstream } from '../../src/testing/index.ts';
-import { listening } from '../support/servers.ts';
+import { closed, listening } from '../support/servers.ts';
 
 it('is alive and not ready while it stops, and serves until the notice is over', async () => {
   const upstream = await startFakeUpstream();
@@ -35,6 +35,22 @@ it('is alive and not ready while it stops, and serves until the notice is over',
   vi.advanceTimersByTime(5_000);
   await stopped;
   await expect(statusOf(`${origin}/readyz`, headers)).rejects.toThrow('ECONNREFUSED');
+});
+
+it('is not ready once something else closes the gateway', async () => {
+  const upstream = await startFakeUpstream();
+  onTestFinished(() => upstream.close());
+  const { gateway } = exampleGateway(upstream);
+  const { server } = rollingServer(gateway, { noticeMs: 5_000, drainMs: 1_000 });
+  const origin = await listening(server);
+  onTestFinished(() => closed(server));
+  const headers = { connection: 'close' };
+  expect(await statusOf(`${origin}/readyz`, headers)).toBe(200);
+
+  await gateway.close();
+
+  expect(await statusOf(`${origin}/readyz`, headers)).toBe(503);
+  expect(await statusOf(`${origin}/healthz`, headers)).toBe(200);
 });
 
 function statusOf(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
