@@ -140,7 +140,10 @@ export type GatewayEvent =
   | ({
       readonly type: 'attempt_started';
       readonly dialect: DialectName | undefined;
-      /** Ms since quota was reserved. */
+      /**
+       * Ms since quota was reserved, at the choice of the channel. The `durationMs` of
+       * `attempt_ended` counts from there too.
+       */
       readonly afterMs: number;
     } & OfAttempt)
   /**

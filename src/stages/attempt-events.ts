@@ -46,7 +46,8 @@ export function reportAttempt(attempt: StartingAttempt): AttemptReport {
     if (!isOver) emit(event());
   };
   const dialect = channelPlan.channel.dialect;
-  emit({ type: 'attempt_started', ...common, dialect, afterMs: afterMs() });
+  const chosenAfterMs = startedMs - settlement.startedMs;
+  emit({ type: 'attempt_started', ...common, dialect, afterMs: chosenAfterMs });
   return {
     firstByte: () => {
       if (hasFirstByte) return;

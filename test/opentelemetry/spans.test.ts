@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type OpenTelemetryOptions, openTelemetry } from '../../src/opentelemetry/index.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { answer, responsesGateway } from '../stages/responses-gateway.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
@@ -102,6 +103,28 @@ describe('a whole reply', () => {
     expect(JSON.stringify(attributes)).not.toContain('example.com');
     expect(attributes).not.toHaveProperty(['tollgate.metadata.none']);
   });
+});
+
+it('the span of an attempt lies within that of its call, even where its start is slow', async () => {
+  // Each step takes half as long as the one before, as in a process whose code is still cold.
+  let [stepMs, passedMs] = [1_024, 0];
+  const monotonicMs = (): number => {
+    passedMs += stepMs;
+    stepMs /= 2;
+    return passedMs;
+  };
+  const clock = { ...fakeClock(startMs), monotonicMs };
+  const { call, ended, spans } = watched({
+    handlers: [completeReply('chat')],
+    options: { clock },
+  });
+  await call(chat());
+  await ended(1);
+
+  const [attempt, outer] = spans();
+  expect(attempt?.name).toBe('tollgate.attempt');
+  expect(attempt?.fromMs).toBeGreaterThanOrEqual(outer?.fromMs ?? Number.NaN);
+  expect(attempt?.toMs).toBeLessThanOrEqual(outer?.toMs ?? Number.NaN);
 });
 
 it('a stream has the time of its first content, and lasts until its end', async () => {
