@@ -72,7 +72,13 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
 /** The options that the configuration states, without those that are undefined. */
 export function gatewayOptions(
   {
-    gateway: { responses, chargePolicy: rules, failedKeyLimit: failed, ...options } = {},
+    gateway: {
+      responses,
+      chargePolicy: rules,
+      failedKeyLimit: failed,
+      recordRefusals,
+      ...options
+    } = {},
   }: ServeConfig,
   stores: Stores,
 ): Omit<GatewayOptions, 'catalog'> {
@@ -82,6 +88,7 @@ export function gatewayOptions(
     keys,
     quota,
     usage,
+    ...(recordRefusals === true ? { recordRefusals: usage } : {}),
     idempotency,
     ...(rateLimiter === undefined ? {} : { rateLimiter }),
     results,

@@ -6,6 +6,7 @@ import type { ItemStore } from '../ports/item-store.ts';
 import type { KeyStore } from '../ports/key-store.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { RefusalLog } from '../ports/refusal-log.ts';
 import type { ResponseIndex } from '../ports/response-index.ts';
 import type { ResponseOptions } from '../ports/response-options.ts';
 import type { ResultStore } from '../ports/result-store.ts';
@@ -47,7 +48,7 @@ export interface Stores {
   /** Where keys are kept. Those in the configuration can only be read. */
   readonly keyTable: SqliteKeyStore | PostgresKeyStore | FixedKeys;
   readonly quota: QuotaStore;
-  readonly usage: UsageSink;
+  readonly usage: UsageSink & RefusalLog;
   /** The same log, if it can be queried. */
   readonly usageLog: SqliteUsageSink | PostgresUsageSink | undefined;
   readonly idempotency: IdempotencyStore;

@@ -78,6 +78,7 @@ export const whole: JsonValue = {
     leaseMs: 5_000,
     storeTimeoutMs: 500,
     chargePolicy: { left_early: { whole: 'nothing', streamed: 'nothing', image: 'pend' } },
+    recordRefusals: true,
     failedKeyLimit: { perMinute: 30, proxies: 1 },
     responses: { unknownReferences: 'refuse', maxReferences: 5, indexTtlMs: 9, itemTtlMs: 9 },
   },

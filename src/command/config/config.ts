@@ -114,6 +114,8 @@ export type GatewayConfig = {
   readonly responses?: ResponsesConfig | undefined;
   /** The endings whose charge differs from the default: docs/costs.md. */
   readonly chargePolicy?: ChargePolicyConfig | undefined;
+  /** Counts refused requests where usage records are kept. Default: false. */
+  readonly recordRefusals?: boolean | undefined;
   /** There is no limit unless this is stated. */
   readonly failedKeyLimit?: FailedKeyLimitConfig | undefined;
 };

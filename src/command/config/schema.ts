@@ -269,6 +269,9 @@ const gateway = z
       responses,
       chargePolicy: policy,
       failedKeyLimit: failedKeys,
+      recordRefusals: flag
+        .optional()
+        .describe('Count refused requests where usage records are kept. Default: false.'),
     } satisfies Members<GatewayConfig>,
     'must be an object of options of createGateway',
   )

@@ -17,9 +17,9 @@ export const deletion: Command = {
     yes: { type: 'boolean', text: 'really; required' },
     config: configOption,
   },
-  about: `Deletes the records of calls that began before a day, the oldest first, a thousand at a
-time, so that gateways are not held up; it may be interrupted and run again. Balances stay as
-they are. Records of calls in doubt stay until those are resolved.`,
+  about: `Deletes the records of calls that began before a day, and the refusals from before it, the
+oldest first, a thousand at a time, so that gateways are not held up; it may be interrupted and run
+again. Balances stay as they are. Records of calls in doubt stay until those are resolved.`,
   examples: ['npx tollgate usage delete --before 2026-01-01 --yes'],
   run: (given) => {
     const beforeMs = dateOf(given, 'before');

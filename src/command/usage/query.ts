@@ -17,18 +17,26 @@ export const filterOptions: Readonly<Record<string, Option>> = {
   channel: { type: 'string', value: 'ID', text: 'only the calls of this channel' },
 };
 
-/** @throws CommandError */
-export function filterOf(given: Given): Omit<UsageReportQuery, 'by'> {
+/**
+ * The time that a report covers.
+ *
+ * @throws CommandError
+ */
+export function spanOf(given: Given): Pick<UsageReportQuery, 'fromMs' | 'toMs'> {
   const nowMs = given.around.clock.now();
   const month = new Date(nowMs).toISOString().slice(0, 7);
   const fromMs = dateOf(given, 'from') ?? Date.parse(`${month}-01`);
   const toMs = dateOf(given, 'to') ?? nowMs + 1;
   // An empty report would look as if nothing had been used.
   if (fromMs >= toMs) throw usageError('--from must be before --to, which is now by default.');
+  return { fromMs, toMs };
+}
+
+/** @throws CommandError */
+export function filterOf(given: Given): Omit<UsageReportQuery, 'by'> {
   const [keyId, group, modelId, channelId] = ['key', 'group', 'model', 'channel'].map(given.text);
   return {
-    fromMs,
-    toMs,
+    ...spanOf(given),
     ...(keyId === undefined ? {} : { keyId }),
     ...(group === undefined ? {} : { group }),
     ...(modelId === undefined ? {} : { modelId }),
