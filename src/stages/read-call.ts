@@ -28,8 +28,10 @@ export async function receiveBody(
   shares: FairShares,
 ): Promise<Body> {
   const maxBytes = route.protocol.maxBodyBytes(settings);
-  const budget = bodyBudget(shares, key.id, contentLengthOf(request.headers));
-  const body = await readBody(request, { maxBytes, budget, clock: settings.clock });
+  const announcedBytes = contentLengthOf(request.headers);
+  const budget = bodyBudget(shares, key.id, announcedBytes);
+  const { clock } = settings;
+  const body = await readBody(request, { maxBytes, announcedBytes, budget, clock });
   running.onDone(() => budget.give(body.byteLength));
   return body;
 }

@@ -218,7 +218,8 @@ async function sendFirst(
   isRepeated = false,
 ): Promise<OpenedResponse> {
   const response = await send(attempt, access, upstreams, isRepeated);
-  attempt.lease.firstByte(attempt.held.admitted.received.settings.clock.monotonicMs());
+  const { watch } = attempt.held.admitted.running;
+  if (watch !== undefined) attempt.lease.firstByte(watch.lastReceivedMs);
   await upstreams.endOfReplyTurn();
   return response;
 }

@@ -5,6 +5,7 @@
 import { Readable } from 'node:stream';
 import { originalBytes } from '../../src/bytes/body/body.ts';
 import { type ByteBudget, byteBudget } from '../../src/bytes/body/budget.ts';
+import { contentLengthOf } from '../../src/bytes/body/headers.ts';
 import { readBody } from '../../src/bytes/body/read.ts';
 import type { GatewayRequest, IncomingHeaders } from '../../src/http.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
@@ -46,7 +47,7 @@ export function reading(
     closeListeners.push(listener);
   };
   const read = async () => {
-    const limits = { maxBytes, budget, clock };
+    const limits = { maxBytes, announcedBytes: contentLengthOf(headers), budget, clock };
     const whole = await readBody({ headers, body, onClose }, limits);
     return originalBytes(whole, 0, whole.text.length);
   };

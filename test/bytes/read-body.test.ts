@@ -111,7 +111,7 @@ describe('a body that arrived with its head', () => {
     await posted(body, async (incoming) => {
       const taken = readBody(
         { headers: incoming.headers, body: incoming, onClose: () => {} },
-        { maxBytes: 100, budget: byteBudget(100), clock: fakeClock() },
+        { maxBytes: 100, announcedBytes: body.length, budget: byteBudget(100), clock: fakeClock() },
       );
 
       expect(taken).toEqual(wholeBody(body));

@@ -8,7 +8,7 @@ import { type ChunkBuffer, chunkBuffer } from '../chunk-buffer.ts';
 import type { Body } from './body.ts';
 import type { ByteBudget } from './budget.ts';
 import { bodyFromChunks } from './elide.ts';
-import { checkContentEncoding, checkContentType, contentLengthOf } from './headers.ts';
+import { checkContentEncoding, checkContentType } from './headers.ts';
 
 const baseMs = 10_000;
 const maxMs = 60_000;
@@ -19,6 +19,8 @@ const checkIntervalMs = 1_000;
 /** The limits for reading a body. */
 export interface ReadBodyLimits {
   readonly maxBytes: number;
+  /** The `Content-Length`, if there is one. */
+  readonly announcedBytes: number | undefined;
   /**
    * The budget that all calls share. The caller of `readBody` returns the body's size to it after
    * the call.
@@ -51,11 +53,11 @@ export function readBody(
   if (wasAborted(body)) throw incompleteBody();
   if (body.readableEnded) throw bodyConsumed();
   checkContentEncoding(headers);
-  const announced = contentLengthOf(headers) ?? 0;
-  if (announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  const { announcedBytes = 0, maxBytes } = limits;
+  if (announcedBytes > maxBytes) throw tooLarge(maxBytes);
   // With both transfer-encoding and content-length, neither can be trusted (RFC 9112 §6.3).
   const isFramedOnce = headers['transfer-encoding'] === undefined;
-  return isFramedOnce && hasArrived(body, announced)
+  return isFramedOnce && hasArrived(body, announcedBytes)
     ? takeArrived(body, limits)
     : collect(body, request, limits);
 }

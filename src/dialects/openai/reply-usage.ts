@@ -3,7 +3,7 @@
  * the completion.
  */
 import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
-import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ToolCalls } from '../../money.ts';
 import type { UsageReader } from '../stream-usage.ts';
 import { countIn, maxCount } from '../usage-counts.ts';
@@ -79,14 +79,16 @@ export function openaiReplyUsage(
   usage: JsonValue | undefined,
   reasoningOutside: boolean,
 ): ReplyUsage | undefined {
+  if (!isJsonObject(usage)) return undefined;
   const totals = totalsIn(usage);
   const { prompt, completion } = totals;
   const isStated = prompt !== undefined || completion !== undefined;
   if (!isStated && countIn(usage, 'total_tokens') === undefined) return undefined;
   const inputDetails = detailsIn(usage, 'prompt_tokens_details', 'input_tokens_details');
   const outputDetails = detailsIn(usage, 'completion_tokens_details', 'output_tokens_details');
-  const cached = countIn(inputDetails, 'cached_tokens');
-  const stated = countIn(outputDetails, 'reasoning_tokens');
+  // Few vendors but the largest send details.
+  const cached = inputDetails && countIn(inputDetails, 'cached_tokens');
+  const stated = outputDetails && countIn(outputDetails, 'reasoning_tokens');
   const promptTokens = inputOf(totals, stated);
   // Some vendors count cached tokens separately from the prompt.
   const input = Math.max(promptTokens, cached ?? 0);
@@ -124,7 +126,7 @@ const noParts: Parts = {
   video: undefined,
 };
 
-function partsIn(details: JsonValue, whole: number): Parts {
+function partsIn(details: JsonObject, whole: number): Parts {
   return {
     cacheWrite: atMost(whole, countIn(details, 'cache_write_tokens')),
     audio: atMost(whole, countIn(details, 'audio_tokens')),
@@ -141,21 +143,19 @@ function atMost(whole: number, part: number | undefined): number | undefined {
 }
 
 /** The image API uses different names from chat. */
-function detailsIn(
-  usage: JsonValue | undefined,
-  name: string,
-  imagesName: string,
-): JsonValue | undefined {
-  const details = member(usage, name);
-  return isJsonObject(details) ? details : member(usage, imagesName);
+function detailsIn(usage: JsonObject, name: string, imagesName: string): JsonObject | undefined {
+  const { [name]: details, [imagesName]: imageDetails } = usage;
+  if (details !== undefined && isJsonObject(details)) return details;
+  return imageDetails !== undefined && isJsonObject(imageDetails) ? imageDetails : undefined;
 }
 
 /**
  * OpenRouter, Perplexity and xAI report searches, each under a different name; OpenAI reports none.
  */
-function toolCallsIn(usage: JsonValue | undefined): ToolCalls | undefined {
+function toolCallsIn(usage: JsonObject): ToolCalls | undefined {
+  const { server_tool_use: tools } = usage;
   const searches =
-    countIn(member(usage, 'server_tool_use'), 'web_search_requests') ??
+    (tools === undefined ? undefined : countIn(tools, 'web_search_requests')) ??
     countIn(usage, 'num_search_queries') ??
     countIn(usage, 'num_sources_used');
   return searches === undefined ? undefined : { web_search: searches };
