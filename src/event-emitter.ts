@@ -2,7 +2,7 @@
  * Passes the events of a gateway on to whoever listens: the option `onEvent`, and the listeners
  * that subscribed later.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncResource } from 'node:async_hooks';
 import { type EventListener, type GatewayEvent, swallowErrors } from './events.ts';
 
 /**
@@ -51,8 +51,10 @@ export function eventEmitter(
     emit: deliver,
     forRequest: () => {
       if (listeners.length === 0 && onEvent() === undefined) return unobserved;
-      const run = AsyncLocalStorage.snapshot();
-      return Object.assign((event: GatewayEvent) => run(deliver, event), { isObserved: true });
+      // `AsyncLocalStorage.snapshot` costs a hundred times as much on Node 20: half of a small call.
+      const context = new AsyncResource('TollgateRequest', { requireManualDestroy: true });
+      const inContext = (event: GatewayEvent) => context.runInAsyncScope(deliver, undefined, event);
+      return Object.assign(inContext, { isObserved: true });
     },
     subscribe: (listener) => {
       // A function of its own for each subscription: the same listener may subscribe twice.
@@ -81,9 +83,18 @@ function serializable(event: GatewayEvent): GatewayEvent {
   }
 }
 
+/**
+ * The prototype of events with amounts: as that of any object, and with a method for
+ * `JSON.stringify`. A property of each event would cost ten times as much.
+ */
+const withAmounts: object = Object.create(Object.prototype, {
+  constructor: { value: Object },
+  toJSON: { value: toJson },
+});
+
 /** Adds a method that is not copied, compared or logged with the members. */
 function withToJson<T extends object>(value: T): T {
-  return Object.defineProperty(value, 'toJSON', { value: toJson, writable: true });
+  return Object.setPrototypeOf(value, withAmounts);
 }
 
 function toJson(this: unknown): unknown {
