@@ -1,16 +1,24 @@
 /** Spending for operators: reports of the usage log, the log beside the books, and CSV. */
-import { type Reconciliation, reconcile } from '../stores/sql/reconcile.ts';
-import type {
-  UsageChargesFilter,
-  UsageRecordFilter,
-  UsageReportQuery,
-  UsageReportRow,
+import type { MaybePromise } from '../ports/call-options.ts';
+import type { Reconciliation } from '../stores/sql/reconcile.ts';
+import {
+  checkFilter,
+  checkReport,
+  type UsageChargesFilter,
+  type UsageRecordFilter,
+  type UsageRecordPage,
+  type UsageReportQuery,
+  type UsageReportRow,
 } from '../stores/sql/usage-report.ts';
 import { notSupported } from './admin-error.ts';
+import { books } from './books.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
 import type { AdminDeps, Page } from './deps.ts';
+import { type Step, type WalkDeps, type WalkOptions, walkLog } from './log-walk.ts';
+import { ownTurns } from './loop-turns.ts';
 import { type PageQuery, pageOf } from './page.ts';
+import { reportRows } from './report-rows.ts';
 
 /** What is summed up, and in which order it is listed. */
 export type UsageListQuery = UsageReportQuery &
@@ -33,8 +41,9 @@ export interface CsvProgress {
   readonly rows: number;
 }
 
-/** Called after each page of an export. */
-export interface CsvOptions {
+/** What an export is told, and tells. */
+export interface CsvOptions extends WalkOptions {
+  /** Called after each page. */
   readonly onProgress?: (progress: CsvProgress) => void;
 }
 
@@ -43,28 +52,29 @@ export interface CsvOptions {
  * `invalid_request`.
  */
 export interface AdminUsageReports {
-  report(query: UsageListQuery): Promise<UsageReportPage>;
+  /** Rejects with the reason of the signal when it is aborted; so do the exports. */
+  report(query: UsageListQuery, options?: WalkOptions): Promise<UsageReportPage>;
   /** Where the usage log and the quota store differ; see `reconcile`. */
-  books(filter: UsageChargesFilter): Promise<readonly Reconciliation[]>;
-  /** The rows of a report as CSV, in pieces of up to 100 lines. */
+  books(filter: UsageChargesFilter, options?: WalkOptions): Promise<readonly Reconciliation[]>;
+  /** The rows of a report as CSV, in pieces of up to 50 lines. */
   reportCsv(query: UsageReportQuery, options?: CsvOptions): AsyncIterable<string>;
   /** Single calls as CSV, read from the log page by page. */
   callsCsv(filter: UsageRecordFilter, options?: CsvOptions): AsyncIterable<string>;
 }
 
-/** The reports of an admin library. */
-export function adminUsage(deps: AdminDeps): AdminUsageReports {
+/** The reports of an admin library. All of them together read once in a turn of the event loop. */
+export function adminUsage(adminDeps: AdminDeps): AdminUsageReports {
+  const deps = { ...adminDeps, inOwnTurn: ownTurns() };
   return {
-    report: async ({ sort = 'charge', ...query }) => {
-      const rows = await reportOf(deps, query);
+    report: async ({ sort = 'charge', ...query }, options) => {
+      const rows = await reportOf(deps, query, options);
       const sorted = sort === 'name' ? rows : rows.toSorted(byCharge);
       return { ...pageOf(sorted, query), total: totalOf(rows) };
     },
-    books: async (filter) => {
-      const { quota, usage } = deps;
-      const { usageCharges } = usage;
-      if (usageCharges === undefined) throw cannotReport();
-      return reconcile({ quota, usage: { usageCharges } }, filter);
+    books: async (filter, options) => {
+      const { usage } = deps;
+      if (usage.usageCharges === undefined) throw cannotReport();
+      return books(deps, usage.usageCharges.bind(usage), filter, options);
     },
     reportCsv: (query, options) => reportCsv(deps, query, options),
     callsCsv: (filter, options) => callsCsv(deps, filter, options),
@@ -72,11 +82,13 @@ export function adminUsage(deps: AdminDeps): AdminUsageReports {
 }
 
 async function reportOf(
-  { usage }: AdminDeps,
+  deps: WalkDeps,
   query: UsageReportQuery,
+  options?: WalkOptions,
 ): Promise<readonly UsageReportRow[]> {
-  if (usage.usageReport === undefined) throw cannotReport();
-  return usage.usageReport(query);
+  if (deps.usage.usageReport === undefined) throw cannotReport();
+  checkReport(query);
+  return reportRows(deps, query, options);
 }
 
 function byCharge(one: UsageReportRow, other: UsageReportRow): number {
@@ -108,21 +120,24 @@ const reportColumns = [
   'costNanos',
   'marginNanos',
 ] as const;
-const csvPage = 100;
+/** So few that a log in this process answers within a few milliseconds. */
+const csvPage = 50;
 
 async function* reportCsv(
-  deps: AdminDeps,
+  deps: WalkDeps,
   query: UsageReportQuery,
-  { onProgress }: CsvOptions = {},
+  { onProgress, ...options }: CsvOptions = {},
 ): AsyncGenerator<string> {
-  const rows = await reportOf(deps, query);
+  const rows = await reportOf(deps, query, options);
   const names = Array.isArray(query.by) ? query.by : [query.by];
   yield csvLine([...names, ...reportColumns]);
   for (let start = 0; start < rows.length; start += csvPage) {
     const page = rows.slice(start, start + csvPage);
-    yield page
-      .map((row) => csvLine([...row.names, ...reportColumns.map((name) => row[name])]))
-      .join('');
+    yield await deps.inOwnTurn(() =>
+      page
+        .map((row) => csvLine([...row.names, ...reportColumns.map((name) => row[name])]))
+        .join(''),
+    );
     onProgress?.({ rows: start + page.length });
   }
 }
@@ -160,25 +175,24 @@ export function callLine(call: CallSummary): string {
 }
 
 async function* callsCsv(
-  { usage }: AdminDeps,
+  deps: WalkDeps,
   filter: UsageRecordFilter,
-  { onProgress }: CsvOptions = {},
+  { onProgress, ...options }: CsvOptions = {},
 ): AsyncGenerator<string> {
+  const { usage } = deps;
   if (usage.usageRecords === undefined) throw cannotReport();
+  checkFilter(filter);
   yield callHeading();
-  let after: string | undefined;
   let rows = 0;
-  do {
+  const read = ({ after, ...span }: Step): MaybePromise<UsageRecordPage> => {
     const page = after === undefined ? { limit: csvPage } : { limit: csvPage, after };
-    const { records, next } = await usage.usageRecords(filter, page);
-    const calls = records.map(callSummary);
-    rows += calls.length;
-    if (calls.length > 0) {
-      yield calls.map(callLine).join('');
-    }
+    return usage.usageRecords?.({ ...filter, ...span }, page) ?? { records: [], next: undefined };
+  };
+  for await (const { records } of walkLog(deps, filter, read, options)) {
+    rows += records.length;
+    if (records.length > 0) yield records.map((record) => callLine(callSummary(record))).join('');
     onProgress?.({ rows });
-    after = next;
-  } while (after !== undefined);
+  }
 }
 
 function cannotReport(): Error {

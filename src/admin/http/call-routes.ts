@@ -74,8 +74,8 @@ export const callRoutes: readonly Route[] = [
     query: z.strictObject({ ...filter, requestId: shortText.optional() }),
     body: nothing,
     reply: undefined,
-    run: async ({ admin, query: { requestId, ...rest } }) => ({
-      csv: admin.usage.callsCsv({ ...filterOf(rest), ...given({ requestId }) }),
+    run: async ({ admin, query: { requestId, ...rest }, signal }) => ({
+      csv: admin.usage.callsCsv({ ...filterOf(rest), ...given({ requestId }) }, { signal }),
       fileName: 'calls.csv',
     }),
   }),
@@ -114,12 +114,10 @@ export const callRoutes: readonly Route[] = [
     query: z.strictObject({ ...report, ...paging, sort: z.enum(['charge', 'name']).optional() }),
     body: nothing,
     reply: usageReply,
-    run: async ({ admin, query: { by, sort, after, limit, ...rest } }) => ({
-      json: await admin.usage.report({
-        ...reportOf(by, rest),
-        ...given({ sort, after, limit: numberOf(limit) }),
-      }),
-    }),
+    run: async ({ admin, query: { by, sort, after, limit, ...rest }, signal }) => {
+      const page = given({ sort, after, limit: numberOf(limit) });
+      return { json: await admin.usage.report({ ...reportOf(by, rest), ...page }, { signal }) };
+    },
   }),
   route({
     method: 'GET',
@@ -128,8 +126,8 @@ export const callRoutes: readonly Route[] = [
     query: z.strictObject(report),
     body: nothing,
     reply: undefined,
-    run: async ({ admin, query: { by, ...rest } }) => ({
-      csv: admin.usage.reportCsv(reportOf(by, rest)),
+    run: async ({ admin, query: { by, ...rest }, signal }) => ({
+      csv: admin.usage.reportCsv(reportOf(by, rest), { signal }),
       fileName: 'usage.csv',
     }),
   }),
@@ -144,8 +142,8 @@ export const callRoutes: readonly Route[] = [
     }),
     body: nothing,
     reply: booksReply,
-    run: async ({ admin, query: { period, ...rest } }) => ({
-      json: { data: await admin.usage.books({ period, ...given(rest) }) },
+    run: async ({ admin, query: { period, ...rest }, signal }) => ({
+      json: { data: await admin.usage.books({ period, ...given(rest) }, { signal }) },
     }),
   }),
 ];

@@ -7,9 +7,10 @@ import { AdminError } from '../admin-error.ts';
 import { type Authorize, accessOf, checkChange } from './access.ts';
 import { readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
+import { csvExports, type SendExport } from './exports.ts';
 import { sendFailure } from './failure.ts';
 import { adminOpenApi } from './openapi.ts';
-import { closeAfterwards, sendCsv, sendJson } from './reply.ts';
+import { closeAfterwards, sendJson } from './reply.ts';
 import { checkedBy, type Route } from './route.ts';
 import { routeAt } from './routes.ts';
 import { sessionOf } from './session.ts';
@@ -61,18 +62,21 @@ export function adminHandler<R extends IncomingMessage = IncomingMessage>(
     authorize: 'Give it a function that returns { actor, can } for a signed-in operator',
   });
   const base = `${options.path}/api`;
+  const sendExport = csvExports(admin.clock);
   return async (request, response, next) => {
     const url = targetOf(request);
     const isOurs = url.path === base || url.path.startsWith(`${base}/`);
     if (!isOurs && next !== undefined) return next();
+    const path = url.path.slice(base.length);
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    const { signal } = left;
     try {
       if (admin.isClosing()) closeAfterwards(response);
-      await serve(
-        { admin, options, request, response, path: url.path.slice(base.length), isOurs },
-        url.query,
-      );
+      const exchange = { admin, options, sendExport, request, response, signal, path, isOurs };
+      await serve(exchange, url.query);
     } catch (error) {
-      sendFailure(response, error, options.onError);
+      if (error !== signal.reason) sendFailure(response, error, options.onError);
     }
   };
 }
@@ -82,13 +86,16 @@ interface Exchange<R extends IncomingMessage> {
   readonly options: AdminHandlerOptions<R>;
   readonly request: R;
   readonly response: ServerResponse;
+  readonly sendExport: SendExport;
+  /** Aborted when the caller has left. */
+  readonly signal: AbortSignal;
   /** Below `{path}/api`. */
   readonly path: string;
   readonly isOurs: boolean;
 }
 
 async function serve<R extends IncomingMessage>(
-  { admin, options, request, response, path, isOurs }: Exchange<R>,
+  { admin, options, sendExport, request, response, signal, path, isOurs }: Exchange<R>,
   search: string,
 ): Promise<void> {
   if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
@@ -115,8 +122,8 @@ async function serve<R extends IncomingMessage>(
   };
   const body = await checkedBody(route, request, access.can).catch(refuse);
   const query = parametersOf(search);
-  const reply = await route.run({ admin, access, id, query, body });
-  if ('csv' in reply) return sendCsv(response, reply.fileName, reply.csv, isHead);
+  const reply = await route.run({ admin, access, id, query, body, signal });
+  if ('csv' in reply) return sendExport(response, reply, isHead);
   sendJson(response, route.status ?? 200, reply.json);
 }
 

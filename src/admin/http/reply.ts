@@ -1,5 +1,4 @@
-/** Writes replies: JSON with every amount as text, CSV piece by piece, and their headers. */
-import { once } from 'node:events';
+/** Writes replies: JSON with every amount as text, and the headers of every reply. */
 import type { ServerResponse } from 'node:http';
 import { type AdminError, adminStatusOf } from '../admin-error.ts';
 
@@ -70,47 +69,4 @@ export function sendError(
   const close: Readonly<Record<string, string>> =
     code === 'body_too_large' ? { connection: 'close' } : {};
   sendJson(response, adminStatusOf[code], { error }, { ...close, ...headers });
-}
-
-/**
- * Sends CSV as fast as the receiver reads. What fails before the first piece is thrown; a later
- * failure breaks the reply off, so that it does not look complete.
- */
-export async function sendCsv(
-  response: ServerResponse,
-  fileName: string,
-  pieces: AsyncIterable<string>,
-  isHead: boolean,
-): Promise<void> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  let piece = await iterator.next();
-  startReply(response, 200, {
-    'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': `attachment; filename="${fileName}"`,
-  });
-  if (isHead) {
-    await iterator.return?.();
-    response.end();
-    return;
-  }
-  try {
-    while (piece.done !== true && !response.destroyed) {
-      if (!response.write(piece.value)) await drained(response);
-      piece = await iterator.next();
-    }
-    await iterator.return?.();
-    response.end();
-  } catch {
-    response.destroy();
-  }
-}
-
-async function drained(response: ServerResponse): Promise<void> {
-  const stop = new AbortController();
-  const { signal } = stop;
-  try {
-    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
-  } finally {
-    stop.abort();
-  }
 }

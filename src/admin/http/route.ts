@@ -4,12 +4,11 @@ import type { Admin } from '../admin.ts';
 import { AdminError } from '../admin-error.ts';
 import type { AdminAction } from '../audit.ts';
 import type { AdminAccess } from './access.ts';
+import type { CsvExport } from './exports.ts';
 import type { JsonOf } from './replies/json-of.ts';
 
 /** A reply in JSON, or CSV that is written piece by piece. */
-export type RouteReply<Reply = unknown> =
-  | { readonly json: Reply }
-  | { readonly csv: AsyncIterable<string>; readonly fileName: string };
+export type RouteReply<Reply = unknown> = { readonly json: Reply } | CsvExport;
 
 /** A request to a route, checked. */
 export interface RouteRequest<Query, Body> {
@@ -19,6 +18,8 @@ export interface RouteRequest<Query, Body> {
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
+  /** Aborted when the caller has left: a long read ends then, a change does not. */
+  readonly signal: AbortSignal;
 }
 
 /** A route with its schemas. */

@@ -14,6 +14,7 @@ import {
   type UsageCharges,
   type UsageChargesFilter,
   type UsageCount,
+  type UsageCursor,
   type UsageFilter,
   type UsagePage,
   type UsageQueries,
@@ -116,20 +117,16 @@ function recordsPage(
   const { cursor, fromMs, toMs } = pageStart(filter, checked);
   const direction = newestFirst ? -1 : 1;
   const rows = matching({ ...filter, fromMs, toMs })
-    .filter(({ seq, record }) => direction * inOrder({ ...record, seq }, cursor) > 0)
-    .sort((one, other) => {
-      const first = { ...one.record, seq: one.seq };
-      return direction * inOrder(first, { ...other.record, seq: other.seq });
-    });
+    .filter((row) => direction * inOrder(positionOf(row), cursor) > 0)
+    .sort((one, other) => direction * inOrder(positionOf(one), positionOf(other)));
   return pageOf(rows, limit);
 }
 
-interface Position {
-  readonly startedAtMs: number;
-  readonly seq: bigint;
+function positionOf({ seq, record: { startedAtMs } }: NumberedRecord): UsageCursor {
+  return { startedAtMs, seq };
 }
 
-function inOrder(one: Position, other: Position): number {
+function inOrder(one: UsageCursor, other: UsageCursor): number {
   return one.startedAtMs - other.startedAtMs || Number(one.seq - other.seq);
 }
 
