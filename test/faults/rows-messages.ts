@@ -2,17 +2,10 @@
  * F31, F42, F45–F47, F49, F50 as the Messages API has them: failures by their types in every form
  * that an event can give them, named events, streams without their last event, and their usage.
  */
+
 import { setImmediate } from 'node:timers/promises';
-import {
-  brokenStream,
-  everywhere,
-  fine,
-  halfDone,
-  mayHaveRun,
-  notRun,
-  refused,
-  timedOut,
-} from './classes.ts';
+import { brokenStream, fine, mayHaveRun, notRun, refused, timedOut } from './classes.ts';
+import { type ErrorForm, eventRows, type Failure, open } from './event-rows.ts';
 import {
   contentEvents,
   messageDelta,
@@ -24,49 +17,27 @@ import {
   openingEvents,
   relayedMessages,
 } from './messages-kind.ts';
-import {
-  ends,
-  reads,
-  type Script,
-  type Step,
-  saysBytewise,
-  sends,
-  stalls,
-  waitsFor,
-} from './raw-upstream.ts';
+import { ends, reads, type Step, saysBytewise, sends } from './raw-upstream.ts';
 import { framed } from './requests.ts';
-import { head } from './responses.ts';
-import {
-  type CallerReply,
-  type Circumstances,
-  type ExpectedOfKinds,
-  type FaultRow,
-  isFull,
-  oneMount,
-} from './row.ts';
+import { type ExpectedOfKinds, type FaultRow, isFull, oneMount } from './row.ts';
 
-const stream: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: ['messages_stream'] };
-
-const open = head(200, { 'content-type': 'text/event-stream' });
 const opening = openingEvents.join('');
 const withContent = `${opening}${contentEvents.join('')}`;
 const whole = messagesEvents.join('');
 
-/** One failure by its type, and what comes of it before any content and after it. */
-interface Failure {
-  readonly type: string;
-  readonly early: ExpectedOfKinds;
-  readonly late: CallerReply;
-  readonly circumstances?: Circumstances;
-}
-
 const out: ExpectedOfKinds = { ...notRun, reason: 'upstream_auth_error', health: 'refused' };
 
-const failures: readonly Failure[] = [
-  { type: 'api_error', early: { ...mayHaveRun, reason: 'upstream_error' }, late: 'broken' },
-  { type: 'made_up_error', early: { ...mayHaveRun, reason: 'upstream_error' }, late: 'broken' },
+type Stated = { readonly type: string };
+
+function named(type: string): Pick<Failure<Stated>, 'name' | 'stated'> {
+  return { name: type, stated: { type } };
+}
+
+const failures: readonly Failure<Stated>[] = [
+  { ...named('api_error'), early: { ...mayHaveRun, reason: 'upstream_error' }, late: 'broken' },
+  { ...named('made_up_error'), early: { ...mayHaveRun, reason: 'upstream_error' }, late: 'broken' },
   {
-    type: 'overloaded_error',
+    ...named('overloaded_error'),
     early: {
       ...mayHaveRun,
       callerGets: 'no_channel',
@@ -78,7 +49,7 @@ const failures: readonly Failure[] = [
     late: 'broken: no_channel',
   },
   {
-    type: 'rate_limit_error',
+    ...named('rate_limit_error'),
     early: {
       ...notRun,
       callerGets: 'upstream_rate_limited',
@@ -88,25 +59,23 @@ const failures: readonly Failure[] = [
     },
     late: 'broken: upstream_rate_limited',
   },
-  { type: 'timeout_error', early: timedOut, late: 'broken: upstream_timeout' },
-  { type: 'authentication_error', early: out, late: 'broken' },
+  { ...named('timeout_error'), early: timedOut, late: 'broken: upstream_timeout' },
+  { ...named('authentication_error'), early: out, late: 'broken' },
   {
-    type: 'billing_error',
+    ...named('billing_error'),
     early: { ...notRun, reason: 'upstream_unpaid', health: 'cooling_down' },
     late: 'broken',
   },
   {
-    type: 'invalid_request_error',
+    ...named('invalid_request_error'),
     early: refused,
     late: 'broken: invalid_request',
     circumstances: { forwardsMessage: true },
   },
 ];
 
-type ErrorMembers = Readonly<Record<'type' | 'message', string>>;
-
 /** The events with which a stream may state an error. */
-const forms: readonly (readonly [form: string, events: (error: ErrorMembers) => string])[] = [
+const forms: readonly ErrorForm<Stated>[] = [
   ['an error', (error) => messagesEvent('error', { error })],
   ['an error without a name', (error) => framed({ type: 'error', error })],
   ['the error of a proxy', (error) => framed({ error })],
@@ -117,65 +86,19 @@ const forms: readonly (readonly [form: string, events: (error: ErrorMembers) => 
   ],
 ];
 
-const early = ({ type, early, circumstances = {} }: Failure): readonly FaultRow[] =>
-  forms.map(([form, events], at) => ({
-    id: 'F31',
-    fault: `${form} before any content: ${type}`,
-    ...stream,
-    upstream: (_kind, leak) => [
-      reads,
-      sends(`${open}${opening}${events({ type, message: leak })}`),
-      ends,
-    ],
-    channelSetups: at === 0 || isFull ? ['single', 'with_second', 'repeated'] : ['single'],
-    expected: early,
-    circumstances,
-  }));
-
-const late = ({ type, early, late, circumstances = {} }: Failure): readonly FaultRow[] =>
-  forms.map(([form, events]) => ({
-    id: 'F47',
-    fault: `${form} after content: ${type}`,
-    ...stream,
-    upstream: (_kind, leak, begun): Script => [
-      reads,
-      sends(`${open}${withContent}`),
-      waitsFor(begun),
-      sends(events({ type, message: leak })),
-      ends,
-    ],
-    // The signal that the caller has received something is given only once.
-    channelSetups: isFull ? ['single', 'with_second'] : ['single'],
-    expected: { ...brokenStream, callerGets: late, reason: early.reason, health: early.health },
-    circumstances,
-  }));
-
-/** A stream that ends without its last event, whatever it has said before. */
-const endedAfter = (count: number): FaultRow => ({
-  id: 'F46',
-  fault: `no last event after ${count} others`,
-  ...stream,
-  upstream: () => [reads, sends(`${open}${messagesEvents.slice(0, count).join('')}`), ends],
-  expected:
-    count > openingEvents.length
-      ? { ...brokenStream, charge: count === messagesEvents.length - 1 ? 'usage' : 'observed' }
-      : { ...halfDone, reason: 'upstream_stream_truncated' },
+const { stream, early, late, endedEarly, ended, stalled } = eventRows({
+  kinds: ['messages_stream'],
+  forms,
+  opening: openingEvents,
+  content: contentEvents,
+  events: messagesEvents,
+  relayed: relayedMessages,
 });
 
-/** A stream that succeeds: its caller gets `text` of what the upstream has sent. */
-const ended = (
-  id: string,
-  fault: string,
-  text: string,
-  { charge = 'usage', sent = text }: { readonly charge?: 'usage' | 'observed'; sent?: string } = {},
-): FaultRow => ({
-  id,
-  fault,
-  ...stream,
-  upstream: () => [reads, sends(`${open}${sent}`), ends],
-  circumstances: { expectedBody: () => relayedMessages(text) },
-  expected: { ...fine, charge },
-});
+const withoutEnd = endedEarly((count) => ({
+  ...brokenStream,
+  charge: count === messagesEvents.length - 1 ? 'usage' : 'observed',
+}));
 
 /** The events with their names, framed in these ways. */
 const framings: readonly (readonly [string, string])[] = [
@@ -248,7 +171,7 @@ const zerosAtTheEnd: readonly object[] = [
 export const rowsMessages: readonly FaultRow[] = [
   ...failures.flatMap((failure) => [...early(failure), ...late(failure)]),
   ...rowsFraming,
-  ...messagesEvents.slice(1).map((_, at) => endedAfter(at + 1)),
+  ...withoutEnd,
   ended('F45', 'events after the last one', whole, {
     sent: `${whole}${contentEvents.join('')}data: [DONE]\n\n`,
   }),
@@ -258,16 +181,7 @@ export const rowsMessages: readonly FaultRow[] = [
     'an event of a type that nobody knows',
     `${opening}${messagesEvent('novelty')}${whole.slice(opening.length)}`,
   ),
-  {
-    id: 'F45',
-    fault: 'nothing after the last event, and no end: the connection is closed',
-    ...stream,
-    upstream: () => [reads, sends(`${open}${whole}`), stalls],
-    // The upstream has a second of real time to end by itself.
-    channelSetups: isFull ? ['single', 'with_second'] : ['single'],
-    circumstances: { closesConnection: true },
-    expected: fine,
-  },
+  stalled(whole),
   silent('pings after the first events', opening, { charge: 'nothing', outcome: 'unknown' }),
   silent('pings after content', withContent),
   stated('no figures of a message', null, null),

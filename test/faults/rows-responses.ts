@@ -2,18 +2,12 @@
  * F31, F32, F45–F47, F50 as the Responses API has them: failures in whole replies and in every form
  * that an event can give them, streams without their last event, and the last events themselves.
  */
-import {
-  brokenStream,
-  everywhere,
-  fine,
-  halfDone,
-  mayHaveRun,
-  notRun,
-  refused,
-} from './classes.ts';
-import { ends, reads, type Script, sends, stalls, waitsFor } from './raw-upstream.ts';
+
+import { brokenStream, everywhere, halfDone, mayHaveRun, notRun, refused } from './classes.ts';
+import { type ErrorForm, eventRows, type Failure } from './event-rows.ts';
+import { reads, sends } from './raw-upstream.ts';
 import { framed } from './requests.ts';
-import { answer, head } from './responses.ts';
+import { answer } from './responses.ts';
 import {
   contentEvents,
   lastEvent,
@@ -23,30 +17,12 @@ import {
   responsesEvent,
   responsesEvents,
 } from './responses-kind.ts';
-import {
-  type CallerReply,
-  type Circumstances,
-  type ExpectedOfKinds,
-  type FaultRow,
-  isFull,
-} from './row.ts';
+import type { ExpectedOfKinds, FaultRow } from './row.ts';
 
 const whole: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: ['responses'] };
-const stream: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: ['responses_stream'] };
-
-const open = head(200, { 'content-type': 'text/event-stream' });
 const opening = openingEvents.join('');
 const withContent = `${opening}${contentEvents.join('')}`;
 const completed = lastEvent('completed');
-
-/** One failure by its code, and what comes of it before any content and after it. */
-interface Failure {
-  readonly code: string;
-  readonly type: string;
-  readonly early: ExpectedOfKinds;
-  readonly late: CallerReply;
-  readonly circumstances?: Circumstances;
-}
 
 const limited = (retryAfter: number): ExpectedOfKinds => ({
   ...notRun,
@@ -56,35 +32,36 @@ const limited = (retryAfter: number): ExpectedOfKinds => ({
   health: 'cooling_down',
 });
 
-const failures: readonly Failure[] = [
+type Stated = Readonly<Record<'type' | 'code', string>>;
+
+function named(code: string, type: string): Pick<Failure<Stated>, 'name' | 'stated'> {
+  return { name: code, stated: { type, code } };
+}
+
+const failures: readonly Failure<Stated>[] = [
   {
-    code: 'server_error',
-    type: 'server_error',
+    ...named('server_error', 'server_error'),
     early: { ...mayHaveRun, reason: 'upstream_error' },
     late: 'broken',
   },
   {
-    code: 'rate_limit_exceeded',
-    type: 'rate_limit_error',
+    ...named('rate_limit_exceeded', 'rate_limit_error'),
     early: limited(10),
     late: 'broken: upstream_rate_limited',
   },
   {
-    code: 'insufficient_quota',
-    type: 'insufficient_quota',
+    ...named('insufficient_quota', 'insufficient_quota'),
     early: limited(3_600),
     late: 'broken: upstream_rate_limited',
   },
   {
-    code: 'context_length_exceeded',
-    type: 'invalid_request_error',
+    ...named('context_length_exceeded', 'invalid_request_error'),
     early: { ...refused, keptCode: 'context_length_exceeded' },
     late: 'broken: invalid_request',
     circumstances: { forwardsMessage: true },
   },
   {
-    code: 'invalid_api_key',
-    type: 'invalid_request_error',
+    ...named('invalid_api_key', 'invalid_request_error'),
     early: { ...notRun, reason: 'upstream_auth_error', health: 'refused' },
     late: 'broken',
   },
@@ -93,10 +70,8 @@ const failures: readonly Failure[] = [
 /** A response that failed with this error. */
 const failed = (error: object): object => responseOf('failed', { error });
 
-type ErrorMembers = Readonly<Record<'type' | 'code' | 'message', string>>;
-
 /** The events with which a stream may state an error. */
-const forms: readonly (readonly [form: string, events: (error: ErrorMembers) => string])[] = [
+const forms: readonly ErrorForm<Stated>[] = [
   ['a nested error', (error) => responsesEvent('error', 6, { error })],
   ['a flat error', ({ code, message }) => responsesEvent('error', 6, { code, message })],
   [
@@ -112,89 +87,30 @@ const forms: readonly (readonly [form: string, events: (error: ErrorMembers) => 
   ['the error of a chat', (error) => framed({ error })],
 ];
 
-const early = (failure: Failure): readonly FaultRow[] => [
-  {
-    id: 'F31',
-    fault: `a 200 with a response that failed: ${failure.code}`,
-    ...whole,
-    upstream: (_kind, leak) => [
-      reads,
-      sends(
-        answer(200, JSON.stringify(failed({ code: failure.code, message: leak })), {
-          'content-type': 'application/json',
-        }),
-      ),
-    ],
-    expected: failure.early,
-    circumstances: failure.circumstances ?? {},
-  },
-  ...forms.map(([form, events], at): FaultRow => {
-    const { code, type } = failure;
-    return {
-      id: 'F31',
-      fault: `${form} before any content: ${code}`,
-      ...stream,
-      upstream: (_kind, leak) => [
-        reads,
-        sends(`${open}${opening}${events({ type, code, message: leak })}`),
-        ends,
-      ],
-      channelSetups: at === 0 || isFull ? ['single', 'with_second', 'repeated'] : ['single'],
-      expected: failure.early,
-      circumstances: failure.circumstances ?? {},
-    };
-  }),
-];
-
-const late = ({ code, type, early, late, circumstances = {} }: Failure): readonly FaultRow[] =>
-  forms.map(([form, events]) => ({
-    id: 'F47',
-    fault: `${form} after content: ${code}`,
-    ...stream,
-    upstream: (_kind, leak, begun): Script => [
-      reads,
-      sends(`${open}${withContent}`),
-      waitsFor(begun),
-      sends(events({ type, code, message: leak })),
-      ends,
-    ],
-    // The signal that the caller has received something is given only once.
-    channelSetups: isFull ? ['single', 'with_second'] : ['single'],
-    expected: {
-      ...brokenStream,
-      callerGets: late,
-      keptCode: early.keptCode,
-      reason: early.reason,
-      health: early.health,
-    },
-    circumstances,
-  }));
-
-/** A stream that ends without its last event. */
-const endedAfter = (count: number): FaultRow => ({
-  id: 'F46',
-  fault: `no last event after ${count} others`,
-  ...stream,
-  upstream: () => [reads, sends(`${open}${responsesEvents.slice(0, count).join('')}`), ends],
-  expected:
-    count > openingEvents.length
-      ? brokenStream
-      : { ...halfDone, reason: 'upstream_stream_truncated' },
+const { early, late, endedEarly, ended, stalled } = eventRows({
+  kinds: ['responses_stream'],
+  forms,
+  opening: openingEvents,
+  content: contentEvents,
+  events: responsesEvents,
+  relayed: relayedResponses,
 });
 
-/** A stream that succeeds with this text. */
-const ended = (
-  id: string,
-  fault: string,
-  text: string,
-  { charge = 'usage', sent = text }: { readonly charge?: 'usage' | 'observed'; sent?: string } = {},
-): FaultRow => ({
-  id,
-  fault,
-  ...stream,
-  upstream: () => [reads, sends(`${open}${sent}`), ends],
-  circumstances: { expectedBody: () => relayedResponses(text) },
-  expected: { ...fine, charge },
+/** The same failure in a whole reply. */
+const inWhole = ({ name, stated, early, circumstances = {} }: Failure<Stated>): FaultRow => ({
+  id: 'F31',
+  fault: `a 200 with a response that failed: ${name}`,
+  ...whole,
+  upstream: (_kind, leak) => [
+    reads,
+    sends(
+      answer(200, JSON.stringify(failed({ code: stated.code, message: leak })), {
+        'content-type': 'application/json',
+      }),
+    ),
+  ],
+  expected: early,
+  circumstances,
 });
 
 const cutShort = { incomplete_details: { reason: 'max_output_tokens' } };
@@ -222,25 +138,16 @@ const running = (status: string): FaultRow => ({
 
 /** The rows. */
 export const rowsResponses: readonly FaultRow[] = [
-  ...failures.flatMap((failure) => [...early(failure), ...late(failure)]),
+  ...failures.flatMap((failure) => [inWhole(failure), ...early(failure), ...late(failure)]),
   running('queued'),
   running('in_progress'),
-  ...responsesEvents.slice(1).map((_, at) => endedAfter(at + 1)),
+  ...endedEarly(() => brokenStream),
   ended('F45', 'events after the last one', `${withContent}${completed}`, {
     sent: `${withContent}${completed}${contentEvents.join('')}data: [DONE]\n\n`,
   }),
   ended('F45', 'the last event alone', completed),
   ended('F45', 'an incomplete response', `${withContent}${lastEvent('incomplete', cutShort)}`),
-  {
-    id: 'F45',
-    fault: 'nothing after the last event, and no end: the connection is closed',
-    ...stream,
-    upstream: () => [reads, sends(`${open}${withContent}${completed}`), stalls],
-    // The upstream has a second of real time to end by itself.
-    channelSetups: isFull ? ['single', 'with_second'] : ['single'],
-    circumstances: { closesConnection: true },
-    expected: fine,
-  },
+  stalled(`${withContent}${completed}`),
   figures('no figures of a response', null),
   figures('figures of a response that are no numbers', {
     input_tokens: 'ten',

@@ -1,4 +1,4 @@
-/** Other spellings of the same JSON: letters of envelopes and of the names beside them as escapes. */
+/** Other spellings of the same JSON: letters of envelopes and of names beside them as escapes. */
 import fc from 'fast-check';
 
 /** Which letters become escapes, in turn. */

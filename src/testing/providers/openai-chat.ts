@@ -105,8 +105,8 @@ function plainTurn(body: JsonValue | undefined, context: ReplyContext): Turn {
 /** The schema that a message asks for in words, as callers do where a mode has no schema. */
 function schemaInWords(messages: readonly JsonValue[]): JsonValue | undefined {
   const texts = messages.map((message) => member(message, 'content'));
-  const asked = texts.find((text) => typeof text === 'string' && text.includes(schemaWords));
-  return typeof asked === 'string' ? parseJson(asked.split(schemaWords)[1] ?? '') : undefined;
+  const hint = texts.find((text) => typeof text === 'string' && text.includes(schemaWords));
+  return typeof hint === 'string' ? parseJson(hint.split(schemaWords)[1] ?? '') : undefined;
 }
 
 const schemaWords = 'JSON Schema: ';
