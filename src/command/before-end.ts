@@ -16,7 +16,7 @@ const posixSignals = [
 ] as const;
 const windowsSignals = ['SIGHUP', 'SIGINT', 'SIGBREAK'] as const;
 
-/** Calls a function before the process ends; it may be called more than once, and must not throw. */
+/** Calls a function before the process ends, perhaps more than once; it must not throw. */
 export function beforeEnd(clean: () => void): void {
   process.on('exit', clean);
   const signals = process.platform === 'win32' ? windowsSignals : posixSignals;

@@ -7,7 +7,6 @@ import type { QuotaStore } from '../ports/quota-store.ts';
 import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
 import { redisQuotaStore } from '../stores/redis/quota-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
-import { CommandError } from './command.ts';
 import type { RedisConfig, ServeConfig } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { DatabaseName, Databases, OpenRedis, TriedDatabases } from './databases.ts';
@@ -149,6 +148,6 @@ export function reasonOf(error: unknown): string {
     isConfigurationError(error) ||
     isStoreUnavailable(error) ||
     isStoreCorrupt(error) ||
-    error instanceof CommandError;
+    errorName(error) === 'CommandError';
   return isOurs && isError(error) ? error.message : errorName(error);
 }

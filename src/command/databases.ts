@@ -269,6 +269,6 @@ function codeOf(error: unknown): string | undefined {
   if (!isError(error)) return undefined;
   const code: unknown = Reflect.get(error, 'code');
   if (typeof code === 'string' && code !== '') return code;
-  const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
-  return codeOf(error.cause ?? first);
+  const errors: unknown = Reflect.get(error, 'errors');
+  return codeOf(error.cause ?? (Array.isArray(errors) ? errors[0] : undefined));
 }

@@ -24,8 +24,9 @@ const keyStores: readonly Need[] = ['keys', 'quota'];
 const storesOfReplies: readonly Need[] = ['results', 'responseIndex', 'items'];
 
 /**
- * Runs a task with the admin library over keys and balances; with `forgets` also over the replies. Its gateway serves no call; it is there because the library
- * ends calls and switches channels by one.
+ * Runs a task with the admin library over keys and balances; with `forgets` also over the replies.
+ * Its gateway serves no call; it is there because the library ends calls and switches channels by
+ * one.
  */
 export function withAdmin(
   given: Given,

@@ -38,7 +38,8 @@ const flushMs = 10_000;
 
 /**
  * Lets running calls finish for `drainMs`, cuts the rest with an error in their dialect, and closes
- * the gateway's resources. A store that is away has what is left of that time to come back. Never rejects: a sink that can't be flushed is reported.
+ * the gateway's resources. A store that is away has what is left of that time to come back. Never
+ * rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
   const { calls, outbox, refusals, usage, upstream, emit, clock, stopTimer } = deps;

@@ -105,7 +105,7 @@ export const rules: readonly Rule[] = [
   {
     sentence: 'adds no listener to the process, which belongs to the host',
     // The program is a process of its own.
-    covers: (path) => published(path) && path !== 'src/command/main.ts',
+    covers: (path) => published(path) && !/^src\/command\/(?:main|before-end)\.ts$/.test(path),
     sample: `process.once('SIGTERM', stop);`,
     find: nodes(
       (node) =>

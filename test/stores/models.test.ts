@@ -268,10 +268,11 @@ describe('a catalog refuses', () => {
   ])('one account that two models describe differently: %o', (change) => {
     const channels = [{ ...channel, ...change }];
     const other = { ...model, id: 'other', protocols: ['chat', 'native'], channels };
+    const path = `models[1].channels[0].${Object.keys(change)[0]}`;
 
     refuses(
       [model, other],
-      `Model "other": models[1].channels[0].${Object.keys(change)[0]}: channel "openai-1" has another`,
+      `Model "other": ${path}: channel "openai-1" has another`,
       'or use two ids.',
     );
   });
