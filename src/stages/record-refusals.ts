@@ -79,18 +79,7 @@ export function refusalRecorder(
       if (log === undefined || state.isAbandoned) return;
       minuteFor(state, log).counts.add(kind);
     },
-    tick: async () => {
-      const { clock } = settings();
-      if (state.minute !== undefined && state.minute.atMs !== minuteOf(clock.now())) {
-        endMinute(state);
-      }
-      const nowMs = clock.monotonicMs();
-      if (state.waiting.length === 0 || state.writing !== undefined || nowMs < state.dueMs) return;
-      state.writing = writeWaiting(state);
-      await state.writing;
-      state.writing = undefined;
-      dropOld(state);
-    },
+    tick: () => tick(state),
     flush: () => flush(state),
     abandon: () => {
       endMinute(state);
@@ -99,6 +88,17 @@ export function refusalRecorder(
       state.waiting = [];
     },
   };
+}
+
+async function tick(state: RecorderState): Promise<void> {
+  const { clock } = state.settings();
+  if (state.minute !== undefined && state.minute.atMs !== minuteOf(clock.now())) endMinute(state);
+  const isDue = clock.monotonicMs() >= state.dueMs;
+  if (state.waiting.length === 0 || state.writing !== undefined || !isDue) return;
+  state.writing = writeWaiting(state);
+  await state.writing;
+  state.writing = undefined;
+  dropOld(state);
 }
 
 function minuteOf(nowMs: number): number {

@@ -24,7 +24,7 @@ import {
   type UsageReportRow,
   type UsageRetention,
 } from '../sql/usage-report.ts';
-import { type PostgresLocation, statements } from './client.ts';
+import { type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
 import { deleteRefusalsBefore, readRefusalReport, writeRefusals } from './refusal-statements.ts';
 import {
@@ -143,6 +143,15 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
       await writer.flush();
       return readLastCalls(db, keyIds, callOptions);
     },
+    ...refusalsAndRetention(db),
+  };
+}
+
+/** The methods of the sink that need nothing of its buffer. */
+function refusalsAndRetention(
+  db: Statements,
+): Pick<PostgresUsageSink, 'deleteBefore' | 'recordRefusals' | 'refusalReport'> {
+  return {
     deleteBefore: async (beforeMs, batch, callOptions) => {
       const limit = checkDeletion(beforeMs, batch);
       const calls = await deleteUsageBefore(db, beforeMs, limit, callOptions);

@@ -24,7 +24,7 @@ import {
   type UsageReportRow,
   type UsageRetention,
 } from '../sql/usage-report.ts';
-import { connectionTo, type SqliteHandle } from './handle.ts';
+import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
 import { deleteRefusalsBefore, readRefusalReport, writeRefusals } from './refusal-queries.ts';
 import {
@@ -128,6 +128,15 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
       writer.flush(callOptions);
       return readLastCalls(connection, keyIds, callOptions);
     },
+    ...refusalsAndRetention(connection),
+  };
+}
+
+/** The methods of the sink that need nothing of its buffer. */
+function refusalsAndRetention(
+  connection: Connection,
+): Pick<SqliteUsageSink, 'deleteBefore' | 'recordRefusals' | 'refusalReport'> {
+  return {
     deleteBefore: (beforeMs, batch, callOptions) => {
       const limit = checkDeletion(beforeMs, batch);
       const calls = deleteUsageBefore(connection, beforeMs, limit, callOptions);
