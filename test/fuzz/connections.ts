@@ -106,6 +106,11 @@ function requestOf(chance: Chance, secret: string): string {
     () => sent('POST /v1/responses', among(chance, [response, streamedResponse])),
     () => sent('POST /v1/messages?beta=true', among(chance, [claude, streamedClaude])),
     () => sent('POST /v1/messages/count_tokens', claude),
+    () => sent('POST /v1/embeddings', '{"model":"m","input":["hi","you"]}'),
+    () => {
+      headers['x-vendor-api-key'] = secret;
+      return sent('POST /v1beta/models/m:embedContent', '{"content":{"parts":[{"text":"hi"}]}}');
+    },
     () => sent('POST /v1/images/generations', '{"model":"m","prompt":"p"}'),
     () => {
       headers['x-vendor-api-key'] = secret;

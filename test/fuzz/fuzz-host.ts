@@ -46,7 +46,7 @@ const gateway = createGateway({
     {
       id: 'm',
       vendor: 'Acme',
-      protocols: ['chat', 'native', 'images', 'responses', 'messages'],
+      protocols: ['chat', 'native', 'images', 'responses', 'messages', 'embeddings'],
       groups: ['staff'],
       price: { per: 'token', rates: { input: 1_000n, output: 1_000n } },
       maxOutputTokens: 100,
