@@ -6,7 +6,9 @@ import { Console } from 'node:console';
 import { createServer } from 'node:http';
 import { Writable } from 'node:stream';
 import express from 'express';
+import morgan from 'morgan';
 import pino from 'pino';
+import { pinoHttp } from 'pino-http';
 import { expressAdapter } from 'tollgate/express';
 import { expect, it, onTestFinished } from 'vitest';
 import winston from 'winston';
@@ -28,7 +30,22 @@ interface Host {
   waitForCalls(calls: number): Promise<void>;
 }
 
-async function startHost(): Promise<Host> {
+/** The request loggers of a host; `leak` is written by each logger of events too. */
+interface Loggers {
+  readonly requests: typeof requestLogger;
+  readonly access: typeof accessLog;
+  readonly leak?: string;
+}
+
+const careful: Loggers = { requests: requestLogger, access: accessLog };
+/** What the test must find: loggers as they are without the settings of the documentation. */
+const careless: Loggers = {
+  requests: (logger) => pinoHttp({ logger }),
+  access: (write) => morgan(':req[authorization] :url', { stream: { write } }),
+  leak: prompt,
+};
+
+async function startHost({ requests, access, leak }: Loggers): Promise<Host> {
   const lines: Record<keyof Host['lines'], string[]> = {
     pino: [],
     winston: [],
@@ -55,13 +72,16 @@ async function startHost(): Promise<Host> {
   ];
   const harness = await unmountedGateway({
     onEvent: (event) => {
-      for (const listener of listeners) listener(event);
+      for (const listener of listeners) {
+        listener(event);
+        if (leak !== undefined) listener({ type: 'catalog_refused', source: 'x', reason: leak });
+      }
     },
   });
   const app = express();
   app.use(
-    requestLogger(pinoLogger),
-    accessLog((line) => lines.morgan.push(line)),
+    requests(pinoLogger),
+    access((line) => lines.morgan.push(line)),
   );
   app.use(expressAdapter(harness.gateway));
   const server = createServer(app);
@@ -78,7 +98,7 @@ async function startHost(): Promise<Host> {
 }
 
 it('no line has a key, a prompt or a reply, wherever the key is sent', async () => {
-  const { origin, secrets, lines, waitForCalls } = await startHost();
+  const { origin, secrets, lines, waitForCalls } = await startHost(careful);
   const messages = [{ role: 'user', content: prompt }];
   const chat = JSON.stringify({ model: 'chat-1', messages });
   const native = JSON.stringify({ contents: [{ role: 'user', parts: [{ text: prompt }] }] });
@@ -112,12 +132,8 @@ it('no line has a key, a prompt or a reply, wherever the key is sent', async () 
   expect(statuses.slice(5, 8)).toEqual([401, 401, 401]);
   const contents = replies.slice(0, 3).flatMap((text) => contentsIn(text));
   expect(contents).toHaveLength(3);
-  for (const [name, written] of Object.entries(lines)) {
-    const text = written.join('');
-    for (const canary of [...Object.values(secrets), unknown, prompt, ...contents]) {
-      expect(text, `${name} has ${canary.slice(0, 12)}`).not.toContain(canary);
-    }
-  }
+  const canaries = [...Object.values(secrets), unknown, prompt, ...contents];
+  expect(leaksIn(lines, canaries)).toEqual([]);
   for (const name of ['pino', 'winston', 'console'] as const) {
     const ended = lines[name].filter((line) => line.includes('tollgate call_ended'));
     expect(ended).toHaveLength(statuses.filter((status) => status === 200).length);
@@ -125,6 +141,26 @@ it('no line has a key, a prompt or a reply, wherever the key is sent', async () 
   }
   expect(lines.morgan).toHaveLength(statuses.length);
 });
+
+it('the same search finds the key and the prompt in loggers without these settings', async () => {
+  const { origin, secrets, lines, waitForCalls } = await startHost(careless);
+  const body = JSON.stringify({ model: 'chat-1', messages: [{ role: 'user', content: prompt }] });
+  const authorization = `Bearer ${secrets.chat}`;
+  const headers = { 'content-type': 'application/json', authorization };
+  await (await fetch(`${origin}${chatPath}`, { method: 'POST', body, headers })).text();
+  await waitForCalls(1);
+
+  expect(leaksIn(lines, [secrets.chat])).toEqual(['pino', 'morgan']);
+  expect(leaksIn(lines, [prompt])).toEqual(['pino', 'winston', 'console']);
+});
+
+/** The loggers whose lines have one of the canaries. */
+function leaksIn(lines: Host['lines'], canaries: readonly string[]): readonly string[] {
+  return Object.entries(lines).flatMap(([name, written]) => {
+    const text = written.join('');
+    return canaries.some((canary) => text.includes(canary)) ? [name] : [];
+  });
+}
 
 /** The texts of a reply in either API. */
 function contentsIn(reply: string): readonly string[] {
