@@ -16,6 +16,7 @@ import { fakeUsage } from './fake-usage.ts';
 
 /** What the fake says; tests change its members. */
 export interface FakeState {
+  title: string;
   now: Now;
   /** Who is signed in; undefined after a sign-out. */
   access: AdminAccess | undefined;
@@ -48,16 +49,9 @@ export interface FakeConsole {
 export async function fakeConsole(change: Partial<FakeState> = {}): Promise<FakeConsole> {
   const clock = fakeClock(nowMs);
   const quota = memoryQuotaStore({ clock });
-  const {
-    admin: real,
-    keys,
-    entries,
-  } = adminSetup({
-    clock,
-    quota,
-    title: 'Acme gateway',
-  });
+  const { admin: real, keys, entries } = adminSetup({ clock, quota });
   const state: FakeState = {
+    title: 'Acme gateway',
     now: wellNow(),
     access: { actor: 'ada@acme.example', can: 'manage' },
     calls: fakeCalls(real),
@@ -106,6 +100,9 @@ function fakeAdmin(real: Admin, state: FakeState): Admin {
   return {
     ...real,
     now: async (range = '1h') => (range === '24h' ? dayNow() : { ...state.now, range }),
+    get title() {
+      return state.title;
+    },
     get calls() {
       return state.calls;
     },

@@ -1,10 +1,9 @@
 /** Texts of others, wherever they are shown, are text: nothing in them runs or leads away. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CallDetail, Now } from '../../src/admin/index.ts';
 import { startBrowser } from './browser.ts';
-import { call, detail, failingNow, models } from './fake-data.ts';
 import { openedPage } from './opened-page.ts';
+import { hostileNow, placeText } from './texts-of-others.ts';
 
 let browser: Browser;
 
@@ -24,68 +23,12 @@ const texts = [
   '\u202e%0a<b>bold</b>',
 ] as const;
 
-/** Every text of the figures that is not ours. */
-function hostileNow(text: string): Now {
-  const now = failingNow();
-  return {
-    ...now,
-    refusals: now.refusals.map((refusal) => ({
-      ...refusal,
-      code: text,
-      meaning: text,
-      remedy: text,
-    })),
-    sentence: [{ text, href: text, severity: 'bad' }],
-    attention: now.attention.map((entry) => ({ ...entry, text, href: text })),
-  };
-}
-
-function hostileCall(text: string): CallDetail {
-  const names = { keyId: text, group: text, modelId: text, channelId: text, protocol: text };
-  const found = detail(call(0, { ...names, requestId: text, reservationId: text }));
-  return {
-    ...found,
-    upstreamModel: text,
-    meaning: text,
-    remedy: text,
-    metadata: { [text]: text },
-    lines: [{ subject: text, period: text, heldNanos: 1n }],
-    attempts: found.attempts.map((attempt) => ({
-      ...attempt,
-      channelId: text,
-      meaning: text,
-      remedy: text,
-    })),
-  };
-}
-
 describe.each(texts)('%j', (text) => {
   it('runs nothing, wherever it is shown', async () => {
     const { server, page, complaints } = await openedPage(browser, '#/now', {
       state: { now: hostileNow(text) },
     });
-    const hostile = hostileCall(text);
-    server.state.calls = {
-      ...server.state.calls,
-      list: async () => ({ data: [hostile], next: undefined, source: 'log' }),
-      find: async (requestId) => ({ requestId, calls: [hostile], refusals: [] }),
-    };
-    server.state.channels = {
-      ...server.state.channels,
-      list: () =>
-        models().map(({ channels }) => ({
-          modelId: text,
-          aliases: [text],
-          channels: channels.map((channel) => ({
-            ...channel,
-            channelId: text,
-            upstreamModel: text,
-            groups: [text],
-            remedy: text,
-          })),
-        })),
-    };
-    server.keys.issue({ id: 'key-1', group: text, limitNanos: 1n, metadata: { [text]: text } });
+    placeText(server, text);
 
     const shown = page.getByText(text, { exact: false }).first();
     await shown.waitFor();

@@ -168,6 +168,7 @@ const ofChannel: readonly Row[] = [
   ],
   ['credential', [''], 'must not be empty. Set the environment variable that it is read from'],
   ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], notPrintable],
+  ['id', ['.', '..'], 'must not be one or two dots, which stand for folders in a path.'],
   ['upstreamModel', ['', 'a\r\nb', 5, null], "control character. Leave it out for the model's id."],
   ['priority', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'must be a number; lower'],
   ['weight', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'number of 0 or above; 0'],

@@ -60,7 +60,7 @@ function brandOf({ session: { title } }: PageContext, uptime: HTMLElement): HTML
     'div',
     { class: 'brand' },
     el('span', { class: 'mark', 'aria-hidden': 'true' }),
-    el('div', {}, el('p', { class: 'brand-title' }, title), uptime),
+    el('div', { class: 'brand-text' }, el('p', { class: 'brand-title', title }, title), uptime),
   );
 }
 
@@ -104,7 +104,7 @@ function person(page: PageContext, canSignOut: boolean): HTMLElement {
   return el(
     'div',
     { class: 'person' },
-    el('span', { class: 'actor' }, hiddenText('Signed in as '), actor),
+    el('span', { class: 'actor', title: actor }, hiddenText('Signed in as '), actor),
     el('span', { class: `right right-${can}` }, can === 'read' ? 'read only' : 'can manage'),
     canSignOut ? button('Sign out', () => void signOut(page), { class: 'quiet' }) : undefined,
   );

@@ -81,9 +81,15 @@ const headers = z.record(
   'must be an object of header names and values',
 );
 
+/** The admin interface has it in a path, in which every client takes dots for a folder. */
+const channelId = name.refine(
+  (id) => id !== '.' && id !== '..',
+  'must not be one or two dots, which stand for folders in a path',
+);
+
 const channel = z.strictObject(
   {
-    id: name,
+    id: channelId,
     dialect: z.enum(dialectNames, oneOf(dialectNames)),
     baseUrl: z.string(baseUrl).refine(isBaseUrl, baseUrl),
     credential,

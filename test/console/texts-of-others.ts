@@ -1,0 +1,65 @@
+/** A fake console in which a text stands wherever the console shows texts that are not its own. */
+import type { CallDetail, Now } from '../../src/admin/index.ts';
+import type { FakeConsole } from './console-fake.ts';
+import { call, detail, failingNow, models } from './fake-data.ts';
+
+/** Every text of the figures that is not ours. */
+export function hostileNow(text: string): Now {
+  const now = failingNow();
+  return {
+    ...now,
+    refusals: now.refusals.map((refusal) => ({
+      ...refusal,
+      code: text,
+      meaning: text,
+      remedy: text,
+    })),
+    sentence: [{ text, href: text, severity: 'bad' }],
+    attention: now.attention.map((entry) => ({ ...entry, text, href: text })),
+  };
+}
+
+function hostileCall(text: string): CallDetail {
+  const names = { keyId: text, group: text, modelId: text, channelId: text, protocol: text };
+  const found = detail(call(0, { ...names, requestId: text, reservationId: text }));
+  return {
+    ...found,
+    upstreamModel: text,
+    meaning: text,
+    remedy: text,
+    metadata: { [text]: text },
+    lines: [{ subject: text, period: text, heldNanos: 1n }],
+    attempts: found.attempts.map((attempt) => ({
+      ...attempt,
+      channelId: text,
+      meaning: text,
+      remedy: text,
+    })),
+  };
+}
+
+/** Puts the text into calls, channels and a key; `hostileNow` has it in the figures. */
+export function placeText({ state, keys }: FakeConsole, text: string): void {
+  const hostile = hostileCall(text);
+  state.calls = {
+    ...state.calls,
+    list: async () => ({ data: [hostile], next: undefined, source: 'log' }),
+    find: async (requestId) => ({ requestId, calls: [hostile], refusals: [] }),
+  };
+  state.channels = {
+    ...state.channels,
+    list: () =>
+      models().map(({ channels }) => ({
+        modelId: text,
+        aliases: [text],
+        channels: channels.map((channel) => ({
+          ...channel,
+          channelId: text,
+          upstreamModel: text,
+          groups: [text],
+          remedy: text,
+        })),
+      })),
+  };
+  keys.issue({ id: 'key-1', group: text, limitNanos: 1n, metadata: { [text]: text } });
+}
