@@ -4,7 +4,7 @@
  */
 import type { DialectName, Model } from '../../src/ports/catalog.ts';
 import { canaries } from '../faults/canaries.ts';
-import { dividedEvents, isNative, priceOf, replies, requestOf } from '../faults/requests.ts';
+import { dividedEvents, priceOf, replies, requestOf } from '../faults/requests.ts';
 import { isStream, type Kind, kinds } from '../faults/row.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import type { CallerRequest } from '../support/gateway-in-process.ts';
@@ -91,9 +91,6 @@ export function requestFor({ kind, dialect }: Route): CallerRequest {
     ...(kind.startsWith('messages') ? { headers: { 'anthropic-version': '2023-06-01' } } : {}),
   };
 }
-
-/** Whether the errors of a kind are those of Google's API, whose keys have other headers. */
-export const isGoogles: (kind: Kind) => boolean = isNative;
 
 /** The kind of call that reached an upstream, by its path: translated calls are of another kind. */
 function sentKind({ request: { path, body } }: DrivenCall): Kind | 'image_by_gemini' | 'batch' {
