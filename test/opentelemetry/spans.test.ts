@@ -105,7 +105,7 @@ describe('a whole reply', () => {
   });
 });
 
-it('the span of an attempt lies within that of its call, even where its start is slow', async () => {
+it('an attempt lies within its call, even where its start is slow', async () => {
   // Each step takes half as long as the one before, as in a process whose code is still cold.
   let [stepMs, passedMs] = [1_024, 0];
   const monotonicMs = (): number => {

@@ -1,13 +1,8 @@
 /** What the tests use of the SDK for traces, in the form that it had before version 3. */
-import { SimpleSpanProcessor as Processor, type SpanExporter } from '@opentelemetry/sdk-trace';
+import type * as sdk from '@opentelemetry/sdk-trace';
 
-export {
-  InMemorySpanExporter,
-  type ReadableSpan,
-  TracerProvider as BasicTracerProvider,
-} from '@opentelemetry/sdk-trace';
-
+export type ReadableSpan = sdk.ReadableSpan;
+export declare const InMemorySpanExporter: typeof sdk.InMemorySpanExporter;
+export declare const BasicTracerProvider: typeof sdk.TracerProvider;
 /** It takes its exporter alone, and not as an option. */
-export declare class SimpleSpanProcessor extends Processor {
-  constructor(exporter: SpanExporter);
-}
+export declare const SimpleSpanProcessor: new (exporter: sdk.SpanExporter) => sdk.SpanProcessor;
