@@ -47,12 +47,16 @@ export interface AdminCalls {
   /** @throws AdminError `not_found` */
   find(requestId: string): Promise<CallsOfRequest>;
   /**
-   * Ends the hold of a call whose outcome nobody knew, as `gateway.resolveUnknown` does.
+   * Ends the hold of a call whose outcome nobody knew, as `gateway.resolveUnknown` does. `already`:
+   * it had ended in the same way; one that ended in another way is a `conflict`.
    *
    * @throws AdminError `not_found`, `conflict`, `not_supported`
    */
-  resolve(actor: string, requestId: string, resolution: Resolution): Promise<ResolveResult>;
+  resolve(actor: string, requestId: string, resolution: Resolution): Promise<Resolved>;
 }
+
+/** How the hold of a call in doubt has ended. */
+export type Resolved = Exclude<ResolveResult, { readonly status: 'conflict' }>;
 
 /** The calls of an admin library. */
 export function adminCalls(deps: AdminDeps): AdminCalls {
@@ -131,7 +135,7 @@ async function resolve(
   deps: AdminDeps,
   requestId: string,
   { reservationId, ...resolution }: Resolution,
-): Promise<ResolveResult> {
+): Promise<Resolved> {
   const records = await recordsOf(deps, requestId);
   if (records.length === 0) throw noCall(requestId);
   const open = records.filter(
@@ -149,8 +153,35 @@ async function resolve(
     throw new AdminError('conflict', message, { field: 'reservationId' });
   }
   const result = await deps.gateway.resolveUnknown(record, resolution);
-  if (result.status !== 'conflict') deps.live.state.inDoubt.delete(record.reservationId);
+  if (result.status === 'conflict') throw endedOtherwise('it was released');
+  deps.live.state.inDoubt.delete(record.reservationId);
+  if (result.status !== 'already') return result;
+  if ('as' in result) {
+    if (result.as === 'settled') throw endedOtherwise('it was charged');
+  } else if (!isCharge(result.charged, record, resolution)) {
+    throw endedOtherwise('another amount was charged');
+  }
   return result;
+}
+
+/** Whether the hold was charged before what the operator says now. */
+function isCharge(
+  charged: readonly bigint[],
+  { lines, heldNanos }: UsageRecord,
+  resolution: UnknownResolution,
+): boolean {
+  const chargeNanos = resolution.ran ? (resolution.chargeNanos ?? heldNanos) : 0n;
+  return charged.every(
+    (amount, index) => amount === (lines[index]?.heldNanos === 0n ? 0n : chargeNanos),
+  );
+}
+
+/** The first who says how a call ended is right, whatever the log said when another one asked. */
+function endedOtherwise(how: string): AdminError {
+  return new AdminError(
+    'conflict',
+    `Somebody has ended this call before: ${how}. Nothing has changed now.`,
+  );
 }
 
 function noCall(requestId: string): AdminError {

@@ -16,7 +16,14 @@ export type {
   RefusalSummary,
   SeenRefusal,
 } from './call-summary.ts';
-export type { AdminCalls, CallListQuery, CallPage, CallsOfRequest, Resolution } from './calls.ts';
+export type {
+  AdminCalls,
+  CallListQuery,
+  CallPage,
+  CallsOfRequest,
+  Resolution,
+  Resolved,
+} from './calls.ts';
 export type { AdminCatalogs, CatalogCheck } from './catalogs.ts';
 export type {
   AdminChannels,
@@ -41,6 +48,7 @@ export type {
   TopUp,
 } from './keys.ts';
 export type { NowBucket, RefusalCount } from './live.ts';
+export type { WalkOptions } from './log-walk.ts';
 export type { Now, NowRange, ReadNow, Today } from './now.ts';
 export type { AdminRefusals, RefusalListQuery, RefusalReportPage } from './refusals.ts';
 export type { Attention, Clause } from './sentence.ts';

@@ -101,6 +101,11 @@ export const callRoutes: readonly Route[] = [
     }),
     reply: resolveReply,
     run: async ({ admin, access, id, body: { ran, chargeNanos, reservationId } }) => {
+      if (!ran && chargeNanos !== undefined) {
+        throw new AdminError('invalid_request', 'A call that did not run is not charged.', {
+          field: 'chargeNanos',
+        });
+      }
       const charge = chargeNanos === undefined ? {} : { chargeNanos: BigInt(chargeNanos) };
       const found = ran ? ({ ran, ...charge } as const) : ({ ran } as const);
       const resolution = { ...found, ...given({ reservationId }) };

@@ -1,9 +1,8 @@
 /** The replies about calls, reports and books. */
 import { z } from 'zod';
 import { callOutcomes } from '../../../ports/usage-sink.ts';
-import type { ResolveResult } from '../../../stages/resolve-unknown.ts';
 import type { Reconciliation } from '../../../stores/sql/reconcile.ts';
-import type { CallPage, CallsOfRequest } from '../../calls.ts';
+import type { CallPage, CallsOfRequest, Resolved } from '../../calls.ts';
 import type { UsageReportPage } from '../../usage.ts';
 import type { JsonOf } from './json-of.ts';
 import {
@@ -22,7 +21,7 @@ export type CallPageReply = JsonOf<CallPage>;
 /** `GET /calls/{id}`. */
 export type CallsOfRequestReply = JsonOf<CallsOfRequest>;
 /** `POST /calls/{id}/resolve`. */
-export type ResolveReply = JsonOf<ResolveResult>;
+export type ResolveReply = JsonOf<Resolved>;
 /** `GET /usage`. */
 export type UsageReply = JsonOf<UsageReportPage>;
 /** `GET /books`. */
@@ -110,7 +109,6 @@ export const resolveReply: z.ZodType<ResolveReply> = z.union([
     status: z.literal('already'),
     as: z.enum(['settled', 'released', 'expired']),
   }),
-  z.strictObject({ status: z.literal('conflict'), as: z.literal('released') }),
 ]);
 
 const money = {

@@ -55,6 +55,6 @@ function choices(call: CallDetail, page: PageContext, done: () => void): HTMLEle
 }
 
 function outcomeText(status: string, ran: boolean): string {
-  if (status === 'already' || status === 'conflict') return 'Somebody has ended this call before.';
+  if (status === 'already') return 'Somebody has ended this call before.';
   return ran ? 'The call was charged.' : 'The hold was released.';
 }
