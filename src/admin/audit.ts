@@ -1,7 +1,7 @@
 /** The audit trail: one entry for each change that an operator made, tried, or was refused. */
 import type { Clock } from '../clock.ts';
 import { swallowErrors } from '../events.ts';
-import { AdminError, type AdminErrorCode, adminErrorOf } from './admin-error.ts';
+import { AdminError, type AdminErrorCode, adminErrorOf, isAdminError } from './admin-error.ts';
 
 /** The changes that the admin library makes, and what the console's own sign-in does. */
 export type AdminAction =
@@ -71,6 +71,8 @@ export interface Audit {
   ): Promise<T>;
   /** Writes an entry about a change that was refused before it was tried. */
   refused(subject: AuditSubject, code: AdminErrorCode): void;
+  /** Whether there is an entry about the change that failed with this error. */
+  hasEntryOf(error: unknown): boolean;
 }
 
 /** The audit trail of one admin library. */
@@ -84,6 +86,7 @@ export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Au
     const entry: AuditEntry = { atMs: clock.now(), ...subject, outcome, code };
     swallowErrors(() => onAudit(entry));
   };
+  const failures = new WeakSet<AdminError>();
   return {
     run: async (subject, change, found) => {
       checkActor(subject.actor);
@@ -94,10 +97,12 @@ export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Au
       } catch (error) {
         const failure = adminErrorOf(error);
         write(subject, 'failed', failure.code);
+        failures.add(failure);
         throw failure;
       }
     },
     refused: (subject, code) => write(subject, 'refused', code),
+    hasEntryOf: (error) => isAdminError(error) && failures.has(error),
   };
 }
 

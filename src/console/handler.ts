@@ -111,7 +111,7 @@ async function serve<R extends IncomingMessage>(
 ): Promise<void> {
   const { admin, base, signIn, api } = served;
   if (path === '/api' || path.startsWith('/api/')) return api(request, response);
-  const here = { request, response, base, path, audit: admin.audit };
+  const here = { request, response, base, path, audit: admin.audit, clock: admin.clock };
   if (signIn !== undefined && (await answerSignIn(here, signIn))) return;
   const isPage = path === '' || path === '/';
   // Before anything else, so that nobody can find out what exists.

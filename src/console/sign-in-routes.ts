@@ -5,6 +5,7 @@ import type { Audit, AuditSubject } from '../admin/audit.ts';
 import { checkChange } from '../admin/http/access.ts';
 import { readJson } from '../admin/http/body.ts';
 import { sendJson } from '../admin/http/reply.ts';
+import type { Clock } from '../clock.ts';
 import { signInAssets } from './assets.ts';
 import { sessionCookie } from './cookie.ts';
 import { signInHtml } from './html.ts';
@@ -22,6 +23,7 @@ export interface ConsoleRequest {
   readonly path: string;
   /** Where sign-ins are written down. */
   readonly audit: Audit;
+  readonly clock: Clock;
 }
 
 /**
@@ -41,7 +43,10 @@ export async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn):
   if (asset !== undefined) throw new AdminError('method_not_allowed', 'Send GET.');
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send GET or POST.');
   checkChange(request);
-  await answerExchange(here, signIn.exchange(request, tokenOf(await readJson(request))));
+  await answerExchange(
+    here,
+    signIn.exchange(request, tokenOf(await readJson(request, here.clock))),
+  );
   return true;
 }
 

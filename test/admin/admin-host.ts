@@ -83,8 +83,9 @@ export const anyone: Authorize = () => ({ actor: 'ada', can: 'manage' });
 export async function adminServer(
   admin: Admin,
   authorize: Authorize = anyone,
+  onError: (error: unknown) => void = () => {},
 ): Promise<AdminServer> {
-  const handler = adminHandler(admin, { path: '/admin', authorize });
+  const handler = adminHandler(admin, { path: '/admin', authorize, onError });
   const server = createServer((request, response) => {
     // What a host's CORS middleware might have set.
     response.setHeader('access-control-allow-origin', '*');

@@ -1,9 +1,15 @@
 /** Reads the JSON body of a change, within a limit. */
 import type { IncomingMessage } from 'node:http';
-import { AdminError } from '../admin-error.ts';
+import { scanJsonObject } from '../../bytes/json/scan/scan.ts';
+import type { Clock } from '../../clock.ts';
+import { isGatewayError } from '../../errors.ts';
+import { within } from '../../ports/within.ts';
+import { AdminError, isAdminError } from '../admin-error.ts';
 
 /** The largest body of a change, in bytes. */
 const maxBodyBytes = 65_536;
+/** As for the bodies of calls (docs/security.md). */
+const bodyMs = 10_000;
 
 /**
  * The parsed body. A body that a parser of the host has read is taken from `request.body`; one that
@@ -11,10 +17,14 @@ const maxBodyBytes = 65_536;
  *
  * @throws AdminError `body_too_large`, `invalid_request`
  */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+export async function readJson(request: IncomingMessage, clock: Clock): Promise<unknown> {
   const stated = Number(request.headers['content-length'] ?? 0);
   if (stated > maxBodyBytes) throw tooLarge();
   if (request.readableDidRead) return parsedBefore(Reflect.get(request, 'body'));
+  return parsed(await within(bytesOf(request), bodyMs, clock).catch(unread));
+}
+
+async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
@@ -23,7 +33,15 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
     if (bytes > maxBodyBytes) throw tooLarge();
     chunks.push(piece);
   }
-  return parsed(Buffer.concat(chunks));
+  return Buffer.concat(chunks);
+}
+
+/** Whatever else ends a body early is the caller's doing: it left, or it sends no more. */
+function unread(error: unknown): never {
+  if (isAdminError(error)) throw error;
+  throw new AdminError('invalid_request', `The body was not complete after ${bodyMs / 1_000} s.`, {
+    cause: error,
+  });
 }
 
 /** What a parser of JSON, of text or of bytes has left. */
@@ -38,14 +56,28 @@ function parsedBefore(body: unknown): unknown {
   );
 }
 
+/** @throws AdminError `invalid_request` for JSON that parsers read differently, or with recursion */
 function parsed(bytes: Buffer): unknown {
+  if (bytes.length === 0) return {};
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return text === '' ? {} : JSON.parse(text);
-  } catch {
-    throw new AdminError('invalid_request', 'The body is not valid JSON in UTF-8.');
+    scanJsonObject(bytes);
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    throw new AdminError('invalid_request', problems.get(error.reason) ?? 'Send a JSON object.');
   }
+  return JSON.parse(bytes.toString());
 }
+
+/** By the reason that the scanner gives. */
+const problems: ReadonlyMap<unknown, string> = new Map([
+  ['invalid_json', 'The body is not valid JSON in UTF-8.'],
+  ['invalid_utf8', 'The body is not valid JSON in UTF-8.'],
+  ['bom', 'The body begins with a byte order mark. Send it without one.'],
+  ['duplicate_key', 'The body names a member twice in one object. Send each once.'],
+  ['name_too_long', 'The body has a name of over 4,096 bytes.'],
+  ['too_deep', 'The body is nested deeper than 64 levels.'],
+  ['too_many_values', 'The body has too many values.'],
+]);
 
 function tooLarge(): AdminError {
   return new AdminError('body_too_large', `The body may have ${maxBodyBytes} bytes at most.`);

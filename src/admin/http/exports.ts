@@ -1,4 +1,4 @@
-/** Sends exports: as fast as the receiver reads, for as long as it is there, and a few at a time. */
+/** Sends exports: as fast as the receiver reads, until it has left, and a few at a time. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';

@@ -1,21 +1,23 @@
 /** The admin library over HTTP, under a path of the host's choosing. Off unless it is mounted. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
 import { aFunction, checkMakerOptions } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
-import { AdminError } from '../admin-error.ts';
-import { type Authorize, accessOf, checkChange } from './access.ts';
+import { AdminError, adminErrorOf } from '../admin-error.ts';
+import { type AdminAccess, type Authorize, accessOf, checkChange } from './access.ts';
 import { readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
 import { csvExports, type SendExport } from './exports.ts';
 import { sendFailure } from './failure.ts';
 import { adminOpenApi } from './openapi.ts';
 import { closeAfterwards, sendJson } from './reply.ts';
-import { checkedBy, type Route } from './route.ts';
+import { checkedBy, type Route, type RouteReply } from './route.ts';
 import { routeAt } from './routes.ts';
 import { sessionOf } from './session.ts';
 import { nowQuery } from './shapes.ts';
 import { targetOf } from './target.ts';
+import { checkTexts } from './texts.ts';
 
 /** Where the handler is mounted, and who may use it. */
 export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {
@@ -113,18 +115,43 @@ async function serve<R extends IncomingMessage>(
   }
   if (method === 'GET' && path === '/openapi.json') return sendJson(response, 200, adminOpenApi());
   const { route, id } = routeAt(method, path);
-  const refuse = (error: AdminError): never => {
-    const target = id === '' ? undefined : id;
-    const { action } = route;
-    const subject = { actor: access.actor, target, change: {} };
-    if (action !== undefined) admin.audit.refused({ ...subject, action }, error.code);
-    throw error;
-  };
-  const body = await checkedBody(route, request, access.can).catch(refuse);
-  const query = parametersOf(search);
-  const reply = await route.run({ admin, access, id, query, body, signal });
+  const reply = await answerOf(route, id, { admin, access, request, search, signal });
   if ('csv' in reply) return sendExport(response, reply, isHead);
   sendJson(response, route.status ?? 200, reply.json);
+}
+
+interface Asked {
+  readonly admin: Admin;
+  readonly access: AdminAccess;
+  readonly request: IncomingMessage;
+  readonly search: string;
+  readonly signal: AbortSignal;
+}
+
+/** Runs a route. Each change that does not happen leaves one entry in the audit trail. */
+async function answerOf(
+  route: Route,
+  id: string | undefined,
+  { admin, access, request, search, signal }: Asked,
+): Promise<RouteReply> {
+  const { action } = route;
+  try {
+    const body = await checkedBody(route, request, access.can, admin.clock);
+    if (id === undefined) {
+      throw new AdminError('invalid_request', 'The id in the path is malformed or too long.');
+    }
+    const query = parametersOf(search);
+    checkTexts(query);
+    checkTexts(body);
+    return await route.run({ admin, access, id, query, body, signal });
+  } catch (error) {
+    if (action !== undefined && !admin.audit.hasEntryOf(error)) {
+      const target = id === '' ? undefined : id;
+      const subject = { actor: access.actor, action, target, change: {} };
+      admin.audit.refused(subject, adminErrorOf(error).code);
+    }
+    throw error;
+  }
 }
 
 /** The body of a change, if this actor and this request may make it. */
@@ -132,13 +159,14 @@ async function checkedBody(
   { method, action }: Route,
   request: IncomingMessage,
   can: 'read' | 'manage',
+  clock: Clock,
 ): Promise<unknown> {
   if (method === 'GET') return {};
   if (action !== undefined && can !== 'manage') {
     throw new AdminError('read_only', 'You may read, and change nothing.');
   }
   checkChange(request);
-  return readJson(request);
+  return readJson(request, clock);
 }
 
 /** A parameter that was sent twice is refused by the schema, because it is a list. */

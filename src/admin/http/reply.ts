@@ -59,6 +59,11 @@ export function sendJson(
   response.end(bytes);
 }
 
+/** Whether the body was given up: it was too long, or it did not come to its end. */
+function isHalfRead({ req }: ServerResponse): boolean {
+  return req.readableDidRead && !req.complete;
+}
+
 /** Sends an error; a body that was not read is not waited for. */
 export function sendError(
   response: ServerResponse,
@@ -67,6 +72,6 @@ export function sendError(
 ): void {
   const error = field === undefined ? { code, message } : { code, message, field };
   const close: Readonly<Record<string, string>> =
-    code === 'body_too_large' ? { connection: 'close' } : {};
+    code === 'body_too_large' || isHalfRead(response) ? { connection: 'close' } : {};
   sendJson(response, adminStatusOf[code], { error }, { ...close, ...headers });
 }

@@ -5,6 +5,7 @@ import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
 import { refusalRoutes } from './refusal-routes.ts';
 import type { Route } from './route.ts';
+import { isStorable } from './texts.ts';
 
 /** Every route but the session, the events and the document of the interface. */
 export const routes: readonly Route[] = [
@@ -17,14 +18,14 @@ export const routes: readonly Route[] = [
 /** A route, and the id in the path. */
 export interface FoundRoute {
   readonly route: Route;
-  /** `''` where the route has none. */
-  readonly id: string;
+  /** `''` where the route has none; undefined if it is malformed or too long. */
+  readonly id: string | undefined;
 }
 
 const maxIdLength = 256;
 const getOnly = new Set(['/session', '/events', '/openapi.json']);
 
-/** @throws AdminError `not_found`, `method_not_allowed`, `invalid_request` for a malformed id */
+/** @throws AdminError `not_found`, `method_not_allowed` */
 export function routeAt(method: string | undefined, path: string): FoundRoute {
   const parts = path.split('/');
   const fitting = routes.filter((route) => fits(route.path.split('/'), parts));
@@ -43,12 +44,11 @@ function fits(pattern: readonly string[], parts: readonly string[]): boolean {
   );
 }
 
-function idIn({ path }: Route, parts: readonly string[]): string {
+function idIn({ path }: Route, parts: readonly string[]): string | undefined {
   const index = path.split('/').indexOf('{id}');
   if (index === -1) return '';
   const id = decoded(parts[index] ?? '');
-  if (id !== undefined && id.length <= maxIdLength) return id;
-  throw new AdminError('invalid_request', 'The id in the path is malformed or too long.');
+  return id !== undefined && id.length <= maxIdLength && isStorable(id) ? id : undefined;
 }
 
 function decoded(text: string): string | undefined {

@@ -224,6 +224,8 @@ const columnGroupings: readonly ColumnGrouping[] = [
   'outcome',
 ];
 const metadataPrefix = 'metadata.';
+/** The largest row number of a database. */
+const maxSeq = 2n ** 63n - 1n;
 const cursorShape = /^(\d{1,16}):(\d{1,19})$/;
 
 /**
@@ -245,7 +247,7 @@ export function checkReport(query: UsageReportQuery): readonly CheckedGrouping[]
 function groupingOf(value: unknown): CheckedGrouping {
   const column = columnGroupings.find((known) => known === value);
   if (column !== undefined) return { column };
-  if (typeof value === 'string' && value.startsWith(metadataPrefix)) {
+  if (typeof value === 'string' && value.startsWith(metadataPrefix) && isStorableText(value)) {
     return { metadataName: value.slice(metadataPrefix.length) };
   }
   return refuse(`by must be ${columnGroupings.join(', ')} or metadata.<name>`);
@@ -282,15 +284,17 @@ export function checkFilter(filter: UsageRecordFilter): void {
     refuse('fromMs must not be after toMs');
   }
   for (const name of [keyId, group, modelId, channelId, outcome, requestId]) {
-    if (name !== undefined && typeof name !== 'string') refuse('a name must be text');
+    if (name !== undefined && !isStorableText(name)) {
+      refuse('a name must be text without NUL and halves of surrogate pairs');
+    }
   }
 }
 
 /** @throws RangeError where the filter is not valid */
 export function checkChargesFilter({ partition, subject, period }: UsageChargesFilter): void {
   for (const name of [partition, subject, period]) {
-    if (name !== undefined && typeof name !== 'string') {
-      refuse('partition, subject and period must be text');
+    if (name !== undefined && !isStorableText(name)) {
+      refuse('partition, subject and period must be text without NUL');
     }
   }
 }
@@ -378,8 +382,15 @@ export function pageOf(rows: readonly NumberedRecord[], limit: number): UsageRec
 
 function cursorFrom(after: string): UsageCursor {
   const [, startedAtMs, seq] = cursorShape.exec(after) ?? [];
-  if (startedAtMs === undefined || seq === undefined) refuse('after must be the next of a page');
+  if (startedAtMs === undefined || seq === undefined || BigInt(seq) > maxSeq) {
+    refuse('after must be the next of a page');
+  }
   return { startedAtMs: Number(startedAtMs), seq: BigInt(seq) };
+}
+
+/** PostgreSQL has no NUL, and nothing stores half of a surrogate pair: no record can have either. */
+function isStorableText(value: unknown): value is string {
+  return typeof value === 'string' && !value.includes('\u0000') && value.isWellFormed();
 }
 
 function refuse(sentence: string): never {

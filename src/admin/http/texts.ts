@@ -1,0 +1,41 @@
+/** Texts that not every store can keep are refused, so that all of them answer alike. */
+import { AdminError } from '../admin-error.ts';
+
+/** PostgreSQL has no NUL, and no store has lone surrogates, which are no character. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
+
+/** As for the bodies of calls: what works on parsed JSON may recurse this far. */
+const maxLevels = 64;
+
+/**
+ * Checks the depth and every text of parsed JSON, the names of members too. Not by recursion: it is input.
+ *
+ * @throws AdminError `invalid_request` that names the member
+ */
+export function checkTexts(value: unknown): void {
+  const waiting = [{ path: '', level: 1, value }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { path, level, value: found } = next;
+    if (typeof found === 'string' && !isStorable(found)) throw unstorable(path);
+    if (typeof found !== 'object' || found === null) continue;
+    // A parser of the host may have let it through.
+    if (level > maxLevels) throw tooDeep();
+    for (const [name, inner] of Object.entries(found)) {
+      if (!isStorable(name)) throw unstorable(path);
+      const innerPath = path === '' ? name : `${path}.${name}`;
+      waiting.push({ path: innerPath, level: level + 1, value: inner });
+    }
+  }
+}
+
+function tooDeep(): AdminError {
+  return new AdminError('invalid_request', 'The body is nested deeper than 64 levels.');
+}
+
+function unstorable(path: string): AdminError {
+  const message = 'Text must not contain NUL or half of a surrogate pair.';
+  const field = path.slice(0, 128);
+  return new AdminError('invalid_request', message, field === '' ? {} : { field });
+}
