@@ -1,7 +1,10 @@
 /** Opens the databases that a configuration names, with the drivers that are installed. */
 import { existsSync, mkdirSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
+import { systemClock } from '../clock.ts';
 import { errorName, isError } from '../errors.ts';
+import { within } from '../ports/within.ts';
 import type { PostgresClient } from '../stores/postgres/client.ts';
 import { isRedisBytesClient, type RedisBytesClient } from '../stores/redis/binary-client.ts';
 import { isRedisClient, type RedisClient } from '../stores/redis/client.ts';
@@ -37,6 +40,8 @@ export interface Databases {
 }
 
 const connectMs = 5_000;
+/** How long PostgreSQL may take to answer what it was asked, when the process ends. */
+const closeMs = 2_000;
 
 /** The databases that could be opened, and why others could not. */
 export interface TriedDatabases {
@@ -143,22 +148,37 @@ async function openPostgres(
   closers: (() => unknown)[],
 ): Promise<OpenPostgres> {
   const { content } = await loadPackage(['pg'], 'stores.postgres', folder);
+  const sockets = new Set<Socket>();
   const pool = construct(exported(content, 'Pool'), {
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: connectMs,
     application_name: 'tollgate',
+    stream: () => trackedSocket(sockets),
   });
   if (!isPool(pool)) throw new Error('The installed pg has no Pool.');
   // An idle connection that breaks must not end the process; the next call opens another.
   pool.on('error', () => {});
-  closers.push(() => pool.end());
+  closers.push(() => endPool(pool, sockets));
   try {
     await pool.query('SELECT 1');
   } catch (error) {
     throw unreachable('stores.postgres.url', error, 'The server must run, and accept the user.');
   }
   return { client: pool, schema };
+}
+
+function trackedSocket(sockets: Set<Socket>): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+  return socket;
+}
+
+/** The pool waits for each query, and one that a server never answers would keep the process. */
+async function endPool(pool: Pool, sockets: ReadonlySet<Socket>): Promise<void> {
+  await within(pool.end(), closeMs, systemClock()).catch(() => {});
+  for (const socket of sockets) socket.destroy();
 }
 
 interface Pool extends PostgresClient {
@@ -191,7 +211,8 @@ async function openRedis(
   const end = (): void => void (name === 'redis' ? client.destroy?.() : client.disconnect?.());
   closers.push(end);
   try {
-    await inTime(client.connect());
+    // A server may accept a connection and never answer.
+    await within(client.connect(), connectMs, systemClock());
     isConnected = true;
   } catch (error) {
     throw unreachable(
@@ -242,20 +263,6 @@ type ClosableClient = RedisClient &
 
 function isClient(value: unknown): value is ClosableClient {
   return hasMethods(value, 'on', 'connect') && isRedisClient(value) && isRedisBytesClient(value);
-}
-
-/** A server may accept the connection and never answer. */
-async function inTime(connected: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer within 5 s')), connectMs);
-  });
-  try {
-    await Promise.race([connected, late]);
-  } finally {
-    clearTimeout(timer);
-    connected.catch(() => {});
-  }
 }
 
 /** The code of the failure only: its message may have the address, with a password in it. */

@@ -1,0 +1,44 @@
+/** A PostgreSQL server that stops answering keeps no process that ends. */
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { openDatabases } from '../../src/command/databases.ts';
+
+const authenticationOk = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]);
+const emptyQuery = Buffer.from([0x49, 0, 0, 0, 4]);
+const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+let server: Server | undefined;
+afterEach(() => server?.close());
+
+/** Accepts anybody and answers the first query, and no other. */
+function answerOnce(socket: Socket): void {
+  socket.on('error', () => {});
+  socket.once('data', () => {
+    socket.write(Buffer.concat([authenticationOk, readyForQuery]));
+    socket.once('data', () => socket.write(Buffer.concat([emptyQuery, readyForQuery])));
+  });
+}
+
+it('a query that is never answered does not keep the databases open', async () => {
+  const closed: Promise<unknown>[] = [];
+  server = createServer((socket) => {
+    closed.push(once(socket, 'close'));
+    answerOnce(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const databases = await openDatabases(
+    { postgres: { url: `postgres://u:p@127.0.0.1:${port}/d` } },
+    process.cwd(),
+  );
+  const { postgres } = databases;
+  const unanswered = postgres?.client.query('SELECT 2').catch(() => 'broken off');
+
+  await databases.close();
+
+  expect(await unanswered).toBe('broken off');
+  expect(closed.length).toBeGreaterThan(0);
+  await Promise.all(closed);
+});
