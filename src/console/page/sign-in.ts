@@ -3,32 +3,41 @@
  * that was asked for.
  */
 
-const state = document.querySelector('#state');
+/** What the open page remembers. */
+interface Visit {
+  /** The place in the console, as the fragment names it: `#/keys?range=1h`. */
+  place: string;
+  attempts: number;
+}
+
 const base = location.pathname.replace(/\/sign-in$/, '');
-/** The place in the console, as the fragment names it: `#/keys?range=1h`. */
-let place = '';
-let attempts = 0;
 
-// A link that is pasted into this tab changes the fragment only, so the page is not loaded again.
-addEventListener('hashchange', () => void enter());
-await enter();
+await signIn();
 
-async function enter(): Promise<void> {
-  attempts += 1;
-  const attempt = attempts;
-  const token = takenToken();
+async function signIn(): Promise<void> {
+  const state: Visit = { place: '', attempts: 0 };
+  // A link that is pasted into this tab changes the fragment only: the page is not loaded again.
+  addEventListener('hashchange', () => void enter(state));
+  await enter(state);
+}
+
+async function enter(visit: Visit): Promise<void> {
+  visit.attempts += 1;
+  const attempt = visit.attempts;
+  const token = takenToken(visit);
   const problem = token === undefined ? await sessionProblem() : await exchangeProblem(token);
-  if (problem === undefined) return location.replace(`${base}${place}`);
+  if (problem === undefined) return location.replace(`${base}${visit.place}`);
+  const line = document.querySelector('#state');
   // A newer link has its own answer.
-  if (attempt === attempts && state !== null) state.textContent = problem;
+  if (attempt === visit.attempts && line !== null) line.textContent = problem;
 }
 
 /** Takes the token out of the address bar and the history, before anything else. */
-function takenToken(): string | undefined {
+function takenToken(visit: Visit): string | undefined {
   const { hash, pathname } = location;
   const isPlace = hash.startsWith('#/');
-  if (isPlace) place = hash;
-  history.replaceState(null, '', `${pathname}${place}`);
+  if (isPlace) visit.place = hash;
+  history.replaceState(null, '', `${pathname}${visit.place}`);
   return isPlace ? undefined : (new URLSearchParams(hash.slice(1)).get('token') ?? undefined);
 }
 
