@@ -1,7 +1,7 @@
 /** A call and a refusal as operators see them: ids, figures and reasons, never content. */
 import type { FailureReason } from '../failure-reasons.ts';
 import type { CallAttempt, UsageRecord } from '../ports/usage-sink.ts';
-import { type Explained, explained } from './explained.ts';
+import { type Explained, explained, explainedRefusal } from './explained.ts';
 
 /** A call that had reserved quota. */
 export interface CallSummary {
@@ -63,9 +63,9 @@ export interface CallDetail extends CallSummary, Explained {
   readonly isInDoubt: boolean;
 }
 
-/** A refusal with what its reason means. */
+/** A refusal with what its reason means, or its code. */
 export function refusalSummary(refusal: SeenRefusal): RefusalSummary {
-  return { ...refusal, ...explained(refusal.reason) };
+  return { ...refusal, ...explainedRefusal(refusal) };
 }
 
 /** The line of a call in a list. */

@@ -1,6 +1,8 @@
 /** Reasons in words, for operators. */
+import { isErrorCode } from '../errors.ts';
 import { failureMeanings } from '../failure-meanings.ts';
 import type { FailureReason } from '../failure-reasons.ts';
+import { codeMeanings } from './code-meanings.ts';
 
 /** A reason in the words of docs/events.md. */
 export interface Explained {
@@ -14,5 +16,18 @@ export interface Explained {
 export function explained(reason: FailureReason | undefined): Explained {
   if (reason === undefined) return { meaning: undefined, remedy: undefined };
   const { meaning, remedy } = failureMeanings[reason];
+  return { meaning, remedy };
+}
+
+/** What a refusal means: by its reason, or by its code where it has none. */
+export function explainedRefusal({
+  code,
+  reason,
+}: {
+  readonly code: string;
+  readonly reason: FailureReason | undefined;
+}): Explained {
+  if (reason !== undefined || !isErrorCode(code)) return explained(reason);
+  const { meaning, remedy } = codeMeanings[code];
   return { meaning, remedy };
 }

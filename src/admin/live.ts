@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { type FailureReason, isFailureReason } from '../failure-reasons.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
-import { type Explained, explained } from './explained.ts';
+import { type Explained, explainedRefusal } from './explained.ts';
 import { addTime, percentile } from './histogram.ts';
 import {
   addRecent,
@@ -194,6 +194,6 @@ function refusalsOf(minutes: readonly MinuteState[]): readonly RefusalCount[] {
     .slice(0, 50)
     .map(({ code, reason: name, count }) => {
       const reason = isFailureReason(name) ? name : undefined;
-      return { code, reason, count, ...explained(reason) };
+      return { code, reason, count, ...explainedRefusal({ code, reason }) };
     });
 }

@@ -8,7 +8,7 @@ import { reportedError, sendFailure } from '../admin/http/failure.ts';
 import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
 import { closeAfterwards } from '../admin/http/reply.ts';
 import { targetOf } from '../admin/http/target.ts';
-import { aFunction, checkMakerOptions, methods, text } from '../ports/set-up.ts';
+import { aFunction, checkMakerOptions, methods } from '../ports/set-up.ts';
 import { consoleAssets } from './assets.ts';
 import { isOwnHost } from './host-names.ts';
 import { consoleHtml, messageHtml } from './html.ts';
@@ -36,9 +36,11 @@ export type ConsoleHandlerOptions<R extends IncomingMessage = IncomingMessage> =
   );
 
 const aPath = 'must be a path of letters, digits and . _ ~ -: /console';
+const aHost = 'must be a host name without scheme, port, brackets or wildcard: gateway.example';
+const hostShape = /^(?:[\w.-]+|[\da-f]*:[\da-f:.]*)$/i;
 const members = {
-  path: z.string(aPath).regex(/^(?:\/[\w.~-]+)+$/, aPath),
-  hosts: z.array(text('must be a host name')).min(1, 'must have a name').optional(),
+  path: z.string(aPath).regex(/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/, aPath),
+  hosts: z.array(z.string(aHost).regex(hostShape, aHost)).min(1, 'must have a name').optional(),
   onError: aFunction.optional(),
   authorize: aFunction.optional(),
   signIn: methods('authorize', 'exchange', 'signOut').optional(),

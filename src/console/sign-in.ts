@@ -8,7 +8,7 @@ import type { AdminAccess } from '../admin/http/access.ts';
 import { targetOf } from '../admin/http/target.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
-import { aClock, checkMakerOptions } from '../ports/set-up.ts';
+import { aClock, checkMakerOptions, text } from '../ports/set-up.ts';
 import { sessionIdsIn } from './cookie.ts';
 import { sessionsOf } from './sessions.ts';
 import { tokensOf } from './tokens.ts';
@@ -52,6 +52,14 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
+const accessSchema = z.strictObject(
+  {
+    actor: text('must be the name of who signs in'),
+    can: z.enum(['read', 'manage'], "must be 'read' or 'manage'"),
+  } satisfies Record<keyof AdminAccess, z.ZodType>,
+  'must be { actor, can }',
+);
+
 /**
  * Creates the sign-in of a console.
  *
@@ -72,6 +80,7 @@ export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn
   return {
     link: (url, access = { actor: 'console', can: 'manage' }) => {
       const { origin, pathname } = addressOf(url);
+      checkMakerOptions('link', accessSchema, access);
       return `${origin}${pathname.replace(/\/+$/, '')}/sign-in#token=${tokens.issue(access)}`;
     },
     authorize: (request) => {
@@ -93,7 +102,8 @@ export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn
 }
 
 function addressOf(url: string): URL {
-  if (URL.canParse(url)) return new URL(url);
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  if (address?.protocol === 'http:' || address?.protocol === 'https:') return address;
   throw new ConfigurationError(
     'link: url must be the address of the console. Give it like http://127.0.0.1:8787/console.',
   );

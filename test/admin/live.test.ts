@@ -1,7 +1,9 @@
 /** The live figures, the sentence about them, and their bound. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serialize } from 'node:v8';
 import { afterEach, describe, expect, it } from 'vitest';
 import { addTime, emptyHistogram, percentile } from '../../src/admin/histogram.ts';
+import type { Authorize } from '../../src/admin/index.ts';
 import { liveFigures } from '../../src/admin/live.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { firstByteBoundsMs } from '../../src/stores/sql/first-bytes.ts';
@@ -162,6 +164,27 @@ describe('the sentence', () => {
 });
 
 describe('the stream of events', () => {
+  it('ends without a word, and tells the host, when authorize fails', async () => {
+    let isDown = false;
+    const errors: unknown[] = [];
+    const down = new Error('down');
+    const { admin, clock } = adminSetup();
+    const authorize: Authorize = (request) => (isDown ? Promise.reject(down) : anyone(request));
+    server = await adminServer(admin, authorize, (error) => errors.push(error));
+
+    const reply = server.call({ path: '/events' });
+    await server.call({ path: '/session' });
+    isDown = true;
+    while (errors.length === 0) {
+      clock.advance(2_000);
+      await nextTurn();
+    }
+    const { text } = await reply;
+
+    expect(errors).toEqual([down]);
+    expect(text).not.toContain('signed-out');
+  });
+
   it('ends when the operator is signed out', async () => {
     let isSignedIn = true;
     const { admin, clock } = adminSetup();
@@ -170,10 +193,13 @@ describe('the stream of events', () => {
     const reply = server.call({ path: '/events' });
     await server.call({ path: '/session' });
     isSignedIn = false;
-    // The requests between let the stream finish what it does at each tick.
-    for (let tick = 0; tick < 5; tick += 1) {
-      clock.advance(60_000);
-      await server.call({ path: '/session' });
+    let isOver = false;
+    void reply.then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      clock.advance(2_000);
+      await nextTurn();
     }
     const { text, headers } = await reply;
 

@@ -96,7 +96,8 @@ async function statuses(stores: Stores): Promise<readonly string[]> {
   for (const sent of [...reads.map((path): HttpCall => ({ path })), ...posts]) {
     const before = entries.length;
     const { status, text } = await server.call(sent);
-    const what = `${sent.method ?? 'GET'} ${sent.path.slice(0, 60)} ${String(sent.body).slice(0, 60)}`;
+    const { method = 'GET', path, body } = sent;
+    const what = `${method} ${path.slice(0, 60)} ${String(body).slice(0, 60)}`;
     found.push(`${status} ${what}`);
     expect(errors, what).toEqual([]);
     expect(status, what).toBeLessThan(500);

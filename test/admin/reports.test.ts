@@ -125,6 +125,10 @@ describe('books', () => {
     expect(await get('/books?period=&subject=ada')).toMatchObject({
       data: [{ subject: 'ada', bookedNanos: '30', usedNanos: '42', unloggedNanos: '12' }],
     });
+    for (const period of ['2026-13', '2026-02-31', '0000-00', '2026-00-01']) {
+      expect((await get(`/books?period=${period}`)).error.field, period).toBe('period');
+    }
+    expect((await get('/books?period=2024-02-29')).data).toEqual([]);
     expect((await get('/books?period=2026-13-99-1')).error.code).toBe('invalid_request');
   });
 });

@@ -1,6 +1,7 @@
 /**
  * Two operators who end one call in doubt, both having seen it in doubt: the first is right, the
- * second hears of a conflict unless it said the same, and the audit trail says so, over every store.
+ * second hears of a conflict unless it said the same, and so does the audit trail, over every
+ * store.
  */
 import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

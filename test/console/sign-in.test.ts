@@ -65,7 +65,20 @@ describe('a link', () => {
   });
 
   it('needs an address', () => {
-    expect(() => consoleSignIn().link('/console')).toThrow('url must be the address');
+    for (const url of ['/console', 'javascript:alert(1)', 'ftp://a/b', '']) {
+      expect(() => consoleSignIn().link(url)).toThrow('url must be the address');
+    }
+  });
+
+  it.each([
+    {},
+    { actor: '', can: 'read' },
+    { actor: 'ada', can: 'write' },
+    { actor: 'ada' },
+    'ada',
+  ])('needs an access that can sign in, not %j', (access) => {
+    const { link } = consoleSignIn();
+    expect(() => Reflect.apply(link, undefined, ['http://a/console', access])).toThrow(/must be/);
   });
 
   it('works however many wrong ones came before, which are refused without a look', async () => {
@@ -328,7 +341,7 @@ describe('consoleHandler', () => {
   const signIn = consoleSignIn();
   const authorize = () => undefined;
 
-  it.each([
+  it.each<readonly [object, string]>([
     [{ path: '/console' }, 'authorize or signIn must be given'],
     [{ path: '/console', signIn, authorize }, 'not both'],
     [{ path: 'console', signIn }, 'path must be a path'],
@@ -338,6 +351,10 @@ describe('consoleHandler', () => {
     [{ path: '/console', signIn: {} }, 'signIn must be an object with authorize()'],
     [{ path: '/console', signIn, hosts: [] }, 'hosts must have a name'],
     [{ path: '/console', signIn, host: 'a' }, 'host does not exist'],
+    ...['/../x', '/.', '/a/../b'].map((path) => [{ path, signIn }, 'path must be a path'] as const),
+    ...['https://x.example', 'x.example:8443', '[::1]', '*', '*.example.com', 'a b', ''].map(
+      (name) => [{ path: '/console', signIn, hosts: [name] }, 'must be a host name'] as const,
+    ),
   ])('refuses %j', (options, message) => {
     expect(() => Reflect.apply(consoleHandler, undefined, [admin, options])).toThrow(message);
   });

@@ -56,7 +56,7 @@ function parsedBefore(body: unknown): unknown {
   );
 }
 
-/** @throws AdminError `invalid_request` for JSON that parsers read differently, or with recursion */
+/** @throws AdminError `invalid_request` for JSON that parsers read differently, or that is deep */
 function parsed(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   try {

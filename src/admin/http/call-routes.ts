@@ -141,7 +141,10 @@ export const callRoutes: readonly Route[] = [
     path: '/books',
     summary: 'Where the log and the quota store differ in a period',
     query: z.strictObject({
-      period: z.string().regex(/^(?:\d{4}-\d{2}(?:-\d{2})?)?$/),
+      period: z
+        .string()
+        .regex(/^(?:\d{4}-\d{2}(?:-\d{2})?)?$/, 'must be a month or a day, or empty')
+        .refine(isPeriod, 'must be a month or a day that exists'),
       subject: name.optional(),
       partition: name.optional(),
     }),
@@ -152,6 +155,13 @@ export const callRoutes: readonly Route[] = [
     }),
   }),
 ];
+
+/** A month or a day of the calendar, or the whole time. */
+function isPeriod(text: string): boolean {
+  if (text === '') return true;
+  const time = new Date(text.length === 7 ? `${text}-01` : text);
+  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
+}
 
 interface FilterTexts extends Omit<UsageFilter, 'fromMs' | 'toMs'> {
   readonly fromMs?: string | undefined;

@@ -3,10 +3,18 @@ import type { ServerResponse } from 'node:http';
 import type { Admin } from '../admin.ts';
 import { isAdminError } from '../admin-error.ts';
 import type { NowRange } from '../now.ts';
+import { reportedError } from './failure.ts';
 import { closeAfterwards, jsonTextOf, startReply } from './reply.ts';
 
 const everyMs = 2_000;
 const authorizeEveryMs = 60_000;
+
+/** What a stream shows, and who hears of a sign-in that failed. */
+export interface StreamOptions {
+  readonly isHead: boolean;
+  readonly range: NowRange | undefined;
+  readonly onError: ((error: unknown) => void) | undefined;
+}
 
 /**
  * Sends `event: now` of a range at once and every 2 s, unless the receiver has not read the last
@@ -18,7 +26,7 @@ export async function streamEvents(
   admin: Admin,
   response: ServerResponse,
   authorizeAgain: () => Promise<unknown>,
-  { isHead, range }: { readonly isHead: boolean; readonly range: NowRange | undefined },
+  { isHead, range, onError }: StreamOptions,
 ): Promise<void> {
   closeAfterwards(response);
   if (admin.isClosing()) {
@@ -35,7 +43,7 @@ export async function streamEvents(
     response.end();
     return;
   }
-  const send = sender(admin, response, authorizeAgain, range);
+  const send = sender(admin, response, authorizeAgain, { range, onError });
   const stop = admin.clock.every(everyMs, () => void send());
   response.once('close', stop);
   // A connection that broke reports an error of the response, which needs a listener.
@@ -48,7 +56,7 @@ function sender(
   { clock, now, isClosing }: Admin,
   response: ServerResponse,
   authorizeAgain: () => Promise<unknown>,
-  range: NowRange | undefined,
+  { range, onError }: Omit<StreamOptions, 'isHead'>,
 ): () => Promise<void> {
   let askedMs = clock.monotonicMs();
   let isBusy = false;
@@ -67,7 +75,10 @@ function sender(
       }
     } catch (error) {
       // Only the sign-in throws one of these; figures that can't be read come with the next tick.
-      if (isAdminError(error)) response.end('event: signed-out\ndata: {}\n\n');
+      if (!isAdminError(error)) return;
+      const { code } = reportedError(error, onError);
+      // Nobody knows whether a failing sign-in would have let the operator go on: it asks again.
+      response.end(code === 'unavailable' ? '' : 'event: signed-out\ndata: {}\n\n');
     } finally {
       isBusy = false;
     }

@@ -108,7 +108,7 @@ async function serve<R extends IncomingMessage>(
   if (method === 'GET' && path === '/events') {
     const again = () => accessOf(options.authorize, request, admin.clock);
     const { range } = checkedBy(nowQuery, parametersOf(search));
-    return streamEvents(admin, response, again, { isHead, range });
+    return streamEvents(admin, response, again, { isHead, range, onError: options.onError });
   }
   if (method === 'GET' && path === '/session') {
     return sendJson(response, 200, sessionOf(admin, access));

@@ -10,7 +10,8 @@ export function isStorable(text: string): boolean {
 const maxLevels = 64;
 
 /**
- * Checks the depth and every text of parsed JSON, the names of members too. Not by recursion: it is input.
+ * Checks the depth and every text of parsed JSON, the names of members too. Not by recursion: it is
+ * input.
  *
  * @throws AdminError `invalid_request` that names the member
  */

@@ -388,7 +388,7 @@ function cursorFrom(after: string): UsageCursor {
   return { startedAtMs: Number(startedAtMs), seq: BigInt(seq) };
 }
 
-/** PostgreSQL has no NUL, and nothing stores half of a surrogate pair: no record can have either. */
+/** PostgreSQL has no NUL, and no store half of a surrogate pair: no record can have either. */
 function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && !value.includes('\u0000') && value.isWellFormed();
 }
