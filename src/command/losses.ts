@@ -30,20 +30,15 @@ export interface Losses {
 /** Nothing is lost yet; everything is written to the log. */
 export function countLosses(log: Log): Losses {
   const listeners = new Set<EventListener>();
-  let [charges, usageRecords] = [0, 0];
+  let charges = 0;
+  let usageRecords = 0;
 
   const onEvent: EventListener = (event) => {
     if (event.type === 'settlement_lost') charges += 1;
     log.event(event);
   };
   const failed = (error: unknown, requestId?: string): void => {
-    const event: GatewayEvent = {
-      type: 'port_failed',
-      requestId,
-      port: 'usage',
-      operation: 'write',
-      reason: errorName(error),
-    };
+    const event = failedWrite(error, requestId);
     for (const listener of [onEvent, ...listeners]) swallowErrors(() => listener(event));
   };
   return {
@@ -53,10 +48,7 @@ export function countLosses(log: Log): Losses {
       onLost: (record, error) => {
         usageRecords += 1;
         failed(error, record.requestId);
-        const { requestId, reservationId, keyId, modelId, startedAtMs, outcome } = record;
-        const chargeNanos = String(record.chargeNanos);
-        const call = { requestId, reservationId, keyId, modelId, startedAtMs, outcome };
-        log.write('error', 'usage_record_lost', { ...call, chargeNanos });
+        log.write('error', 'usage_record_lost', lostCall(record));
       },
     },
     around: (gateway) => ({
@@ -72,4 +64,16 @@ export function countLosses(log: Log): Losses {
     }),
     count: () => ({ charges, usageRecords }),
   };
+}
+
+function failedWrite(error: unknown, requestId: string | undefined): GatewayEvent {
+  const reason = errorName(error);
+  return { type: 'port_failed', requestId, port: 'usage', operation: 'write', reason };
+}
+
+/** What bills a call by hand. */
+function lostCall(record: UsageRecord): object {
+  const { requestId, reservationId, keyId, modelId, startedAtMs, outcome, chargeNanos } = record;
+  const call = { requestId, reservationId, keyId, modelId, startedAtMs, outcome };
+  return { ...call, chargeNanos: String(chargeNanos) };
 }

@@ -58,6 +58,8 @@ const reasons: Readonly<Record<string, string>> = {
   'src/stores/redis/quota-operations.ts quotaStoreOver': operationsOfAPort,
   'src/stores/sql/published-catalog.ts publishedCatalog':
     'Polling and publishing replace the same version, and one waits for the other.',
+  'src/command/stores.ts makeStores':
+    'One object with a short getter for each store, which is made when it is first asked for.',
   'src/stores/sqlite/quota-store.ts sqliteQuotaStore': operationsOfAPort,
   'src/testing/contracts/adapter/scripted-gateway.ts scriptedGateway':
     'What the cases wait for and what the gateway does are two sides of the same signals.',
