@@ -39,8 +39,8 @@ const ended = (
 
 /** What the laws say, whichever of the two comes first. */
 function verdicts(event: GatewayEvent, answer: SeenAnswer): readonly string[] {
-  const first = answerLaws({ knowsUpstream: false });
-  const last = answerLaws({ knowsUpstream: false });
+  const first = answerLaws({ knowsUpstream: false, knowsErrors: true });
+  const last = answerLaws({ knowsUpstream: false, knowsErrors: true });
   first.see(event);
   last.answered(answer);
   return [() => first.answered(answer), () => last.see(event)].map((check) => {
@@ -101,7 +101,7 @@ describe('a breach is found', () => {
       ...{ type: 'attempt_ended', ...of, status, reason: 'upstream_bad_stream' },
       ...{ mayHaveRun: true, durationMs: 1 },
     });
-    const laws = answerLaws({ knowsUpstream: true });
+    const laws = answerLaws({ knowsUpstream: true, knowsErrors: true });
     laws.see({ type: 'attempt_started', ...of, dialect: 'openai', afterMs: 0 });
     laws.sent(() => 200);
 

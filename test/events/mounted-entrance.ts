@@ -10,7 +10,7 @@ import type { Caller, Entrance } from './history.ts';
 /** An entrance through this host. */
 export function mountedEntrance(mount: Mount): Entrance {
   return async ({ gateway }) => {
-    const answers = answerLaws({ knowsUpstream: false });
+    const answers = answerLaws({ knowsUpstream: false, knowsErrors: true });
     const broken: unknown[] = [];
     const check = (law: () => void): void => {
       try {

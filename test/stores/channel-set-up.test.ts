@@ -32,7 +32,7 @@ describe('a catalog refuses', () => {
 
     refuses(
       [{ ...model, protocols: ['chat'], channels }],
-      'Model "gpt-5": channel "openai-1": its baseUrl has no API version.',
+      'models[0].channels[0].baseUrl: channel "openai-1": its baseUrl has no API version.',
       remedy,
     );
   });

@@ -9,6 +9,7 @@ import { items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { anthropicCaller } from '../../src/protocols/callers/anthropic.ts';
 import { geminiCaller } from '../../src/protocols/callers/gemini.ts';
 import { openaiCaller } from '../../src/protocols/callers/openai.ts';
+import type { ProtocolTable } from '../../src/protocols/table.ts';
 
 /** A response as its caller sees it. */
 export interface SeenAnswer {
@@ -42,8 +43,16 @@ interface Request {
   seen?: SeenAnswer;
 }
 
-/** Laws of one gateway. `knowsUpstream`: whatever is sent upstream is reported by `sent`. */
-export function answerLaws({ knowsUpstream }: { readonly knowsUpstream: boolean }): AnswerLaws {
+/** What the laws can know of a gateway. */
+interface Known {
+  /** Whatever is sent upstream is reported by `sent`. */
+  readonly knowsUpstream: boolean;
+  /** All its APIs have one of the three forms of errors. */
+  readonly knowsErrors: boolean;
+}
+
+/** Laws of one gateway. */
+export function answerLaws({ knowsUpstream, knowsErrors }: Known): AnswerLaws {
   const requests = new Map<string, Request>();
   const attempts = attemptStatuses();
   const compare = (id: string, side: Request): void => {
@@ -51,7 +60,7 @@ export function answerLaws({ knowsUpstream }: { readonly knowsUpstream: boolean 
     // Callers choose the ids: one that is used again starts anew.
     if (stated === undefined || seen === undefined) return void requests.set(id, side);
     requests.delete(id);
-    const complaint = disagreement(stated, seen);
+    const complaint = disagreement(stated, seen, knowsErrors);
     if (complaint !== undefined) throw new Error(`${complaint}: ${inspect({ stated, seen })}`);
   };
   return {
@@ -106,6 +115,7 @@ const closedStatus = 499;
 function disagreement(
   { status, code, reason }: StatedAnswer,
   seen: SeenAnswer,
+  knowsErrors: boolean,
 ): string | undefined {
   const { hasDisconnected } = seen;
   if (status === closedStatus) {
@@ -113,6 +123,7 @@ function disagreement(
     return hasLeft ? undefined : 'The caller had not disconnected';
   }
   if (status !== seen.status) return 'The caller got another status';
+  if (!knowsErrors) return undefined;
   const error = errorIn(seen.text);
   if (error === undefined) {
     const mayLackError = seen.isCut || hasDisconnected;
@@ -137,12 +148,20 @@ function nameIn(error: JsonValue | undefined): JsonValue | undefined {
   return member(error, 'status') ?? member(error, 'type');
 }
 
+const knownCallers = [openaiCaller, geminiCaller, anthropicCaller];
+
+/** Whether all APIs of a table have forms of errors that the laws know. */
+export function haveKnownErrors(protocols: ProtocolTable): boolean {
+  const known = knownCallers.map(({ name }) => name);
+  return Object.values(protocols).every(({ caller }) => known.includes(caller.name));
+}
+
 /** True if the error is the one that an API writes for this code. */
 function isErrorOf(code: ErrorCode, error: JsonValue): boolean {
   const ownCode = member(error, 'code');
   if (typeof ownCode === 'string' && ownCode in statusOf && ownCode !== code) return false;
   const written = new GatewayError(code, '');
-  return [openaiCaller, geminiCaller, anthropicCaller].some(({ errors }) => {
+  return knownCallers.some(({ errors }) => {
     const sample = errorIn(errors.body(written, '').toString());
     return nameIn(sample) === nameIn(error);
   });

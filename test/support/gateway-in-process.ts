@@ -18,7 +18,7 @@ import { protocols } from '../../src/protocols/table.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { type AnswerLaws, answerLaws } from './answer-laws.ts';
+import { type AnswerLaws, answerLaws, haveKnownErrors } from './answer-laws.ts';
 import { countedIds } from './counted-ids.ts';
 import { type CallHandler, type DrivenUpstream, drivenUpstream } from './driven-upstream.ts';
 import { checkEvent, isNotable } from './event-checks.ts';
@@ -122,7 +122,10 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
   const clock = fakeClock(startMs);
   const upstream = drivenUpstream(...handlers);
   const quota = memoryQuotaStore({ clock });
-  const answers = answerLaws({ knowsUpstream: options?.upstream === undefined });
+  const answers = answerLaws({
+    knowsUpstream: options?.upstream === undefined,
+    knowsErrors: haveKnownErrors(tables?.protocols ?? protocols),
+  });
   const events = eventLog(answers);
   const log = recordLog();
   const ownKey: ApiKey = {
