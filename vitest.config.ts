@@ -12,6 +12,7 @@ const here = import.meta.dirname;
 const generators: readonly string[] = [
   'test/bytes/small-chunks.test.ts',
   'test/dialects/{redact,redact-parts}.test.ts',
+  'test/examples/readme.test.ts',
   'test/events/long-histories.test.ts',
   'test/faults/{callers-crowds,cut-replies,ports-fuzz}.test.ts',
   'test/holds/{embedding-holds,hold-bounds,misplaced-blocks}.test.ts',
@@ -31,7 +32,8 @@ const generators: readonly string[] = [
  * they run with the generators, and on every other version.
  */
 const longest: readonly string[] = [
-  'test/command/serve-{faults,ports,reload}.test.ts',
+  'test/admin/odd-requests.test.ts',
+  'test/command/serve-{disk,faults,ports,reload}.test.ts',
   'test/adapters/{fuzz,unread-replies,unserved}.test.ts',
   'test/faults/{callers,processes}.test.ts',
   'test/opentelemetry/express.test.ts',
@@ -54,6 +56,7 @@ const sampled: readonly string[] = [
   'test/stages/idempotency-random-events.test.ts',
   'test/stages/rate-settlements.test.ts',
   'test/stages/rate-waits.test.ts',
+  'test/translate/gemini-results.test.ts',
   'test/translate/malformed-arguments.test.ts',
   'test/translate/messages/laws.test.ts',
   'test/translate/messages/malformed-arguments.test.ts',

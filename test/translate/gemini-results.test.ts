@@ -13,6 +13,7 @@ import {
   responses,
 } from '../support/any-model-gateway.ts';
 import { hostileNumbers, jsonWithNumbers, numbersIn, sameNumbers } from '../support/numbers.ts';
+import { runsOf } from '../support/sample.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } };
@@ -122,7 +123,7 @@ describe('a tool result over Gemini', () => {
       expect(stringsIn(value ?? null).every((string) => string.isWellFormed())).toBe(true);
     });
 
-    await fc.assert(law, { seed: 17, numRuns: 300 });
+    await fc.assert(law, { seed: 17, numRuns: runsOf(300) });
     expect(kept.asText).toBeGreaterThan(50);
     expect(kept.asJson).toBeGreaterThan(50);
   });

@@ -4,7 +4,7 @@
  */
 
 /** What the open page remembers. */
-interface Visit {
+interface PageState {
   /** The place in the console, as the fragment names it: `#/keys?range=1h`. */
   place: string;
   attempts: number;
@@ -15,29 +15,29 @@ const base = location.pathname.replace(/\/sign-in$/, '');
 await signIn();
 
 async function signIn(): Promise<void> {
-  const state: Visit = { place: '', attempts: 0 };
+  const state: PageState = { place: '', attempts: 0 };
   // A link that is pasted into this tab changes the fragment only: the page is not loaded again.
   addEventListener('hashchange', () => void enter(state));
   await enter(state);
 }
 
-async function enter(visit: Visit): Promise<void> {
-  visit.attempts += 1;
-  const attempt = visit.attempts;
-  const token = takenToken(visit);
+async function enter(page: PageState): Promise<void> {
+  page.attempts += 1;
+  const attempt = page.attempts;
+  const token = takenToken(page);
   const problem = token === undefined ? await sessionProblem() : await exchangeProblem(token);
-  if (problem === undefined) return location.replace(`${base}${visit.place}`);
+  if (problem === undefined) return location.replace(`${base}${page.place}`);
   const line = document.querySelector('#state');
   // A newer link has its own answer.
-  if (attempt === visit.attempts && line !== null) line.textContent = problem;
+  if (attempt === page.attempts && line !== null) line.textContent = problem;
 }
 
 /** Takes the token out of the address bar and the history, before anything else. */
-function takenToken(visit: Visit): string | undefined {
+function takenToken(page: PageState): string | undefined {
   const { hash, pathname } = location;
   const isPlace = hash.startsWith('#/');
-  if (isPlace) visit.place = hash;
-  history.replaceState(null, '', `${pathname}${visit.place}`);
+  if (isPlace) page.place = hash;
+  history.replaceState(null, '', `${pathname}${page.place}`);
   return isPlace ? undefined : (new URLSearchParams(hash.slice(1)).get('token') ?? undefined);
 }
 
