@@ -72,7 +72,6 @@ const sampled: readonly string[] = [
 const thick: readonly string[] = [
   'test/{stores,proof}/{redis,postgres}*',
   'test/stores/{redis,postgres}/**',
-  'test/examples/readme.test.ts',
   'test/proof/**',
   'test/prometheus/promtool.test.ts',
 ];
