@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import { chatBody, imageBody, messagesBody, nativeBody } from '../support/bodies.ts';
 import {
   bearer,
   type MountedGateway,
@@ -102,7 +102,37 @@ describe('a body above the limit gets 413', () => {
 
     expect(response.status).toBe(413);
   });
+
+  it('of 32 MiB by default for Messages, as Anthropic has it, and no byte more', async () => {
+    await set();
+    const whole = messageOf(32 * 1024 * 1024);
+
+    const served = await message(whole).expect(200);
+    const refused = await message(`${whole} `).expect(413);
+
+    expect(served.body).toMatchObject({ type: 'message', stop_reason: 'end_turn' });
+    expect(refused.body).toMatchObject({ type: 'error', error: { type: 'request_too_large' } });
+  });
 });
+
+/** A request of so many bytes, most of which are an image. */
+function messageOf(bytes: number): string {
+  const withData = (data: string): string => {
+    const source = { type: 'base64', media_type: 'image/png', data };
+    const content = [{ type: 'image', source }];
+    return JSON.stringify({ ...messagesBody, messages: [{ role: 'user', content }] });
+  };
+  const data = 'iVBORw0KGgo'.padEnd(Math.floor((bytes - withData('').length) / 4) * 4, 'A');
+  return withData(data).padEnd(bytes, ' ');
+}
+
+function message(body: string): supertest.Test {
+  return supertest(harness.origin)
+    .post('/v1/messages')
+    .set('x-api-key', harness.secrets.chat)
+    .type('application/json')
+    .send(body);
+}
 
 describe('a body is read', () => {
   it('in chunks of one byte', async () => {
