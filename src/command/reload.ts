@@ -29,14 +29,15 @@ export function liveConfig(
   target: Reloaded,
 ): LiveConfig {
   let watch = opened;
-  let current = opened.current().config;
+  const started = opened.current().config;
+  let current = started;
   let running: Promise<void> = Promise.resolve();
 
   const refused = (reason: string): void =>
     target.log.write('error', 'config_refused', { source: file.name, reason });
   const take = (read: ReadConfig): void => {
     applyConfig(read, current, target);
-    const needsRestart = changedAtStart(current, read.config);
+    const needsRestart = changedAtStart(started, read.config);
     current = read.config;
     target.log.write('info', 'config_loaded', { source: file.name });
     if (needsRestart.length === 0) return;
@@ -78,7 +79,7 @@ function applyConfig(
   log.setLevel(config.log?.level ?? 'info');
 }
 
-/** The members that changed although only a restart applies them. */
+/** The members that differ from those of the start, although only a restart applies them. */
 function changedAtStart(before: ServeConfig, after: ServeConfig): readonly string[] {
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['listen', before.listen, after.listen],

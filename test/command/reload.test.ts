@@ -70,6 +70,25 @@ describe('a configuration file that changes', () => {
     expect(existsSync(path)).toBe(true);
     expect(out()).not.toContain('config_refused');
   });
+
+  it('needs a restart while it differs from the one at the start, and no longer', async () => {
+    const { path, live, out } = await runningGateway();
+    const namedAfter = async (model: string, more: object): Promise<unknown> => {
+      const before = out().length;
+      writeFileSync(path, JSON.stringify({ ...JSON.parse(textWith(model)), ...more }));
+      await live.reload();
+      const lines = out()
+        .slice(before)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      return lines.find(({ event }) => event === 'config_needs_restart')?.members;
+    };
+
+    expect(await namedAfter('a', { listen: { port: 1 } })).toEqual(['listen']);
+    expect(await namedAfter('b', { listen: { port: 1 } })).toEqual(['listen']);
+    expect(await namedAfter('c', {})).toBeUndefined();
+  });
 });
 
 function textWith(model: string): string {
