@@ -84,7 +84,7 @@ describeRedis('tollgate over Redis', (server) => {
       stores: { redis: { url: `unix://${folder}/none.sock` } },
       catalog: { models: [] },
     });
-    const { code, err } = await ran(program, folder, ['check'], env);
+    const { code, err } = await ran(program, folder, ['serve'], env);
 
     expect(code).toBe(3);
     expect(err).toContain("stores.redis.url can't be opened");
