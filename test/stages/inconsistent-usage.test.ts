@@ -16,6 +16,7 @@ import {
   wholeMessage,
 } from '../support/any-model-gateway.ts';
 import { type Fixture, fixtures } from '../support/fixtures.ts';
+import { runsOf } from '../support/sample.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 
 /** Every count at a rate of its own, so that a charge shows which counts it is for. */
@@ -136,6 +137,7 @@ describe.each(calls)('%s', (_, reply, request) => {
         expect(events).toBe(stated[wrong] === sumOf(inside, wrong) ? 0 : 1);
         expect(record.usage).not.toHaveProperty('isInconsistent');
       }),
+      { numRuns: runsOf(100) },
     ));
 });
 
