@@ -5,10 +5,10 @@ import type { FailureMeaning } from '../failure-meanings.ts';
 /** Every code, in the manner of docs/events.md. */
 export const codeMeanings: Readonly<Record<ErrorCode, FailureMeaning>> = {
   invalid_request: {
-    meaning: 'the body has a member that is not valid; its caller was told which',
+    meaning: 'the body has a member that is not valid; the reply to the caller names it',
   },
   not_portable: {
-    meaning: 'the upstream has no equivalent of a member; its caller was told which',
+    meaning: 'the upstream has no equivalent of a member; the reply to the caller names it',
     remedy: 'give the model a channel of the API that is called, if such calls are wanted',
   },
   too_complex: { meaning: 'the body has more values or levels than can be translated' },

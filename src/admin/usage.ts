@@ -41,7 +41,7 @@ export interface CsvProgress {
   readonly rows: number;
 }
 
-/** What an export is told, and tells. */
+/** Options of an export. */
 export interface CsvOptions extends WalkOptions {
   /** Called after each page. */
   readonly onProgress?: (progress: CsvProgress) => void;

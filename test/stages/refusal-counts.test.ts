@@ -66,7 +66,7 @@ it('the thousand-and-first key is not told apart, and one that is known still is
   expect(rows.find(({ keyId }) => keyId === 'key-0')?.refusals).toBe(2);
 });
 
-it('a flood of requests without a key leaves room for those that have one', () => {
+it('refusals of requests without a key leave room for counts of keys', () => {
   const counts = refusalCounts();
   for (let request = 0; request < 5_000; request += 1) counts.add(some());
   counts.add(some({ keyId: 'ada', group: 'staff' }));

@@ -9,6 +9,7 @@ import {
   type RefusalReportQuery,
   type RefusalReportRow,
   refusalNames,
+  refusalReportSql,
   refusalRowFrom,
 } from '../sql/refusal-report.ts';
 import { refusalRow } from '../sql/refusal-row.ts';
@@ -68,7 +69,7 @@ export async function readRefusalReport(
 ): Promise<readonly RefusalReportRow[]> {
   const groupings = checkRefusalReport(query);
   const values = [String(query.fromMs), String(query.toMs), ...filterNames(query)];
-  const found = await rows(reportOf(groupings), values, options);
+  const found = await rows(refusalReportSql(groupings, nameColumns, filterClause), values, options);
   return found.map((row) => refusalRowFrom(row, groupings.length));
 }
 
@@ -80,13 +81,4 @@ export async function deleteRefusalsBefore(
   options?: CallOptions,
 ): Promise<number> {
   return (await rows(deleteRefusals, [String(beforeMs), String(limit)], options)).length;
-}
-
-// Sums are read as text, which all drivers return unchanged.
-function reportOf(groupings: readonly RefusalGrouping[]): string {
-  const names = groupings.map((name, index) => `${nameColumns[name]} AS name_${index + 1}`);
-  const positions = groupings.map((_, index) => index + 1).join(', ');
-  const selected = ['SELECT ', names.join(', '), ', sum(refusals)::text AS refusals'];
-  const order = [' GROUP BY ', positions, ' ORDER BY ', positions];
-  return [...selected, filterClause, ...order].join('');
 }

@@ -122,3 +122,16 @@ export function refusalRowFrom(row: unknown, groupings: number): RefusalReportRo
 function refuse(sentence: string): never {
   throw new RangeError(`Refusal query refused: ${sentence}.`);
 }
+
+/** The statement of a report. Sums are read as text: they may exceed 2^53, and drivers differ. */
+export function refusalReportSql(
+  groupings: readonly RefusalGrouping[],
+  columns: Readonly<Record<RefusalGrouping, string>>,
+  filterClause: string,
+): string {
+  const names = groupings.map((name, index) => `${columns[name]} AS name_${index + 1}`);
+  const positions = groupings.map((_, index) => index + 1).join(', ');
+  const selected = ['SELECT ', names.join(', '), ', CAST(sum(refusals) AS TEXT) AS refusals'];
+  const order = [' GROUP BY ', positions, ' ORDER BY ', positions];
+  return [...selected, filterClause, ...order].join('');
+}

@@ -8,6 +8,7 @@ import {
   type RefusalReportQuery,
   type RefusalReportRow,
   refusalNames,
+  refusalReportSql,
   refusalRowFrom,
 } from '../sql/refusal-report.ts';
 import { refusalRow } from '../sql/refusal-row.ts';
@@ -42,7 +43,10 @@ DELETE FROM tollgate_refusal WHERE id IN (
 ) RETURNING id`;
 
 /** The statements, exported so that a test can check their query plans. */
-export const refusalStatements: readonly string[] = [reportOf(['key']), deleteRefusals];
+export const refusalStatements: readonly string[] = [
+  refusalReportSql(['key'], nameColumns, filterClause),
+  deleteRefusals,
+];
 
 /** Adds counts, each once, in one transaction. */
 export function writeRefusals(
@@ -68,7 +72,7 @@ export function readRefusalReport(
   return connection.reading(
     () =>
       connection
-        .rows(reportOf(groupings), ...values)
+        .rows(refusalReportSql(groupings, nameColumns, filterClause), ...values)
         .map((row) => refusalRowFrom(row, groupings.length)),
     options,
   );
@@ -85,15 +89,6 @@ export function deleteRefusalsBefore(
     () => connection.rows(deleteRefusals, BigInt(beforeMs), BigInt(limit)).length,
     options,
   );
-}
-
-// Sums are read as text: they may exceed 2^53.
-function reportOf(groupings: readonly RefusalGrouping[]): string {
-  const names = groupings.map((name, index) => `${nameColumns[name]} AS name_${index + 1}`);
-  const positions = groupings.map((_, index) => index + 1).join(', ');
-  const selected = ['SELECT ', names.join(', '), ', CAST(sum(refusals) AS TEXT) AS refusals'];
-  const order = [' GROUP BY ', positions, ' ORDER BY ', positions];
-  return [...selected, filterClause, ...order].join('');
 }
 
 function valuesOf(count: RecordedRefusals): readonly SqliteValue[] {
