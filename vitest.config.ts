@@ -1,5 +1,6 @@
-/** The tests: every `*.test.ts` of `test/`, against the source, with two workers. */
+/** The tests: every `*.test.ts` of `test/`, against the source. */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { consolePages } from './console-page.ts';
 import { reporters } from './test/support/reporters.ts';
 
@@ -18,7 +19,7 @@ const generators: readonly string[] = [
   'test/holds/{embedding-holds,hold-bounds,misplaced-blocks}.test.ts',
   'test/proof/{linearisable,memory,sqlite}.test.ts',
   'test/relay/{embedding-failures,foreign-text,truncated}.test.ts',
-  'test/stages/{changed-records,random-outages,refusal-histories,reply-start}.test.ts',
+  'test/stages/{changed-records,outages,random-outages,refusal-histories,reply-start}.test.ts',
   'test/upstream/body-in-turns.test.ts',
   'test/translate/{every-cut-call,hostile-replies,hostile-requests,reply-limits}.test.ts',
   'test/translate/{numbers,openai-client-calls}.test.ts',
@@ -36,6 +37,7 @@ const longest: readonly string[] = [
   'test/command/serve-{disk,faults,ports,reload}.test.ts',
   'test/adapters/{fuzz,unread-replies,unserved}.test.ts',
   'test/faults/{callers,processes}.test.ts',
+  'test/examples/quickstart-again.test.ts',
   'test/opentelemetry/express.test.ts',
   'test/stages/host-client-faults.test.ts',
   'test/stores/sqlite/processes.test.ts',
@@ -43,9 +45,10 @@ const longest: readonly string[] = [
 ];
 /**
  * Searches of which `npm test` and the other versions run a sample (`test/support/sample.ts`), and
- * `npm run test:generators` the whole.
+ * `npm run test:generators` the whole. Tests of all mounts run whole on the other versions, too.
  */
 const sampled: readonly string[] = [
+  'test/adapters/{contract,cuts,leaving,matrix,odd-names,sessions,stalls}.test.ts',
   'test/bytes/json-scan.test.ts',
   'test/console/without-session.test.ts',
   'test/dialects/anthropic/stream-tap.test.ts',
@@ -59,6 +62,7 @@ const sampled: readonly string[] = [
   'test/stages/inconsistent-usage.test.ts',
   'test/stages/rate-settlements.test.ts',
   'test/stages/rate-waits.test.ts',
+  'test/stores/sqlite/contracts.test.ts',
   'test/translate/gemini-results.test.ts',
   'test/translate/malformed-arguments.test.ts',
   'test/translate/messages/laws.test.ts',
@@ -88,6 +92,22 @@ const slow: readonly string[] = [
   'test/contract/idempotency-stores.test.ts',
   'test/translate/schema.test.ts',
 ];
+/** Small files with long tests, which begin first: at the end, the other workers would wait. */
+const first: readonly string[] = [
+  'test/faults/upstreams.test.ts',
+  'test/stores/sqlite/contracts.test.ts',
+  'test/examples/quickstart.test.ts',
+  'test/command/serve.test.ts',
+  'test/faults/callers-hosts.test.ts',
+];
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isFirst = ({ moduleId }: TestSpecification): boolean =>
+      first.some((path) => moduleId.endsWith(path));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isFirst), ...sorted.filter((file) => !isFirst(file))];
+  }
+}
 const form = process.env.TEST_FORM;
 /** What each form leaves out; without a form, as in `npm test`, also the longest suites. */
 const leftOutOf: Readonly<Record<string, readonly string[]>> = {
@@ -159,10 +179,15 @@ const config: ViteUserConfig = defineConfig({
       ...(form === undefined || form === 'full' ? [measured] : []),
     ],
     setupFiles: ['test/support/fail-on-unhandled.ts', 'test/support/seed-properties.ts'],
+    sequence: { sequencer: LongFirst },
+    // CI transforms the same files for each run and each Node version. Not elsewhere, because a
+    // change of the console's page (`define`) would not reach a cached module.
+    experimental: { fsModuleCache: process.env.CI === 'true' },
     passWithNoTests: false,
     allowOnly: false,
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than CI has cores, because some tests wait for processes, sockets and timers.
+    maxWorkers: 3,
     // Long enough for a busy machine: a test that hangs is the only one that it ends.
     testTimeout: form === 'full' ? 600_000 : 120_000,
     hookTimeout: 120_000,

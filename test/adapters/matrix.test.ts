@@ -16,6 +16,7 @@ import {
 import { mountedModels } from '../support/mounted-models.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
+import { someMounts } from '../support/sample.ts';
 import { decodePng } from '../testing/helpers.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
@@ -41,7 +42,7 @@ function embedding(chat: Model): Model {
   };
 }
 
-describe.each(mounts)('$name', (mount: Mount) => {
+describe.each(someMounts(mounts))('$name', (mount: Mount) => {
   let harness: UnmountedGateway;
   let host: RunningMount;
 

@@ -4,6 +4,7 @@ import type { SessionStore } from '../../src/ports/key-store.ts';
 import { chatBody } from '../support/bodies.ts';
 import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
+import { someMounts } from '../support/sample.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 const cookie = 'theme=dark; sid=session-of-ada';
@@ -19,7 +20,7 @@ const sessions: SessionStore = {
       : undefined,
 };
 
-describe.each(mounts)('$name', (mount: Mount) => {
+describe.each(someMounts(mounts))('$name', (mount: Mount) => {
   let harness: UnmountedGateway;
   let host: RunningMount;
 

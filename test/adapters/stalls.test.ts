@@ -8,6 +8,7 @@ import { chatBody } from '../support/bodies.ts';
 import { bearer, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { rawRequest } from '../support/raw-http.ts';
+import { someMounts } from '../support/sample.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { mounts } from './mounts.ts';
 
@@ -21,7 +22,7 @@ function* flood(): Generator<string> {
 }
 
 it.each(
-  mounts,
+  someMounts(mounts),
 )('$name: a caller that never reads is disconnected, and pays so far', async (mount) => {
   const clock = fakeClock();
   const upstream = scriptedUpstream({ headers, chunks: flood() });

@@ -14,7 +14,7 @@ const config: ViteUserConfig = defineConfig({
     allowOnly: false,
     pool: 'forks',
     // Each file has a browser of its own.
-    maxWorkers: 1,
+    maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     reporters: reporters('console'),

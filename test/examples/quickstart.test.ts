@@ -1,32 +1,22 @@
 /** `npm start` as a user runs it: built, in a separate process, with its printed commands run. */
-import {
-  type ChildProcess,
-  type ChildProcessByStdio,
-  execFileSync,
-  spawn,
-} from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
-import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startFakeUpstream } from '../../src/testing/index.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { send as sendRaw } from '../console/console-host.ts';
+import {
+  buildExample,
+  chatLineOf,
+  commandsIn,
+  originOf,
+  pngOf,
+  secretsOf,
+  send,
+  start,
+  started,
+  textOf,
+} from './quickstart-process.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const script = fileURLToPath(new URL('../../.build/examples/quickstart.js', import.meta.url));
-const children: ChildProcess[] = [];
-
-beforeAll(() => {
-  execFileSync('npm', ['run', 'prestart'], { cwd: root });
-});
-
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-});
+beforeAll(buildExample);
 
 describe('npm start', () => {
   it('prints commands that work for all protocols, and ends cleanly on Ctrl-C', async () => {
@@ -57,49 +47,6 @@ describe('npm start', () => {
     expect(JSON.parse(usage.text).data.usage_monthly).toBeGreaterThan(0);
     for (const secret of secretsOf(output)) expect(output.split(String(secret))).toHaveLength(2);
     expect(code).toBe(0);
-  });
-
-  it('finds its keys, their quota and their calls again after a restart', async () => {
-    const folder = newFolder();
-    const first = await started('0', {}, folder);
-    await send(chatLineOf(first.output));
-    first.child.kill('SIGINT');
-    await once(first.child, 'exit');
-
-    const second = await started('0', {}, folder);
-    const answer = await send(chatLineOf(first.output).replace(/:\d+\//, portOf(second.output)));
-    const host = await fetch(originOf(second.output));
-
-    expect(first.output).toContain('a restart finds them again');
-    expect(secretsOf(second.output)).toEqual(secretsOf(first.output));
-    expect(answer.status).toBe(200);
-    expect(await host.json()).toEqual({ hello: 'from the host app', calls: 2 });
-    expect(readFileSync(join(folder, '.data/.gitignore'), 'utf8')).toBe('*\n');
-  });
-
-  it('finds them again after it was killed', async () => {
-    const folder = newFolder();
-    const first = await started('0', {}, folder);
-    await send(chatLineOf(first.output));
-    first.child.kill('SIGKILL');
-    await once(first.child, 'exit');
-
-    const second = await started('0', {}, folder);
-    const answer = await send(chatLineOf(second.output));
-
-    expect(secretsOf(second.output)).toEqual(secretsOf(first.output));
-    expect(answer.status).toBe(200);
-  });
-
-  it('runs in memory, and says why, where its file cannot be written', async () => {
-    const folder = newFolder();
-    writeFileSync(join(folder, '.data'), 'in the way');
-
-    const { output } = await started('0', {}, folder);
-    const answer = await send(chatLineOf(output));
-
-    expect(output).toMatch(/in memory, and gone at the end: SQLite can't be used \(EEXIST/);
-    expect(answer.status).toBe(200);
   });
 
   it('prints a link to its console, which shows its calls, and to this machine alone', async () => {
@@ -151,118 +98,4 @@ describe('npm start', () => {
     expect(code).toBe(1);
     expect(await errors).toBe('PORT must be a number from 0 to 65535.\n');
   });
-
-  it('calls the upstream of the environment, and never shows its key', async () => {
-    const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
-    const { output } = await started('0', {
-      OPENAI_API_KEY: 'the-account-key',
-      OPENAI_BASE_URL: upstream.openaiBaseUrl,
-      OPENAI_MODEL: 'gpt-of-env',
-      GEMINI_API_KEY: '',
-    });
-    const lines = commandsIn(output);
-
-    const chat = await send(lines[0] ?? '');
-    const native = await send(lines[8] ?? '');
-    const paths = upstream.calls.map(({ path }) => path);
-    await upstream.close();
-
-    expect([chat.status, native.status]).toEqual([200, 200]);
-    expect(chat.text).toContain('"gpt-of-env"');
-    expect(paths).toEqual(['/v1/chat/completions']);
-    expect(output).toContain("OpenAI's APIs    served by OpenAI");
-    expect(output).toContain('native           served by the embedded upstream');
-    expect(output).not.toContain('the-account-key');
-  });
 });
-
-/** A temporary folder for the demo's data. */
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-quickstart-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
-function start(
-  env: Readonly<Record<string, string>>,
-  folder: string = newFolder(),
-): ChildProcessByStdio<null, Readable, Readable> {
-  const child = spawn(process.execPath, [script], {
-    cwd: folder,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.push(child);
-  return child;
-}
-
-async function started(
-  port: string,
-  env: Readonly<Record<string, string>> = {},
-  folder?: string,
-): Promise<{ readonly child: ChildProcess; readonly output: string }> {
-  const child = start({ PORT: port, ...env }, folder);
-  let output = '';
-  for await (const chunk of child.stdout) {
-    output += String(chunk);
-    if (output.includes('Ctrl-C')) break;
-  }
-  return { child, output };
-}
-
-async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
-  let text = '';
-  for await (const chunk of stream) text += String(chunk);
-  return text;
-}
-
-/** The arguments of a printed curl command as a shell would parse them, up to a pipe. */
-async function send(line: string): Promise<{ readonly status: number; readonly text: string }> {
-  const [command = ''] = line.split(' | ');
-  const url = /(https?:\/\/[^\s"]+)/.exec(command)?.[1] ?? '';
-  const headers = [...command.matchAll(/-H ['"]([^:]+): ([^'"]+)['"]/g)].map(
-    ([, name = '', value = '']): [string, string] => [name, value],
-  );
-  const body = /-d '([^']+)'/.exec(command)?.[1];
-  const answer = await fetch(url, {
-    headers,
-    ...(body === undefined ? {} : { method: 'POST', body }),
-  });
-  return { status: answer.status, text: await answer.text() };
-}
-
-/** The printed curl commands, with the exported variables filled in. */
-function commandsIn(output: string): readonly string[] {
-  const variables = new Map(
-    [...output.matchAll(/^export (\w+)=(\S+)$/gm)].map(([, name = '', value = '']) => [
-      name,
-      value,
-    ]),
-  );
-  return output
-    .split('\n')
-    .filter((line) => line.startsWith('curl '))
-    .map((line) => line.replace(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? ''));
-}
-
-function chatLineOf(output: string): string {
-  return commandsIn(output)[0] ?? '';
-}
-
-function originOf(output: string): string {
-  return /http:\/\/localhost:\d+/.exec(output)?.[0] ?? '';
-}
-
-/** `:8787/` */
-function portOf(output: string): string {
-  return `:${new URL(originOf(output)).port}/`;
-}
-
-function secretsOf(output: string): readonly (string | undefined)[] {
-  return [...output.matchAll(/KEY=(tg_[\w-]+)/g)].map(([, secret]) => secret);
-}
-
-function pngOf(text = '{}'): string {
-  const base64 = /"b64_json":\s*"([^"]+)"/.exec(text)?.[1] ?? '';
-  return Buffer.from(base64, 'base64').subarray(0, 4).toString('latin1');
-}

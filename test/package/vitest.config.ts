@@ -11,6 +11,8 @@ const config: ViteUserConfig = defineConfig({
     passWithNoTests: false,
     allowOnly: false,
     pool: 'forks',
+    // Each file has a consumer of its own. The default on two cores is one worker.
+    maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 600_000,
     reporters: reporters('package'),

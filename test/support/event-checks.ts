@@ -29,7 +29,7 @@ export function isNotable(event: GatewayEvent): boolean {
 
 /** @throws Error if a log could not write the event, or if writing it takes something away */
 export function checkEvent(event: GatewayEvent): void {
-  const written: unknown = JSON.parse(JSON.stringify({ ...JSON.parse(JSON.stringify(event)) }));
+  const written: unknown = JSON.parse(JSON.stringify(event));
   const isWhole = typeof written === 'object' && written !== null && 'type' in written;
   if (!isWhole || written.type !== event.type) throw new Error(`${event.type} was not written`);
 }

@@ -186,15 +186,15 @@ export const untouched = { held: 0n, used: 0n, inFlight: 0 } as const;
 function startCall(gateway: Gateway, request: CallerRequest, answers: AnswerLaws): CallInProgress {
   const listeners: (() => void)[] = [];
   const writes: Buffer[] = [];
-  let onWrite: (text: string) => void = () => {};
+  let onFirstWrite: (text: string) => void = () => {};
   let hasDisconnected = false;
   const firstBytes = new Promise<string>((resolve) => {
-    onWrite = resolve;
+    onFirstWrite = resolve;
   });
   const socket = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       writes.push(chunk);
-      onWrite(Buffer.concat(writes).toString());
+      if (writes.length === 1) onFirstWrite(chunk.toString());
       done();
     },
   });

@@ -17,3 +17,11 @@ export function runsOf(whole: number): number {
 export function someOf<T>(list: readonly T[]): readonly T[] {
   return isWhole ? list : list.filter((_, index) => index % share === 0);
 }
+
+/**
+ * The mounts in which a test runs: in `npm test` every third, from the second on, which includes
+ * each host and each kind of body. Other Node versions run all, because a host may differ there.
+ */
+export function someMounts<Mount>(mounts: readonly Mount[]): readonly Mount[] {
+  return isWhole || form === 'thin' ? mounts : mounts.filter((_, index) => index % 3 === 1);
+}

@@ -25,6 +25,11 @@ const body = JSON.stringify({
   messages: [{ role: 'user', content: 'hi' }],
 });
 
+/** How often the character occurs. */
+function countOf(character: string, text: string): number {
+  return text.length - text.replaceAll(character, '').length;
+}
+
 it.each([
   ['its first event has 20 MiB', ['A'.repeat(20 * mebibyte)]],
   ['three events have 8 MiB each', new Array<string>(3).fill('A'.repeat(8 * mebibyte))],
@@ -36,7 +41,7 @@ it.each([
   const reply = await gateway.call(messages(body));
 
   const sent = texts.reduce((sum, one) => sum + one.length, 0);
-  expect(reply.text.match(/A/g)?.length).toBeGreaterThanOrEqual(sent);
+  expect(countOf('A', reply.text)).toBeGreaterThanOrEqual(sent);
   expect(reply.text).toContain('message_stop');
   expect(gateway.records[0]).toMatchObject({ outcome: 'complete' });
 });

@@ -11,7 +11,7 @@ import type { Nanos } from '../../money.ts';
 import { maxLines } from '../../ports/quota-input.ts';
 import type { QuotaLine } from '../../ports/quota-store.ts';
 import type { HashedId } from './hold-table.ts';
-import { leastPowerOfTwo, type Tombstones, tombstones } from './tombstones.ts';
+import { type Tombstones, tombstones } from './tombstones.ts';
 
 /** How a hold ended. */
 export type HoldEnding = 'settled' | 'released' | 'expired';
@@ -52,9 +52,7 @@ const maxBuckets = 2 ** 20;
 /** Keeps every typed array below the maximum length. */
 const maxEnded = 2 ** 24;
 
-/** The endings by slot, and the latest entry of each bucket. */
 interface EndedTable {
-  readonly latest: Float64Array;
   readonly expiries: Map<number, readonly ExpiryCharge[]>;
   readonly order: Tombstones;
   lists: EndedLists;
@@ -66,7 +64,6 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
   const maxRemembered = Math.min(limit, maxEnded);
   const expiries: EndedTable['expiries'] = new Map();
   const table: EndedTable = {
-    latest: new Float64Array(Math.min(leastPowerOfTwo(maxRemembered), maxBuckets)),
     expiries,
     order: tombstones({
       limit: maxRemembered,
@@ -78,9 +75,11 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
   };
   return {
     add: (name, end, nowMs) => {
-      const slot = table.order.nextSlot();
-      if (slot >= table.capacity) grow(table);
-      write(table, { slot, number: table.order.add(nowMs) }, name, end);
+      const { order } = table;
+      const next = order.nextNumber();
+      if (order.slotOf(next) >= table.capacity) grow(table, next);
+      const number = order.add(nowMs);
+      write(table, { slot: order.slotOf(number), number }, name, end);
     },
     find: (name) => {
       const { kinds, counts, amounts } = table.lists;
@@ -95,32 +94,40 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
 }
 
 /** Allocates all arrays before using any: an allocation may fail for lack of memory. */
-function grow(table: EndedTable): void {
-  const { before, hashes, partitions, ids, kinds, counts, amounts } = table.lists;
+function grow(table: EndedTable, nextNumber: number): void {
+  const { hashes, partitions, ids, kinds, counts, amounts } = table.lists;
   const wider = emptyLists(2 * table.capacity);
-  wider.before.set(before);
   wider.hashes.set(hashes);
   wider.partitions.set(partitions);
   wider.ids.set(ids);
   wider.kinds.set(kinds);
   wider.counts.set(counts);
   wider.amounts.set(amounts);
+  // Until the ring is full, slots are in the order of their numbers.
+  for (let slot = 0; slot < table.capacity; slot += 1) {
+    chain(wider, slot, nextNumber - table.capacity + slot);
+  }
   table.lists = wider;
   table.capacity *= 2;
 }
 
+/** Puts an entry at the beginning of its bucket's chain. */
+function chain({ latest, before, hashes }: EndedLists, slot: number, number: number): void {
+  const bucket = (hashes[slot] ?? 0) & (latest.length - 1);
+  before[slot] = latest[bucket] ?? 0;
+  latest[bucket] = number;
+}
+
 /** Writes an ending into its slot, and adds it to the chain of its bucket by its number. */
 function write(
-  { latest, expiries, lists }: EndedTable,
+  { expiries, lists }: EndedTable,
   { slot, number }: { readonly slot: number; readonly number: number },
   { partition, id, hash }: EndedId,
   { as, charged, expiry }: EndedHold<Pick<QuotaLine, 'amount'>>,
 ): void {
-  const { before, hashes, partitions, ids, kinds, counts, amounts } = lists;
-  const bucket = hash & (latest.length - 1);
-  before[slot] = latest[bucket] ?? 0;
-  latest[bucket] = number;
+  const { hashes, partitions, ids, kinds, counts, amounts } = lists;
   hashes[slot] = hash;
+  chain(lists, slot, number);
   partitions[slot] = partition.number;
   writeId(ids, slot, id);
   kinds[slot] = endings.indexOf(as);
@@ -132,10 +139,10 @@ function write(
 }
 
 function slotOf(
-  { latest, order, lists }: EndedTable,
+  { order, lists }: EndedTable,
   { partition, id, hash }: EndedId,
 ): number | undefined {
-  const { before, hashes, partitions, ids } = lists;
+  const { latest, before, hashes, partitions, ids } = lists;
   let number = latest[hash & (latest.length - 1)] ?? 0;
   while (order.has(number)) {
     const slot = order.slotOf(number);
@@ -163,9 +170,10 @@ function hasId(ids: Uint8Array, slot: number, id: string): boolean {
 
 type EndedLists = ReturnType<typeof emptyLists>;
 
-/** Arrays for this many endings. */
+/** Arrays for this many endings, with as many buckets; `latest` has the last entry of each. */
 function emptyLists(capacity: number) {
   return {
+    latest: new Float64Array(Math.min(capacity, maxBuckets)),
     before: new Float64Array(capacity),
     hashes: new Int32Array(capacity),
     partitions: new Int32Array(capacity),

@@ -11,11 +11,11 @@ export interface Tombstones {
    * entries that are too old, and the oldest one if the ring is full.
    */
   add(atMs: number): number;
-  /** The slot of the next entry. */
-  nextSlot(): number;
+  /** The number that the next entry will have. */
+  nextNumber(): number;
   /** Whether an entry is still remembered. Takes any number ever returned, and 0, for none. */
   has(number: number): boolean;
-  /** The slot of a remembered entry. Slots are used in order, beginning with 0. */
+  /** The slot of the next entry, or of a remembered one. Slots are used in order, beginning with 0. */
   slotOf(number: number): number;
 }
 
@@ -57,13 +57,13 @@ export function tombstones(options: TombstoneOptions): Tombstones {
       next += 1;
       return number;
     },
-    nextSlot: () => next & mask,
+    nextNumber: () => next,
     has: (number) => number >= oldest,
     slotOf: (number) => number & mask,
   };
 }
 
 /** The least power of two that is not below a count. */
-export function leastPowerOfTwo(count: number): number {
+function leastPowerOfTwo(count: number): number {
   return 2 ** Math.ceil(Math.log2(count));
 }

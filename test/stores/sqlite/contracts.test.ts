@@ -17,10 +17,11 @@ import {
   refusalLogContract,
   usageSinkContract,
 } from '../../../src/testing/index.ts';
+import { isWhole } from '../../support/sample.ts';
 import { storedRefusals } from '../stored-refusals.ts';
-import { kinds, scratch } from './handles.ts';
+import { fileKinds, kinds, scratch } from './handles.ts';
 
-describe.each(kinds)('over $name', (kind) => {
+describe.each(isWhole ? kinds : fileKinds)('over $name', (kind) => {
   describe('sqliteQuotaStore', () => {
     const contract = quotaStoreContract(() => {
       const { db, cleanup } = scratch(kind);
