@@ -36,7 +36,7 @@ export interface Operation {
   readonly needsMediaRates: boolean;
   /** The column of the charge policy that applies. */
   readonly chargedAs: Readonly<Record<Framing, 'whole' | 'streamed' | 'image'>>;
-  /** The kind of reply by which times to a first byte are compared. */
+  /** The kind of reply within which the times to the first byte are compared. */
   readonly waitsAs: Readonly<Record<Framing, 'whole' | 'streamed' | 'image' | 'count'>>;
 }
 
@@ -120,8 +120,8 @@ export interface MediaUse {
   /** The tokens of what it refers to, if the gateway knows them. */
   readonly tokens?: number;
   /**
-   * How many times its usual tokens it may cost because of settings in the request, such as a
-   * frame rate; `Infinity` if nothing bounds it.
+   * The factor by which settings in the request, such as a frame rate, may multiply its usual
+   * tokens; `Infinity` if nothing bounds it.
    */
   readonly raisedBy?: number;
 }
@@ -130,7 +130,7 @@ export interface MediaUse {
 export interface InputSize {
   /** The bytes that may be text. */
   readonly textBytes: number;
-  /** Tokens that are known to the last one: the ids that the caller sent. */
+  /** Tokens whose number is known exactly: the token ids that the caller sent. */
   readonly tokens: number;
   readonly media: readonly MediaUse[];
 }
@@ -203,11 +203,11 @@ export interface Reference {
   readonly id: string | undefined;
   /** The gateway made the id, so that no provider knows it. */
   readonly isOwn: boolean;
-  /** A call with the rest of its elements is still the same conversation. */
+  /** Without it, the call is still the same conversation. */
   readonly isRemovable: boolean;
   /** Its path: `input[3].id`. */
   readonly at: string;
-  /** The element of a list that it is; undefined for a member of the body itself. */
+  /** Its place in a list; undefined if it is a member of the body itself. */
   readonly element: ElementPlace | undefined;
   /** The size of sealed content; else 0. */
   readonly sealedBytes: number;

@@ -21,9 +21,9 @@ export type CallEnding =
   /** A stream that failed or reported an error after output had begun. */
   | 'broken'
   /**
-   * The caller disconnected before the status line, from an upstream that was working. If an
-   * account kept it waiting for 10 s, or over a failed attempt, the ending is `failed` instead, at
-   * most three times per key and hour.
+   * The caller disconnected before the status line, from an upstream that was working. If the
+   * account had kept it waiting for 10 s, or an earlier attempt had failed, the ending is `failed`
+   * instead, at most three times per key and hour.
    */
   | 'left_early'
   /** The caller disconnected while the reply was being sent. */
@@ -47,8 +47,8 @@ export type ReplyKind = 'whole' | 'streamed' | 'image';
 export type ChargePolicy = Readonly<Record<CallEnding, Readonly<Record<ReplyKind, ChargeRule>>>>;
 
 /**
- * The default. Without output nothing is charged: a gateway that charged for the prompts of failed
- * streams had to refund it. Output that was forwarded is charged, and so is the prompt of a caller
+ * The default. Without output nothing is charged: a gateway that charged the prompts of failed
+ * streams had to refund them. Output that was forwarded is charged. So is the prompt of a caller
  * that disconnected from a working upstream: gateways that did not charge it were used for free.
  */
 export const chargePolicy: ChargePolicy = {

@@ -6,13 +6,13 @@ import { AsyncResource } from 'node:async_hooks';
 import { type EventListener, type GatewayEvent, swallowErrors } from './events.ts';
 
 /**
- * Emits the events of one request, in the asynchronous context in which it began: there, listeners
- * find the request of the host. Chunks of a reply come in the context of the upstream's socket.
+ * Emits the events of one request in the asynchronous context in which it began, where listeners
+ * find the host's request. The chunks of a reply arrive in the context of the upstream's socket.
  */
 export interface RequestEmit extends EventListener {
   /**
-   * False if nobody listened when the request began; the events of its regular course are then not
-   * even made.
+   * False if nobody listened when the request began. Then the events that only inform listeners are
+   * not even created.
    */
   readonly isObserved: boolean;
 }
@@ -31,17 +31,17 @@ export interface EventEmitter {
  * Makes the emitter of a gateway.
  *
  * @param onEvent the listener in the gateway's options, which may change
- * @param unheard gets the events that nobody listens to
+ * @param fallback receives the events while nobody listens
  */
 export function eventEmitter(
   onEvent: () => EventListener | undefined,
-  unheard: EventListener,
+  fallback: EventListener,
 ): EventEmitter {
   // Replaced at each change, so that listeners may come and go while an event is delivered.
   let listeners: readonly EventListener[] = [];
   const deliver = (event: GatewayEvent): void => {
     const own = onEvent();
-    if (own === undefined && listeners.length === 0) return unheard(event);
+    if (own === undefined && listeners.length === 0) return fallback(event);
     const sent = serializable(event);
     if (own !== undefined) swallowErrors(() => own(sent));
     for (const listener of listeners) swallowErrors(() => listener(sent));

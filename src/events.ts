@@ -141,8 +141,8 @@ export type GatewayEvent =
       readonly type: 'attempt_started';
       readonly dialect: DialectName | undefined;
       /**
-       * Ms since quota was reserved, at the choice of the channel. The `durationMs` of
-       * `attempt_ended` counts from there too.
+       * Ms from the reservation of quota to the choice of the channel. The `durationMs` of
+       * `attempt_ended` counts from that choice.
        */
       readonly afterMs: number;
     } & OfAttempt)
@@ -156,8 +156,8 @@ export type GatewayEvent =
       readonly afterMs: number;
     } & OfAttempt)
   /**
-   * An attempt is over, that of a stream at its end. Follows each `attempt_started`. After a
-   * failure another channel may still serve the caller.
+   * An attempt is over; for a stream, when the stream has ended. Follows each `attempt_started`.
+   * After a failure another channel may still serve the caller.
    */
   | ({
       readonly type: 'attempt_ended';
@@ -236,9 +236,9 @@ export type GatewayEvent =
       readonly reason: FailureReason;
     }
   /**
-   * The health of a channel changed; that of an account that its `credential` named is no event,
-   * see `gateway.channels()`. `upstreamModel` is undefined if the change concerns the
-   * account with all its models.
+   * The health of a channel changed. Accounts that its `credential` named have no such event; see
+   * `gateway.channels()`. `upstreamModel` is undefined if the change concerns the account with all
+   * its models.
    */
   | ({
       readonly type: 'channel_changed';
@@ -326,8 +326,8 @@ export type GatewayEvent =
   /** Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /**
-   * A channel answered vectors in the other `encoding_format` than it was asked for, and the
-   * gateway converted them. Emitted once for each channel.
+   * A channel sent vectors in another `encoding_format` than requested, and the gateway converted
+   * them. Emitted once for each channel.
    */
   | { readonly type: 'embedding_format'; readonly channelId: string }
   /** A parser of the host consumed the body; `remedy` says what to change. */
@@ -339,13 +339,13 @@ export type GatewayEvent =
    */
   | { readonly type: 'references_per_process'; readonly modelId: string }
   /**
-   * A reply went out although `responses.index` could not be told of it, so that the caller can't
-   * refer to it. The event `port_failed` has the reason.
+   * A reply went out although it could not be recorded in `responses.index`, so that the caller
+   * can't refer to it. The event `port_failed` has the reason.
    */
   | { readonly type: 'index_lost'; readonly requestId: string }
   /**
    * Output items of a translated reply were not kept, so that the caller can't refer to them:
-   * because they are too large for `responses.items`, or because it failed, for which the event
+   * because they are too large for `responses.items`, or because that store failed; then the event
    * `port_failed` has the reason.
    */
   | {

@@ -15,7 +15,7 @@ import {
 import { stringEnd } from './json-strings.ts';
 
 /**
- * As {@link parseJson}, but a number that a double would change becomes an {@link ExactNumber}.
+ * Like {@link parseJson}, but a number that a double would change becomes an {@link ExactNumber}.
  * Other numbers may be printed differently, but with the same value: `1.0` as `1`, `1e2` as `100`.
  */
 export function parseExactly(text: string): JsonValue | undefined {

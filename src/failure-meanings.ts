@@ -39,7 +39,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   session_not_allowed: { meaning: 'a session was sent from another site, or not as JSON' },
   failed_keys: {
     meaning: 'too many invalid keys came from this address',
-    remedy: 'look who is trying, if it goes on',
+    remedy: 'find out who sends them, if it continues',
   },
   concurrent_calls: {
     meaning: "the gateway, or this key's share of it, is at `maxConcurrentCalls`",
@@ -240,8 +240,8 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   aborted: { meaning: 'the request was aborted' },
   bad_response: { meaning: 'the upstream did not answer in valid HTTP', remedy: 'check `baseUrl`' },
   client_failed: {
-    meaning: 'your own `UpstreamClient` failed in a way that it may not',
-    remedy: 'look at that client',
+    meaning: 'your own `UpstreamClient` failed in a way that its contract does not allow',
+    remedy: 'correct that client',
   },
   failed: {
     meaning: 'the connection failed for a reason without a name',
@@ -263,7 +263,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   },
   total_timeout: {
     meaning: 'the call reached `timeouts.totalMs`',
-    remedy: 'raise it, if such calls are meant',
+    remedy: 'raise it, if such calls are intended',
   },
   slow: { meaning: 'the channel keeps calls waiting while others answer' },
   // The upstream refused.
@@ -273,7 +273,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   },
   upstream_forbidden: {
     meaning: "the upstream refused the account, or the account's use of the model",
-    remedy: "check the account's rights",
+    remedy: "check the account's permissions",
   },
   upstream_model_not_found: {
     meaning: 'the account does not have the model',
@@ -303,7 +303,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     meaning: 'the upstream answered with an error of its own',
     remedy: "see the provider's status page",
   },
-  // The reply was of no use.
+  // The reply was unusable.
   encoded: {
     meaning: 'the reply is compressed in a way that the gateway does not read',
     remedy: 'check what is between the gateway and the upstream',
@@ -315,7 +315,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   event_too_large: { meaning: 'an event of the stream is too large' },
   reply_too_large: { meaning: 'the reply is too large' },
   upstream_protocol_error: {
-    meaning: 'the upstream answered something else than its API has',
+    meaning: "the upstream's answer does not follow its API",
     remedy: 'check `baseUrl` and `dialect`',
   },
   upstream_empty: {

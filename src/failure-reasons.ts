@@ -99,7 +99,7 @@ const names = [
   'upstream_timeout',
   'upstream_overloaded',
   'upstream_error',
-  // The reply was of no use.
+  // The reply was unusable.
   'encoded',
   'compression_bomb',
   'event_too_large',

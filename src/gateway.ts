@@ -32,7 +32,7 @@ export interface Gateway extends GatewayHandler {
    * belongs to. What they throw is swallowed, and promises are not awaited.
    */
   subscribe(listener: EventListener): () => void;
-  /** What this gateway does at the moment, in this process. Cheap enough to ask every second. */
+  /** What this gateway does at the moment, in this process. Cheap enough to call every second. */
   status(): GatewayStatus;
   /**
    * The health of all channels that this gateway has called, enabled or disabled, in the order of
@@ -54,10 +54,9 @@ export interface Gateway extends GatewayHandler {
   resolveUnknown(record: UsageRecord, resolution: UnknownResolution): Promise<ResolveResult>;
   /**
    * Refuses new calls with 503, waits for running calls, ends those that still run after `drainMs`
-   * (default: 10 s), delivers pending writes to the stores (one that is away has the rest of
-   * `drainMs`, 2 s at least, to come back), flushes the usage sink and closes
-   * upstream connections. Stores stay open: they belong to the host. A second call returns the same
-   * promise.
+   * (default: 10 s), delivers pending writes to the stores (a store that is down has the rest of
+   * `drainMs`, at least 2 s, to recover), flushes the usage sink and closes upstream connections.
+   * Stores stay open: they belong to the host. A second call returns the same promise.
    */
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Tells a host of its own mistakes where it listens to no events: as process warnings, once each. A
- * record with `limitNanos: 100` in place of `100n` must not show as nothing but 503s.
+ * Reports a host's own mistakes as process warnings, once each, if the host listens to no events.
+ * Otherwise a record with `limitNanos: 100` in place of `100n` would show only as 503s.
  */
 import type { EventListener, GatewayEvent } from './events.ts';
 
@@ -30,7 +30,7 @@ export function warningListener(): EventListener {
   };
 }
 
-const listen = 'This is said once; `onEvent` or `gateway.subscribe` report each case.';
+const listen = 'This warning is given once; `onEvent` or `gateway.subscribe` report each case.';
 
 function warningOf(event: GatewayEvent): HostWarning | undefined {
   switch (event.type) {
@@ -50,16 +50,16 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
       return {
         code: 'TOLLGATE_CATALOG_REFUSED',
         about: event.source,
-        message: `A changed catalog is invalid, and the previous one still serves: ${event.reason}`,
+        message: `A changed catalog is invalid, and the previous one stays in use: ${event.reason}`,
       };
     case 'settlement_lost':
       return {
         code: 'TOLLGATE_SETTLEMENT_LOST',
         about: '',
         message:
-          'The quota store did not take the end of a call for 15 minutes, or until the gateway ' +
+          'The quota store did not accept the end of a call for 15 minutes, or until the gateway ' +
           `closed, and the charge of the request ${event.requestId} is lost. ` +
-          'Check the store, and compare it with the usage log by `reconcile`.',
+          'Check the store, and compare it with the usage log, using `reconcile`.',
       };
     default:
       return undefined;

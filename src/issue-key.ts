@@ -70,7 +70,7 @@ const subject = z.strictObject(
   'must be a subject: an id and a period',
 );
 
-/** Of a later time no `Date` can be made, and so no text. */
+/** A `Date` can't represent a later time. */
 const lastDateMs = 8_640_000_000_000_000;
 
 const optionsSchema = z.strictObject(

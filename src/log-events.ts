@@ -34,7 +34,7 @@ export interface EntryLogger {
 /** A logger of the host. */
 export type EventLogger = FieldsFirstLogger | MessageFirstLogger | EntryLogger;
 
-/** What `logEvents` writes. */
+/** The options of `logEvents`. */
 export interface LogEventsOptions {
   /**
    * The lowest level that is written, or a function that gives each event its level, and
@@ -51,7 +51,7 @@ type WriteLine = (level: LogLevel, message: string, fields: LogFields) => void;
  * option `onEvent`. Calls are `info`, refusals `warn`, what loses money or data `error`;
  * docs/logging.md has the level of each event.
  *
- * @throws ConfigurationError if the logger has none of the shapes, or the level is none
+ * @throws ConfigurationError if the logger has none of the shapes, or the level is unknown
  */
 export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): EventListener {
   const write = writerOf(logger);

@@ -119,7 +119,7 @@ export interface GatewayOptions {
    * keys, as with request bodies.
    */
   readonly maxConcurrentCalls?: number;
-  /** The most requests that a translated embedding call may be split into; above it, 400. */
+  /** The maximum number of requests that a translated embedding call may take; above it, 400. */
   readonly maxEmbeddingPieces?: number;
   /** The timeouts for upstreams; those of a model or channel take precedence. */
   readonly timeouts?: Partial<Timeouts>;

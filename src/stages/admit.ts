@@ -1,6 +1,6 @@
 /**
- * Finds the model that a call names, and checks that the key's group may use it, and what the call
- * refers to.
+ * Finds the model that a call names, checks that the key's group may use it, and resolves what the
+ * call refers to.
  */
 import type { FairShares } from '../bytes/body/fair-shares.ts';
 import type { Call } from '../call.ts';
@@ -22,7 +22,7 @@ export interface ModelLookup {
   requestsFor(protocols: readonly string[]): string;
 }
 
-/** What admitting a call takes of a gateway. */
+/** The parts of a gateway that `admit` needs. */
 export interface AdmitDeps extends ModelLookup {
   readonly plans: ModelPlans;
   /** Limits the memory that the request bodies of one key may take. */
@@ -66,7 +66,7 @@ export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall
   return { model, plan, call: resolved.call, references: resolved.references };
 }
 
-/** Whether the model offers a further API for which the route exists too. */
+/** Whether the model offers another API to which this route belongs too. */
 export function isOfferedToo(model: Model, { alsoFor }: Pick<CallRoute, 'alsoFor'>): boolean {
   return alsoFor !== undefined && protocolsOf(model).some((name) => alsoFor.includes(name));
 }

@@ -19,7 +19,7 @@ import { errorResponse, lastOnConnection, responseContextFor } from './respond.t
 import type { Serve } from './serve.ts';
 import type { StoreBreakers } from './store-breaker.ts';
 
-/** What answering needs of a gateway. Settings are asked for at each request: they may change. */
+/** The parts of a gateway that answer. Settings are read at each request: they may change. */
 export interface AnswerDeps {
   readonly routes: Routes;
   readonly serve: Serve;

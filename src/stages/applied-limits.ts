@@ -9,7 +9,7 @@ import type { ApiKey } from '../ports/key-store.ts';
 import type { RatePeriodMs, RateTake } from '../ports/rate-limiter.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../ports/rates.ts';
 
-/** A limit, and what its caller may be told of it. */
+/** A limit that applies to a call, and how errors and headers may describe it. */
 export interface AppliedLimit {
   readonly take: RateTake;
   readonly counts: 'calls' | 'tokens';
@@ -18,11 +18,11 @@ export interface AppliedLimit {
   readonly of: 'key' | 'group' | 'model';
   /** A limit of the key or the group that counts only calls of this model. */
   readonly isForOneModel: boolean;
-  /** Callers may see its figures. Those of other limits tell what other tenants use. */
+  /** Callers may see its numbers. Those of other limits would reveal what other tenants use. */
   readonly isVisible: boolean;
 }
 
-/** A limit that was asked for, and what remained in it. */
+/** A limit that was checked, and what remained in it. */
 export interface RateLevel {
   readonly limit: AppliedLimit;
   readonly remaining: number;
@@ -30,13 +30,13 @@ export interface RateLevel {
   readonly atMs: number;
 }
 
-/** The limits of a call that were asked for so far, and their headers. */
+/** The limits of a call that were checked so far, and their headers. */
 export interface RateLevels {
   readonly levels: readonly RateLevel[];
   readonly headers: HeaderMap;
 }
 
-/** What a call took after its body was read. It is settled once, or given back. */
+/** What a call took from rate limits after its body was read. It is settled once, or given back. */
 export interface TakenRates {
   /**
    * Corrects the tokens to those that the call used; undefined if that is not known. A call that

@@ -13,7 +13,7 @@ export interface AttemptEnd {
   readonly mayHaveRun: boolean;
 }
 
-/** Reports what becomes of an attempt. Only made while somebody listens. */
+/** Reports the progress of an attempt. Created only while somebody listens. */
 export interface AttemptReport {
   /** The first part of the reply with content has arrived. Only the first call has an effect. */
   firstByte(): void;
@@ -32,7 +32,7 @@ export interface StartingAttempt {
   readonly startedMs: number;
 }
 
-/** Emits `attempt_started`, and returns what emits the rest. */
+/** Emits `attempt_started`, and returns the report that emits the later events. */
 export function reportAttempt(attempt: StartingAttempt): AttemptReport {
   const { held, channelPlan, startedMs } = attempt;
   const { admitted, settlement } = held;
@@ -70,7 +70,7 @@ export function reportAttempt(attempt: StartingAttempt): AttemptReport {
   };
 }
 
-/** What all events of the attempt have. */
+/** The members that all events of the attempt have. */
 function membersOf({ held, channelPlan, account }: StartingAttempt) {
   const { admitted, settlement } = held;
   return {

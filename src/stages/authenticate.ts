@@ -23,7 +23,7 @@ const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]+$/;
  * Returns the key of this request. The body has not been read yet.
  *
  * @throws GatewayError `invalid_key`, with the same text for a key that is malformed, unknown,
- *   expired or disabled; `store_unavailable` if the key store can't tell
+ *   expired or disabled; `store_unavailable` if the key store fails
  */
 export async function authenticate(
   received: Received,
@@ -85,8 +85,8 @@ function isUsable({ disabled, expiresAtMs }: ApiKey, { clock }: Settings): boole
 }
 
 /**
- * One text for all of these, because separate ones would tell strangers which keys exist. It names
- * the header where another one has a key too, which may be the right one.
+ * One text for all of these, because separate ones would tell strangers which keys exist. If two
+ * headers carry a key, the text names the one that counts, because the other may be the right one.
  */
 function invalidKey(
   secret: string,

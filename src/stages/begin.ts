@@ -1,5 +1,5 @@
 /**
- * Describes a call before its body is read; by this the gateway decides whether to read the body.
+ * Describes a call before its body is read, so that the gateway can decide whether to read it.
  */
 
 import { smallBodyBytes } from '../bytes/body/fair-shares.ts';

@@ -38,7 +38,7 @@ export interface RequestProgress {
   key: ApiKey | undefined;
   /** The id of the model in the catalog. */
   modelId: string | undefined;
-  /** It has reserved quota: `call_ended` tells how it ended. */
+  /** It has reserved quota, so that `call_ended` will report its end. */
   hasStarted: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The connection of a call's caller, and cancelling what runs upstream for it. An abort applies to
+ * The connection of a call's caller, and how its upstream requests are aborted. An abort applies to
  * the upstream request that is running and to every later one. The first reason counts.
  */
 import { UpstreamError } from '../errors.ts';

@@ -46,8 +46,8 @@ export function costFor(usage: Usage, { admitted: { hold }, price }: ChargedCall
 }
 
 /**
- * The most that counted output can cost, whatever kinds of tokens it consists of; never more than
- * the hold.
+ * The maximum cost of counted output, whatever kinds of tokens it consists of; never more than the
+ * hold.
  */
 export function maxCountedNanos(charged: ChargedCall, outputTokens: number): Nanos {
   const { admitted, price, heldNanos } = charged;
@@ -201,7 +201,7 @@ function cappedUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedC
     inputTokens,
     cachedInputTokens: Math.min(usage.cachedInputTokens, inputTokens),
     outputTokens: Math.min(usage.outputTokens, maxOutput),
-    // They are the parts of what was reported, which is no possible usage.
+    // The passes are parts of the reported total, which is impossible.
     passes: isPossible ? usage.passes : undefined,
     toolCalls,
   };

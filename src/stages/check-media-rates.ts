@@ -1,13 +1,13 @@
 /**
- * Refuses media that the price of an embedding model has no rate for: they cost several times as
- * much as text, which is all that such a model's price states as a rule.
+ * Refuses media that the price of an embedding model has no rate for. Media cost several times as
+ * much as text, and most such prices have a rate for text only.
  */
 import type { Call, MediaKind } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { TokenRates } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
 
-/** The rates that cover each kind: a document is counted as images, a reference as anything. */
+/** The rates that cover each kind. A document is billed as images; a reference may be anything. */
 const ratesOf: Readonly<Record<MediaKind, readonly (keyof TokenRates)[]>> = {
   image: ['imageInput'],
   audio: ['audioInput'],

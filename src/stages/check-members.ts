@@ -31,8 +31,8 @@ export function checkMembers(call: Call, model: Model, rules: ToolRules): void {
 }
 
 /**
- * The tools that a relayed call is sent without, because its client declared them unasked and the
- * model's price does not cover them. Nearly every call has none, and gets undefined.
+ * The tools that a relayed call is sent without, because its client declares them by default and
+ * the model's price does not cover them. Nearly every call has none, and gets undefined.
  */
 export function leftOutTools(
   call: Call,
@@ -54,13 +54,13 @@ function isAccepted(row: GuardedRow, use: GuardedUse, call: Call, model: Model):
   return priced === undefined || call.operation.isFree || isBounded(priced, use, model);
 }
 
-/** The row, if it is one that may have a price, and has one. */
+/** The cost row of this member, if the model has a price for it. */
 function pricedRow(row: ReachMember, { price }: Model): CostMember | undefined {
   const members = price.per === 'free' ? undefined : price.members;
   return costMembers.find((name) => name === row && members?.[name] !== undefined);
 }
 
-/** Whether the caller or the price says how often a tool may be called that costs something. */
+/** Whether the caller or the price bounds the number of calls, if the tool has a price. */
 function hasBoundedCalls(
   { row }: GuardedRow,
   { maxCalls }: GuardedUse,

@@ -39,7 +39,7 @@ export function choose(
   const kind = { isBoughtOnce: call.operation.isBoughtOnce, hasTried };
   const availability = (channel: Channel): Availability => {
     const { credential } = channel;
-    // The usual channel, whose credential is a text, takes no further calls of functions.
+    // Most channels have a string as their credential, and skip the calls below to save time.
     const isText = typeof credential === 'string';
     if (!isText && credentials !== undefined && isUnasked(channel, credentials)) return unasked;
     const account = isText ? undefined : accountFor(channel, key, credentials, perKeyCredentials);
@@ -93,7 +93,7 @@ function isUnknown({ credential, id }: Channel, known: CallCredentials | undefin
   return typeof credential !== 'string' && known?.has(id) !== true;
 }
 
-/** The channel's function is not asked, because the call has asked as many as it may. */
+/** The channel's function is not called, because the call has reached `maxCredentials`. */
 function isUnasked({ id }: Channel, known: CallCredentials): boolean {
   return known.size >= maxCredentials && !known.has(id);
 }
@@ -144,7 +144,7 @@ export async function resolveCredential(
   const answer = await askCredential(channel, credential, connectMs, admitted, perKeyCredentials);
   credentials.set(id, answer);
   if (answer.kind === 'none') passed.push(id);
-  // A failed one is tried, so that its failure is recorded; nothing is sent.
+  // A channel whose function failed is tried, so that the failure is recorded; nothing is sent.
   if (answer.kind !== 'secret') return answer.kind === 'failed';
   if (admitted.references !== undefined && answer.kind === 'secret') return false;
   const kind = { isBoughtOnce: admitted.call.operation.isBoughtOnce, hasTried };

@@ -38,8 +38,7 @@ function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
     usage: () => {
       const usage = tap.usage();
       const images = counter.images();
-      // A complete reply without images is known to have none. Of an unfinished reply nobody knows
-      // yet.
+      // A complete reply without images is known to have none. An unfinished one may get some.
       const isKnown = usage !== undefined || images > 0 || tap.complete();
       return isKnown ? { ...(usage ?? noUsage), images } : undefined;
     },

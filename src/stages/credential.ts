@@ -38,9 +38,8 @@ type CredentialFunction = Exclude<Channel['credential'], string>;
 export type PerKeyFunctions = Pick<WeakSet<CredentialFunction>, 'add' | 'has'>;
 
 /**
- * The account by whose health a channel is chosen; undefined for the channel's own. While a
- * function has not said which account this key uses, nothing that is known of other accounts
- * counts.
+ * The account by whose health a channel is chosen; undefined for the channel's own. Until a
+ * function has returned the account of this key, the health of other accounts does not apply.
  */
 export function accountFor(
   { id, credential }: Channel,
@@ -122,7 +121,8 @@ function credentialIn(answer: unknown): Credential | undefined {
     ? answer
     : { secret: answer, account: undefined };
   if (typeof secret !== 'string' || !secretSyntax.test(secret)) return undefined;
-  // No name is that of the channel's own account: users whose ids are names could choose it.
+  // Only an answer without a name means the channel's own account. A reserved name would not be
+  // safe: a host may use the ids of users as names, and a user might choose that one.
   if (name === undefined) return { kind: 'secret', secret, account: undefined };
   if (typeof name !== 'string' || !accountSyntax.test(name)) return undefined;
   return { kind: 'secret', secret, account: { name, secret } };

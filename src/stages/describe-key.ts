@@ -22,9 +22,9 @@ interface Balance {
 }
 
 /**
- * The document has the members of OpenRouter's, as numbers in currency units, and under `tollgate`
- * the exact amounts of each visible subject. What can't be known is null: a quota store keeps what
- * was used in a subject's own period, so that only one of the usages is known.
+ * The document has the members of OpenRouter's `GET /api/v1/key`, as numbers in currency units,
+ * and under `tollgate` the exact amounts of each visible subject. Unknown values are null: a quota
+ * store keeps the usage for the subject's own period, so that only one of the usages is known.
  *
  * @throws GatewayError `rate_limited`, `store_unavailable`
  */
@@ -111,7 +111,7 @@ function exactAmounts(balance: Balance, nowMs: number): JsonObject {
   };
 }
 
-/** The nearest double. Every amount is below 2^53 nanos, so both numbers are exact. */
+/** The nearest double. Every amount is below 2^53 nanos, so its conversion is exact. */
 function units(nanos: Nanos): number {
   return Number(nanos) / 1_000_000_000;
 }

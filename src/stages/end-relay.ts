@@ -67,8 +67,8 @@ function rememberStream({ tap, outcome, held }: RelayedStream): Promise<unknown>
 }
 
 /**
- * The stream broke off: its upstream failed, or what it passes through has a bug. Never throws, and
- * settles the call in any case.
+ * The stream broke off: its upstream failed, or the code that it passes through has a bug. Never
+ * throws, and settles the call in any case.
  */
 export function breakStream(stream: RelayedStream, error: unknown): Closing {
   const { tap, held } = stream;
@@ -91,7 +91,7 @@ function refusedByBug(error: GatewayError): Pick<CallFailure, 'error' | 'reason'
   return { error, reason: 'internal_error', healthSignal: noSignal };
 }
 
-/** Nothing can be asked of the stream any more, not even its usage. */
+/** The state of the stream is unreliable after a bug, so that not even its usage is read. */
 function cutAfterBug({ held, outcome }: RelayedStream, bug: unknown): Closing {
   const { requestId, emit } = held.settlement;
   reportBug(bug, requestId, emit);
@@ -199,7 +199,7 @@ function asMidStreamError(error: GatewayError, model: Model): GatewayError {
 }
 
 /**
- * How a reply that broke off ended for its charge. The reason is `caller_left` if the caller
+ * The ending of a reply that broke off, for its charge. The reason is `caller_left` if the caller
  * disconnected before the pipe could notice it. A reply without content costs nothing, whatever
  * usage it reported, unless its failure says that it was billed.
  */

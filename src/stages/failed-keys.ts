@@ -12,8 +12,8 @@ import type { RecordChecks } from './record-checks.ts';
 /** The addresses that sent invalid keys. */
 export interface FailedKeys {
   /**
-   * Begins the lookup of a key. While as many lookups of the address are running as it may send
-   * invalid keys, it waits for the end of one: each of them might turn out to be invalid.
+   * Begins the lookup of a key. If the address has as many running lookups as it may still send
+   * invalid keys, it waits until one has ended, because each may turn out to be invalid.
    *
    * @throws GatewayError `rate_limited` if the address has to wait
    */
@@ -89,7 +89,7 @@ function endLookup(
   return waiting.splice(0, areRefused ? waiting.length : Math.max(0, free));
 }
 
-/** Keeps the addresses in the order of their last lookup, and none that has all of its keys. */
+/** Keeps the addresses in the order of their last lookup, without those at their full number. */
 function keep(senders: Map<string, Sender>, address: string, sender: Sender, nowMs: number): void {
   senders.delete(address);
   const { fullAtMs, running, waiting } = sender;
@@ -98,7 +98,7 @@ function keep(senders: Map<string, Sender>, address: string, sender: Sender, now
   if (senders.size > maxAddresses) forgetOldest(senders);
 }
 
-/** A share of a key that is lost by rounding. */
+/** The tolerance for rounding errors, as a fraction of one key. */
 const roundingError = 1e-6;
 
 /** How many invalid keys the address may send now. */
@@ -117,9 +117,9 @@ function forgetOldest(senders: Map<string, Sender>): void {
 }
 
 /**
- * As `authenticate`, for a gateway that limits invalid keys.
+ * Like `authenticate`, for a gateway that limits invalid keys.
  *
- * @throws GatewayError as `authenticate`, and `rate_limited` for an address above the limit
+ * @throws GatewayError as `authenticate` does, and `rate_limited` for an address above the limit
  */
 export async function authenticateLimited(
   received: Received,

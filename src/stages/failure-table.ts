@@ -92,7 +92,8 @@ const credentialRefused: FailureRow = {
   health: 'refused',
 };
 /**
- * The operator's account has no money or quota left: an hour, whatever wait the upstream states.
+ * The operator's account has no money or quota left. It cools down for an hour, whatever wait the
+ * upstream states.
  */
 const exhausted = { cooldownScope: 'account', forMs: 3_600_000, isLastResort: false } as const;
 const paymentRequired: FailureRow = { ...forbidden, reason: 'upstream_unpaid', health: exhausted };

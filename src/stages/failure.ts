@@ -40,13 +40,13 @@ export interface ErrorRedaction {
   readonly hideErrors: boolean;
   /** The account's secret and base URL, removed by exact match. */
   readonly secrets: readonly string[];
-  /** Set if the caller's clients know the provider's texts by their wording. */
+  /** Set if the caller's clients recognise the provider's errors by their wording. */
   readonly texts?: TextRules | undefined;
   /** The account returns 503 and 529 only before it does any work. */
   readonly rejectsBeforeWork: boolean;
 }
 
-/** What the caller may learn from an upstream's error, and in which names. */
+/** Which parts of an upstream's error the caller may see, and how it names the wrong member. */
 export interface ErrorExposure {
   readonly redaction: ErrorRedaction;
   readonly callerParam?: CallerParam | undefined;
@@ -193,7 +193,7 @@ function retryAfterBreak(
   if (isGatewayCut(reason)) return 'never';
   if (stage === 'connect') return 'elsewhere';
   if (timedOut || call.operation.isBoughtOnce) return 'never';
-  // Part of a document was made. A stream that may still be tried elsewhere has had no content yet.
+  // Part of a document was generated. A stream that gets here has had no content yet.
   const isHalf = stage === 'body' && call.framing === 'json' && !call.operation.isRepeatable;
   return isHalf || replySizeReasons.has(reason) ? 'never' : 'once';
 }
@@ -243,10 +243,9 @@ const requestFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /**
  * The failure of a call that was split into several requests. Nothing of their replies reaches the
- * caller, so that it pays nothing where the upstream is at fault. A request that the upstream
- * refuses is the caller's own fault: it pays for those before, or it could have any number of them
- * for nothing by putting one behind them that is refused. A call that took a single request fails
- * like any other.
+ * caller, so that it pays nothing if the upstream is at fault. If the upstream refuses a request,
+ * the caller is at fault and pays for the requests before it: otherwise it could run any number of
+ * them for free by appending one that is refused. A call of a single request fails like any other.
  */
 export function failedSeries(
   failure: CallFailure,
@@ -267,9 +266,9 @@ export function isPaidRefusal({ error, ending }: CallFailure): boolean {
 }
 
 /**
- * Part of a document has a price; a page of some other server, and a reply of no bytes, have none.
- * A document that ends early without an error is lost like one whose connection broke: which of the
- * two happens is up to proxies.
+ * Part of a document may have been billed; a page of another server or an empty reply was not. A
+ * document that ends early without an error is treated like one whose connection broke, because it
+ * depends on proxies which of the two happens.
  */
 function endingOfBadReply(
   { reason, countedTokens, usage, stillRuns }: BadReply,
@@ -282,9 +281,9 @@ function endingOfBadReply(
 }
 
 /**
- * How a reply ended that did not reach the caller. A document was being made, and may have been
- * billed. A stream without content costs nothing: another gateway that charged the prompts of such
- * streams had to pay the money back.
+ * The ending of a reply that did not reach the caller. A document was being generated, and may have
+ * been billed. A stream without content costs nothing: another gateway that charged the prompts of
+ * such streams had to refund them.
  */
 function endingOfLostReply({ framing }: Pick<Call, 'framing'>): CallEnding {
   return framing === 'json' ? 'truncated' : 'failed';

@@ -19,7 +19,7 @@ import type { ModelPlans } from './model-plan.ts';
 import type { RecordChecks } from './record-checks.ts';
 import type { UpstreamOutcome, Upstreams } from './try-channel.ts';
 
-/** What falling back needs of a gateway. */
+/** The parts of a gateway that `fallBack` needs. */
 export interface FallBackDeps {
   readonly records: RecordChecks;
   readonly plans: ModelPlans;

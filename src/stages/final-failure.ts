@@ -39,8 +39,8 @@ export function finalFailure(
 }
 
 /**
- * Other channels may be available before the wait that this upstream stated. An upstream that
- * stated none cools down too.
+ * The wait until any channel is available, which may be shorter than the one that this upstream
+ * stated. A channel whose upstream stated none cools down as well.
  */
 function retryWait(
   { code }: GatewayError,

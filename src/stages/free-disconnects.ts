@@ -19,7 +19,7 @@ export interface FreeDisconnects {
 const maxSilenceMs = 10_000;
 const maxFreePerHour = 3;
 const hourMs = 3_600_000;
-/** A bound on memory, for a catalog or key store that makes up ids. */
+/** Bounds the memory, because a host's catalog or key store may return ever new ids. */
 const maxEntries = 10_000;
 
 /** Makes the record of free disconnects. */

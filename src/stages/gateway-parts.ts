@@ -1,4 +1,4 @@
-/** Creates what all calls of a gateway share, and the timer that drives the background work. */
+/** Creates the parts that all calls of a gateway share, and the timer of the background work. */
 import { fairShares } from '../bytes/body/fair-shares.ts';
 import type { Clock } from '../clock.ts';
 import type { DialectTable } from '../dialects/table.ts';

@@ -82,7 +82,7 @@ export function growingStream(
     try {
       return settlement.observedNanos(tap.usage(), tap.countedTokens());
     } catch {
-      // The same. The leases of other calls are renewed together with this one.
+      // As in `checkLater`; here a throw would also keep the leases of other calls from renewal.
       return 0n;
     }
   };

@@ -36,11 +36,12 @@ export async function checkByGuard(
   const { metadata: ofKey } = read.key;
   const decision = await decisionOf(guard, read, model, emit);
   if (decision?.refuse !== undefined) throw refusal(decision.refuse);
-  // The key's labels last: what a guard takes from the request must not replace them.
+  // The key's labels come last, so that labels which a guard takes from the request can't replace
+  // them.
   return decision?.metadata === undefined ? ofKey : { ...decision.metadata, ...ofKey };
 }
 
-/** What the guard said, or the fault that it found in the caller's body. */
+/** The guard's decision, or the fault that it found in the caller's body. */
 type Answer = { readonly decision: GuardDecision | null | undefined } | { readonly fault: unknown };
 
 async function decisionOf(
@@ -80,8 +81,8 @@ function isAnswer(answer: unknown): boolean {
 
 /**
  * Any text in `refuse` refuses, even an empty or too long one, and whatever else the decision
- * contains: a refusal must not become a failure, which may be passed over. A decision that does not
- * refuse has no unknown members, because `{ refused: true }` must not let a call run.
+ * contains: a refusal must not become a failure, which `onFailure: 'pass'` would ignore. A decision
+ * that does not refuse has no unknown members, because `{ refused: true }` must not let a call run.
  */
 function isDecision(decision: unknown): boolean {
   if (isMissing(decision)) return true;
@@ -96,7 +97,10 @@ function isDecision(decision: unknown): boolean {
   );
 }
 
-/** Whether it is no instance of a class, in any realm: a Map or a Response has no own members. */
+/**
+ * Whether it is a plain object, of any realm. An instance of a class, such as a Map, has no own
+ * members and would otherwise pass as an empty decision.
+ */
 function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return !isRecord(prototype) || Object.getPrototypeOf(prototype) === null;

@@ -93,7 +93,7 @@ const nothing: Hold = {
   isBounded: true,
 };
 
-/** The most that a call with a prompt of so many tokens can use. */
+/** The most that a call with a prompt of this many tokens can use. */
 export function usageBound(
   call: Call,
   model: Model,
@@ -144,7 +144,7 @@ export function promptBound(size: PromptSize, model: Model): PromptTokens {
   return { text: Math.min(tokens, contextTokens - media), media };
 }
 
-/** Each input has a context of its own, so that no sum of them is clamped to one context. */
+/** Each input has a context of its own, so that their sum is not clamped to one context. */
 function inputsBound(
   { textBytes }: PromptSize,
   inputs: readonly InputSize[],
@@ -181,7 +181,7 @@ function withFraming(size: PromptSize): PromptSize {
   return { ...size, textBytes: size.textBytes + framing };
 }
 
-/** Ids are complete: nothing is added to them. */
+/** Nothing is added to an input of token ids. */
 function withMarks(input: InputSize): InputSize {
   return input.textBytes === 0 ? input : { ...input, tokens: input.tokens + markTokens };
 }
@@ -189,7 +189,7 @@ function withMarks(input: InputSize): InputSize {
 function mediaTokens(use: MediaUse, model: Model): number {
   const tokens = usualTokens(use, model);
   const { raisedBy = 1 } = use;
-  // Nothing in the request bounds it, as nothing bounds what is only referred to.
+  // Nothing in the request bounds it, so the bound of a reference applies.
   if (raisedBy === Number.POSITIVE_INFINITY) {
     return Math.max(tokens, usualTokens({ ...use, kind: 'reference' }, model));
   }

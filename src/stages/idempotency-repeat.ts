@@ -10,7 +10,7 @@ import { type ResponseContext, replyHeaders } from './respond.ts';
 export type Outcome =
   /** Nothing ran; a repetition may run. */
   | { readonly kind: 'free' }
-  /** The outcome could not be found out. */
+  /** The outcome could not be determined. */
   | { readonly kind: 'refused'; readonly error: unknown }
   /** It ran. `result` is undefined if its reply was not kept. */
   | { readonly kind: 'done'; readonly requestId: string; readonly result: StoredResult | undefined }

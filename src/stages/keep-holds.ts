@@ -30,9 +30,9 @@ export interface HoldUse {
 export interface HoldKeeper {
   /** Renews the lease of this settlement's hold until it closes; the call may take `totalMs`. */
   keepAlive(settlement: Settlement, totalMs: number): void;
-  /** Limits the time of a call without a hold, whose attempts are watched all the same. */
+  /** Limits the time of a call without a hold. Its attempts are watched like those of others. */
   limitTime(startedMs: number, totalMs: number): void;
-  /** Replaces the total time of the call, as the channel allows it. It counts from its start. */
+  /** Replaces the total time of the call by that of its channel, from the start of the call. */
   setTotalTimeout(totalMs: number): void;
   /** Registers how the reply uses its hold, which may have to grow. */
   observe(use: HoldUse): void;
@@ -48,7 +48,7 @@ export interface KeptCall {
   readonly caller: Pick<CallerConnection, 'abort'>;
   /** False once the call is done. */
   isRunning(): boolean;
-  /** The action for a timeout of its attempt that is over; undefined if none is. */
+  /** The action for an expired timeout of its attempt; undefined if none has expired. */
   overdueAction(nowMs: number): (() => void) | undefined;
 }
 
@@ -56,14 +56,14 @@ export interface KeptCall {
 export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
   readonly call: KeptCall;
   settlement: Settlement | undefined;
-  /** It has no hold, and is only kept to its time. */
+  /** It has no hold; only its time is limited. */
   isWithoutHold: boolean;
   keptMs: number;
   deadlineMs: number;
   renewedMs: number;
   observed: () => Nanos;
   use: HoldUse | undefined;
-  /** A timeout was found to be over, and is about to be checked again. */
+  /** A timeout seemed to have expired, and is about to be checked again. */
   isRecheckPending: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface HoldKeepers {
   tick(entries: readonly KeptEntry[]): Promise<void>;
 }
 
-/** What the keepers of a gateway work with. */
+/** The dependencies of a gateway's keepers. */
 interface KeepersDeps {
   readonly settings: () => Settings;
   /** Asks the quota store on behalf of all calls. */
@@ -181,7 +181,7 @@ function dueForRenewal(
 
 /**
  * Checks a timeout again after this turn of the event loop. If the host blocked the loop, every
- * timeout seems to be over until the turn has delivered what arrived meanwhile.
+ * timeout seems to have expired until the turn has delivered what arrived meanwhile.
  */
 function recheckLater(entry: KeptEntry, clock: Clock, emit: EventListener): void {
   if (entry.isRecheckPending) return;
@@ -231,8 +231,8 @@ function isTimed(entry: KeptEntry): boolean {
 }
 
 /**
- * The action for a call whose time or hold is used up; undefined if neither is. A call of which
- * that can't be known is ended, because the others are asked in the same pass.
+ * The action for a call whose time or hold is used up; undefined if neither is. If the check of a
+ * call throws, that call is ended, so that the others are still checked in the same pass.
  */
 function overdue(entry: KeptEntry, nowMs: number, emit: EventListener): (() => void) | undefined {
   try {

@@ -1,6 +1,6 @@
 /**
- * Takes a call from the rate limits that its model and its tokens decide, after its body was read,
- * and again for each other model that it falls back to.
+ * Takes a call from the rate limits that depend on its model or count tokens, after its body was
+ * read, and again for each model that it falls back to.
  */
 import {
   type AppliedLimit,
@@ -64,7 +64,7 @@ function limitsOf({ key, call, model, received }: Admitted): readonly AppliedLim
   return limitsOfModel(key, ratesOf(key, received.settings) ?? [], model, tokens);
 }
 
-/** The most tokens of a call, as its caller limits them. */
+/** The maximum tokens of a call, within the output limits of its caller and its model. */
 function maxTokens({ demand }: Admitted['call'], model: Admitted['model']): number {
   const { maxOutputTokens = defaultOutputTokens, candidates, prompt } = demand;
   const outputTokens = Math.min(maxOutputTokens, model.maxOutputTokens ?? maxOutputTokens);

@@ -96,8 +96,8 @@ export function memberBounds({ demand, operation }: Call, model: Model): MemberB
 }
 
 /**
- * The most calls of a tool. Each declaration of it may have a bound of its own, and the request one
- * for all tools; the price's is the most that is held for each.
+ * The maximum number of calls of a tool. The price's `holdCalls` bounds each declaration of the
+ * tool. A declaration may set a lower bound, and the request may bound the calls of all tools.
  */
 function callsOf(
   { holdCalls = defaultHoldCalls }: MemberPrice,

@@ -12,7 +12,7 @@ const maxNameLength = 128;
  * `x-tollgate-dropped`: the members that were left out, truncated or replaced, by the caller's
  * names.
  *
- * @param unasked those that a strict model does not refuse
+ * @param unasked the names that the caller did not ask for, which a strict model drops too
  * @throws GatewayError `not_portable` for the first of the others if the model is strict
  */
 export function droppedNote(

@@ -1,7 +1,7 @@
 /**
  * Opens the replies of a call that takes several requests. They are sent one after the other, so
- * that their order is certain and a rate limit is not run into by the call itself. The reply is
- * used only if all of them succeed; what they used until one fails is known to the series.
+ * that their order is certain and the call does not run into a rate limit by itself. The reply is
+ * used only if all of them succeed; if one fails, the series knows the usage of those before.
  */
 import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { DetachableBody } from '../upstream/body/head.ts';
@@ -11,7 +11,7 @@ import type { Opening } from './open-reply.ts';
 import type { BadReply, FailedReply, MadeReply, RequestSeries } from './prepared-call.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 
-/** What a series needs of the attempt that it belongs to. */
+/** The parts of an attempt that its series needs. */
 export interface SeriesDeps {
   /** Sends the first request of the series. */
   sendFirst(isRepeated: boolean): Promise<OpenedResponse>;
@@ -22,11 +22,11 @@ export interface SeriesDeps {
   failureOfBreak(error: UpstreamError): CallFailure;
   /** Reports the failure of a request that is sent again. */
   report(failure: CallFailure): void;
-  /** Takes from the budget for sending again what may have run; false if it is used up. */
+  /** Takes from the budget for retries of what may have run; false if the budget is used up. */
   mayRetry(): boolean;
 }
 
-/** What a response, or a series of them, turned out to be. */
+/** The result of opening a response, or a series of them. */
 export type Opened = Opening | MadeReply;
 
 /** A request that failed, as a response or by its connection. */
@@ -53,7 +53,7 @@ export async function openSeries(series: RequestSeries, deps: SeriesDeps): Promi
   return failedSeries(failed);
 }
 
-/** A call of one request is repeated by the next channel, as every other call. */
+/** A call of a single request is not sent again here: it is retried on the next channel. */
 async function receiveFirst(
   series: RequestSeries,
   deps: SeriesDeps,
@@ -69,8 +69,8 @@ function failedSeries(request: FailedRequest): Opened {
 }
 
 /**
- * True for a failure that need not repeat itself: not for one of the request or the account, and
- * not for a rate limit, which would only be run into again.
+ * True for a failure that a second try may not meet: not for a fault of the request or the account,
+ * and not for a rate limit, which would refuse again.
  */
 function mayResend(request: FailedRequest, deps: SeriesDeps): boolean {
   const failure =

@@ -1,5 +1,5 @@
 /**
- * Decides whether a call can do without a tool that its client declared unasked, and takes such
+ * Decides whether a call can do without a tool that its client declares by default, and takes such
  * tools out of relayed calls. Codex, for one, declares a web search in every request.
  */
 import { originalLength } from '../bytes/body/body.ts';
@@ -13,12 +13,12 @@ import type { Model } from '../ports/catalog.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { RelayEdits } from './reference-edits.ts';
 
-/** What decides which tools clients declare unasked, and how they bound them. */
+/** The rules of a protocol for the tools that clients declare by default, and their bounds. */
 export type ToolRules = Pick<Protocol, 'optionalTools' | 'toolBound'>;
 
 /**
- * True if the tool may be left out: clients declare it unasked, there are other tools, and the tool
- * choice names no tool of a provider. A strict model leaves nothing out.
+ * True if the tool may be left out: clients declare it by default, there are other tools, and the
+ * tool choice names no tool of a provider. A strict model leaves nothing out.
  */
 export function canBeLeftOut(
   use: GuardedUse,
@@ -31,10 +31,10 @@ export function canBeLeftOut(
   return numberOfTools(call) > optional.length;
 }
 
-/** True for an element of `tools` that clients declare unasked. */
+/** True for an element of `tools` that clients declare by default. */
 export function isOptional(use: GuardedUse, { optionalTools }: ToolRules): boolean {
-  const isDeclaredUnasked = optionalTools?.some((row) => row === use.row) === true;
-  return isDeclaredUnasked && toolIndex(use) !== undefined;
+  const isDefault = optionalTools?.some((row) => row === use.row) === true;
+  return isDefault && toolIndex(use) !== undefined;
 }
 
 /** The place of a tool in `tools`; undefined if it is declared elsewhere. */

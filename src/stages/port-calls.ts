@@ -68,7 +68,7 @@ export function portCalls(
       let member: string | undefined;
       try {
         const pendingAnswer = request({ timeoutMs });
-        // A direct answer, as of a memory store, needs no timer.
+        // An immediate answer, such as that of a memory store, needs no timer.
         const answer = isPromiseLike(pendingAnswer)
           ? await timed({ port, operation, clock, times, timeoutMs }, pendingAnswer)
           : pendingAnswer;
@@ -95,7 +95,7 @@ interface TimedCall {
   readonly timeoutMs: number;
 }
 
-/** Counts how long an answer takes. One that is there at once is not worth a look at a clock. */
+/** Measures how long a pending answer takes. Measuring immediate answers would cost more CPU. */
 async function timed<T>(
   { port, operation, clock, times, timeoutMs }: TimedCall,
   pending: PromiseLike<T>,

@@ -1,11 +1,11 @@
-/** Counts how long the ports of a gateway take to answer, for `gateway.status()`. */
+/** Measures how long the ports of a gateway take to answer, for `gateway.status()`. */
 import type { PortName } from '../ports/port-names.ts';
 
 /** How long one operation of a port took. */
 export interface PortTimes {
   readonly port: PortName;
   readonly operation: string;
-  /** The answers that were waited for, failures included; a memory store gives none. */
+  /** Calls whose answer was waited for, including failures. A memory store answers immediately. */
   readonly calls: number;
   readonly failures: number;
   /** The sum of all times, in ms. */
@@ -28,7 +28,7 @@ interface Counter {
   calls: number;
   failures: number;
   sumMs: number;
-  /** Not cumulative; the last is of answers above all bounds. */
+  /** Not cumulative; the last one counts the answers above all bounds. */
   readonly counts: number[];
 }
 

@@ -139,7 +139,7 @@ function countingImages(
   };
 }
 
-/** What an edited relay depends on, beside its call and channel. */
+/** What an edited relay depends on, besides its call and channel. */
 interface EditInput {
   readonly leftOut: readonly GuardedUse[] | undefined;
   readonly account: string;
@@ -163,7 +163,7 @@ function prepareEdited(
 }
 
 /**
- * What is sent beside the body, and the edits that the references of a call, the tools that it can
+ * What is sent besides the body, and the edits that the references of a call, the tools that it can
  * do without, and reasoning of other providers make necessary.
  */
 function moreEdits(
@@ -179,7 +179,8 @@ function moreEdits(
     ...(leftOut === undefined ? [] : [withoutTools(call, leftOut)]),
   ];
   const changed = changes.flatMap((one) => one.changed);
-  // Nobody asked for these: the upstream could not read them, or its operator refuses them.
+  // Clients send these on their own, so a strict model drops them too: the upstream can't read
+  // them, or the operator does not allow them.
   const unasked = [...(cut?.changed ?? []), ...(forwarded?.dropped ?? [])];
   return {
     extra: changes.flatMap(({ edits }) => edits),
@@ -320,8 +321,8 @@ const translators: Readonly<Record<OperationName, (input: TranslationInput) => P
   compact: () => {
     throw new GatewayError(
       'not_portable',
-      'Only the provider whose model made a conversation can compact it, and this model has ' +
-        'another one.',
+      "This model can't compact conversations, because its provider has no Responses API. " +
+        'Use a model whose provider has one.',
     );
   },
 };
@@ -343,7 +344,7 @@ function translationOf(input: TranslationInput): Translation {
 /** Returns the codec, which exists for every channel in a pool of the protocol. */
 function codecOf<T>(codec: T | undefined): T {
   if (codec !== undefined) return codec;
-  throw new GatewayError('not_implemented', 'This call can not be translated for this provider.');
+  throw new GatewayError('not_implemented', "This call can't be translated for this provider.");
 }
 
 /**

@@ -24,13 +24,13 @@ interface PreparedBase {
   readonly dialect: Pick<Dialect, 'readFailure'>;
   /** Path and query below the channel's base URL. */
   readonly path: string;
-  /** Headers of the caller that go up; they replace those of the channel. Mostly undefined. */
+  /** Headers of the caller to send; they replace those of the channel. Mostly undefined. */
   readonly headers?: HeaderMap | undefined;
   /** The framing that was requested from the upstream. */
   readonly framing: Framing;
   /** The body, in pieces. */
   readonly body: readonly Uint8Array[];
-  /** What may stay of the upstream's error texts; mostly undefined. */
+  /** Which parts of the upstream's error texts are kept; mostly undefined. */
   readonly errorTexts?: TextRules | undefined;
   /** The size of the body; undefined if it can't be larger than what the caller's hold covers. */
   readonly prompt: PromptSize | undefined;
@@ -46,8 +46,8 @@ interface PreparedBase {
 
 /**
  * The caller's name of a member of the sent body, which the upstream names in an error; undefined
- * if the caller's body has no such member. Without this function it has none at all: a path such as
- * `messages[3].content` would mean nothing, or something else, in the caller's API.
+ * if the caller's body has no such member. Without this function errors name no member: a path such
+ * as `messages[3].content` would mean nothing, or something else, in the caller's API.
  */
 export type CallerParam = (param: string) => string | undefined;
 
@@ -65,7 +65,7 @@ export interface PreparedRequest extends PreparedBase {
    * replies are refused.
    */
   readonly tap: (() => StreamTap) | undefined;
-  /** The tap computes with each byte, so that the reply is read in turns of the event loop. */
+  /** The tap works on each byte, so that the reply is read in several turns of the event loop. */
   readonly isComputed?: true;
   /** Judges a whole document. */
   judge(bytes: Uint8Array): Judgement;
@@ -73,7 +73,7 @@ export interface PreparedRequest extends PreparedBase {
 
 /**
  * A call that may take several requests, which are sent one after the other through one channel.
- * `body` is that of the first. Nothing of the reply is used before all of it is there.
+ * `body` is that of the first. No reply is used before all of them have arrived.
  */
 export interface PreparedSeries extends PreparedBase {
   /** Starts the series. */
@@ -137,7 +137,7 @@ export interface WholeReply {
 /** A whole, checked reply that is too large to be made before it is sent. */
 export interface MadeReply {
   readonly kind: 'made';
-  /** Makes the pieces, from the first one at each call. */
+  /** Makes the pieces; each call starts again with the first one. */
   pieces(): ReplyPieces;
   readonly usage: Usage;
   readonly isEstimated?: boolean | undefined;

@@ -2,7 +2,7 @@
 import type { EventListener } from '../events.ts';
 import type { QuotaLine, ReserveResult } from '../ports/quota-store.ts';
 
-/** Looks at how much a reserve's result says is left. */
+/** Checks how much is left by the result of a reserve. */
 export type QuotaLevels = (lines: readonly QuotaLine[], result: ReserveResult) => void;
 
 /** The reported levels are kept for this many subjects and periods; the oldest are dropped. */

@@ -1,6 +1,6 @@
 /**
- * The errors for calls above a rate limit. They name the limit, and state its figures only where
- * they tell nothing about other tenants.
+ * The errors for calls above a rate limit. They name the limit, and state its numbers only if those
+ * reveal nothing about other tenants.
  */
 import { GatewayError } from '../errors.ts';
 import type { AppliedLimit } from './applied-limits.ts';

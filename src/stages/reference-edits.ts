@@ -1,5 +1,5 @@
 /**
- * The edits that a call's references make necessary: items that are kept here take the place of
+ * The edits that a call's references make necessary: items that the gateway keeps take the place of
  * references to them, and content that an account can't read is taken out.
  */
 import { parseBounded } from '../bounded-json.ts';
@@ -22,8 +22,8 @@ export interface RelayEdits {
 /**
  * The edits of a call that is relayed to an account.
  *
- * @throws GatewayError `invalid_request` for content that this account can't read and without which
- *   the call would be another, `item_not_found` for an item that may be another key's
+ * @throws GatewayError `invalid_request` for content that this account can't read and that the
+ *   conversation can't do without, `item_not_found` for an item that may be another key's
  */
 export function relayEdits(
   { body, members }: Call,

@@ -119,7 +119,7 @@ async function findInIndex(
 ): Promise<Found['entries']> {
   const owner = responseOwnerOf(key);
   const required = references.filter((reference) => isStored(reference) && !reference.isOwn);
-  // Of a long conversation the latest part decides; the rest counts as unknown.
+  // Only the latest ones of a long conversation are looked up; the others count as unknown.
   const sealed = references.filter(({ kind, id }) => kind === 'sealed' && id !== undefined);
   const latest = sealed.slice(-Math.max(0, maxReferences - required.length));
   const { references: asked, ids } = askable([...required, ...latest]);

@@ -15,29 +15,29 @@ export type RefusalKind = Pick<
 /** The refusals of one minute. */
 export interface RefusalCounts {
   add(kind: RefusalKind): void;
-  /** The counts so far, without what makes them unique. */
+  /** The counts so far, without their ids and their minute. */
   read(): readonly Omit<RecordedRefusals, 'id' | 'atMs'>[];
 }
 
-/** How many counts tell key, group and model apart. A thousand take about 300 KB. */
-const maxToldApart = 1_000;
+/** How many counts have a key, group and model of their own. A thousand take about 300 KB. */
+const maxDetailed = 1_000;
 
 /** Starts with no counts. */
 export function refusalCounts(): RefusalCounts {
-  const toldApart = new Map<string, Count>();
-  // At most one for each protocol, code and reason, and these are names of ours.
+  const detailed = new Map<string, Count>();
+  // At most one for each protocol, code and reason, of which the gateway has a fixed number.
   const others = new Map<string, Count>();
   return {
     add: (kind) => {
       const named = storable(kind);
-      const isFull = toldApart.size >= maxToldApart;
+      const isFull = detailed.size >= maxDetailed;
       const name = nameOf(named);
-      if (!isFull || toldApart.has(name)) return increment(toldApart, name, named);
+      if (!isFull || detailed.has(name)) return increment(detailed, name, named);
       const other = withoutNames(named);
       increment(others, nameOf(other), other);
     },
     read: () =>
-      [...toldApart.values(), ...others.values()].map(({ kind, refusals }) => ({
+      [...detailed.values(), ...others.values()].map(({ kind, refusals }) => ({
         ...kind,
         refusals,
       })),

@@ -50,7 +50,7 @@ function relayWhole(reply: WholeReply, outcome: UpstreamReply, held: Held): Gate
   const { call, received, running } = held.admitted;
   held.copy?.add(reply.bytes);
   const whole = wholeReply(received.responseContext, reply.bytes, call.framing, outcome.notes);
-  // Before the settlement, at whose end the call would be done.
+  // Created before the settlement, because the call may be done as soon as that has ended.
   const response =
     reply.bytes.length <= maxUnpacedBytes
       ? whole
@@ -69,7 +69,7 @@ function relayWhole(reply: WholeReply, outcome: UpstreamReply, held: Held): Gate
   return response;
 }
 
-/** Sends a reply that is made while it is sent. It is complete, so that it is settled before. */
+/** Sends a reply that is made while it is sent. It is settled first: it is sure to be complete. */
 function relayMade(reply: MadeReply, outcome: UpstreamReply, held: Held): GatewayResponse {
   const { call, received, running } = held.admitted;
   const body = sendWhole(running, reply.pieces());
@@ -83,7 +83,7 @@ function relayMade(reply: MadeReply, outcome: UpstreamReply, held: Held): Gatewa
   };
 }
 
-/** Copies a reply that can be repeated, in turns of the event loop. */
+/** Copies a reply for callers that repeat the call, one piece in each turn of the event loop. */
 export async function copyMade(reply: MadeReply, copy: ReplyCopy): Promise<void> {
   const pieces = reply.pieces();
   for (let piece = pieces.next(); piece !== undefined; piece = pieces.next()) {

@@ -20,14 +20,14 @@ import {
   type WholeReply,
 } from './prepared-call.ts';
 
-/** Edits beside those of the protocol, and the headers that tell the caller of them. */
+/** Edits in addition to those of the protocol, and the headers that list them for the caller. */
 export interface MoreEdits {
   readonly extra: readonly MemberEdit[];
   /** Parts of the body that are left out. */
   readonly cuts: readonly Span[];
-  /** Headers and query of the caller that go up; undefined if none do. */
+  /** Headers and query of the caller that are sent upstream; undefined if none are. */
   readonly forwarded: ForwardedParts | undefined;
-  /** The bytes that they add and that the demand of the call counts already. */
+  /** Those of the added bytes that the demand of the call counts already. */
   readonly countedBytes: number;
   readonly notes: HeaderMap;
 }
@@ -78,7 +78,7 @@ function grownPromptSize(
   pieces: readonly Uint8Array[],
   countedBytes: number,
 ): PromptSize | undefined {
-  // The edits of an embedding call are names, of which each input may have one.
+  // The edits of an embedding call only replace model names, at most one for each input.
   if (demand.prompt.inputs !== undefined) return undefined;
   let growth = -body.byteLength - countedBytes;
   for (const { length } of pieces) growth += length;

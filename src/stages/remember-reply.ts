@@ -1,6 +1,6 @@
 /**
- * Remembers what later calls may refer to in a reply, before its caller has the end of it. A reply
- * is not held up by a store that is slow or down.
+ * Remembers what later calls may refer to in a reply, before its caller has the end of it. A store
+ * that is slow or down delays a reply only briefly.
  */
 
 import type { ReferableItem, ReferableReply } from '../dialects/tap.ts';
@@ -18,7 +18,7 @@ import { idSyntax } from './reference-errors.ts';
 import { responseOwnerOf } from './references.ts';
 import type { UpstreamReply } from './try-channel.ts';
 
-/** How long a reply waits for a store. */
+/** The maximum time that a reply waits for a store. */
 const maxWaitMs = 250;
 /** The most entries of one reply; see `ResponseIndex`. */
 const maxEntries = 1_024;
@@ -32,8 +32,8 @@ export interface ServedReply {
 }
 
 /**
- * Remembers a reply. Returns undefined if that is done, else a promise that resolves when it is
- * done or has failed. Never throws or rejects: failures are events.
+ * Remembers a reply. Returns undefined if that is done already, else a promise that resolves when
+ * it is done or has failed. Never throws or rejects: failures are events.
  */
 export function rememberReply(reply: ServedReply, held: Held): Promise<unknown> | undefined {
   const pending = [remember(reply, held), keepItems(reply, held)].filter(
@@ -52,7 +52,7 @@ export async function rememberWhole(
   await rememberReply({ referable, usage, account }, held);
 }
 
-/** Tells the index of what the provider of a relayed reply may have stored. */
+/** Records in the index what the provider of a relayed reply may have stored. */
 function remember(
   { referable, usage, account }: ServedReply,
   held: Held,

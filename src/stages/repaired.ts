@@ -1,4 +1,4 @@
-/** Wraps a relayed call so that its reply has the format that it asked for. */
+/** Wraps a relayed call so that its reply has the format that the caller requested. */
 import type { Call } from '../call.ts';
 import { brokenReply, type StreamTap } from '../dialects/tap.ts';
 import type { Channel } from '../ports/catalog.ts';

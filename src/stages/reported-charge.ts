@@ -1,7 +1,7 @@
 /**
  * Computes the amounts at the end of a call. A host may change the record of a model or a channel
- * while a call runs, in a way that nothing can be computed from. The call still ends, and an event
- * says so.
+ * while a call runs, so that no amount can be computed from it. The call still ends, and an event
+ * reports the failure.
  */
 import type { ChargeRule } from '../charge-policy.ts';
 import type { EventListener } from '../events.ts';
@@ -27,8 +27,8 @@ export interface ChargedEnd {
 }
 
 /**
- * Computes the charge, and reports what is unusual about it. The whole hold is charged if that
- * fails, because a host has changed the record of its model during the call.
+ * Computes the charge, and reports what is unusual about it. If that fails, because a host has
+ * changed the record of its model during the call, the whole hold is charged.
  */
 export function reportedCharge(settled: SettledCall, rule: ChargeRule, callEnd: CallEnd): Charge {
   const { emit, heldNanos, admitted } = settled;
@@ -36,7 +36,7 @@ export function reportedCharge(settled: SettledCall, rule: ChargeRule, callEnd: 
   try {
     const charge = chargeFor(settled, rule, callEnd);
     const { nanos, anomaly, aboveHold, basis } = charge;
-    if (typeof nanos !== 'bigint' || nanos < 0n) throw new TypeError('The charge is no amount.');
+    if (typeof nanos !== 'bigint' || nanos < 0n) throw new TypeError('invalid charge');
     if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
     if (callEnd.usage?.isInconsistent === true && basis !== 'policy') {
       emit({ type: 'usage_anomaly', requestId, reason: 'inconsistent' });

@@ -8,7 +8,7 @@ import type { Reservation } from './settlement.ts';
 /** A request that was answered without an upstream. */
 type AnsweredRequest = Pick<Received, 'emit' | 'progress' | 'responseContext'>;
 
-/** How a request was refused, and who counts that. */
+/** How a request was refused, and the recorder that counts it. */
 interface Refusal {
   readonly route: Route | undefined;
   readonly status: number;

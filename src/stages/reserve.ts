@@ -96,7 +96,7 @@ async function releaseIfHeld(
   }
 }
 
-/** A subject of a hold. With `counts`, its line only counts calls and holds no money. */
+/** A subject of a hold. With `onlyCountsCalls`, its line only counts calls and holds no money. */
 type HeldSubject = QuotaSubject & { readonly onlyCountsCalls?: true };
 
 /**

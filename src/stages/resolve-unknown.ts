@@ -33,8 +33,8 @@ export async function resolveUnknown(
 ): Promise<ResolveResult> {
   if (!isOpen(record)) {
     throw new ConfigurationError(
-      'resolveUnknown: record must be a usage record with the outcome "unknown", its amounts ' +
-        'bigint. Other records need no resolution.',
+      'resolveUnknown: record must be a usage record with the outcome "unknown", and its amounts ' +
+        'must be bigints. Records with other outcomes need no resolution.',
     );
   }
   const chargeNanos = chargeOf(record, resolution);
@@ -44,7 +44,7 @@ export async function resolveUnknown(
     amount: heldNanos === 0n ? 0n : chargeNanos,
   }));
   const result = await endHold(record, lines, resolution, quota, ports);
-  if (!isNews(result, lines)) return result;
+  if (!needsRecord(result, lines)) return result;
   const resolved = resolvedRecord(record, resolution, chargeNanos);
   try {
     await ports.ask('usage', 'record', isAnything, () => usage?.record(resolved));
@@ -89,11 +89,11 @@ function resolvedRecord(
 }
 
 /**
- * True if a record is to be written. A hold whose lease ran out was released by itself; the record
+ * True if a record must be written. A hold whose lease ran out was released by itself; the record
  * then confirms that. A repetition of the same charge or release is recorded too, because the first
  * record may have been lost.
  */
-function isNews(result: ResolveResult, lines: readonly Pick<QuotaLine, 'amount'>[]): boolean {
+function needsRecord(result: ResolveResult, lines: readonly Pick<QuotaLine, 'amount'>[]): boolean {
   if (result.status !== 'already') return result.status !== 'conflict';
   if ('as' in result) return result.as !== 'settled';
   return result.charged.every((amount, index) => amount === lines[index]?.amount);

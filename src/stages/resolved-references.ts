@@ -15,8 +15,8 @@ export interface ResolvedReferences {
   /** Items of translated replies that no provider can use. */
   readonly local: readonly Reference[];
   /**
-   * Items that a provider could complete from what it has stored, of whatever key: the call is
-   * relayed to none.
+   * Items that a provider would complete from what it has stored, maybe for another key. A call
+   * with such items is not relayed.
    */
   readonly unverified: readonly Reference[];
   /** An upstream could not read encrypted content of unknown origin, so it is left out. */

@@ -27,7 +27,7 @@ export interface ResponseContext {
   readonly vary: string;
   /** Another header in which the caller's clients look for the request's id, once it is known. */
   requestIdHeader: string | undefined;
-  /** Set once a rate limit was asked for; every response from then on has its headers. */
+  /** Set once a rate limit was checked; every response from then on has its headers. */
   rates: RateLevels | undefined;
 }
 
@@ -176,8 +176,8 @@ function statusFor(error: GatewayError, caller: Caller): number {
 }
 
 /**
- * What the record of a call says of the error that its caller gets. Logs use the status 499 for a
- * caller that disconnected.
+ * What the record of a call says about the error that its caller gets. Logs use the status 499 for
+ * a caller that disconnected.
  */
 export function answerOf(
   error: GatewayError,
@@ -188,7 +188,7 @@ export function answerOf(
   return { status: statusFor(error, caller), code: error.code, reason };
 }
 
-/** The same for anything that was thrown: what is no error for callers is a bug to them. */
+/** The same for anything that was thrown. Whatever is no GatewayError is an `internal_error`. */
 export function answerToThrown(
   thrown: unknown,
   caller: Caller,

@@ -67,7 +67,7 @@ export function sendWhole(call: RunningCall, pieces: ReplyPieces): ReplyBody {
     if (call.isDoneOnceSent) call.done();
   });
   call.unread = reply;
-  // The upstream's request is over. What would abort it keeps its reply in memory.
+  // The upstream's request is over. The function that would abort it holds its reply in memory.
   call.caller.onAbort(() => {});
   return reply;
 }
@@ -88,8 +88,8 @@ export interface RunningCalls {
   /**
    * Begins a call.
    *
-   * @throws GatewayError `overloaded` if the gateway is full or the key has its fair share of it;
-   *   `rate_limited` if the key is at its limit
+   * @throws GatewayError `overloaded` if the gateway is at its limit, or the key at its fair share
+   *   of it; `rate_limited` if the key is at its own limit
    */
   begin(call: BeginningCall): RunningCall;
   /** How many are running. */

@@ -29,7 +29,7 @@ export interface LatestResponse {
  * Sends the request. Returns the response's head, and a body that breaks off when the call is
  * aborted. `latest` gets the status even if the call was aborted before.
  *
- * @throws UpstreamError with the stage that the client reports, or that the gateway knows of
+ * @throws UpstreamError with the stage that the client reports, else the one that the gateway saw
  */
 export function sendUpstream(
   client: UpstreamClient,

@@ -1,6 +1,6 @@
 /**
- * Runs the stages of a request in order. Each stage takes the call's record as far as it has grown,
- * and throws a GatewayError for every refusal and failure.
+ * Runs the stages of a request in order. Each stage takes the call's record with what the stages
+ * before it have added, and throws a GatewayError for every refusal and failure.
  */
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
@@ -190,7 +190,7 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
     await settlement.close({ ...answer, ending, countedTokens, usage, isEstimated });
     throw error;
   } catch (error) {
-    // The reply of a stream whose attempt is still running.
+    // The attempt of a streamed reply was still running, because it ends with its stream.
     if (outcome !== undefined && 'reply' in outcome) {
       const { status, report } = outcome;
       report?.ended({ status, reason: 'internal_error', mayHaveRun: true });

@@ -40,7 +40,7 @@ export interface CallEnd extends ReplyEnd {
 /** The owner of a hold, which ends it. */
 export interface Settlement {
   readonly requestId: string;
-  /** Emits in the asynchronous context of the request, whoever has something to say of its call. */
+  /** Emits in the asynchronous context of the request, wherever it is called from. */
   readonly emit: EventListener;
   /** When the hold was granted, on the monotonic clock. */
   readonly startedMs: number;

@@ -31,14 +31,14 @@ const defaultDrainMs = 10_000;
 const maxDrainMs = 2 ** 31 - 1;
 /** How long calls that were cut, and stores that are down, may take to finish. */
 const graceMs = 2_000;
-/** How often an end of a call is tried again that a store did not take. */
+/** The time between two attempts to deliver the ends of calls that a store did not accept. */
 const retryMs = 500;
 /** How long a usage sink may take to write what it has buffered. */
 const flushMs = 10_000;
 
 /**
  * Lets running calls finish for `drainMs`, cuts the rest with an error in their dialect, and closes
- * the gateway's resources. A store that is away has what is left of that time to come back. Never
+ * the gateway's resources. A store that is down has the rest of that time to recover. Never
  * rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {

@@ -1,4 +1,4 @@
-/** What a gateway does at the moment, for readiness checks, metrics and pages of operators. */
+/** What a gateway does at the moment, for readiness checks, metrics and dashboards. */
 import type { FairShares } from '../bytes/body/fair-shares.ts';
 import type { Outbox } from './outbox.ts';
 import type { PortTimer, PortTimes } from './port-times.ts';
@@ -26,7 +26,7 @@ export interface GatewayStatus {
   readonly ports: readonly PortTimes[];
 }
 
-/** The parts that know something of the status. */
+/** The parts that the status is read from. */
 export interface StatusDeps {
   readonly startedAtMs: number;
   readonly calls: Pick<RunningCalls, 'count'>;

@@ -35,7 +35,7 @@ export function prepareUpstreamCount(
     framing: 'json',
     body: [Buffer.from(text)],
     prompt: undefined,
-    // A count tells what fits. What only tunes a reply is refused, by a strict model, in its call.
+    // A strict model refuses such members in the call itself. They do not change the count.
     notes: droppedNote(dropped, false, caller.unasked),
     maxBufferedBytes: maxBufferedRelayBytes,
     canTapDocument: false,

@@ -45,7 +45,7 @@ export interface EmbeddingTranslation {
 }
 
 /** A translation whose request is written. */
-interface Exchange extends EmbeddingTranslation {
+interface WrittenTranslation extends EmbeddingTranslation {
   readonly exchange: EmbeddingExchange;
   readonly batch: number;
   /** The sizes of the inputs, each with what is sent along with it. */
@@ -66,8 +66,9 @@ export function prepareTranslatedEmbeddings(translation: EmbeddingTranslation): 
   checkPieces(request, batch, translation.maxPieces);
   const prompt = promptOf(call.demand.prompt, request);
   const scales = caller.unitLengthMember !== undefined && !exchange.hasUnitLength;
-  const written: Exchange = { ...translation, exchange, batch, prompt, scales };
-  // Only what is left out is refused by a strict model: what a reply lacks was asked for by nobody.
+  const written: WrittenTranslation = { ...translation, exchange, batch, prompt, scales };
+  // A strict model refuses a call only for dropped members of its request. Changes of the reply,
+  // such as scaled vectors, are only noted.
   const dropped = droppedNote([...request.dropped, ...exchange.dropped], model.strict === true);
   return {
     dialect,
@@ -107,12 +108,15 @@ function promptOf(prompt: PromptSize, { title }: EmbeddingRequest): PromptSize {
   };
 }
 
-function bodyOf({ exchange, batch, caller }: Exchange, from: number): readonly Uint8Array[] {
+function bodyOf(
+  { exchange, batch, caller }: WrittenTranslation,
+  from: number,
+): readonly Uint8Array[] {
   const end = Math.min(from + batch, caller.request.inputs.length);
   return [Buffer.from(exchange.body(from, end))];
 }
 
-/** What the requests of a series have brought so far. */
+/** The results of the requests of a series so far. */
 interface SeriesState {
   /** The index of the first input of the current request. */
   from: number;
@@ -121,7 +125,7 @@ interface SeriesState {
   isEstimated: boolean;
 }
 
-function seriesOf(translation: Exchange): RequestSeries {
+function seriesOf(translation: WrittenTranslation): RequestSeries {
   const { batch, caller } = translation;
   const count = caller.request.inputs.length;
   const state: SeriesState = { from: 0, vectors: [], inputTokens: 0, isEstimated: false };
@@ -137,7 +141,11 @@ function seriesOf(translation: Exchange): RequestSeries {
   };
 }
 
-function readerOf(translation: Exchange, state: SeriesState, count: number): SeriesReader {
+function readerOf(
+  translation: WrittenTranslation,
+  state: SeriesState,
+  count: number,
+): SeriesReader {
   const { caller, exchange, dialect, scales } = translation;
   // The model decides how long the vectors are, and all of a call must be equally long.
   const dimensions = caller.request.dimensions ?? state.vectors[0]?.length;
@@ -151,7 +159,7 @@ function readerOf(translation: Exchange, state: SeriesState, count: number): Ser
     end: () => {
       const reply = reader.end();
       if (reply.kind === 'failure') return reply;
-      // Vectors are no tokens.
+      // Vectors are not counted in tokens.
       if (reply.kind === 'bad') return { ...reply, countedTokens: 0 };
       take(reply, translation, state, count);
       return undefined;
@@ -161,7 +169,7 @@ function readerOf(translation: Exchange, state: SeriesState, count: number): Ser
 
 function take(
   { vectors, usage }: Extract<EmbeddingReply, { readonly kind: 'vectors' }>,
-  { prompt, model }: Exchange,
+  { prompt, model }: WrittenTranslation,
   state: SeriesState,
   count: number,
 ): void {
@@ -177,7 +185,7 @@ function usedBy({ inputTokens, isEstimated }: SeriesState): SeriesUsage {
 }
 
 /** A reply that fits into one piece is sent at once. */
-function replyOf(translation: Exchange, state: SeriesState): WholeReply | MadeReply {
+function replyOf(translation: WrittenTranslation, state: SeriesState): WholeReply | MadeReply {
   const used = usedBy(state);
   const notes = notesOf(translation, state);
   const begun = piecesOf(translation, state);
@@ -187,7 +195,10 @@ function replyOf(translation: Exchange, state: SeriesState): WholeReply | MadeRe
   return { kind: 'made', pieces: () => piecesOf(translation, state), ...used, notes };
 }
 
-function notesOf({ caller, exchange, scales }: Exchange, { isEstimated }: SeriesState): HeaderMap {
+function notesOf(
+  { caller, exchange, scales }: WrittenTranslation,
+  { isEstimated }: SeriesState,
+): HeaderMap {
   const { unitLengthMember, estimateMember, request } = caller;
   const replaced = scales && unitLengthMember !== undefined ? [unitLengthMember] : [];
   return {
@@ -197,7 +208,7 @@ function notesOf({ caller, exchange, scales }: Exchange, { isEstimated }: Series
 }
 
 /** Writes the reply, as many vectors at a time as fill a piece. */
-function piecesOf({ caller, head }: Exchange, state: SeriesState): ReplyPieces {
+function piecesOf({ caller, head }: WrittenTranslation, state: SeriesState): ReplyPieces {
   const { writer, estimateMember } = caller;
   const { vectors, isEstimated, inputTokens } = state;
   const statedTokens = isEstimated && estimateMember === undefined ? undefined : inputTokens;

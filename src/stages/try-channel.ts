@@ -42,7 +42,7 @@ import { type LatestResponse, type OpenedResponse, sendUpstream } from './send-u
 /** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | MadeReply | StreamedReply;
 
-/** A reply of an upstream, and what passing it on needs to know about its origin. */
+/** A reply of an upstream, and what the relay needs to know about its origin. */
 export interface UpstreamReply {
   readonly reply: OpenedReply;
   readonly redaction: ErrorRedaction;
@@ -72,7 +72,7 @@ export interface Upstreams {
   readonly perKeyCredentials: PerKeyFunctions;
   readonly endOfReplyTurn: LoopTurn;
   readonly emit: EventListener;
-  /** Reports that a channel answers in another format than it was asked for; once each. */
+  /** Reports, once for each channel, that it answers in another format than requested. */
   readonly reportRepair: (channelId: string) => void;
 }
 
@@ -87,7 +87,7 @@ export interface Attempt {
   readonly firstByteMs: number;
   /** The channel, in use by this attempt from the moment it was chosen. */
   readonly lease: ChannelLease;
-  /** Takes from the budget for sending again what may have run; false if it is used up. */
+  /** Takes from the budget for retries of what may have run; false if the budget is used up. */
   readonly mayRetry: () => boolean;
   readonly latestResponse: LatestResponse;
   /** Undefined if nobody listens to events. */
@@ -321,7 +321,7 @@ function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcom
     lease.end(call.operation.isFree ? { kind: 'neutral' } : failure.healthSignal);
     if (report !== undefined) report.ended(end);
   }
-  // Last, so that an attempt that is found to have failed here is added once.
+  // Last, so that an attempt is not added twice if something above throws.
   addToRecord(attempt, end);
   return outcome;
 }

@@ -7,7 +7,7 @@ import type { Settings } from '../options.ts';
 
 /** The whole replies of one gateway that their callers have not completely read. */
 export interface UnreadReplies {
-  /** A body that is sent as fast as its caller reads. `onOver` is called once it keeps nothing. */
+  /** A body sent as fast as its caller reads. `onOver` is called once its memory is free. */
   add(pieces: ReplyPieces, onOver?: () => void): PacedReply;
   /** Cuts off the replies of callers that have not read for `callerStallMs`. */
   tick(): void;
