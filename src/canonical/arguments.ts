@@ -29,21 +29,22 @@ function onOneLine(json: string): string {
 
 /**
  * Text without the empty objects in front of another object: some upstreams open a call with `{}`
- * and send its arguments behind it.
+ * and send its arguments after it.
  */
 export function withoutPlaceholders(text: string): string {
   return text.replace(/^(?:\s*\{\s*\})+(?=\s*\{)/, '');
 }
 
-/** Splits arguments that come in pieces. */
+/** Takes the first object from arguments that arrive in pieces. */
 export interface FirstObject {
   /** Returns the beginning of the piece that belongs to the first object of the arguments. */
   take(piece: string): string;
 }
 
 /**
- * Finds the end of the object with which arguments begin. Only brackets and strings are looked at,
- * because text that is no JSON ends nowhere else.
+ * Finds the end of the object with which arguments begin. It counts brackets outside of strings and
+ * checks nothing else. Text that is not JSON may therefore have no end, and then all of it is
+ * taken.
  */
 export function firstObject(): FirstObject {
   let depth = 0;

@@ -21,8 +21,8 @@ export function customArguments(text: string): string {
 }
 
 /**
- * The text of such arguments. Arguments of another form are the text themselves; so are those with
- * more members, which nothing else could hold.
+ * The text in such arguments. Arguments of any other form, or with further members, are returned
+ * unchanged as the text, so that nothing is lost.
  */
 export function customInput(args: string): string {
   const value = parseBounded(args);
@@ -32,8 +32,8 @@ export function customInput(args: string): string {
 }
 
 /**
- * Replaces custom tools by functions, for upstreams without custom tools. A grammar becomes a part
- * of the description, which the upstream doesn't enforce, so that it is listed as replaced.
+ * Replaces custom tools by functions, for upstreams without custom tools. A grammar is added to the
+ * description. The upstream doesn't enforce it there, so it is listed as replaced.
  */
 export function withoutCustomTools(request: ContentRequest): ContentRequest {
   const custom = request.tools.filter(

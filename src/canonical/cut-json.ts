@@ -1,10 +1,10 @@
-/** Tells JSON text that was cut from JSON text that is wrong. */
+/** Distinguishes truncated JSON text from malformed JSON text. */
 import { parseBounded } from '../bounded-json.ts';
 import { stringEnd } from '../json-strings.ts';
 
 const words: readonly string[] = ['true', 'false', 'null'];
 const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** A number that may go on. It need not be valid yet: `-`, `1.` and `1e+` are not. */
+/** The beginning of a number. It need not be a valid number yet: `-`, `1.` and `1e+` are not. */
 const begunNumber = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*|(?:\.\d+)?[eE][+-]?\d*)?)?$/;
 /** The characters of numbers and literals. */
 const word = /[-+.\w]+/y;
@@ -21,8 +21,8 @@ interface Position {
 }
 
 /**
- * Whether the text is the beginning of a JSON value, but not the whole of it. Text that no further
- * characters would make valid, such as `{a:1`, was not cut but written so. Only the content of
+ * Whether the text is the beginning of a JSON value, but not the whole of it. Text such as `{a:1`,
+ * which no further characters could make valid, is malformed and not truncated. The content of
  * strings isn't checked, because models write raw line breaks and wrong escapes into them.
  */
 export function isCutJson(text: string): boolean {
@@ -39,7 +39,10 @@ export function isCutJson(text: string): boolean {
   return position.expected !== 'nothing';
 }
 
-/** Goes past one token, the text's last perhaps incomplete. Returns whether it may stand there. */
+/**
+ * Moves past one token; the last token of the text may be incomplete. Returns whether the token is
+ * allowed at this position.
+ */
 function step(position: Position): boolean {
   const { text, expected, closers } = position;
   const token = text[position.at] ?? '';
@@ -71,7 +74,7 @@ function value(position: Position, token: string): boolean {
   const end = start + found.length;
   const isLast = end === position.text.length;
   position.at = end;
-  // At the end of the text it is not known whether the word is over.
+  // At the end of the text it is not known whether the word is complete.
   position.expected = isLast ? 'value' : afterValue(position);
   return found !== '' && (isLast ? isBegun(found) : isWhole(found));
 }
@@ -84,7 +87,7 @@ function isWhole(found: string): boolean {
   return words.includes(found) || wholeNumber.test(found);
 }
 
-/** A container may be closed behind a value or at its beginning, but not behind a comma. */
+/** A container may be closed after a value or at its beginning, but not after a comma. */
 function close(position: Position): boolean {
   const { expected, closers } = position;
   if (expected !== 'comma' && !expected.startsWith('first_')) return false;
@@ -98,7 +101,9 @@ function skip(position: Position, isValid: boolean, expected: Expected): boolean
   return isValid;
 }
 
-/** Goes past a string. Without its closing quote it is the last token, and the text was cut. */
+/**
+ * Moves past a string. A string without its closing quote is the last token of a truncated text.
+ */
 function string(position: Position, expected: Expected): boolean {
   const { text } = position;
   const end = stringEnd(text, position.at + 1);

@@ -23,7 +23,7 @@ export interface EmbeddingRequest {
   readonly inputMember: string;
   /** How many numbers each vector is to have. */
   readonly dimensions: number | undefined;
-  /** What the vectors are for, in Google's words: `RETRIEVAL_QUERY`. */
+  /** What the vectors are for, as one of Google's task types: `RETRIEVAL_QUERY`. */
   readonly task: EmbeddingSetting | undefined;
   /** The title of the document that each input is a part of. */
   readonly title: EmbeddingSetting | undefined;

@@ -30,10 +30,12 @@ export interface Envelope {
 /** What the data of an envelope belongs to. */
 export type EnvelopeKind = 'thinking' | 'redacted' | 'call' | 'text';
 
-/** The mark of the present form: `gw2:` and a JSON object. */
+/** The mark of the current form: `gw2:` and a JSON object. */
 const mark = 'gw2:';
 
-/** The first characters of every envelope in Base64: the mark of the present and the older form. */
+/**
+ * The first characters of every envelope in Base64: the marks of the current and the older form.
+ */
 export const envelopePrefixes = ['Z3cyO', 'Z3cxO'] as const;
 
 /** Far above real reasoning. Anything longer isn't opened. */
@@ -106,7 +108,7 @@ function isTextOrAbsent(value: JsonValue | undefined): value is string | undefin
 
 /**
  * Reads the form of the first envelopes, which callers of Google's API may still have in their
- * histories: `gw1:<provider>:<kind>:<data>`, or a JSON array behind the kind `reasoning`.
+ * histories: `gw1:<provider>:<kind>:<data>`, or a JSON array after the kind `reasoning`.
  */
 function olderContents(inside: string): Envelope | undefined {
   const [, provider, kind, rest] =

@@ -14,7 +14,10 @@ export interface FunctionNames {
   upstream(name: string): string;
   /** The caller's name for an upstream name. An unknown name is returned unchanged. */
   caller(name: string): string;
-  /** Whether an upstream name begins with both pieces, and none is the first one alone. */
+  /**
+   * Whether an upstream name begins with both pieces joined, and no upstream name is just the
+   * first.
+   */
   isInPieces(first: string, second: string): boolean;
 }
 

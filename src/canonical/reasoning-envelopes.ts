@@ -10,8 +10,8 @@ import type { ToolCallBegin } from './reply.ts';
 /**
  * Writes the data of one block of reasoning.
  *
- * @param text the whole text of the block, which the signature authenticates; undefined if the
- *   text stands beside the envelope
+ * @param text the whole text of the block, which the signature authenticates; undefined if the text
+ *   is sent beside the envelope
  */
 export function reasoningEnvelope(
   text: string | undefined,

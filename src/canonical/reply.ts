@@ -93,7 +93,7 @@ export type ContentEvent =
    */
   | { readonly type: 'unusable'; readonly reason: FailureReason };
 
-/** The tiers of a reply, in OpenAI's words. */
+/** The tiers of a reply, as OpenAI names them. */
 export const serviceTiers = ['auto', 'default', 'flex', 'scale', 'priority'] as const;
 
 /** The tier that served a call. */
@@ -199,14 +199,14 @@ export type UsageGap = 'output' | 'split' | undefined;
  * the rest is the prompt, which is never empty.
  */
 export function splitUsage(usage: ReplyUsage, counted: number): Usage {
-  const figures = chargeableUsage(usage);
-  if (usage.gap !== 'split') return figures;
-  const leastInput = Math.max(1, figures.cachedInputTokens);
-  const answer = Math.max(0, Math.min(counted, figures.inputTokens - leastInput));
+  const charged = chargeableUsage(usage);
+  if (usage.gap !== 'split') return charged;
+  const leastInput = Math.max(1, charged.cachedInputTokens);
+  const answer = Math.max(0, Math.min(counted, charged.inputTokens - leastInput));
   return {
-    ...figures,
-    inputTokens: figures.inputTokens - answer,
-    outputTokens: figures.outputTokens + answer,
+    ...charged,
+    inputTokens: charged.inputTokens - answer,
+    outputTokens: charged.outputTokens + answer,
   };
 }
 
@@ -216,10 +216,10 @@ export function splitUsage(usage: ReplyUsage, counted: number): Usage {
  */
 export function usageOfWholeReply(usage: ReplyUsage, counted: () => number): Usage {
   if (usage.gap === 'split') return splitUsage(usage, counted());
-  const figures = chargeableUsage(usage);
+  const charged = chargeableUsage(usage);
   // If no output was stated at all, the settlement counts it and marks the record accordingly.
-  if (usage.gap === undefined || figures.outputTokens === 0) return figures;
-  return { ...figures, outputTokens: figures.outputTokens + counted() };
+  if (usage.gap === undefined || charged.outputTokens === 0) return charged;
+  return { ...charged, outputTokens: charged.outputTokens + counted() };
 }
 
 /** The usage in the form that charging uses. */

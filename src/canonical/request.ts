@@ -39,7 +39,9 @@ export interface ContentRequest {
   readonly serviceTier: string | undefined;
   /** How long the answer should be: `low`, `medium` or `high`. */
   readonly verbosity?: string | undefined;
-  /** What calls with a common beginning share, so that they find the same cache. A mere hint. */
+  /**
+   * A key shared by calls with a common beginning, so that they hit the same cache. Only a hint.
+   */
   readonly promptCacheKey?: string | undefined;
   /** Whether the reply is to be streamed. */
   readonly streamed: boolean;
@@ -123,8 +125,8 @@ interface PartBase {
   /** Data that its provider needs back together with this part. */
   readonly providerData?: ProviderData | undefined;
   /**
-   * The caller's name for the provider data, if it is a member of its own: upstreams that it can't
-   * be sent to list it as dropped. Undefined if it came with the part.
+   * The caller's name for the provider data, if it is a separate member: writers for other
+   * providers list it as dropped. Undefined if the data came inside the part.
    */
   readonly providerDataAt?: string | undefined;
   /** Anthropic's `cache_control`, which callers of every dialect may send. */
@@ -144,8 +146,8 @@ export interface ReasoningPart extends PartBase {
   readonly kind: 'reasoning';
   readonly text: string;
   /**
-   * The gateway showed it to the caller, but no provider asked for it back. Writers for upstreams
-   * that don't take it leave it out without listing it.
+   * The reasoning was shown to the caller, and no provider needs it back. A writer for an upstream
+   * that doesn't accept it leaves it out without listing it.
    */
   readonly displayOnly?: boolean | undefined;
 }
@@ -167,7 +169,7 @@ export interface MediaPart extends PartBase {
   readonly detail?: string | undefined;
   /** The caller's name for `detail`. */
   readonly detailAt?: string | undefined;
-  /** A document that is only text, as upstreams read it that accept no such files. */
+  /** The text of a plain-text document, for upstreams that don't accept such files. */
   readonly text?: string | undefined;
 }
 
@@ -225,11 +227,11 @@ export interface FunctionTool {
   readonly custom?: CustomTool | undefined;
 }
 
-/** What a custom tool states of its text. */
+/** The text format that a custom tool declares. */
 export interface CustomTool {
   /**
-   * OpenAI's `format`: any text, or that of a grammar; undefined if none is stated. The grammar is
-   * read in the form of Responses (`{type, syntax, definition}`) and in that of chat.
+   * OpenAI's `format`: free text or a grammar; undefined if the tool has none. A grammar may have
+   * the form of Responses (`{type, syntax, definition}`) or that of chat.
    */
   readonly format: JsonObject | undefined;
   /** The caller's name for it. */
@@ -247,7 +249,9 @@ export interface BuiltInTool {
   readonly name: string;
   readonly value: JsonValue;
   readonly at: string;
-  /** The caller's name for the member that says what tool it is, if not the whole of it. */
+  /**
+   * The caller's name for the member that states the kind of tool, if that isn't the whole tool.
+   */
   readonly typeAt?: string | undefined;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Puts signatures back on their parts. Callers of some APIs carry the signature of a call or of a
- * text in a piece of its own beside it, which is read into a mark until the whole turn is known.
+ * Puts signatures back on their parts. Callers of some APIs send the signature of a call or of a
+ * text as a separate item. It is read into a mark until the whole turn is known.
  */
 import { portableCallId } from './call-ids.ts';
 import type { ProviderData } from './provider-data.ts';
 import type { Part, TextPart, ToolCallPart } from './request.ts';
 
-/** The signature of another part of the turn, at the place where it stood. */
+/** The signature of another part of the turn, in the position in which it was sent. */
 export interface SignatureMark {
   readonly kind: 'signature_mark';
   readonly signs: 'call' | 'text';
@@ -16,7 +16,7 @@ export interface SignatureMark {
   readonly at: string;
 }
 
-/** A part of an assistant turn, or a signature that isn't at its part yet. */
+/** A part of an assistant turn, or a signature that isn't attached to its part yet. */
 export type TurnEntry = Part | SignatureMark;
 
 /** The parts of a turn, with each signature at its part, and the signatures of missing calls. */

@@ -12,9 +12,9 @@ import { items } from '../json.ts';
 export type Vector = Float32Array | NumberText;
 
 /**
- * A list of numbers as the upstream wrote them, without white space. Its sixteen characters take
- * four bits each: a reply of 2,048 vectors is kept whole before anything of it is passed on, and
- * its text would be twice as large.
+ * A list of numbers as the upstream wrote them, without white space. Each character is one of
+ * sixteen and takes four bits: a reply of 2,048 vectors is kept whole before anything of it is
+ * passed on, and its text would be twice as large.
  */
 export interface NumberText {
   /** How many numbers it has. */
@@ -23,11 +23,11 @@ export interface NumberText {
   readonly packed: Uint8Array;
 }
 
-/** What becomes of the vectors that an upstream sends. */
+/** How the vectors of an upstream are converted. */
 export interface VectorForm {
-  /** Numbers keep the text in which they came, where they came as text. */
+  /** Numbers that arrive as text are kept as text. */
   readonly keepsText: boolean;
-  /** Vectors are brought to length one; their numbers are computed then. */
+  /** Vectors are scaled to unit length, so their numbers are computed and not kept as text. */
   readonly scalesToUnitLength: boolean;
 }
 
@@ -73,7 +73,7 @@ function floatsFromBase64(text: string): Float32Array | undefined {
   return floats;
 }
 
-/** A vector without direction stays as it is. */
+/** A vector of zeros has no direction and stays unchanged. */
 function ofUnitLength(numbers: ArrayLike<number>): Float32Array {
   const floats = Float32Array.from(numbers);
   let sum = 0;

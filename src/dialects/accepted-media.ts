@@ -16,7 +16,7 @@ export type AcceptedMedia = Readonly<Partial<Record<MediaKind, AcceptedTypes>>>;
 interface AcceptedTypes {
   /** Tested with the type in lower case, without parameters. */
   readonly types: RegExp;
-  /** What to send, for the caller. */
+  /** What the caller can send instead, for the error message. */
   readonly names: string;
 }
 

@@ -5,7 +5,7 @@ import { stringEnd } from '../json-strings.ts';
 export function closedJson(text: string): string {
   const marks = /["{}[\],]/g;
   const open: string[] = [];
-  /** The end of what is whole. */
+  /** The end of the last complete value. */
   let whole = 0;
   for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
     const at = mark.index;
@@ -16,7 +16,7 @@ export function closedJson(text: string): string {
       if (end === text.length) {
         return (isText ? closedString(text) : text.slice(0, whole)) + closing(open);
       }
-      // The text may end right behind the value, before the comma or bracket that follows it.
+      // The text may end directly after the value, before the comma or bracket that follows it.
       if (isText) whole = end + 1;
       marks.lastIndex = end + 1;
       continue;

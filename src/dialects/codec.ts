@@ -25,9 +25,9 @@ export interface ContentServerCodec {
 export interface CallerExchange {
   readonly request: ContentRequest;
   /**
-   * The caller's names of members that clients of this API send by themselves, so that nobody asked
-   * for their effect. What an upstream lacks of them is listed, but a strict model does not refuse
-   * it.
+   * The caller's names of members that clients of this API send on their own, without anybody
+   * asking for their effect. One that an upstream doesn't support is listed as dropped, but a
+   * strict model does not refuse the request for it.
    */
   readonly unasked?: ReadonlySet<string> | undefined;
   /**
@@ -45,7 +45,10 @@ export interface RequestedReply {
   readonly streamed: boolean;
   /** What the calls of one conversation share, as the clients of the API name it. */
   readonly session?: string | undefined;
-  /** The JSON text of a value of the body, as the caller wrote it. Absent: it is printed again. */
+  /**
+   * The JSON text of a value of the body, as the caller wrote it. If absent, values are printed
+   * again.
+   */
   readonly rawJson?: RawValues | undefined;
 }
 
@@ -80,7 +83,9 @@ export interface ReplyHead {
   /** The request's id; the reply's id if the upstream sent none. Has no dialect's prefix. */
   readonly fallbackId: string;
   readonly createdSeconds: number;
-  /** Makes ids for the parts of the reply: 22 letters, digits, `-` and `_`, unless the host's. */
+  /**
+   * Makes ids for parts of the reply: 22 letters, digits, `-` and `_`, unless the host makes them.
+   */
   readonly newId: () => string;
   /** The model name that the caller sent. */
   readonly modelId: string;

@@ -34,10 +34,7 @@ export interface ContentCount {
   add(document: JsonValue): boolean;
   /** The same, but counts nothing if there is no content, for a caller that looks again. */
   addContent(document: JsonValue): boolean;
-  /**
-   * Counts a content string in the source text of an event, as latin1; `reasoning` is the member
-   * that holds it if it is reasoning, else ''.
-   */
+  /** As `add`, but counts nothing if there is no content, for a caller that will add it again. */
   addString(text: string, start: number, end: number, reasoning: string): void;
   tokens(): number;
 }
@@ -65,7 +62,7 @@ export function contentCount(): ContentCount {
     hasAny ||= tokens > 0;
     media += tokens;
   };
-  // Neither shows that the reply has begun: it is not known what they are.
+  // Sealed and unknown bytes don't show that the reply has begun: their meaning is not known.
   const addSealed = (bytes: number, name: string): void => {
     sealed.push([name, bytes]);
   };

@@ -21,11 +21,11 @@ export interface EmbeddingServerCodec {
 /** A caller's embedding request in the common form, and the writer of its reply. */
 export interface EmbeddingCallerExchange {
   readonly request: EmbeddingRequest;
-  /** The reply has numbers in text, which are passed on as the upstream wrote them. */
+  /** The reply has numbers as text, which are passed on as the upstream wrote them. */
   readonly keepsText: boolean;
   /**
-   * Callers rely on vectors of length one. The member of the reply that is listed if the upstream's
-   * are brought to that length; undefined if callers expect the upstream's own.
+   * Set if callers rely on vectors of unit length: the member of the reply that is listed if the
+   * gateway scales the upstream's vectors. Undefined if callers expect the upstream's own.
    */
   readonly unitLengthMember: string | undefined;
   /** The member that states an estimated usage; undefined if an estimate is left out. */
@@ -62,13 +62,13 @@ export interface EmbeddingExchange {
   readonly reply: EmbeddingReplyFormat;
 }
 
-/** Where the replies of an upstream have what is read from them. */
+/** The names of the members that are read from an upstream's replies. */
 export interface EmbeddingReplyFormat {
   /** The member of the reply that lists the results: `data`, `embeddings`. */
   readonly list: string;
   /** The member of a result that is its vector: `embedding`, `values`. */
   readonly vector: string;
-  /** The member of a result that is the index of its input; undefined if their order says it. */
+  /** The member of a result that is the index of its input; undefined if results are in order. */
   readonly index: string | undefined;
   /** The member of the reply with the usage: `usage`, `usageMetadata`. */
   readonly usage: string;

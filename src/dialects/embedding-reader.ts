@@ -42,9 +42,9 @@ export interface EmbeddingReader {
   end(): EmbeddingReply;
 }
 
-/** The JSON text of one vector: 65,000 numbers, written as widely as servers do. */
+/** The maximum JSON text of one vector: 65,000 numbers with as many digits as servers write. */
 const maxVectorText = 2 * 1024 * 1024;
-/** The memory of all vectors of one reply. 2,048 of 8,192 numbers as floats are half of it. */
+/** The maximum memory of all vectors of a reply: twice that of 2,048 vectors of 8,192 floats. */
 const maxVectorBytes = 128 * 1024 * 1024;
 
 interface Result {

@@ -1,7 +1,7 @@
 /**
- * Measures the inputs of an embedding request for its quota hold. Each input is a prompt of its
- * own, and a single word must not count the JSON around it: only the text of strings, numbers and
- * unknown names count.
+ * Measures the inputs of an embedding request for its quota hold. Each input is a separate prompt,
+ * often a single word, so the JSON around it must not count: only the text of strings, numbers and
+ * unknown names counts.
  */
 import { type Body, originalLength } from '../bytes/body/body.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * Passes a large embeddings reply on as it is, counts its vectors, and reads the usage that stands
- * behind them. No vector is parsed or buffered.
+ * Passes a large embeddings reply on unchanged, counts its vectors, and reads the usage that
+ * follows them. No vector is parsed or buffered.
  */
 
 import { parseBounded } from '../bounded-json.ts';
@@ -20,7 +20,7 @@ export interface EmbeddingTapOptions {
   readonly readUsage: (usage: JsonValue | undefined) => Usage | undefined;
   /** Reads an error inside a 2xx document. */
   readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
-  /** What to remark in the usage record on a complete reply with so many vectors. */
+  /** The remark in the usage record for a complete reply with this number of vectors. */
   readonly remarkOn: (vectors: number) => FailureReason | undefined;
 }
 

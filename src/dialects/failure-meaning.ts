@@ -1,5 +1,5 @@
 /**
- * Interprets an upstream's error where its status and code are ambiguous: who is to blame, and
+ * Interprets an upstream's error where its status and code are ambiguous: who is at fault, and
  * which error code clients act on. Providers put much of this into messages only and reword them
  * now and then; the patterns below were collected from their error responses.
  */

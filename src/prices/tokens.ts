@@ -15,7 +15,7 @@ export interface TokenBound {
  * both a count and a rate.
  */
 export function costOfTokens(usage: Usage, price: TokenPrice): bigint {
-  // Without a function for both, because every call gets here.
+  // `costAt` is inlined, because every call runs this code.
   if (price.tiers === undefined) {
     return costOfInput(usage, price.rates) + costOfOutput(usage, price.rates);
   }

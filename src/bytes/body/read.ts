@@ -12,7 +12,7 @@ import { checkContentEncoding, checkContentType } from './headers.ts';
 
 const baseMs = 10_000;
 const maxMs = 60_000;
-/** A body gets another second for every this many bytes received. */
+/** Each this many bytes received extend the deadline by one second. */
 const bytesPerSecond = 65_536;
 const checkIntervalMs = 1_000;
 

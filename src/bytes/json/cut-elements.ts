@@ -1,12 +1,13 @@
 /**
- * Finds the parts of a JSON array to leave out so that some of its elements are gone: each with the
- * comma and the space behind it, or before it at the end. All other bytes stay.
+ * Finds the spans to cut from a JSON array so that some of its elements are removed. Each span
+ * includes the comma and the space after the elements or, at the end of the array, before them. All
+ * other bytes stay.
  */
 import { firstInside, nextInside, skipValue } from './read/skip.ts';
 import type { Span } from './scan/scan.ts';
 import { closeBracket } from './text.ts';
 
-/** The spans to leave out, in order. `array` is the span of an array in a scanned text. */
+/** The spans to cut, in order. `array` is the span of an array in a scanned text. */
 export function cutElements(
   text: Buffer,
   array: Span,

@@ -14,7 +14,7 @@ export type ElementEdits = ReadonlyMap<number, string | undefined>;
 export function editElements(body: Body, array: Span, edits: ElementEdits): string {
   const { text } = body;
   const kept: string[] = [];
-  // From behind a bracket or a comma up to the next one: the element and the space around it.
+  // From after a bracket or a comma up to the next one: the element and the space around it.
   let from = array.start + 1;
   let start = firstInside(text, array.start);
   for (let index = 0; text[start] !== closeBracket; index += 1) {

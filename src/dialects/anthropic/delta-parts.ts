@@ -7,7 +7,7 @@ import { addReplyContent } from '../reply-content.ts';
 
 /** The members that hold the content of a `content_block_delta`. */
 const contentMember = /[{,]\s*"(?:text|thinking|partial_json)"\s*:\s*"/;
-/** Takes the place of the content of an event, to see what the rest of it holds. */
+/** Replaces the content of an event, so that the rest of the event can be examined. */
 const probe = 'probe';
 const eventEnd = '}\n\n';
 

@@ -65,7 +65,7 @@ export function anthropicErrorText(error: GatewayError, requestId: string): stri
   });
 }
 
-/** By the code for `thread`, the SDK's tool runner knows that it can go on without a thread. */
+/** The SDK's tool runner goes on without a thread if the error for `thread` has this code. */
 function errorCodeOf({ code, clientCode, param }: GatewayError): string | undefined {
   if (param === 'thread') return 'thread_unsupported_request';
   return clientCode ?? (detailedCodes.has(code) ? code : undefined);
@@ -96,8 +96,8 @@ const statuses: ReadonlyMap<string, number> = new Map([
 const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organization has been disabled)/i;
 
 /**
- * Anthropic's clients act on the wording of its errors, and people follow their links. A host that
- * only begins like one of its public pages is none.
+ * Anthropic's clients act on the wording of its errors, and people follow their links. A longer
+ * host name that only begins like one of its public pages doesn't match.
  */
 export const anthropicTexts: TextRules = {
   maxChars: 1_024,

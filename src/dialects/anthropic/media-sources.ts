@@ -23,7 +23,7 @@ export interface SourceContext {
   readonly path: string;
   /** The media types that the type of the block implies. */
   readonly types: readonly string[];
-  /** Counts the blocks of which a document consists; it does where `isRead`. */
+  /** Counts the blocks of which a document consists. `isRead`: the provider reads blocks here. */
   readonly addBlocks: (blocks: Span, at: string, isRead: boolean) => void;
 }
 

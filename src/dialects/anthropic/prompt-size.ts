@@ -55,7 +55,7 @@ export function measureMessages(
   return { size: sizeOf(tally), hasRoles };
 }
 
-/** Who reads the blocks of a list; `provider` wrote them, as the results of its tools. */
+/** Who reads the blocks of a list. `provider`: the provider wrote them as results of its tools. */
 type Reader = 'user' | 'assistant' | 'result' | 'document' | 'provider' | 'nobody';
 
 /** The blocks that Anthropic reads in each list, if not all of their bytes are text to it. */
@@ -116,7 +116,7 @@ function addContent(tally: PromptTally, { start, end }: Span, place: Place): voi
   }
 }
 
-/** Who reads blocks in another shape: nobody is known to. */
+/** The reader of blocks in an unusual shape: no provider is known to read them. */
 function unread({ reader }: Place): Reader {
   return reader === 'provider' ? reader : 'nobody';
 }
@@ -141,7 +141,7 @@ const textTypes: ReadonlySet<string> = new Set([
   'compaction',
   'fallback',
 ]);
-/** What Anthropic's own tools returned. Addresses in it are not read again. */
+/** What Anthropic's own tools returned. URLs in it are not fetched again. */
 const providerResult = /._tool_result$/;
 
 function addBlock(tally: PromptTally, span: Span, place: Place): void {

@@ -17,9 +17,9 @@ const names: readonly string[] = ['input_tokens', 'output_tokens'];
  * its output too.
  */
 function anthropicGap(stated: JsonValue | undefined): UsageGap {
-  const { inside } = parted(items(member(stated, 'iterations')));
+  const { passes } = splitIterations(items(member(stated, 'iterations')));
   const states = (one: JsonValue | undefined): boolean => hasCount(one, ['output_tokens']);
-  return states(stated) || (inside.length > 0 && inside.every(states)) ? undefined : 'output';
+  return states(stated) || (passes.length > 0 && passes.every(states)) ? undefined : 'output';
 }
 
 /** The usage of a whole reply or of one event; undefined if it has no valid count. */
@@ -30,15 +30,15 @@ export function anthropicUsage(reply: JsonValue): Usage | undefined {
 
 /** The usage of a whole reply to charge; `counted` is called if the output is not fully stated. */
 export function messageUsage(reply: JsonValue, counted: () => number): Usage | undefined {
-  const figures = anthropicReplyUsage(member(reply, 'usage'));
-  if (figures === undefined) return undefined;
-  return withCachedInInput(usageOfWholeReply(figures, counted));
+  const replyUsage = anthropicReplyUsage(member(reply, 'usage'));
+  if (replyUsage === undefined) return undefined;
+  return withCachedInInput(usageOfWholeReply(replyUsage, counted));
 }
 
 /** The usage in a `usage` object. */
 export function usageOfObject(usage: JsonValue | undefined): Usage | undefined {
-  const figures = anthropicReplyUsage(usage);
-  return figures === undefined ? undefined : withCachedInInput(chargeableUsage(figures));
+  const replyUsage = anthropicReplyUsage(usage);
+  return replyUsage === undefined ? undefined : withCachedInInput(chargeableUsage(replyUsage));
 }
 
 /**
@@ -82,15 +82,15 @@ export function anthropicReplyUsage(
 /** A count of a `usage` object or of one of its iterations. */
 type CountOf = (counts: JsonValue | undefined) => number;
 
-/** Adds up a count; of a total and the sum of its passes, which should be equal, the larger one. */
+/** Sums up a count. The total and the sum of its passes should be equal; the larger one counts. */
 function totals(
   usage: JsonValue | undefined,
   iterations: readonly JsonValue[],
 ): (count: CountOf) => number {
-  const { inside, beside } = parted(iterations);
+  const { passes, others } = splitIterations(iterations);
   const sumOf = (parts: readonly JsonValue[], count: CountOf): number =>
     parts.reduce<number>((sum, one) => sum + count(one), 0);
-  return (count) => Math.max(count(usage), sumOf(inside, count)) + sumOf(beside, count);
+  return (count) => Math.max(count(usage), sumOf(passes, count)) + sumOf(others, count);
 }
 
 /**
@@ -101,12 +101,12 @@ function isInconsistent(
   last: JsonValue | undefined,
   iterations: readonly JsonValue[],
 ): true | undefined {
-  const { inside } = parted(iterations);
-  if (inside.length === 0) return undefined;
+  const { passes } = splitIterations(iterations);
+  if (passes.length === 0) return undefined;
   const isTogether = items(member(last, 'iterations')).length > 0;
   const differs = (name: string): boolean => {
     const total = countIn(last, name);
-    const parts = inside.map((pass) => countIn(pass, name));
+    const parts = passes.map((pass) => countIn(pass, name));
     if (total === undefined || parts.includes(undefined)) return false;
     const sum = parts.reduce<number>((before, part) => before + (part ?? 0), 0);
     return isTogether ? sum !== total : sum > total;
@@ -122,19 +122,19 @@ const comparedNames: readonly string[] = [
   'cache_creation_input_tokens',
 ];
 
-/** The iterations that made the reply, and what else ran. */
-function parted(iterations: readonly JsonValue[]): {
-  readonly inside: readonly JsonValue[];
-  readonly beside: readonly JsonValue[];
+/** The passes that made the reply, and the other iterations, which the totals don't include. */
+function splitIterations(iterations: readonly JsonValue[]): {
+  readonly passes: readonly JsonValue[];
+  readonly others: readonly JsonValue[];
 } {
   const fellBack = iterations.some((one) => member(one, 'type') === 'fallback_message');
-  const isBeside = (one: JsonValue): boolean => {
+  const isOther = (one: JsonValue): boolean => {
     const type = member(one, 'type');
     return type === 'compaction' || type === 'advisor_message' || (fellBack && type === 'message');
   };
   return {
-    inside: iterations.filter((one) => !isBeside(one)),
-    beside: iterations.filter(isBeside),
+    passes: iterations.filter((one) => !isOther(one)),
+    others: iterations.filter(isOther),
   };
 }
 
@@ -188,7 +188,7 @@ function toolCallsIn(stated: JsonValue | undefined): ToolCalls {
 const noToolCalls: ToolCalls = {};
 
 /** The members of `usage` that are read. */
-const figureNames: readonly string[] = [
+const usageMembers: readonly string[] = [
   'input_tokens',
   'output_tokens',
   'cache_read_input_tokens',
@@ -230,7 +230,7 @@ function withoutEmptyPrompt(
 
 /** Reads the usage objects of a stream. */
 export const anthropicUsageReader: UsageReader = {
-  names: figureNames,
+  names: usageMembers,
   withImplied: withoutEmptyPrompt,
   gap: anthropicGap,
   read: anthropicReplyUsage,

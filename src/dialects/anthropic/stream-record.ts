@@ -36,7 +36,7 @@ export function recordEvent(record: MessageRecord, type: string, document: JsonO
   switch (type) {
     case 'message_start':
       recordUsage(record, document);
-      // Only a reply that was joined from several has content here.
+      // The message is normally still empty here. If a server sends content in it, that counts.
       record.begun ||= record.counted.add(document);
       return;
     case 'message_delta':

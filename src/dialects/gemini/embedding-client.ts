@@ -1,4 +1,6 @@
-/** Writes embedding requests for Google's upstreams, and says where replies have the vectors. */
+/**
+ * Writes embedding requests for Google's upstreams, and names the members that hold the vectors.
+ */
 import type { EmbeddingInput } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { GatewayError } from '../../errors.ts';
@@ -6,10 +8,10 @@ import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-co
 import { geminiEmbeddingUsage } from './embedding-usage.ts';
 import { resourceName } from './resource.ts';
 
-/** Google's models make vectors of this length unless fewer dimensions are asked for. */
+/** Google's models make vectors of this length unless the request states fewer dimensions. */
 const fullDimensions = 3_072;
 
-/** The codec of the dialect `gemini`. It always asks for a batch, also for one input. */
+/** The codec of the dialect `gemini`. It requests a batch even for a single input. */
 export const geminiEmbeddings: EmbeddingClientCodec = {
   begin: ({ inputs, inputMember, dimensions, task, title }, { upstreamModel, capabilities }) => {
     const texts = inputs.map((input) => textOf(input, inputMember));

@@ -67,7 +67,7 @@ const knownMembers: readonly string[] = [
   'title',
 ];
 
-/** Several parts of one content are one input, for which other providers take one text. */
+/** All parts of a content are one input. Other providers take a single text for an input. */
 function readText(
   content: JsonObject | undefined,
   at: string,
@@ -127,7 +127,7 @@ function firstSetting(
   return text === undefined ? undefined : { text, at: `${at}${name}` };
 }
 
-/** Another provider takes one number of dimensions for a whole call. */
+/** Other providers take one number of dimensions for the whole call. */
 function commonDimensions(requests: readonly ReadRequest[]): number | undefined {
   const [first] = requests;
   const other = requests.find(({ dimensions }) => dimensions !== first?.dimensions);

@@ -21,10 +21,10 @@ export interface ResponseCount {
   tokens(): number;
 }
 
-/** The content of one item, in bytes but for media. */
+/** The content of one item. All sizes are in bytes, except that media are in tokens. */
 interface ItemSize {
   text: number;
-  /** Reasoning that was sent as a summary, and as text. */
+  /** Reasoning that was sent as a summary; `reasoning` is what was sent as text. */
   summary: number;
   reasoning: number;
   sealed: number;
@@ -40,7 +40,7 @@ interface Counted {
   /** The sums of all items. */
   bytes: number;
   mediaTokens: number;
-  /** What the last event holds alone: the whole reply. */
+  /** Content that only the last event has, which repeats the whole reply. */
   wholeBytes: number;
   wholeMediaTokens: number;
   /** The item and the member of the last delta. */

@@ -5,8 +5,8 @@ import { openaiErrorIn, openaiInBandFailure } from '../openai/errors.ts';
 import { brokenReply, type FailureReport } from '../tap.ts';
 
 /**
- * Codes of OpenAI's `response.error` by which the request is at fault, beside those that all of its
- * APIs have: images that it can't read or fetch, and references that it doesn't know.
+ * Codes of OpenAI's `response.error` for which the request is at fault, besides the codes that all
+ * of its APIs have: images that it can't read or fetch, and references that it doesn't know.
  */
 const requestCodes =
   /^(?:invalid_|empty_image|failed_to_download_image|image_|unsupported_image|previous_response)/;
@@ -55,7 +55,8 @@ export function eventFailure(
 }
 
 /**
- * The failure in text that was sent without a frame, or glued to an event; undefined if it is none.
+ * The failure in text that was sent without framing or attached to an event; undefined if there is
+ * none.
  */
 export function unframedFailure(text: string): FailureReport | undefined {
   const document = text === '' ? undefined : parseBounded(text);

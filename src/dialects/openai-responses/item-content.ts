@@ -16,7 +16,7 @@ const resultNames: ReadonlySet<string> = new Set([
   ...['results', 'outputs', 'output', 'tools', 'error', 'environment', 'sources'],
   ...['pending_safety_checks', 'fingerprint', 'caller'],
 ]);
-/** Settings and names, which count only as far as they are too long. */
+/** Settings and names. Only bytes beyond the length of a label count. */
 const labelNames: ReadonlySet<string> = new Set([
   ...['name', 'namespace', 'server_label', 'container_id', 'execution', 'approval_request_id'],
   ...['background', 'quality', 'size', 'output_format', 'moderation'],

@@ -24,7 +24,7 @@ const textTypes: readonly string[] = [
   ...['local_shell_call', 'local_shell_call_output', 'shell_call', 'shell_call_output'],
   ...['apply_patch_call', 'apply_patch_call_output', 'program', 'program_output'],
   ...['mcp_list_tools', 'mcp_call', 'mcp_approval_request', 'mcp_approval_response'],
-  // What a search found is not sent again with its item: a second search costs as much as a first.
+  // Sending such an item back does not bring back the results of its tool: only its text counts.
   ...['web_search_call', 'code_interpreter_call'],
 ];
 

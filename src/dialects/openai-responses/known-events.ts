@@ -31,7 +31,7 @@ const closeBrace = 0x7d;
 
 /**
  * Returns the end of the event that starts at `at`, given whole events as latin1; -1 if it must be
- * parsed. `hasDeltas`: an event that repeats deltas need not.
+ * parsed. `hasDeltas`: an event that repeats deltas need not be parsed.
  */
 export function knownEventEnd(text: string, at: number, hasDeltas: boolean): number {
   if (!text.startsWith(nameMark, at)) return -1;

@@ -10,14 +10,15 @@ const firstTypes: ReadonlySet<string> = new Set([
   'response.in_progress',
 ]);
 
-/** Whether an event tells nothing but that the call runs. */
+/** Whether an event says nothing except that the call is running. */
 export function isFirst(type: string): boolean {
   return firstTypes.has(type);
 }
 
 /**
- * Whether an event is the last of its stream. Only the first events and the last one hold the
- * response. Vendors have words of their own for a status, and so perhaps for this event.
+ * Whether an event is the last of its stream. An event of an unknown type is the last if its
+ * response is no longer running, because vendors have types and status values of their own. Only
+ * the first events and the last one contain the response.
  */
 export function isTerminal(type: string, document: JsonObject): boolean {
   if (lastTypes.has(type)) return true;

@@ -76,7 +76,7 @@ export function recordEvent(record: ResponseRecord, type: string, event: EventSo
   record.begun ||= hasContent || isItem;
 }
 
-/** Records an event that is known by its name. */
+/** Records an event that was recognised by its name. */
 export function recordKnown(record: ResponseRecord, isProgress: boolean): void {
   record.nextNumber += 1;
   if (isProgress) record.contentBlocks += 1;

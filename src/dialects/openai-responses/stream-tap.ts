@@ -88,7 +88,7 @@ function isOver({ done, failure }: TapState): boolean {
 /** Passes whole events on. Deltas, as nearly all are, are not parsed one by one. */
 function pass(tap: TapState, handler: EventHandler, block: Uint8Array): Uint8Array {
   const passed = passEvents(block, asBuffer(block).toString('latin1'), handler);
-  if (tap.failure !== undefined) readUsageBehind(tap, block.subarray(passed.end));
+  if (tap.failure !== undefined) readUsageAfter(tap, block.subarray(passed.end));
   return passed.bytes;
 }
 
@@ -174,8 +174,8 @@ function typeOf(members: JsonObject, name: string | undefined): string | undefin
   return typeof type === 'string' ? type : name;
 }
 
-/** OpenAI states the usage of a failed response behind the error that ends its stream. */
-function readUsageBehind({ record }: TapState, rest: Uint8Array): void {
+/** OpenAI states the usage of a failed response after the error that ends its stream. */
+function readUsageAfter({ record }: TapState, rest: Uint8Array): void {
   for (const { data } of parseEvents(rest)) {
     const members = data === undefined ? undefined : eventDocument(data)?.members;
     if (members !== undefined && isJsonObject(member(members, 'response')))

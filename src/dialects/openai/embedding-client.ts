@@ -1,4 +1,6 @@
-/** Writes embedding requests for OpenAI's upstreams, and says where replies have the vectors. */
+/**
+ * Writes embedding requests for OpenAI's upstreams, and names the members that hold the vectors.
+ */
 import type { EmbeddingInput } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { GatewayError } from '../../errors.ts';
@@ -23,7 +25,7 @@ export const openaiEmbeddings: EmbeddingClientCodec = {
         jsonText({
           model: upstreamModel,
           input: inputs.slice(from, end).map(written),
-          // A quarter of the bytes of numbers in text, and the full precision of their floats.
+          // Base64 takes a quarter of the bytes of decimal text and keeps the floats exact.
           encoding_format: embeddingBase64 ? 'base64' : 'float',
           dimensions,
         }),

@@ -1,6 +1,6 @@
 /**
- * Brings the vectors of a relayed reply into the format that was asked for, where an upstream
- * ignores `encoding_format` or knows only one. Everything else is passed on byte for byte. Some
+ * Converts the vectors of a relayed reply into the requested format, if the upstream ignores
+ * `encoding_format` or knows only one format. Everything else is passed on byte for byte. Some
  * clients decode numbers that they did not expect as Base64, and store vectors of zeros.
  */
 
@@ -18,27 +18,27 @@ export type EmbeddingFormat = 'float' | 'base64';
 /** The repair of one reply. */
 export interface EmbeddingRepair {
   /**
-   * The bytes to pass on; those of a vector are held back until it is complete, and everything from
-   * one on that makes the reply unusable.
+   * The bytes to pass on. A vector is held back until it is complete. Nothing is passed on from a
+   * vector that makes the reply unusable.
    */
   write(chunk: Uint8Array): Uint8Array;
-  /** A vector came in the other format, and was brought into that asked for. */
+  /** A vector came in the other format, and was converted into the requested one. */
   hasRepaired(): boolean;
-  /** What came as a vector is none or, where that is checked, has another format than the first. */
+  /** A vector is malformed or, if every vector is checked, has another format than the first. */
   isUnusable(): boolean;
 }
 
-/** Names are short. */
+/** The names of members are short. */
 const nameLimitBytes = 64;
-/** The JSON text of one vector: 65,000 numbers, written as widely as servers do. */
+/** The maximum JSON text of one vector: 65,000 numbers with as many digits as servers write. */
 const maxVectorText = 2 * 1024 * 1024;
 /** Levels in `{"data":[{"embedding":…}]}`. */
 const listDepth = 1;
 const vectorDepth = 3;
 
 /**
- * Starts the repair of one reply. If its first vector is in the wanted format, the rest is only
- * read where every vector is checked: on a channel that is known to lack a format.
+ * Starts the repair of one reply. If its first vector is in the wanted format, the others are not
+ * checked, unless `checksEvery` is set: for channels that are known to lack a format.
  */
 export function embeddingRepair(wanted: EmbeddingFormat, checksEvery = false): EmbeddingRepair {
   const wantedFirst = wanted === 'base64' ? quote : openBracket;

@@ -47,7 +47,7 @@ function readInput(input: JsonValue | undefined, at: string): EmbeddingInput {
   return { kind: 'tokens', ids };
 }
 
-/** What only Google's models know, where callers of Google's compatible endpoint put it. */
+/** Google's own settings, at the paths where callers of Google's compatible endpoint put them. */
 function readSettings(body: JsonObject): readonly (EmbeddingSetting & { readonly name: string })[] {
   const extra = objectIn(body, 'extra_body', '') ?? {};
   const sources: readonly (readonly [JsonObject, string])[] = [
@@ -65,8 +65,8 @@ function readSettings(body: JsonObject): readonly (EmbeddingSetting & { readonly
 }
 
 /**
- * Members that are carried, or that change nothing: `user` tunes no model, and the model and the
- * encoding are the gateway's to fulfil.
+ * Members that are translated or have no effect: `user` does not change the vectors, and the
+ * gateway itself handles the model and the encoding.
  */
 const knownMembers: ReadonlySet<string> = new Set([
   'model',

@@ -28,7 +28,7 @@ const usageMembers: readonly string[] = [
 interface Totals {
   readonly prompt: number | undefined;
   readonly completion: number | undefined;
-  /** 0 if it is missing or impossibly large, because then it tells nothing about its parts. */
+  /** 0 if it is missing or impossibly large, because then it says nothing about its parts. */
   readonly total: number;
 }
 

@@ -27,7 +27,10 @@ export interface ReadContext {
 
 /** Reads the blocks of one reply. Unknown blocks are kept until the end. */
 export interface BlockReader {
-  /** Reads a complete block; of a call that was cut, the input is what could be parsed of it. */
+  /**
+   * Reads a complete block. If `isCut`, its call was truncated, and the input has only the members
+   * that the provider could parse.
+   */
   whole(block: JsonValue, isCut: boolean): readonly ContentEvent[];
   open(index: number, block: JsonValue | undefined): readonly ContentEvent[];
   delta(index: number, delta: JsonValue | undefined): readonly ContentEvent[];
@@ -40,7 +43,7 @@ export interface BlockReader {
   rest(): readonly ContentEvent[];
   /** The number of tool calls so far. */
   calls(): number;
-  /** Whether the input of a block that ended is the beginning of JSON text only. */
+  /** Whether the input of a block that ended is truncated JSON. */
   hasCutInput(): boolean;
 }
 
@@ -286,8 +289,8 @@ function inputText(block: JsonValue | undefined): string {
 }
 
 /**
- * The arguments of a call. Those of a call that was cut end without their last brace, so that
- * nobody takes them for complete; empty if there are none.
+ * The arguments of a call; empty if there are none. Those of a truncated call lack their last
+ * brace, so that nobody takes them for complete.
  */
 function wholeInput(block: JsonValue, isCut: boolean): string {
   const input = inputText(block);

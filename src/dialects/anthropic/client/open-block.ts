@@ -1,4 +1,4 @@
-/** A content block that has begun: what its deltas have brought so far. */
+/** A content block that has begun, and the content that its deltas have added so far. */
 import { parseBounded, parseBoundedExactly } from '../../../bounded-json.ts';
 import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { Citation } from '../../../canonical/reply.ts';
@@ -23,7 +23,7 @@ export function isUnfinishedCall(block: OpenBlock): boolean {
   return block.json !== '' && parseBounded(block.json) === undefined;
 }
 
-/** Whether the block is a call whose input is the beginning of JSON text only. */
+/** Whether the block is a call whose input is truncated JSON. */
 export function isCutInput(block: OpenBlock): boolean {
   return (block.kind === 'call' || block.kind === 'reply') && isCutJson(block.json);
 }

@@ -16,7 +16,8 @@ export function readReply(reply: JsonValue, context: ReadContext): readonly Cont
   const blocks = blockReader(context);
   const all = items(content);
   const last = all.length - 1;
-  // The reply would have gone on if a call were whole: after it the model says that it ends.
+  // If a limit or a filter ended the reply, its last call is truncated: after a complete call the
+  // model ends the reply itself.
   const isCut = mayCut(stop);
   const contentEvents = all.flatMap((block, index) => blocks.whole(block, isCut && index === last));
   return [startEvent(reply), ...contentEvents, ...blocks.rest(), endEvent(stop, blocks), ...usage];
@@ -41,8 +42,8 @@ const tiers: ReadonlyMap<string, ServiceTier> = new Map([
 
 /** The usage event; none if the usage is missing or invalid. */
 function usageEvents(usage: JsonValue | undefined): readonly ContentEvent[] {
-  const figures = anthropicReplyUsage(usage);
-  return figures === undefined ? [] : [{ type: 'usage', usage: figures }];
+  const replyUsage = anthropicReplyUsage(usage);
+  return replyUsage === undefined ? [] : [{ type: 'usage', usage: replyUsage }];
 }
 
 function stringMember(holder: JsonValue | undefined, of: string): string | undefined {

@@ -56,8 +56,8 @@ export function writeThinking(
 }
 
 /**
- * Whether the caller only wants to see what reasoning there is. A reply without any then loses
- * nothing.
+ * Whether the caller asks to see reasoning without asking the model to reason. A reply without
+ * reasoning is then complete.
  */
 function isOnlyShown({ effort, budgetTokens }: Reasoning): boolean {
   return effort === undefined && budgetTokens === undefined;

@@ -25,7 +25,7 @@ function citationShape(citation: JsonObject): Shape | typeof read {
   return { type: read, url: read, title: read };
 }
 
-/** Details of the bill to the host's account. Callers get the totals. */
+/** Details for billing the host's account. Callers get the totals. */
 const usage: Shape = {
   input_tokens: read,
   output_tokens: read,

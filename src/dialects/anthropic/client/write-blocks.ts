@@ -30,9 +30,9 @@ export function writeUserParts(parts: readonly Part[], target: PartTarget): Writ
 }
 
 /**
- * Writes the blocks of an assistant turn in their order. Anthropic checks that of thinking and
- * calls, and takes text between and behind calls, where Codex puts messages: five models did when
- * it was measured (gotgenes/pi-anthropic-auth#66).
+ * Writes the blocks of an assistant turn in their order. Anthropic checks the order of thinking and
+ * calls. It accepts text between and after calls, where Codex puts messages: five models did so in
+ * a test (gotgenes/pi-anthropic-auth#66).
  *
  * @throws GatewayError `not_portable` for media, which Anthropic doesn't accept from the assistant
  */

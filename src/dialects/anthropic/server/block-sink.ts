@@ -6,8 +6,8 @@ import { argumentsObject } from '../../../canonical/arguments.ts';
 import { jsonText, oneLine, quoted, quotedLine } from '../../../canonical/raw-json.ts';
 
 /**
- * What a block begins with. No other kinds are written: the AI SDK refuses a whole reply for one
- * block that it does not know.
+ * The start of a block. No other kinds are written: the AI SDK refuses a whole reply for one block
+ * that it does not know.
  */
 export type BlockHead =
   | { readonly type: 'text' }

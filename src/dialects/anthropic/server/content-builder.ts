@@ -148,7 +148,7 @@ function addText(state: ContentState, event: EventOf<'text'>): void {
   thinking.signText(providerData);
 }
 
-/** Adds visible words to the open block of their kind, or to a new one. */
+/** Adds visible text to the open block of its kind, or to a new one. */
 function addWords(state: ContentState, { type, text }: EventOf<'text' | 'refusal'>): void {
   if (text === '') return;
   if (state.openText !== type) {
@@ -196,7 +196,7 @@ function addArguments(state: ContentState, piece: string): void {
   passOn(state, call, call.streamed.take(text), text);
 }
 
-/** An object that is not empty, or begins with so much white space that it is not looked at. */
+/** An object that is not empty, or white space too long to be searched for one. */
 const objectWithMembers = /^\s*\{(?:\s{64}|\s*[^\s}])/;
 
 /**
@@ -209,7 +209,7 @@ function passOn(state: ContentState, call: OpenCall, inside: string, piece: stri
   if (piece.slice(inside.length).trim() !== '') state.dropped.add('tool_use.input');
 }
 
-/** Begins the block of a call, behind the reasoning and the signature that belong to it. */
+/** Begins the block of a call, after the reasoning and the signature that belong to it. */
 function announce(state: ContentState, { begin }: OpenCall): void {
   state.hasCall = true;
   state.hasAnswer = true;
@@ -233,7 +233,9 @@ function closeCall(state: ContentState): void {
   state.sink.end();
 }
 
-/** Writes a call whose arguments were held: the first object that isn't empty, or what they are. */
+/**
+ * Writes a call whose arguments were held: the first object that isn't empty, else all the text.
+ */
 function writeHeld(state: ContentState, call: OpenCall): void {
   announce(state, call);
   // The block begins with an empty object, which needs no delta.
@@ -261,8 +263,8 @@ function closeBlock(state: ContentState): void {
 function leaveOutMedia(state: ContentState, event: EventOf<'media' | 'media_url'>): void {
   closeCall(state);
   state.hasMedia = true;
-  const isSound = event.type === 'media' && isAudio(event.mimeType);
-  state.dropped.add(isSound ? 'content.audio' : 'content.image');
+  const isClip = event.type === 'media' && isAudio(event.mimeType);
+  state.dropped.add(isClip ? 'content.audio' : 'content.image');
 }
 
 function endBlocks(state: ContentState): void {

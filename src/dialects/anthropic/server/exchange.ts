@@ -1,4 +1,4 @@
-/** What the reader of a Messages request leaves for the writers of its reply. */
+/** What the writers of a reply need to know about its Messages request. */
 import { type JsonObject, member } from '../../../json.ts';
 
 /**
@@ -10,7 +10,7 @@ export type ThinkingDisplay = 'shown' | 'omitted' | 'off';
 /** What the writers of a reply need to know about its request. */
 export interface ReplyContext {
   readonly thinking: ThinkingDisplay;
-  /** The tools of which a stream passes on the input as it comes, valid or not. */
+  /** The tools whose input a stream passes on as it arrives, valid or not. */
   readonly eagerTools: ReadonlySet<string>;
 }
 

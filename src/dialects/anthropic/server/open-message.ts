@@ -64,11 +64,11 @@ export function openMessage(head: ReplyHead, context: ReplyContext, sink: BlockS
       const { counter, usage } = state;
       return { stop, usage: finalUsage(usage, { counted: counter.tokens, prompt }) };
     },
-    whole: (blocks, { stop, usage: figures }) => ({
+    whole: (blocks, { stop, usage: replyUsage }) => ({
       ...first,
       content: blocks.map(rawJson),
       ...stop,
-      usage: figures.members,
+      usage: replyUsage.members,
     }),
     isUnusable: content.isUnusable,
     dropped: content.dropped,

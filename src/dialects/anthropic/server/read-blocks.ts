@@ -127,7 +127,7 @@ function unsupported(at: string, type: string): GatewayError {
   return new GatewayError('not_portable', message, { param: at });
 }
 
-/** The types that a message may name; any other may be a text of the caller's. */
+/** The types that a message may name; any other type may be arbitrary text from the caller. */
 const known: ReadonlySet<string> = new Set([
   'text',
   'image',
@@ -150,7 +150,7 @@ function readText(located: ObjectAtPath): TextPart {
   return { kind: 'text', at: located.at, text: textOf(located) };
 }
 
-/** The arguments stay as the caller wrote them, so that a prompt cache knows them again. */
+/** The arguments stay as the caller wrote them, so that prompt caches keep matching. */
 function readCall(
   { value: block, at }: ObjectAtPath,
   rawJson: RawValues | undefined,

@@ -1,5 +1,5 @@
 /**
- * Reads `compaction` blocks. Each has the summary of all that was said before it, which Anthropic
+ * Reads `compaction` blocks. Each has the summary of everything before it, which Anthropic
  * ignores from then on.
  */
 import type { TextPart, Turn } from '../../../canonical/request.ts';
@@ -15,7 +15,7 @@ export interface SentMessage {
 
 /** The part of a conversation that counts. */
 export interface LivePart {
-  /** The summary of what was said before; undefined if nothing was left out. */
+  /** The summary of the messages before; undefined if nothing was left out. */
   readonly summary: TextPart | undefined;
   /** Without compaction blocks. */
   readonly messages: readonly SentMessage[];

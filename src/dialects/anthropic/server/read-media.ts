@@ -138,7 +138,10 @@ function readPlainText(
   };
 }
 
-/** No provider has members for these; at most one of text. */
+/**
+ * The title and context of a document as one text, because no provider has members for them. The
+ * list has at most one part.
+ */
 function introduction(
   { value: block, at }: ObjectAtPath,
   names: readonly ('title' | 'context')[],

@@ -40,11 +40,12 @@ export function readConversation(body: JsonObject, context: BlockContext): Conve
   const read = readTurns(messages, context);
   const turns = summary === undefined ? read : [userTurn(summary), ...read];
   const first = turns.findIndex(({ role }) => role !== 'system');
-  if (first === -1) refuse('messages', 'must hold a message of the user.');
+  if (first === -1) refuse('messages', 'must contain a user message.');
   const instructions = turns.slice(0, first).flatMap(({ parts }) => parts.filter(isText));
   const paired = pairResults(turns.slice(first));
   for (const at of paired.dropped) drop(at);
-  // Arguments are no texts here, so that the scan of the body has counted their values.
+  // The scan of the body has already counted the arguments of calls, because Anthropic's are JSON
+  // values and not strings.
   checkNestedJson(paired.turns.filter(({ role }) => role === 'user'));
   const system = [...prompt.filter((part) => !isAttribution(part)), ...instructions];
   return { system, turns: paired.turns, attributions };

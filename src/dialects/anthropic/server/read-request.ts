@@ -130,7 +130,7 @@ function readServiceTier(body: JsonObject): string | undefined {
 const maxUserIdLength = 64;
 const cacheKeyLength = 32;
 
-/** Calls of one session or else of one user begin alike, so that they share a cache. */
+/** Calls of one session, or else of one user, begin alike, so they share a cache. */
 function readUser(
   body: JsonObject,
   { session }: RequestedReply,

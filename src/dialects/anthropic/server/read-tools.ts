@@ -48,8 +48,8 @@ export function readTools(body: JsonObject, drop: (at: string) => void): ToolMem
 }
 
 /**
- * The names of the tools with `eager_input_streaming`. Anthropic checks the input of the others
- * before it sends it, and so their callers need not expect one that is no JSON.
+ * The names of the tools with `eager_input_streaming`. Anthropic validates the input of all other
+ * tools before sending it, so callers expect theirs to be valid JSON.
  */
 export function eagerTools(body: JsonObject): ReadonlySet<string> {
   const eager = objectsIn(body, 'tools', '').filter(

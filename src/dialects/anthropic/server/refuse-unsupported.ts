@@ -25,11 +25,11 @@ export function refuseUnsupported(body: JsonObject): void {
   }
   const geo = presentMember(body, 'inference_geo') ?? everywhere;
   if (geo !== everywhere) {
-    throw refusal('inference_geo', 'For this model no place can be promised. Leave it out.');
+    throw refusal('inference_geo', 'This model cannot guarantee a region. Leave it out.');
   }
 }
 
-/** The value that promises nothing. */
+/** The value that requires no region. */
 const everywhere = 'global';
 
 function refusal(param: string, message: string): GatewayError {

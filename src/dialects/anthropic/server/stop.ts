@@ -1,4 +1,4 @@
-/** Why a reply stopped, in Anthropic's words. */
+/** Why a reply stopped, as Anthropic's `stop_reason`. */
 import type { EventOf } from '../../../canonical/reply.ts';
 import { filterMessage } from '../../openai/server/reply-pieces.ts';
 
@@ -13,7 +13,7 @@ export interface Stop {
 export interface Ending {
   readonly finish: EventOf<'finish'> | undefined;
   readonly hasCall: boolean;
-  /** The words in which the model refused. */
+  /** The text of the model's refusal. */
   readonly refusal: string;
   /** Why the prompt was blocked; undefined if it was not. */
   readonly blocked: string | undefined;

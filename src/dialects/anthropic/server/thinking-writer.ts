@@ -5,7 +5,7 @@
  *
  * - Reasoning is a block, which its signature ends. Encrypted reasoning is a redacted block.
  * - The signature of a call is a block without text directly before the call.
- * - The signature of a text is a block without text directly behind the text.
+ * - The signature of a text is a block without text directly after the text.
  */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import {

@@ -36,7 +36,7 @@ function sourceShape(source: JsonObject): Shape {
   return sources.get(member(source, 'type')) ?? {};
 }
 
-/** Whether citations are wanted is listed by the reader, with the place. */
+/** The reader lists the setting with its path, if citations are enabled. */
 const citations: Shape = { enabled: read };
 
 const blocks: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | undefined, Shape>([
@@ -68,7 +68,7 @@ const customTool: Shape = {
   input_schema: read,
   strict: read,
   eager_input_streaming: read,
-  // Listed by the reader unless it says nothing.
+  // The reader lists it if it is true.
   defer_loading: read,
   allowed_callers: read,
 };
@@ -99,6 +99,6 @@ const request: Shape = {
   metadata: { user_id: read },
   context_management: {},
   service_tier: read,
-  // Its only value that is not refused.
+  // Only the value `global` gets here; all others are refused.
   inference_geo: read,
 };

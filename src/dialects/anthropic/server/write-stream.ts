@@ -51,13 +51,14 @@ export function writeStream(head: ReplyHead, context: ReplyContext): ContentStre
 
 /**
  * The events that start a message. The others don't show that the upstream replies, or are left
- * out: a reply of nothing else is a failure, which has its status until the stream begins.
+ * out. A reply that consists only of those is a failure, and as the stream has not begun, the
+ * caller gets an error response.
  */
 const startTypes: ReadonlySet<ContentEvent['type']> = new Set([
   ...(['text', 'reasoning', 'refusal', 'tool_begin', 'blocked'] as const),
 ]);
 
-/** Google's first event states the usage of the prompt behind its content. */
+/** Google's first event states the usage of the prompt after its content. */
 function begin(stream: StreamState, events: readonly ContentEvent[]): void {
   if (stream.hasBegun) return;
   stream.hasBegun = true;

@@ -125,8 +125,8 @@ function readUsage(reply: ReplyState, document: JsonValue): void {
 
 function emitUsage({ candidates, usage, gap, emit }: ReplyState): void {
   const read = candidates.size === 0 ? geminiBlockedUsage : geminiReplyUsage;
-  const figures = read(usage);
-  if (figures !== undefined) emit({ type: 'usage', usage: withGap(figures, gap) });
+  const replyUsage = read(usage);
+  if (replyUsage !== undefined) emit({ type: 'usage', usage: withGap(replyUsage, gap) });
 }
 
 function text(value: JsonValue | undefined): string | undefined {

@@ -24,8 +24,8 @@ function partShape(part: JsonObject): Shape | typeof read {
   if (has('functionCall')) return { ...marks, functionCall: call };
   if (has('inlineData') && !isThought) {
     // Audio in the chat API can't carry a signature.
-    const isSound = String(member(member(part, 'inlineData'), 'mimeType')).startsWith('audio/');
-    return isSound ? { inlineData: media } : { ...marks, inlineData: media };
+    const isAudio = String(member(member(part, 'inlineData'), 'mimeType')).startsWith('audio/');
+    return isAudio ? { inlineData: media } : { ...marks, inlineData: media };
   }
   if (has('executableCode')) return { executableCode: { code: read, language: read } };
   if (typeof member(member(part, 'codeExecutionResult'), 'output') === 'string') {
@@ -55,7 +55,7 @@ const candidate: Shape = {
   tokenCount: read,
 };
 
-/** Details of the bill to the host's account. Callers get the totals. */
+/** Details for billing the host's account. Callers get the totals. */
 const usage: Shape = {
   promptTokenCount: read,
   promptTokensDetails: read,

@@ -1,6 +1,6 @@
 /**
- * What the reader of a Responses request leaves for the writers of its reply: the tools under the
- * names that the caller knows, and the members that the reply repeats.
+ * What the writers of a reply need to know about its Responses request: the tools under the names
+ * that the caller knows, and the members that the reply repeats.
  */
 import type { ContentRequest } from '../../../canonical/request.ts';
 import type { JsonObject } from '../../../json.ts';
@@ -8,7 +8,7 @@ import type { CallerExchange } from '../../codec.ts';
 
 /** A tool as the caller declared it. */
 export interface CallerTool {
-  /** The namespace that it is declared in; undefined for a tool of its own. */
+  /** The namespace that it is declared in; undefined for a tool outside of namespaces. */
   readonly namespace: string | undefined;
   readonly name: string;
   /** A custom tool takes a text in place of JSON arguments. */

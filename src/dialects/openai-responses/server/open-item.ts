@@ -41,7 +41,7 @@ export interface TextItem {
   readonly message: OpenText;
   /** Where it begins in the visible text of the reply. */
   readonly start: number;
-  /** It stands in an item of its own behind the message, which late citations may still change. */
+  /** Written as a separate item after the message, because late citations may still change that. */
   signature: ProviderData | undefined;
 }
 

@@ -9,7 +9,7 @@
  *   is an item of its own.
  * - The signature of a call completes the item of the reasoning right before it, or else is an item
  *   of its own directly before the call.
- * - The signature of a text is an item behind the message, which it ends.
+ * - The signature of a text is an item after the message, and ends the message.
  * - Other events end the item without a signature.
  */
 import { parseBounded } from '../../../bounded-json.ts';
@@ -149,7 +149,7 @@ function addText(state: BuilderState, { text, providerData }: EventOf<'text'>): 
   if (providerData !== undefined) addTextSignature(state, providerData);
 }
 
-/** The open text, which text after a signature doesn't continue. */
+/** The open message of visible text. Text after its signature begins a new one. */
 function textItem(state: BuilderState, length: number): TextItem {
   const { open } = state;
   if (open?.kind === 'text' && open.signature === undefined) return open;
@@ -241,7 +241,7 @@ function beginCall(state: BuilderState, event: ToolCallBegin): void {
   state.open = { kind: 'call', number, id: place.id, call, text };
 }
 
-/** It completes the reasoning right before the call, or stands in an item of its own. */
+/** A call's signature completes the reasoning right before it, or becomes a separate item. */
 function addCallSignature(state: BuilderState, begin: ToolCallBegin): void {
   const { open, needsReasoningBack } = state;
   const reasoning = open?.kind === 'reasoning' ? open : undefined;
@@ -300,7 +300,7 @@ function addCitations(state: BuilderState, citations: readonly Citation[]): void
   }
 }
 
-/** The text of an earlier message is whole, and can get no more sources. */
+/** A message that has ended can get no more sources. */
 function cite(state: BuilderState, { message, start: begins }: TextItem, citation: Citation): void {
   const { start, end } = citation;
   if (end !== undefined && end <= begins && begins > 0) {

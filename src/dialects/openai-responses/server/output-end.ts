@@ -12,7 +12,7 @@ export interface EndingState extends OutputState {
   hasRefusal: boolean;
 }
 
-/** OpenAI's word for why a reply is incomplete. */
+/** OpenAI's reason for an incomplete reply. */
 export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
 /**

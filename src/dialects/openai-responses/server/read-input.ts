@@ -206,7 +206,7 @@ function argumentsOf(item: JsonObject): string {
   return typeof sent === 'string' ? sent : jsonText(sent);
 }
 
-/** The result of a call by a program, or of one that goes on, means something else. */
+/** Refuses calls by a program and asynchronous calls: their results have another meaning. */
 function checkCaller({ value: item, at }: ObjectAtPath): void {
   const caller = objectIn(item, 'caller', at);
   if (caller !== undefined && member(caller, 'type') !== 'direct') {

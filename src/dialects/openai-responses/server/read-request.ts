@@ -171,7 +171,7 @@ function readVerbosity(body: JsonObject): string | undefined {
   return text === undefined ? undefined : textIn(text, 'verbosity', 'text');
 }
 
-/** Every provider has these tiers unless another is requested. */
+/** Both values request no particular tier. */
 function readServiceTier(body: JsonObject): string | undefined {
   const tier = textIn(body, 'service_tier', '');
   return tier === 'auto' || tier === 'default' ? undefined : tier;

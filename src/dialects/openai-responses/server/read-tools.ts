@@ -212,9 +212,9 @@ function definitionOf({ caller, tool }: DeclaredTool): string {
 }
 
 /**
- * Codex declares a web search in every request, so that it is left out unless nothing else could
- * be meant; a search for tools is needed only if OpenAI would run it over tools that the model
- * doesn't see.
+ * The searches that writers must refuse if the upstream lacks them; the others are dropped. Codex
+ * declares a web search in every request, so it is required only if there are no other tools. A
+ * search for tools is required only if OpenAI would run it over tools that the model doesn't see.
  */
 function requiredSearches(state: ReadState): readonly BuiltInTool[] {
   const hasOthers = state.functions.size > 0 || state.builtIn.length > 0;

@@ -69,7 +69,7 @@ function textsOf(parts: JsonValue | undefined): readonly string[] {
   });
 }
 
-/** Whether this gateway made the item, as its id tells. */
+/** Whether the item has an id of this gateway. */
 function isOurs(item: JsonObject, at: string): boolean {
   return textIn(item, 'id', at)?.startsWith('rs_tg_') ?? false;
 }

@@ -9,7 +9,7 @@ export function refuseUnsupported(body: JsonObject): void {
     if (presentMember(body, name) !== undefined) throw refusal(name, message);
   }
   if (presentMember(body, 'background') === true) {
-    throw refusal('background', 'This model replies only while the call is open. Leave it out.');
+    throw refusal('background', 'This model cannot reply in the background. Leave it out.');
   }
   const cache = objectIn(body, 'prompt_cache_options', '');
   if (cache !== undefined && presentMember(cache, 'prewarm') === true) {

@@ -1,4 +1,4 @@
-/** Writes the response object, which whole replies are and the first and last events contain. */
+/** Writes the response object: a whole reply is one, and the first and last events contain one. */
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
 import type { ReplyUsage, ServiceTier } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';

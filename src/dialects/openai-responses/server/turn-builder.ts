@@ -31,7 +31,7 @@ interface BuildState {
   readonly system: TextPart[];
   readonly turns: Turn[];
   readonly dropped: string[];
-  /** The assistant turn that goes on. */
+  /** The assistant turn that may continue. */
   entries: TurnEntry[] | undefined;
   /** The results at the end of the last turn. */
   results: ToolResultPart[] | undefined;

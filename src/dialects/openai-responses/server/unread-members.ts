@@ -45,7 +45,7 @@ const functionTool: Shape = {
   parameters: read,
   defer_loading: read,
   allowed_callers: read,
-  // What a function returns is no setting of the request: the caller sends it.
+  // Describes the function's result, which the caller sends, and is no setting of the request.
   output_schema: read,
   async: read,
 };

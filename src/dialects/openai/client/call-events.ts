@@ -1,6 +1,6 @@
 /**
  * Writes the tool calls of a choice as events. The first call that isn't over streams as its pieces
- * come; the calls behind it are held back, because vendors interleave their pieces, and follow
+ * come; the calls after it are held back, because vendors interleave their pieces, and follow
  * whole.
  */
 
@@ -170,7 +170,7 @@ function endCall(
   events.push({ type: 'tool_end', choice, call });
 }
 
-/** A signature that came after the beginning of its call is sent behind the call. */
+/** A signature that came after the beginning of its call is sent after the call. */
 function addLateSignature(
   events: ContentEvent[],
   choice: number,
@@ -216,8 +216,8 @@ export function argumentTexts(slots: ToolSlots, finishReason: string): readonly 
 }
 
 /**
- * Nothing but the finish tells whether the text of a custom call was cut; then its arguments must
- * not look complete.
+ * Only the finish shows whether the text of a custom call was truncated. If it was, its arguments
+ * must not look complete.
  */
 function argumentsOf(call: HeldCall, isCut: boolean): string {
   if (!call.isCustom) return call.arguments;

@@ -54,7 +54,7 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
   ['sensitive', 'content_filter'],
 ]);
 
-/** Whether the last call may not be whole, as the upstream's finish reason or its lack tells. */
+/** Whether the last call may be truncated, judged by the finish reason or its absence. */
 export function mayBeCut(finishReason: string): boolean {
   return finishReason === '' || mayCutCall(reasons.get(finishReason.toLowerCase()));
 }

@@ -87,7 +87,7 @@ function readPiece(state: ChoiceState, node: JsonValue): readonly ContentEvent[]
   return read(state, node, delta);
 }
 
-/** Adds what can be sent of the calls behind the other content of a piece. */
+/** Adds what can be sent of the calls, after the other content of a piece. */
 function withCalls(
   { slots, calls, signature }: ChoiceState,
   events: readonly ContentEvent[],

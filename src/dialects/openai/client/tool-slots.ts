@@ -183,7 +183,7 @@ function open({ slots, byKey, sharedKeys }: SlotTable, key: number | undefined):
   return slot;
 }
 
-/** A piece of a stream, and what tells its call. */
+/** A piece of a stream, and what identifies its call. */
 interface Placed {
   readonly key: number | undefined;
   readonly piece: Piece;
@@ -234,7 +234,7 @@ function judge(
   const isGuess = !isNamed && !isAlone && !hasOwnIndex;
   slot.isGuessed ||= isGuess;
   table.hasGuesses ||= isGuess;
-  // The vendor goes back to earlier calls, so that the last one was no more likely than others.
+  // The vendor goes back to earlier calls, so the last call is no more likely than the others.
   if (isGuess ? table.hasReturned : isReturn && table.hasGuesses) table.isUnclear = true;
   const isMore = piece.arguments.trim() !== '' && !isRepetition(slot, piece);
   const isBehindEnd = slot.isClosed || (!isAlone && !slot.isCustom && slot.end.isWhole());
@@ -295,7 +295,7 @@ function indexOf(entry: JsonValue): number | undefined {
  */
 function startsNewCall(held: Slot, piece: Piece): boolean {
   if (piece.id !== '' && held.id !== '' && piece.id !== held.id) return piece.name !== '';
-  // A call that has no name yet may get it behind its arguments.
+  // A call that has no name yet may get it after its arguments.
   if (piece.name === '' || held.name === '') return false;
   if (piece.id !== '' && piece.id === held.id) return false;
   const isOther = piece.name !== held.name || piece.arguments.startsWith('{');
