@@ -20,7 +20,7 @@ const codes = [
 /** The codes of {@link AdminError}. Stable: hosts and scripts may switch on them. */
 export type AdminErrorCode = (typeof codes)[number];
 
-/** All of them. */
+/** Every {@link AdminErrorCode}. */
 export const adminErrorCodes: readonly AdminErrorCode[] = codes;
 
 /** The HTTP status of each code. */
@@ -40,8 +40,8 @@ export const adminStatusOf: Readonly<Record<AdminErrorCode, number>> = {
 };
 
 /**
- * Why something can't be shown or changed. The message says what is wrong and what to do; it holds
- * no secret.
+ * The admin library could not read or change something. The message says what is wrong and what to
+ * do; it holds no secret.
  */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
@@ -66,8 +66,8 @@ export function isAdminError(error: unknown): error is AdminError {
 }
 
 /**
- * The error that an operator sees for anything that was thrown. Messages of other errors than ours
- * are left out, because a driver's may contain an address or a value.
+ * Converts anything thrown into the error that an operator sees. Messages of unknown errors are
+ * left out, because a database driver's may contain an address or a value.
  */
 export function adminErrorOf(error: unknown): AdminError {
   if (isAdminError(error)) return error;
@@ -81,23 +81,27 @@ export function adminErrorOf(error: unknown): AdminError {
   if (isGatewayError(error) || isStoreUnavailable(error)) {
     return new AdminError(
       'unavailable',
-      'A store did not answer in time. Nothing may have changed; try again.',
+      'A store failed or did not answer in time. A change may have taken effect: look before you ' +
+        'try again.',
       { cause: error },
     );
   }
   if (isStoreCorrupt(error)) {
     return new AdminError(
       'internal_error',
-      'A store returned a row that this version can’t read. Look at the event port_failed.',
+      'A store returned a row that this version can’t read. The cause of this error, which ' +
+        'adminHandler passes to onError, has the details.',
       { cause: error },
     );
   }
-  return new AdminError('internal_error', 'Something failed that should not. Look at onError.', {
-    cause: error,
-  });
+  return new AdminError(
+    'internal_error',
+    'An unexpected error occurred. adminHandler passes its cause to onError.',
+    { cause: error },
+  );
 }
 
-/** The error where the host has no store that can do this. */
+/** The error of an operation that the host's stores don't support. */
 export function notSupported(what: string, remedy: string): AdminError {
   return new AdminError('not_supported', `${what} ${remedy}`);
 }

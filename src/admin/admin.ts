@@ -1,4 +1,4 @@
-/** The admin library: everything that operators do, over the stores that the host has. */
+/** The admin library: everything that operators do, on top of the host's stores. */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
@@ -26,21 +26,24 @@ import { type AdminUsageReports, adminUsage } from './usage.ts';
 /** The gateway and the host's stores. */
 export interface AdminOptions {
   readonly gateway: Gateway;
-  /** The store that has the keys, not a cache in front of it. */
+  /** The key store itself, not a cache in front of it. */
   readonly keys: AdminKeyStore;
-  /** The `cachedKeyStore` that the gateway uses, so that a change counts here at once. */
+  /**
+   * The `cachedKeyStore` that the gateway uses, so that a change takes effect in this process at
+   * once.
+   */
   readonly keyCache?: AdminKeyCache;
   readonly quota: QuotaStore;
-  /** The usage sink. Those in a database can be asked. */
+  /** The usage sink. Reports need one for memory or a database. */
   readonly usage?: object;
   /** The gateway's catalog. */
   readonly catalog?: AdminCatalog;
   /**
-   * The item store, the response index and the result store of the gateway, if it has them: a key
-   * that is removed is forgotten there too. Default: none, and what they keep expires.
+   * The item store, the response index and the result store of the gateway, if it has them: when a
+   * key is removed, its entries are deleted there too. Default: none; the entries expire.
    */
   readonly replyStores?: readonly AdminOwnedStore[];
-  /** Receives an entry for each change, each failed one and each refused one. */
+  /** Receives an audit entry for each change, including those that fail or are refused. */
   readonly onAudit?: AuditListener;
   /** The name of this gateway, for people. Default: `Tollgate`. */
   readonly title?: string;
@@ -68,7 +71,9 @@ export interface AdminCapabilities {
 export interface Admin {
   readonly title: string;
   readonly capabilities: AdminCapabilities;
-  /** How long a cache of another process may believe a changed key, in ms, if it is known. */
+  /**
+   * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
+   */
   readonly keyCacheMs: number | undefined;
   readonly clock: Clock;
   readonly keys: AdminKeys;
@@ -77,14 +82,14 @@ export interface Admin {
   readonly refusals: AdminRefusals;
   readonly channels: AdminChannels;
   readonly catalog: AdminCatalogs;
-  /** The present of this process, or of the log for longer ranges. */
+  /** The current state of this process; longer ranges come from the usage log. */
   readonly now: ReadNow;
   readonly audit: Audit;
   /** Whether this library, or its gateway, is closed or being closed. */
   isClosing(): boolean;
   /**
-   * Stops watching the gateway, and ends all streams of live figures within 2 s, as the end of the
-   * gateway does. The library still works, but its live figures stand still.
+   * Stops watching the gateway, and ends all event streams within 2 s, as closing the gateway does.
+   * The library still works, but its live figures no longer change.
    */
   close(): void;
 }
@@ -138,7 +143,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const { replyStores = [] } = options;
   const stores = { keys, keyCache, quota, usage, catalog, replyStores };
   const deps: AdminDeps = { gateway, ...stores, clock, audit, live };
-  const unsubscribe = gateway.subscribe(feeding(live));
+  const unsubscribe = gateway.subscribe(countIn(live));
   let isClosed = false;
   return {
     title,
@@ -161,7 +166,7 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 }
 
-function feeding(live: Live): EventListener {
+function countIn(live: Live): EventListener {
   return (event) => {
     switch (event.type) {
       case 'call_ended':

@@ -1,9 +1,12 @@
-/** The audit trail: one entry for each change that an operator made, tried, or was refused. */
+/**
+ * The audit trail: one entry for each change by an operator, whether it succeeded, failed or was
+ * refused.
+ */
 import type { Clock } from '../clock.ts';
 import { swallowErrors } from '../events.ts';
 import { AdminError, type AdminErrorCode, adminErrorOf, isAdminError } from './admin-error.ts';
 
-/** The changes that the admin library makes, and what the console's own sign-in does. */
+/** The actions that the audit trail records: changes, and sign-ins to the console with a link. */
 export type AdminAction =
   | 'key.issue'
   | 'key.rotate'
@@ -30,8 +33,8 @@ export interface AuditEntry {
   /** Unix ms. */
   readonly atMs: number;
   /**
-   * Who, as `authorize` or the caller of the library named them; `unknown` for a sign-in that was
-   * refused.
+   * Who made the change, as named by `authorize` or by the caller of the library; `unknown` for a
+   * refused sign-in.
    */
   readonly actor: string;
   readonly action: AdminAction;
@@ -40,14 +43,14 @@ export interface AuditEntry {
   readonly change: AuditChange;
   /**
    * `refused`: it was not tried, because the actor may only read, or the request broke a rule.
-   * `failed`: it was tried; `unavailable` may have taken effect.
+   * `failed`: it was tried; if `code` is `unavailable`, it may have taken effect.
    */
   readonly outcome: 'done' | 'failed' | 'refused';
   /** Why it failed or was refused. */
   readonly code: AdminErrorCode | undefined;
 }
 
-/** A change before it is known how it ends. */
+/** A change whose outcome is not known yet. */
 export interface AuditSubject {
   readonly actor: string;
   readonly action: AdminAction;
@@ -61,8 +64,8 @@ export type AuditListener = (entry: AuditEntry) => void;
 /** Writes the audit trail. */
 export interface Audit {
   /**
-   * Runs a change, and writes an entry about it however it ends. `found` adds what only its result
-   * knows, such as the id of a key that was made.
+   * Runs a change, and writes an entry whether it succeeds or fails. `found` adds what only the
+   * result shows, such as the id of a new key.
    */
   run<T>(
     subject: AuditSubject,
@@ -106,7 +109,7 @@ export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Au
   };
 }
 
-/** Without it the trail would not say who, and a host would find out when it is asked. */
+/** Without an actor the entry would be useless, which nobody would notice until it is needed. */
 function checkActor(actor: unknown): void {
   if (typeof actor === 'string' && actor.trim() !== '') return;
   throw new AdminError('invalid_request', 'actor must name who makes the change.', {

@@ -12,23 +12,23 @@ export interface KeyBalance {
   /** The quota store's name for the current period: `''`, `2026-11` or `2026-11-20`. */
   readonly periodName: string;
   /**
-   * It is the key's own, or the first one; limits and top ups go there unless they name
-   * another.
+   * Whether this is the key's main subject: its own, else the first one. Limits and top-ups apply
+   * to it unless they name another.
    */
   readonly isMain: boolean;
   /** The limit of this period, including what was added to it. */
   readonly limitNanos: Nanos;
-  /** The part of it that was added for this period; may be negative. */
+  /** The part of the limit that was added for this period; may be negative. */
   readonly extraNanos: bigint;
   readonly usedNanos: Nanos;
   readonly heldNanos: Nanos;
-  /** What can still be held; 0 if the subject is in debt or disabled. */
+  /** What is left for further calls; 0 if the subject is in debt or disabled. */
   readonly remainingNanos: Nanos;
-  /** How many of its calls are running, in all processes. */
+  /** How many calls of the subject are running, in all processes. */
   readonly runningCalls: number;
 }
 
-/** The subject whose limit a key is known by: its own, else the first one. */
+/** The main subject of a key: its own, else the first one. */
 export function mainSubject({ id, quota }: ApiKey): QuotaSubject | undefined {
   return quota.find((subject) => subject.id === id) ?? quota[0];
 }
@@ -57,7 +57,7 @@ function balanceOf(
   isMain: boolean,
 ): KeyBalance {
   const extraNanos = state?.extra ?? 0n;
-  // As for a reserve: the limit in the key's record counts before that in the store.
+  // As in a reserve, the limit in the key's record takes precedence over the store's.
   const limit = limitWithExtra(limitNanos ?? state?.limit ?? 0n, extraNanos);
   const usedNanos = state?.used ?? 0n;
   const heldNanos = state?.held ?? 0n;

@@ -1,4 +1,4 @@
-/** The usage log beside the books of the quota store, read in small steps. */
+/** Compares the usage log with the books of the quota store, in small reads. */
 import type { QuotaStore } from '../ports/quota-store.ts';
 import { memoryUsageQueries } from '../stores/memory/usage-queries.ts';
 import { type Reconciliation, reconcile } from '../stores/sql/reconcile.ts';
@@ -18,7 +18,7 @@ import {
 
 /**
  * Where the log and the quota store differ; see `reconcile`. A log in this process is summed up
- * page by page, because its own sums are one statement over the whole log.
+ * page by page: its own query is one statement over the whole log, which blocks the event loop.
  */
 export async function books(
   deps: WalkDeps & { readonly quota: QuotaStore },

@@ -30,7 +30,7 @@ export interface CallSummary {
   readonly booked: boolean;
 }
 
-/** A request that was refused before it reserved quota, in the words of docs/events.md. */
+/** A request that was refused before it reserved quota, with its explanation. */
 export interface RefusalSummary extends SeenRefusal, Explained {}
 
 /** A request that was refused, as this process remembers it. */
@@ -47,28 +47,28 @@ export interface SeenRefusal {
   readonly status: number;
 }
 
-/** An attempt on a channel, in the words of docs/events.md. */
+/** An attempt on a channel, with the explanation of its reason. */
 export interface AttemptDetail extends CallAttempt, Explained {}
 
-/** A call with all that is known of it. */
+/** Everything that is known about a call. */
 export interface CallDetail extends CallSummary, Explained {
   readonly upstreamModel: string | undefined;
   readonly attempts: readonly AttemptDetail[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly basis: UsageRecord['basis'];
   readonly revision: number;
-  /** What each subject held for it. */
+  /** What was held for it, by subject. */
   readonly lines: UsageRecord['lines'];
-  /** The money is held until somebody says whether the call ran: `resolve`. */
+  /** Nobody knows yet whether the call ran: its money is held until `resolve`. */
   readonly isInDoubt: boolean;
 }
 
-/** A refusal with what its reason means, or its code. */
+/** Adds what the reason of a refusal means, or its code if it has no reason. */
 export function refusalSummary(refusal: SeenRefusal): RefusalSummary {
   return { ...refusal, ...explainedRefusal(refusal) };
 }
 
-/** The line of a call in a list. */
+/** A call as an entry of a list. */
 export function callSummary(record: UsageRecord): CallSummary {
   const { usage } = record;
   return {
@@ -96,7 +96,7 @@ export function callSummary(record: UsageRecord): CallSummary {
   };
 }
 
-/** All that an operator may know of a call. */
+/** A call with everything that operators may see of it. */
 export function callDetail(record: UsageRecord): CallDetail {
   return {
     ...callSummary(record),

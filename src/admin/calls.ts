@@ -1,4 +1,4 @@
-/** Calls for operators: find one, list the latest, and say whether one in doubt ran. */
+/** Calls for operators: find one, list the latest, and resolve one in doubt. */
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { ResolveResult, UnknownResolution } from '../stages/resolve-unknown.ts';
 import { checkFilter, type UsagePage, type UsageRecordFilter } from '../stores/sql/usage-report.ts';
@@ -17,7 +17,7 @@ import { limitOf, type PageQuery, pageOf } from './page.ts';
 
 /** Selects calls of the usage log, or refusals of this process. */
 export interface CallListQuery extends PageQuery, UsageRecordFilter {
-  /** Lists requests that this process refused with this error code, newest first. */
+  /** Lists, in place of calls, the requests that this process refused with this error code. */
   readonly code?: string;
 }
 
@@ -47,8 +47,8 @@ export interface AdminCalls {
   /** @throws AdminError `not_found` */
   find(requestId: string): Promise<CallsOfRequest>;
   /**
-   * Ends the hold of a call whose outcome nobody knew, as `gateway.resolveUnknown` does. `already`:
-   * it had ended in the same way; one that ended in another way is a `conflict`.
+   * Ends the hold of a call in doubt, as `gateway.resolveUnknown` does. The status is `already` if
+   * the hold had ended in the same way before; if it had ended in another way, it is a `conflict`.
    *
    * @throws AdminError `not_found`, `conflict`, `not_supported`
    */
@@ -94,7 +94,7 @@ async function listCalls(deps: AdminDeps, query: CallListQuery): Promise<CallPag
   return { data: records.map(callSummary), next, source: 'log' };
 }
 
-/** The filter of the log, for what this process remembers. */
+/** Whether what this process remembers passes a filter of the usage log. */
 function matches(entry: CallSummary | SeenRefusal, filter: UsageRecordFilter): boolean {
   const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, requestId } = filter;
   const atMs = entry.kind === 'call' ? entry.startedAtMs : entry.atMs;
@@ -124,7 +124,7 @@ async function findCalls(deps: AdminDeps, requestId: string): Promise<CallsOfReq
 async function recordsOf({ usage }: AdminDeps, requestId: string): Promise<readonly UsageRecord[]> {
   if (usage.usageRecords === undefined) {
     throw notSupported(
-      'The usage log can’t be asked for single calls.',
+      'The usage log can’t list single calls.',
       'Use sqliteUsageSink or postgresUsageSink.',
     );
   }
@@ -164,7 +164,7 @@ async function resolve(
   return result;
 }
 
-/** Whether the hold was charged before what the operator says now. */
+/** Whether the amount that was charged before is the one that the operator states now. */
 function isCharge(
   charged: readonly bigint[],
   { lines, heldNanos }: UsageRecord,
@@ -176,11 +176,11 @@ function isCharge(
   );
 }
 
-/** The first who says how a call ended is right, whatever the log said when another one asked. */
+/** The first resolution counts, also when the log still showed the call as in doubt. */
 function endedOtherwise(how: string): AdminError {
   return new AdminError(
     'conflict',
-    `Somebody has ended this call before: ${how}. Nothing has changed now.`,
+    `The hold of this call has already ended: ${how}. Nothing was changed.`,
   );
 }
 

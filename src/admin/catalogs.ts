@@ -15,13 +15,13 @@ export type CatalogCheck =
 /** The catalog of a gateway. */
 export interface AdminCatalogs {
   /**
-   * Checks models in the form of docs/catalog.md, without resolving their secrets. Nothing of what
-   * is checked is kept or sent anywhere.
+   * Checks models in the form of docs/catalog.md, without resolving their secrets. Nothing is
+   * stored or sent anywhere.
    */
   validate(models: JsonValue): Promise<CatalogCheck>;
   /**
-   * Publishes models to a catalog in a database. Only the library and the command can do this, and
-   * no HTTP route: whoever sets the URL of a channel gets its secret.
+   * Publishes models to a catalog in a database. No HTTP route does this: whoever sets the URL of a
+   * channel receives its secret.
    *
    * @throws AdminError `not_supported`, `invalid_request`, `unavailable`
    */
@@ -53,7 +53,7 @@ export function adminCatalogs({ catalog, audit }: AdminDeps): AdminCatalogs {
         async () => {
           if (catalog?.publish === undefined) {
             throw notSupported(
-              'The catalog can’t be published.',
+              'Models can’t be published to this catalog.',
               'Give createAdmin a sqliteCatalog or a postgresCatalog.',
             );
           }
@@ -63,7 +63,7 @@ export function adminCatalogs({ catalog, audit }: AdminDeps): AdminCatalogs {
   };
 }
 
-/** A placeholder for the secret; the reference itself may not contain one. */
+/** A placeholder for the secret. The reference must name a secret, and not contain one. */
 async function referenceOf(value: JsonValue, path: string): Promise<string> {
   const env = member(value, 'env');
   const name = member(value, 'name');
@@ -73,6 +73,6 @@ async function referenceOf(value: JsonValue, path: string): Promise<string> {
     return `name-${name}`.replace(/\W/g, '-');
   }
   throw new ConfigurationError(
-    `${path} must be { env: 'NAME OF A VARIABLE' } or { name: '…' }: no table holds a secret.`,
+    `${path} must be { env: 'VARIABLE' } or { name: '…' }: the database holds no secrets.`,
   );
 }

@@ -1,4 +1,4 @@
-/** Channels for operators: their health and shares, and the switches for them. */
+/** Channels for operators: their health and shares, and how to change them. */
 import type { HealthStatus } from '../events.ts';
 import type { Price } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
@@ -16,12 +16,14 @@ export interface ChannelRow extends HealthStatus, Explained {
   readonly upstreamModel: string;
   readonly priority: number;
   readonly weight: number;
-  /** Only keys of these groups; undefined for all groups of the model. */
+  /** The groups whose keys may use it; undefined for all groups of the model. */
   readonly groups: readonly string[] | undefined;
-  /** How many calls run through it, for any model. */
+  /** How many calls are running on it, for any model. */
   readonly inFlight: number;
   readonly maxConcurrentCalls: number | undefined;
-  /** From the start of a call to its first byte, in the last hour; undefined without calls. */
+  /**
+   * The 95th percentile of the time to the first byte in the last hour; undefined without calls.
+   */
   readonly firstByteP95Ms: number | undefined;
   /** Whether the catalog states what the channel costs the operator. */
   readonly hasCost: boolean;
@@ -34,10 +36,12 @@ export interface ModelChannels {
   readonly channels: readonly ChannelRow[];
 }
 
-/** Where a switch counts: in this process, or in all by the catalog in a database. */
+/**
+ * Where a change applies: in this process, or in all processes through the catalog in a database.
+ */
 export type SwitchPlace = 'process' | 'everywhere';
 
-/** How a channel is switched. */
+/** How a channel is enabled or disabled. */
 export interface ChannelSwitch {
   /** Default: `process`. */
   readonly where?: SwitchPlace;
@@ -45,7 +49,7 @@ export interface ChannelSwitch {
   readonly weight?: number;
 }
 
-/** What a change has changed. */
+/** The result of a change. */
 export interface ChannelChanged {
   readonly channelId: string;
   readonly where: SwitchPlace;
@@ -59,9 +63,11 @@ export interface ChannelChanged {
  */
 export interface AdminChannels {
   list(): readonly ModelChannels[];
-  /** In this process until it ends or the channel is enabled; everywhere by the weight 0. */
+  /**
+   * `process`: until the process ends or enables the channel. `everywhere`: sets its weight to 0.
+   */
   disable(actor: string, channelId: string, options?: ChannelSwitch): Promise<ChannelChanged>;
-  /** Clears what is recorded against it; everywhere also gives it a weight. */
+  /** Clears its recorded failures in this process; `everywhere` also sets its weight. */
   enable(actor: string, channelId: string, options?: ChannelSwitch): Promise<ChannelChanged>;
   setWeight(
     actor: string,
@@ -73,7 +79,7 @@ export interface AdminChannels {
     channelId: string,
     change: { readonly priority: number; readonly modelId?: string },
   ): Promise<ChannelChanged>;
-  /** What the channel costs the operator; `null` takes it out. */
+  /** What the channel costs the operator; `null` removes the cost. */
   setCost(
     actor: string,
     channelId: string,
@@ -109,12 +115,12 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
           return changed;
         },
       ),
-    ...adminShares(deps),
+    ...catalogChanges(deps),
   };
 }
 
-/** What a catalog in a database states of a channel. */
-function adminShares(
+/** Changes of a channel in a catalog in a database. */
+function catalogChanges(
   deps: AdminDeps,
 ): Pick<AdminChannels, 'setWeight' | 'setPriority' | 'setCost'> {
   const { audit } = deps;
@@ -165,7 +171,7 @@ async function change(
     throw notSupported(
       'The catalog can’t be changed here.',
       'Give createAdmin a sqliteCatalog or a postgresCatalog, or change the catalog where it is ' +
-        'kept. A channel can be switched in this process.',
+        'kept. To disable a channel in this process only, leave out where.',
     );
   }
   const before = (catalog.models?.() ?? []).flatMap((model) =>
@@ -182,7 +188,7 @@ async function change(
   };
 }
 
-/** A misspelt id would switch nothing, and look as if it had. */
+/** Without this check, a misspelt id would change nothing and report success. */
 function checkKnown({ catalog, gateway }: AdminDeps, channelId: string): void {
   const models = catalog?.models?.();
   const isServed = models?.some(({ channels }) => channels.some(({ id }) => id === channelId));
@@ -194,7 +200,7 @@ function noChannel(channelId: string): AdminError {
   return new AdminError('not_found', `There is no channel "${channelId.slice(0, 128)}".`);
 }
 
-/** Models with their channels; without a catalog that lists models, the channels alone. */
+/** Models with their channels; none without a catalog that lists its models. */
 export function modelChannels({ gateway, catalog, live }: AdminDeps): readonly ModelChannels[] {
   const statuses = new Map(gateway.channels().map((status) => [status.channelId, status]));
   const row = (channel: Channel, model: Model): ChannelRow => {

@@ -1,8 +1,8 @@
-/** What the code of a refusal means where it has no reason, for pages that show it to people. */
+/** What the code of a refusal means, for refusals that have no reason. */
 import type { ErrorCode } from '../errors.ts';
 import type { FailureMeaning } from '../failure-meanings.ts';
 
-/** Every code, in the manner of docs/events.md. */
+/** Every code, in the style of docs/events.md. */
 export const codeMeanings: Readonly<Record<ErrorCode, FailureMeaning>> = {
   invalid_request: {
     meaning: 'the body has a member that is not valid; the reply to the caller names it',
@@ -18,7 +18,7 @@ export const codeMeanings: Readonly<Record<ErrorCode, FailureMeaning>> = {
     remedy: 'issue the caller a key, or enable its own',
   },
   insufficient_quota: {
-    meaning: 'the key, or a subject of it, has too little left for what the call may cost',
+    meaning: 'a subject of the key has less left than the call may cost',
     remedy: 'raise the limit or top up, if the caller is entitled to more',
   },
   model_not_allowed: {
@@ -28,9 +28,9 @@ export const codeMeanings: Readonly<Record<ErrorCode, FailureMeaning>> = {
   route_not_found: { meaning: 'the gateway serves nothing at this path' },
   model_not_found: {
     meaning: 'the catalog has no model of this name for the API that was called',
-    remedy: 'tell the caller a name of the catalog, or add the model or an alias',
+    remedy: 'tell the caller which models there are, or add the model or an alias',
   },
-  item_not_found: { meaning: 'an output item is not kept, or is the one of another key' },
+  item_not_found: { meaning: 'the output item is not stored, or belongs to another key' },
   response_not_found: { meaning: 'no response with this id is stored for the key' },
   previous_response_not_found: {
     meaning: '`previous_response_id` names a response that is not stored for the key',
@@ -53,7 +53,7 @@ export const codeMeanings: Readonly<Record<ErrorCode, FailureMeaning>> = {
     remedy: 'raise the limit at the provider, or add a channel',
   },
   internal_error: {
-    meaning: 'a bug, of the gateway or of a function of the host',
+    meaning: 'a bug in the gateway or in a function of the host',
     remedy: 'look at the events `internal_error` and `body_consumed`',
   },
   not_implemented: { meaning: 'the gateway does not serve this' },

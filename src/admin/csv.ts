@@ -1,9 +1,9 @@
-/** CSV (RFC 4180) that a spreadsheet opens without running anything in it. */
+/** CSV (RFC 4180) that is safe to open in a spreadsheet: no cell is a formula. */
 
 /** A value of a cell. */
 export type Cell = string | number | bigint | boolean | undefined;
 
-/** A spreadsheet would take a cell that begins like this as a formula. */
+/** A spreadsheet treats a cell that begins like this as a formula. */
 const formula = /^[=+\-@\t\r]/;
 
 /**

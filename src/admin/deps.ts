@@ -14,8 +14,8 @@ import type { Audit } from './audit.ts';
 import type { Live } from './live.ts';
 
 /**
- * A key store, and what else it may be able to do. The stores for memory, SQLite and PostgreSQL can
- * do all of it; what a store can't do is refused with the code `not_supported`.
+ * A key store with the optional methods that operators need. The stores for memory, SQLite and
+ * PostgreSQL have all of them; what a store lacks is refused with the code `not_supported`.
  */
 export interface AdminKeyStore extends KeyStore {
   issue?(options: IssueKeyOptions): MaybePromise<IssuedKey>;
@@ -25,7 +25,7 @@ export interface AdminKeyStore extends KeyStore {
   page?(query?: KeyPageQuery): MaybePromise<KeyPage>;
 }
 
-/** A catalog, and what else it may be able to do. */
+/** A catalog with the optional methods that operators need. */
 export interface AdminCatalog extends Catalog {
   /** All models. Every catalog of the package can list them. */
   models?(): readonly Model[];
@@ -35,19 +35,19 @@ export interface AdminCatalog extends Catalog {
   changeChannel?(channelId: string, change: ChannelChange): Promise<readonly string[]>;
 }
 
-/** The part of a usage sink that can be asked; only those in a database have it. */
+/** The queries of a usage sink; those for memory and databases have them. */
 export type AdminUsage = Partial<UsageQueries & RefusalQueries>;
 
 /** A cache of keys in this process that must forget a key when it is changed. */
 export interface AdminKeyCache {
   forget(keyId: string): void;
-  /** How long a cache, here or in another process, serves a key without asking. */
+  /** How long a cache, here or in another process, serves a key without asking the store, in ms. */
   readonly ttlMs?: number;
 }
 
-/** A store of replies, items or index entries that knows whose they are. */
+/** A store of replies, items or index entries that can delete those of one owner. */
 export interface AdminOwnedStore {
-  /** Forgets some of what an owner has, and returns how many; 0 when nothing is left. */
+  /** Deletes a batch of an owner's entries, and returns how many; 0 when none is left. */
   forgetOwner?(owner: string): MaybePromise<number>;
 }
 
@@ -72,5 +72,5 @@ export interface Page<T> {
   readonly next: string | undefined;
 }
 
-/** The most entries of a page. */
+/** The maximum number of entries on a page. */
 export const maxPage = 100;

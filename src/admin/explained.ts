@@ -1,10 +1,10 @@
-/** Reasons in words, for operators. */
+/** Explains reasons and error codes to operators. */
 import { isErrorCode } from '../errors.ts';
 import { failureMeanings } from '../failure-meanings.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import { codeMeanings } from './code-meanings.ts';
 
-/** A reason in the words of docs/events.md. */
+/** The explanation of a reason, as in docs/events.md. */
 export interface Explained {
   /** What it means; undefined where there is no reason. */
   readonly meaning: string | undefined;

@@ -1,15 +1,15 @@
-/** Fixed buckets of times, from which percentiles are read: small, and cheap to add to. */
+/** Histograms of durations with fixed buckets, from which percentiles are computed. */
 import { bucketOf, firstByteBoundsMs } from '../stores/sql/first-bytes.ts';
 
-/** Counts of times, by bucket. */
+/** How many durations each bucket has. */
 export type Histogram = Uint32Array;
 
-/** A histogram without times. */
+/** An empty histogram. */
 export function emptyHistogram(): Histogram {
   return new Uint32Array(firstByteBoundsMs.length + 1);
 }
 
-/** Counts a time. */
+/** Counts a duration. */
 export function addTime(histogram: Histogram, ms: number): void {
   const index = bucketOf(ms);
   histogram[index] = (histogram[index] ?? 0) + 1;
@@ -25,8 +25,8 @@ export function sumOf(histograms: Iterable<Histogram>): Histogram {
 }
 
 /**
- * The time below which a share of the times lies, interpolated within its bucket; undefined without
- * times. Times above the last bound count as that bound.
+ * The duration that a share of the durations does not exceed, interpolated within its bucket;
+ * undefined for an empty histogram. Durations above the last bound count as that bound.
  */
 export function percentile(histogram: Histogram, share: number): number | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);

@@ -1,16 +1,16 @@
-/** The errors that several operations on keys have in common. */
+/** The errors that several operations on keys share. */
 import { AdminError, notSupported } from './admin-error.ts';
 
-/** The error where the host's key store has no method for it. */
+/** The error of an operation for which the host's key store has no method. */
 export function cannot(what: string): AdminError {
   return notSupported(
     `The key store can't ${what}.`,
     'Give createAdmin the store behind the cache, or one of memoryKeyStore, sqliteKeyStore and ' +
-      'postgresKeyStore; else use your own tables.',
+      'postgresKeyStore. If you keep keys in your own tables, change them there.',
   );
 }
 
-/** The error where there is no key with this id. */
+/** The error if there is no key with this id. */
 export function noKey(id: string): AdminError {
   return new AdminError('not_found', `There is no key "${id.slice(0, 64)}".`);
 }

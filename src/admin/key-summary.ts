@@ -1,9 +1,9 @@
-/** What an operator sees of a key: its rights, its balances, and when it was used last. */
+/** A key for operators: its rights, its balances, and when it was last used. */
 import type { ApiKey } from '../ports/key-store.ts';
 import { balancesOf, type KeyBalance } from './balances.ts';
 import type { AdminDeps } from './deps.ts';
 
-/** A key as an operator sees it; it holds no secret, nor a digest of one. */
+/** A key as an operator sees it; it holds neither its secret nor a digest of it. */
 export interface KeySummary {
   readonly id: string;
   readonly group: string;
@@ -14,19 +14,19 @@ export interface KeySummary {
   readonly metadata: Readonly<Record<string, string>>;
   readonly balances: readonly KeyBalance[];
   /**
-   * When a call of the key was last seen, by the usage log and by this process; undefined if there
-   * was none, or the log can't be asked and this process has forgotten.
+   * When the key last made a call, by the usage log and by this process; undefined if there is no
+   * call, or if the log can't be queried and this process remembers none.
    */
   readonly lastUsedMs: number | undefined;
 }
 
-/** What an operator sees of a key. */
+/** The summary of a key. */
 export async function summaryOf(key: ApiKey, deps: AdminDeps): Promise<KeySummary> {
   const lastCalls = await lastCallsOf([key], deps);
   return summaryWith(key, lastCalls[0], deps);
 }
 
-/** What an operator sees of a page of keys. */
+/** The summaries of a page of keys. */
 export async function summariesOf(
   keys: readonly ApiKey[],
   deps: AdminDeps,
@@ -47,7 +47,7 @@ async function summaryWith(
   return { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata, balances, lastUsedMs };
 }
 
-/** A log that fails must not hide the keys. */
+/** Keys are shown even if the usage log fails. */
 async function lastCallsOf(
   keys: readonly ApiKey[],
   { usage }: AdminDeps,

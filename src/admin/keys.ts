@@ -1,4 +1,4 @@
-/** Keys for operators: issue, rotate, switch, limit, top up, remove and list them. */
+/** Keys for operators: issue, rotate, disable, limit, top up, remove and list them. */
 import { hash, randomBytes } from 'node:crypto';
 import { isConfigurationError } from '../errors.ts';
 import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
@@ -14,19 +14,19 @@ import { cannot, noKey } from './key-errors.ts';
 import { type KeySummary, summariesOf, summaryOf } from './key-summary.ts';
 import { limitOf, type PageQuery } from './page.ts';
 import { removeKey } from './remove-key.ts';
-import { type InTurn, turns } from './turns.ts';
+import { type RunSerially, serialRunner } from './serial-runner.ts';
 
 /** Selects keys. */
 export interface KeyListQuery extends PageQuery {
-  /** Text that the id or the group contains, in any case. */
+  /** Text that the id or the group contains, ignoring case. */
   readonly search?: string;
   readonly group?: string;
   readonly disabled?: boolean;
 }
 
-/** How a secret is replaced. */
+/** How a key is replaced. */
 export interface RotateOptions {
-  /** How long the old secret stays valid, in ms. Default: 0, it is refused at once. */
+  /** How long the old secret stays valid, in ms. Default: 0, so that it is refused at once. */
   readonly overlapMs?: number;
   /** The id of the new key. Default: `key_` and the public part of its secret. */
   readonly id?: string;
@@ -34,7 +34,7 @@ export interface RotateOptions {
 
 /** A key that replaces another one. */
 export interface RotatedKey extends IssuedKey {
-  /** The old key, and when it ends. */
+  /** The old key, and when it expires. */
   readonly replaced: { readonly id: string; readonly expiresAtMs: number };
 }
 
@@ -48,8 +48,8 @@ export interface LimitChange {
 /** Money that is added to a subject of a key, for its current period. */
 export interface TopUp {
   /**
-   * Of 1 to 200 characters, such as the number of an invoice. The same id on the same subject
-   * counts once, in all periods.
+   * 1 to 200 characters, such as an invoice number. Top-ups of one subject with the same id count
+   * once, in all periods.
    */
   readonly id: string;
   /** May be negative. */
@@ -58,9 +58,9 @@ export interface TopUp {
   readonly subject?: string;
 }
 
-/** A key after a top up. */
+/** A key after a top-up. */
 export interface ToppedUpKey extends KeySummary {
-  /** A top up with this id had been made before, with this amount or another: nothing was added. */
+  /** There was a top-up with this id before, of this or another amount: nothing was added. */
   readonly repeated: boolean;
 }
 
@@ -74,10 +74,10 @@ export interface AdminKeys {
   /** The secret exists only in the returned value. */
   issue(actor: string, options: IssueKeyOptions): Promise<IssuedKey>;
   /**
-   * Issues a key that is charged to the same subjects, with the same rights, and ends the old one.
-   * Until the old one has ended, a change of a limit has to be made on both. The new key ends when
-   * the old one would have ended: of a key that is rotated twice, with the overlap of the first
-   * rotation. A key that has ended is a `conflict`.
+   * Issues a key with the same rights that is charged to the same subjects, and lets the old one
+   * expire. Until then, change a limit on both. The new key expires when the old one would have
+   * expired: if the old one is rotated again during its overlap, at the end of that overlap. A key
+   * that has expired is a `conflict`.
    */
   rotate(actor: string, id: string, options?: RotateOptions): Promise<RotatedKey>;
   disable(actor: string, id: string): Promise<KeySummary>;
@@ -86,30 +86,30 @@ export interface AdminKeys {
   setLimit(actor: string, id: string, change: LimitChange): Promise<KeySummary>;
   topUp(actor: string, id: string, topUp: TopUp): Promise<ToppedUpKey>;
   /**
-   * Removes a key for good, and forgets its replies in the `replyStores`, unless another key may
-   * still refer to them because it was rotated from this one. Usage records and balances stay. If a
-   * store fails, the key is disabled but not removed, and it can be tried again.
+   * Removes a key for good, and its replies from the `replyStores`, unless another key may still
+   * refer to them because it was rotated from this one. Usage records and balances stay. If a store
+   * fails, the key is disabled but not removed; call `remove` again.
    */
   remove(actor: string, id: string): Promise<void>;
 }
 
 /** The keys of an admin library. */
 export function adminKeys(deps: AdminDeps): AdminKeys {
-  const inTurn = turns();
+  const runSerially = serialRunner();
   return {
     list: (query = {}) => listKeys(deps, query),
     find: async (id) => summaryOf(await keyOf(deps, id), deps),
-    ...issuing(deps, inTurn),
+    ...issuing(deps, runSerially),
     ...switching(deps),
-    ...charging(deps, inTurn),
+    ...charging(deps, runSerially),
     remove: (actor, id) =>
       deps.audit.run({ actor, action: 'key.remove', target: id, change: {} }, () =>
-        inTurn(id, () => removeKey(deps, id)),
+        runSerially(id, () => removeKey(deps, id)),
       ),
   };
 }
 
-function issuing(deps: AdminDeps, inTurn: InTurn): Pick<AdminKeys, 'issue' | 'rotate'> {
+function issuing(deps: AdminDeps, runSerially: RunSerially): Pick<AdminKeys, 'issue' | 'rotate'> {
   const { audit } = deps;
   return {
     issue: (actor, options) =>
@@ -122,7 +122,7 @@ function issuing(deps: AdminDeps, inTurn: InTurn): Pick<AdminKeys, 'issue' | 'ro
       const { overlapMs = 0, id: newId = null } = options;
       return audit.run(
         { actor, action: 'key.rotate', target: id, change: { overlapMs, newId } },
-        () => inTurn(id, async () => rotateKey(deps, await keyOf(deps, id), options)),
+        () => runSerially(id, async () => rotateKey(deps, await keyOf(deps, id), options)),
         ({ key }) => ({ change: { overlapMs, newId: key.id } }),
       );
     },
@@ -141,17 +141,20 @@ function switching(deps: AdminDeps): Pick<AdminKeys, 'disable' | 'enable'> {
   };
 }
 
-function charging(deps: AdminDeps, inTurn: InTurn): Pick<AdminKeys, 'setLimit' | 'topUp'> {
+function charging(
+  deps: AdminDeps,
+  runSerially: RunSerially,
+): Pick<AdminKeys, 'setLimit' | 'topUp'> {
   const { audit } = deps;
   return {
     setLimit: (actor, id, change) =>
       audit.run({ actor, action: 'key.limit', target: id, change: limitAudit(change) }, () =>
-        inTurn(id, () => setLimit(deps, id, change)),
+        runSerially(id, () => setLimit(deps, id, change)),
       ),
     topUp: (actor, id, topUp) =>
       audit.run(
         { actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) },
-        () => addMoney(deps, id, topUp, inTurn),
+        () => addMoney(deps, id, topUp, runSerially),
         ({ repeated }) => ({ change: { ...topUpAudit(topUp), repeated } }),
       ),
   };
@@ -166,7 +169,7 @@ function issueChange(options: Partial<IssueKeyOptions> | undefined): AuditChange
   };
 }
 
-/** What the new key may do, and at whose expense: a subject may be somebody else's. */
+/** The rights and the subjects of the new key: a subject may belong to another key or a group. */
 function issuedChange({ group, quota, expiresAtMs, maxConcurrentCalls }: ApiKey): AuditChange {
   const subjects = quota.map(
     ({ id, period, limitNanos }) => `${id} ${period} ${limitNanos ?? '(limit in the quota store)'}`,
@@ -209,7 +212,7 @@ async function issue({ keys, clock }: AdminDeps, options: IssueKeyOptions): Prom
       field: 'expiresAtMs',
     });
   }
-  // Every client takes such a name in a path for a folder, so that the key could not be reached.
+  // HTTP clients resolve `.` and `..` in a path, so the key could not be addressed.
   if (id !== undefined && /^\.+$/.test(id)) {
     throw new AdminError('invalid_request', 'id must not consist of dots only.', { field: 'id' });
   }
@@ -217,14 +220,14 @@ async function issue({ keys, clock }: AdminDeps, options: IssueKeyOptions): Prom
   try {
     return await keys.issue(options);
   } catch (error) {
-    // Somebody else has taken the id meanwhile.
+    // Another request has taken the id meanwhile.
     const isTaken = isConfigurationError(error) && / is taken\. /.test(error.message);
     throw isTaken && id !== undefined ? taken(id) : error;
   }
 }
 
 /**
- * Rotates without a gap: the new key exists before the old one gets its end. The new key refers to
+ * Rotates without a gap: the new key exists before the old one expires. The new key may refer to
  * the old one's stored responses, and its owner still sees the old key's own subject.
  */
 async function rotateKey(
@@ -239,9 +242,12 @@ async function rotateKey(
     });
   }
   if (deps.keys.update === undefined) throw cannot('change keys');
-  // Its replacement would end with it: such a key was rotated before, or is no longer valid.
+  // The new key would expire together with the old one, and so be invalid at once.
   if (old.expiresAtMs !== undefined && old.expiresAtMs <= clock.now()) {
-    throw new AdminError('conflict', 'This key has ended. Issue a new one, or rotate the new one.');
+    throw new AdminError(
+      'conflict',
+      'This key has expired. Issue a new one, or rotate its successor.',
+    );
   }
   const endMs = Math.max(1, clock.now() + overlapMs);
   const expiresAtMs = Math.min(endMs, old.expiresAtMs ?? endMs);
@@ -256,7 +262,7 @@ async function rotateKey(
   return { ...issued, replaced: { id: oldId, expiresAtMs } };
 }
 
-/** A year: a longer overlap is no rotation. */
+/** A year: with a longer overlap the old secret would practically stay valid. */
 const maxOverlapMs = 31_536_000_000;
 
 async function setLimit(
@@ -283,7 +289,7 @@ async function addMoney(
   deps: AdminDeps,
   id: string,
   { id: topUpId, amountNanos, subject }: TopUp,
-  inTurn: InTurn,
+  runSerially: RunSerially,
 ): Promise<ToppedUpKey> {
   if (typeof topUpId !== 'string' || topUpId.length < 1 || topUpId.length > 200) {
     throw new AdminError('invalid_request', 'id must be text of 1 to 200 characters.', {
@@ -295,7 +301,7 @@ async function addMoney(
   // JSON keeps the parts apart, whatever characters they contain.
   const digest = hash('sha256', JSON.stringify([charged.id, topUpId]), 'base64url');
   const row = rowOf(key, charged, deps);
-  const repeated = await inTurn(`topup ${JSON.stringify(row)}`, async () => {
+  const repeated = await runSerially(`topup ${JSON.stringify(row)}`, async () => {
     const before = await deps.quota.read(row.subject, row.period, row.partition);
     const adjustment = { ...row, id: `topup_${digest}`, addLimit: amountNanos };
     const { extra } = await deps.quota.adjust(adjustment);

@@ -1,6 +1,7 @@
 /**
- * What this process remembers of its calls for operators: an hour of minutes and the latest calls.
- * Every list is bounded, so that all of it stays below a megabyte whatever callers send.
+ * What this process remembers of its calls for operators: counts for each minute of the last hour,
+ * and the latest calls. Every list is bounded, so that the state stays below a megabyte whatever
+ * callers send.
  */
 import type { CallSummary, SeenRefusal } from './call-summary.ts';
 import { addTime, emptyHistogram, type Histogram, sumOf } from './histogram.ts';
@@ -29,15 +30,15 @@ export interface MinuteState {
   readonly refusals: Map<string, { readonly code: string; readonly reason: string; count: number }>;
 }
 
-/** Something that happened, how often, and when first and last. */
-export interface Sighting {
+/** How often something happened, and when first and last. */
+export interface Occurrences {
   readonly sinceMs: number;
   lastMs: number;
   count: number;
 }
 
 /** A port that failed. */
-export interface PortFailure extends Sighting {
+export interface PortFailure extends Occurrences {
   readonly port: string;
   readonly operation: string;
   readonly reason: string;
@@ -59,7 +60,7 @@ export interface LowQuota {
   readonly atMs: number;
 }
 
-/** All of it. */
+/** The whole state. */
 export interface LiveState {
   readonly minutes: MinuteState[];
   readonly channels: Map<string, { startMs: number; readonly firstByte: Histogram }[]>;
@@ -69,10 +70,10 @@ export interface LiveState {
   readonly ports: Map<string, PortFailure>;
   readonly inDoubt: Map<string, CallInDoubt>;
   readonly lowQuotas: Map<string, LowQuota>;
-  readonly lostSettlements: Sighting[];
+  readonly lostSettlements: Occurrences[];
 }
 
-/** A state without calls. */
+/** An empty state. */
 export function emptyLiveState(): LiveState {
   return {
     minutes: [],
@@ -87,7 +88,7 @@ export function emptyLiveState(): LiveState {
   };
 }
 
-/** The minute of a time, emptied if it was that of an hour ago. */
+/** The minute of a time. It is emptied first if it still holds the counts of an hour ago. */
 export function minuteAt({ minutes }: LiveState, nowMs: number): MinuteState {
   const startMs = Math.floor(nowMs / minuteMs) * minuteMs;
   const index = (startMs / minuteMs) % liveMinutes;
@@ -132,7 +133,7 @@ export function countRefusal(minute: MinuteState, code: string, reason: string):
   else minute.refusals.set(kind, { code, reason, count: 1 });
 }
 
-/** Counts the first byte of a channel, in a quarter of an hour of the last hour. */
+/** Counts a channel's time to the first byte, by quarters of an hour. */
 export function countFirstByte(
   { channels }: LiveState,
   channelId: string,
@@ -152,7 +153,7 @@ export function countFirstByte(
   addTime(quarter.firstByte, ms);
 }
 
-/** The times to the first byte of a channel in the last hour, in steps of a quarter. */
+/** The times to the first byte of a channel in the last hour, to the quarter. */
 export function firstBytesOf({ channels }: LiveState, channelId: string, nowMs: number): Histogram {
   const recent = (channels.get(channelId) ?? []).filter(
     (quarter) => quarter !== undefined && nowMs - quarter.startMs < quarters * quarterMs,
@@ -160,13 +161,13 @@ export function firstBytesOf({ channels }: LiveState, channelId: string, nowMs: 
   return sumOf(recent.map(({ firstByte }) => firstByte));
 }
 
-/** Adds to a list of the latest; the oldest is dropped. */
+/** Adds an entry to a list of the latest 200; the oldest is dropped. */
 export function addRecent<T>(list: T[], entry: T): void {
   list.push(entry);
   if (list.length > maxRecent) list.shift();
 }
 
-/** Sets an entry of a map in the order of its use; the one that was not used longest is dropped. */
+/** Sets an entry; if the map becomes too large, the entry that was set longest ago is dropped. */
 export function setBounded<T>(
   map: Map<string, T>,
   name: string,
@@ -180,6 +181,6 @@ export function setBounded<T>(
 }
 
 /** Remembers when a key was used last. */
-export function useKey({ lastUsedMs }: LiveState, keyId: string, atMs: number): void {
+export function recordKeyUse({ lastUsedMs }: LiveState, keyId: string, atMs: number): void {
   setBounded(lastUsedMs, keyId, atMs, maxKeys);
 }

@@ -16,19 +16,19 @@ import {
   type MinuteState,
   minuteAt,
   minutesUntil,
+  recordKeyUse,
   setBounded,
-  useKey,
 } from './live-state.ts';
 
 /**
- * The calls of a minute, an hour or a day. This process counts a call when it ends, the log when it
- * began.
+ * The calls of a minute, an hour or a day. Minutes of this process count a call when it ends, hours
+ * and days of the log when it began.
  */
 export interface NowBucket {
   /** Unix ms. */
   readonly startMs: number;
   readonly complete: number;
-  /** Refused before they cost anything, or by the provider. */
+  /** Refused by the gateway before they cost anything, or by the provider. */
   readonly refused: number;
   readonly failed: number;
   /** The caller disconnected. */
@@ -41,7 +41,7 @@ export interface NowBucket {
 
 /** How often requests were refused for one reason. */
 export interface RefusalCount extends Explained {
-  /** `other` for all kinds above 16 in a minute. */
+  /** `other` for all kinds after the first 16 of a minute. */
   readonly code: string;
   readonly reason: FailureReason | undefined;
   readonly count: number;
@@ -71,7 +71,7 @@ export interface Live {
   readonly state: LiveState;
   add(event: LiveEvent): void;
   minutes(count?: number): readonly NowBucket[];
-  /** Sums of the last minutes: most frequent first. */
+  /** Sums of the last minutes, most frequent first. */
   refusals(count?: number): readonly RefusalCount[];
   lastUsedMs(keyId: string): number | undefined;
   /** The latest calls and refusals, newest first. */
@@ -130,14 +130,14 @@ function countCall(state: LiveState, record: UsageRecord, nowMs: number): void {
     addTime(minute.firstByte, firstByteMs);
     if (channelId !== undefined) countFirstByte(state, channelId, firstByteMs, nowMs);
   }
-  useKey(state, keyId, nowMs);
+  recordKeyUse(state, keyId, nowMs);
   addRecent(state.calls, callSummary(record));
   if (isInDoubt(record)) {
     setBounded(state.inDoubt, record.reservationId, { requestId, keyId, modelId, atMs: nowMs });
   }
 }
 
-/** The kinds of ends that charts tell apart. */
+/** The kinds of outcomes that charts distinguish. */
 export type CallSeries = 'complete' | 'refused' | 'failed' | 'left';
 
 /** The kind of an outcome. */

@@ -1,6 +1,6 @@
 /**
- * Sums of the usage log by hours or days. Each is asked for by itself, so that no statement reads
- * more than a day, and remembered for a while, because many pages may show it.
+ * Sums of the usage log by hour or day. Each hour or day is a query of its own, so that no
+ * statement reads more than a day, and is cached, because many open consoles may show it.
  */
 import { setImmediate } from 'node:timers/promises';
 import { callOutcomes } from '../ports/usage-sink.ts';
@@ -23,18 +23,20 @@ export interface LogBucket extends Record<CallSeries, number> {
 
 /** Reads and remembers the sums of one usage log. */
 export interface LogBuckets {
-  /** Whether the log can be asked at all. */
+  /** Whether the log can be queried at all. */
   readonly isSupported: boolean;
-  /** The sums from `startMs` on; undefined if the log failed, or can't be asked. */
+  /** The sums from `startMs` on; undefined if the log failed, or can't be queried. */
   read(startMs: number, lengthMs: number, nowMs: number): Promise<LogBucket | undefined>;
 }
 
-/** Calls that end late are written late. */
+/** A bucket counts as settled after this: until then, calls that began in it may still end. */
 const settledMs = 3_600_000;
 const freshMs = 10_000;
-/** A call in doubt may be resolved, or a charge booked, long after. */
+/**
+ * Settled buckets are read again too: a call in doubt may be resolved, or a charge booked, later.
+ */
 const settledFreshMs = 600_000;
-/** A page of 24 hours and one of 30 days, with what has passed meanwhile. */
+/** Enough for the ranges of 24 hours and 30 days together, with a few that have passed since. */
 const maxBuckets = 64;
 const timeoutMs = 5_000;
 
@@ -49,7 +51,7 @@ export function logBuckets(usage: AdminUsage): LogBuckets {
       const isSettled = startMs + lengthMs + settledMs < nowMs && (await found?.sums) !== undefined;
       const maxAgeMs = isSettled ? settledFreshMs : freshMs;
       if (found !== undefined && nowMs - found.readMs < maxAgeMs) return found.sums;
-      // A database in this process blocks it: calls get a turn between two statements.
+      // A database in this process blocks the event loop: calls run between two statements.
       const sums = setImmediate().then(() => readBucket(usage, startMs, lengthMs));
       setBounded(known, name, { readMs: nowMs, sums }, maxBuckets);
       return sums;
@@ -59,7 +61,7 @@ export function logBuckets(usage: AdminUsage): LogBuckets {
 
 type Found = LogBucket | undefined;
 
-/** A log that fails must not hide the figures of this process. */
+/** The figures of this process are shown even if the log fails. */
 async function readBucket(usage: AdminUsage, startMs: number, lengthMs: number): Promise<Found> {
   const span = { fromMs: startMs, toMs: startMs + lengthMs };
   try {

@@ -1,7 +1,7 @@
 /**
- * Reads a long stretch of the usage log in small steps. A log in this process (SQLite, memory)
- * holds up the event loop while it searches, however few rows it finds, so its time is cut into
- * slices. A database elsewhere is asked for all of it.
+ * Reads a long span of the usage log in small steps. A log in this process (SQLite, memory) blocks
+ * the event loop while it searches, even if it finds few rows, so the span is cut into slices. A
+ * database server is queried for the whole span.
  */
 import type { Clock } from '../clock.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
@@ -9,25 +9,25 @@ import type { UsageRecordPage } from '../stores/sql/usage-report.ts';
 import type { AdminUsage } from './deps.ts';
 import type { InOwnTurn } from './loop-turns.ts';
 
-/** The log, and what a walk needs besides. */
+/** What a walk through the usage log needs. */
 export interface WalkDeps {
   readonly usage: AdminUsage;
   readonly clock: Clock;
   readonly inOwnTurn: InOwnTurn;
 }
 
-/** Between which start times the calls are, as in `UsageFilter`. */
+/** The start times of the calls, as in `UsageFilter`; `toMs` is exclusive. */
 export interface Span {
   readonly fromMs?: number;
   readonly toMs?: number;
 }
 
-/** A step of a walk: a slice, or what follows a page of it. */
+/** A step of a walk: a slice, or the next page of it. */
 export interface Step extends Span {
   readonly after?: string;
 }
 
-/** A way to stop a walk whose result nobody waits for any more. */
+/** Stops a walk whose result is no longer needed. */
 export interface WalkOptions {
   readonly signal?: AbortSignal;
 }
@@ -37,8 +37,9 @@ const quickMs = 4;
 const slowMs = 2 * quickMs;
 
 /**
- * What `read` returns for each step, the oldest first: one read in each turn of the event loop. A
- * slice is read until there is no `next`; after a quick one, the next slice is twice as long.
+ * Yields what `read` returns for each step, oldest first, with one read per turn of the event loop.
+ * A slice is read until there is no `next`. After a quick read the next slice is twice as long,
+ * after a slow one half as long.
  *
  * @throws the reason of the signal when it has stopped the walk
  */
@@ -91,11 +92,11 @@ export function spanInThisProcess(usage: AdminUsage, { fromMs, toMs }: Span): En
   return { fromMs: first, toMs: (last ?? first) + 1 };
 }
 
-/** The start of the first call of a page; undefined if it is still on its way, or empty. */
+/** The start of the first call of a page; undefined for a promise or an empty page. */
 function startOf(page: MaybePromise<UsageRecordPage> | undefined): number | undefined {
   if (page === undefined) return undefined;
   if ('records' in page) return page.records[0]?.startedAtMs;
-  // Nobody waits for it, and the first read fails likewise.
+  // Nothing awaits this promise. If it rejects, the first read of the walk fails too.
   page.catch(() => {});
   return undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Keys that have used nearly all of their limit, found in the balances themselves. Each look reads
- * one page of keys, and those that are known or likely to be nearly out: however many keys there
- * are, the work of a look is bounded.
+ * Keys that have used nearly all of their limit, found in the balances. Each search reads the next
+ * page of keys, and the keys that are known or likely to be nearly spent, so that its work is
+ * bounded however many keys there are.
  */
 import type { ApiKey } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
@@ -20,63 +20,63 @@ export interface NearlySpent {
 }
 
 const fromPercent = 90;
-const lookEveryMs = 10_000;
+const searchEveryMs = 10_000;
 const pageSize = 100;
 const maxSuspects = 50;
 const maxFound = 64;
 
-/** What the looks have found, and where the next one goes on. */
-interface Search {
+/** What the searches have found, and where the next one continues. */
+interface SearchState {
   readonly found: Map<string, NearlySpent>;
   after: string | undefined;
 }
 
-/** Looks when it is called, at most every 10 s; the fullest first. Never rejects. */
+/** Searches when it is called, at most every 10 s; the most spent come first. Never rejects. */
 export function nearlySpentKeys(deps: AdminDeps): () => Promise<readonly NearlySpent[]> {
-  const search: Search = { found: new Map(), after: undefined };
-  let last: { readonly atMs: number; readonly look: Promise<void> } | undefined;
+  const state: SearchState = { found: new Map(), after: undefined };
+  let last: { readonly atMs: number; readonly done: Promise<void> } | undefined;
   return async () => {
     const { keys, clock } = deps;
     if (keys.page === undefined || keys.get === undefined) return reported(deps);
     const atMs = clock.now();
-    if (last === undefined || atMs - last.atMs >= lookEveryMs) {
-      // What was found stays while a store fails: the failure is shown by itself.
-      last = { atMs, look: look(deps, search).catch(() => {}) };
+    if (last === undefined || atMs - last.atMs >= searchEveryMs) {
+      // If a store fails, the earlier results stay; the failure itself is shown separately.
+      last = { atMs, done: search(deps, state).catch(() => {}) };
     }
-    await last.look;
-    return [...search.found.values()].sort((one, other) => other.percent - one.percent);
+    await last.done;
+    return [...state.found.values()].sort((one, other) => other.percent - one.percent);
   };
 }
 
-/** Where keys can't be listed, there are only the events. */
+/** If keys can't be listed, only the events `quota_low` are known. */
 function reported({ live }: AdminDeps): readonly NearlySpent[] {
   return [...live.state.lowQuotas.values()]
     .filter(({ percent }) => percent >= fromPercent)
     .map(({ subject, percent, atMs }) => ({ keyId: subject, subject, percent, sinceMs: atMs }));
 }
 
-async function look(deps: AdminDeps, search: Search): Promise<void> {
+async function search(deps: AdminDeps, state: SearchState): Promise<void> {
   const { keys, quota, clock } = deps;
   const nowMs = clock.now();
   const read = readOnce(quota);
-  const known = [...search.found.values()].map(({ keyId }) => keyId);
+  const known = [...state.found.values()].map(({ keyId }) => keyId);
   const ids = new Set([...known, ...suspects(deps).slice(0, maxSuspects)]);
   const again = await Promise.all([...ids].map(async (id) => ({ id, key: await keys.get?.(id) })));
-  const { after } = search;
+  const { after } = state;
   const start = after === undefined ? {} : { after };
   const page = await keys.page?.({ limit: pageSize, disabled: false, ...start });
-  search.after = page?.next;
+  state.after = page?.next;
   const listed = (page?.keys ?? []).filter(({ id }) => !ids.has(id));
-  const looked = [...again, ...listed.map((key) => ({ id: key.id, key }))];
+  const checked = [...again, ...listed.map((key) => ({ id: key.id, key }))];
   const balances = await Promise.all(
-    looked.map(async ({ key }) => (key === undefined ? [] : balancesOf(key, read, nowMs))),
+    checked.map(async ({ key }) => (key === undefined ? [] : balancesOf(key, read, nowMs))),
   );
-  for (const [index, { id, key }] of looked.entries()) {
-    note(search, id, key, balances[index] ?? [], nowMs);
+  for (const [index, { id, key }] of checked.entries()) {
+    update(state, id, key, balances[index] ?? [], nowMs);
   }
 }
 
-/** Keys that this process has just served, or refused for lack of funds. */
+/** Keys that this process has just served, or refused because their quota was insufficient. */
 function suspects({ live }: AdminDeps): readonly string[] {
   const refused = live
     .recentRefusals()
@@ -86,8 +86,8 @@ function suspects({ live }: AdminDeps): readonly string[] {
   return [...new Set([...refused, ...low, ...called])].filter((id) => id !== undefined);
 }
 
-function note(
-  { found }: Search,
+function update(
+  { found }: SearchState,
   keyId: string,
   key: ApiKey | undefined,
   balances: readonly KeyBalance[],
@@ -99,14 +99,14 @@ function note(
   for (const balance of balances) {
     const percent = percentOf(balance);
     const name = `${key.quotaPartition ?? defaultPartition}\n${balance.subject}`;
-    // A subject that several keys share is one finding.
+    // A subject that several keys share is listed once.
     if (percent < fromPercent || found.has(name)) continue;
     const sinceMs = before.get(name)?.sinceMs ?? nowMs;
     setBounded(found, name, { keyId, subject: balance.subject, percent, sinceMs }, maxFound);
   }
 }
 
-/** A limit of 0 is a decision of the operator, and no news. */
+/** A limit of 0 is set on purpose, so it needs nobody's attention. */
 function percentOf({ limitNanos, usedNanos, heldNanos }: KeyBalance): number {
   if (limitNanos === 0n) return 0;
   return Number(((usedNanos + heldNanos) * 100n) / limitNanos);

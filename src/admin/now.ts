@@ -1,4 +1,4 @@
-/** The present: live figures or those of the log, the sentence about them, what needs a person. */
+/** The current state: figures, a sentence that sums them up, and what needs a person. */
 import type { GatewayStatus } from '../stages/status.ts';
 import { modelChannels } from './channels.ts';
 import type { AdminDeps } from './deps.ts';
@@ -17,10 +17,10 @@ export type NowRange = '15m' | '1h' | '24h' | '30d';
 export interface Now {
   readonly range: NowRange;
   /**
-   * Where `buckets` and the first bytes come from. `process`: minutes of this process, at most 60
-   * of them. `log`: hours or days of the usage log, and so of all processes; it has no requests
-   * that were refused before they reserved quota. A longer range than an hour has `process` if the
-   * log failed or can't be asked.
+   * Where `buckets` and the times to the first byte come from. `process`: minutes of this process,
+   * at most 60 of them. `log`: hours or days of the usage log, and so of all processes; it has no
+   * requests that were refused before they reserved quota. Ranges above an hour also have `process`
+   * if the log failed or can't be queried.
    */
   readonly source: 'process' | 'log';
   readonly nowMs: number;
@@ -30,14 +30,14 @@ export interface Now {
   readonly status: GatewayStatus;
   /** The length of a bucket: a minute, an hour or a day. */
   readonly bucketMs: number;
-  /** Oldest first; the last one is not over. */
+  /** Oldest first; the last one is still going on. */
   readonly buckets: readonly NowBucket[];
   /** Of all buckets together. */
   readonly firstByteP50Ms: number | undefined;
   readonly firstByteP95Ms: number | undefined;
-  /** Of this process, in the range, at most in the last hour. The most frequent first. */
+  /** Refusals of this process in the range, at most of the last hour; most frequent first. */
   readonly refusals: readonly RefusalCount[];
-  /** Worst first; one clause where all is well. */
+  /** Worst first; a single clause if all is well. */
   readonly sentence: readonly Clause[];
   /** At most eight, worst first. */
   readonly attention: readonly Attention[];
@@ -49,7 +49,7 @@ export interface Now {
 export interface Today {
   readonly calls: number;
   readonly chargeNanos: bigint;
-  /** The part of it that the quota store has not accepted, or not yet. */
+  /** The part of the charge that the quota store has not accepted, or not yet. */
   readonly unbookedNanos: bigint;
   readonly costNanos: bigint;
 }
@@ -78,7 +78,7 @@ interface Span {
 /** All ranges, the shortest first. */
 export const nowRanges: readonly NowRange[] = ['15m', '1h', '24h', '30d'];
 
-/** The present of an admin library. */
+/** Creates the `now` of an admin library. */
 export function adminNow(deps: AdminDeps): ReadNow {
   const { clock, gateway, live } = deps;
   const startedAtMs = clock.now();
@@ -131,7 +131,7 @@ function liveFigures({ live }: AdminDeps, { count, bucketMs }: Span, nowMs: numb
   return { source: 'process', bucketMs, buckets: live.minutes(count), ...percentiles(firstBytes) };
 }
 
-/** Undefined if the log failed or can't be asked: half of a range would look like all of it. */
+/** Undefined if any bucket can't be read: part of a range would look like the whole. */
 async function logFigures(
   log: LogBuckets,
   { count, bucketMs }: Span,

@@ -1,4 +1,4 @@
-/** Pages of lists that are computed as a whole. */
+/** Pages of a list that is in memory as a whole. */
 import { AdminError } from './admin-error.ts';
 import { maxPage, type Page } from './deps.ts';
 
@@ -34,5 +34,7 @@ export function pageOf<T>(all: readonly T[], query: PageQuery): Page<T> {
 
 /** The error for an `after` that no page has returned. */
 function badCursor(): AdminError {
-  return new AdminError('invalid_request', 'after must be the next of a page.', { field: 'after' });
+  return new AdminError('invalid_request', 'after must be the next of an earlier page.', {
+    field: 'after',
+  });
 }

@@ -6,7 +6,7 @@ import type { AdminDeps, Page } from './deps.ts';
 import { type PageQuery, pageOf } from './page.ts';
 import type { CsvOptions } from './usage.ts';
 
-/** What is summed up, and in which order it is listed. */
+/** The groupings, filters, order and page of a report. */
 export type RefusalListQuery = RefusalReportQuery &
   PageQuery & {
     /** Default: `refusals`, the most frequent first. */
@@ -68,7 +68,7 @@ async function reportOf(
 ): Promise<readonly RefusalReportRow[]> {
   if (usage.refusalReport !== undefined) return usage.refusalReport(query);
   throw notSupported(
-    'The usage log has no refusals.',
-    'Use sqliteUsageSink or postgresUsageSink, also as recordRefusals of the gateway.',
+    'The usage sink keeps no refusals.',
+    'Use sqliteUsageSink or postgresUsageSink, and give it to createGateway as recordRefusals too.',
   );
 }

@@ -2,12 +2,12 @@
 import type { AdminDeps } from './deps.ts';
 import { cannot, noKey } from './key-errors.ts';
 
-/** A page of keys among which another owner is looked for. */
+/** How many keys are read at a time in the search for another key of the same owner. */
 const pageSize = 1_000;
 
 /**
- * Disables the key, forgets what it owns, and removes it: if a store fails half-way, the key is
- * refused, and can be removed again.
+ * Disables the key, deletes what it owns, and removes it. If a store fails halfway, the key stays
+ * disabled, and can be removed again.
  *
  * @throws AdminError `not_found`, `not_supported`; StoreUnavailable
  */
@@ -24,14 +24,14 @@ async function forgetReplies(deps: AdminDeps, id: string): Promise<void> {
   const key = await keys.get?.(id);
   if (key === undefined)
     throw keys.get === undefined ? cannot('look keys up by their id') : noKey(id);
-  // A call that ends later must not leave a reply behind; running ones may.
+  // A new call must not store another reply; those that are running still may.
   if (!key.disabled) await keys.update?.(id, { disabled: true });
   keyCache?.forget(id);
   for (const owner of new Set([id, key.responseOwner ?? id])) {
     if (await hasOtherKey(deps, owner, id)) continue;
     for (const store of deps.replyStores) {
       while (((await store.forgetOwner?.(owner)) ?? 0) > 0) {
-        // The next batch: each is short, so that the store serves calls in between.
+        // Each batch is small, so that the store serves calls between two of them.
       }
     }
   }

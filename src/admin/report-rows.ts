@@ -4,8 +4,8 @@ import type { UsageReportQuery, UsageReportRow } from '../stores/sql/usage-repor
 import { type Span, type WalkDeps, type WalkOptions, walkLog } from './log-walk.ts';
 
 /**
- * The rows of a report, sorted by names. Equal to what the log returns for the whole span, but for
- * calls that are written meanwhile.
+ * The rows of a report, sorted by names. The same rows as from one query over the whole span,
+ * except for calls that are written meanwhile.
  *
  * @throws RangeError where the query is not valid; StoreUnavailable, StoreCorrupt
  */
@@ -61,7 +61,7 @@ function sumOf(one: UsageReportRow, other: UsageReportRow): UsageReportRow {
   };
 }
 
-/** The order of both names, by code points as in the databases. */
+/** Orders by each name in turn, by code points as the databases do. */
 function byNames({ names: one }: UsageReportRow, { names: other }: UsageReportRow): number {
   for (const [index, name] of one.entries()) {
     const order = Buffer.compare(Buffer.from(name), Buffer.from(other[index] ?? ''));

@@ -13,7 +13,7 @@ export interface Clause {
   readonly severity: 'ok' | 'warn' | 'bad';
 }
 
-/** Something that needs a person. */
+/** Something that needs a person to act. */
 export interface Attention {
   readonly kind: 'channel' | 'quota' | 'doubt' | 'store' | 'host' | 'settlement';
   readonly text: string;
@@ -39,7 +39,7 @@ const outStates: ReadonlySet<string> = new Set(['cooling_down', 'open', 'refused
 const downMs = 60_000;
 const refusalMinutes = 15;
 const refusalShare = 0.05;
-/** Fewer requests say nothing about a share. */
+/** Below this many requests a share is not meaningful. */
 const minRequests = 20;
 const maxAttention = 8;
 

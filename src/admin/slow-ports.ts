@@ -11,7 +11,7 @@ export interface SlowPort {
 
 const windowMs = 60_000;
 const slowMs = 250;
-/** Fewer answers say nothing. */
+/** Below this many answers a percentile is not meaningful. */
 const minAnswers = 10;
 
 interface Sample {
@@ -20,8 +20,8 @@ interface Sample {
 }
 
 /**
- * Compares the counters with those of a minute ago or more, since the counters only grow. Before
- * that, with the start of the process.
+ * Compares the counters, which only grow, with a sample that is at least a minute old; in the first
+ * minute, with the start of the process.
  */
 export function slowPorts(): (ports: readonly PortTimes[], nowMs: number) => readonly SlowPort[] {
   let before: Sample = { atMs: Number.NEGATIVE_INFINITY, ports: [] };

@@ -1,4 +1,7 @@
-/** Spending for operators: reports of the usage log, the log beside the books, and CSV. */
+/**
+ * Spending for operators: reports on the usage log, its comparison with the quota store, and CSV
+ * exports.
+ */
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { Reconciliation } from '../stores/sql/reconcile.ts';
 import {
@@ -20,7 +23,7 @@ import { ownTurns } from './loop-turns.ts';
 import { type PageQuery, pageOf } from './page.ts';
 import { reportRows } from './report-rows.ts';
 
-/** What is summed up, and in which order it is listed. */
+/** The groupings, filters, order and page of a report. */
 export type UsageListQuery = UsageReportQuery &
   PageQuery & {
     /** Default: `charge`, the most expensive first. */
@@ -62,7 +65,10 @@ export interface AdminUsageReports {
   callsCsv(filter: UsageRecordFilter, options?: CsvOptions): AsyncIterable<string>;
 }
 
-/** The reports of an admin library. All of them together read once in a turn of the event loop. */
+/**
+ * The reports of an admin library. All of them together read the log at most once per turn of the
+ * event loop.
+ */
 export function adminUsage(adminDeps: AdminDeps): AdminUsageReports {
   const deps = { ...adminDeps, inOwnTurn: ownTurns() };
   return {
@@ -120,7 +126,7 @@ const reportColumns = [
   'costNanos',
   'marginNanos',
 ] as const;
-/** So few that a log in this process answers within a few milliseconds. */
+/** Rows per page: so few that a log in this process answers within milliseconds. */
 const csvPage = 50;
 
 async function* reportCsv(
@@ -169,7 +175,7 @@ export function callHeading(): string {
   return csvLine(callColumns);
 }
 
-/** The line of a call in it. */
+/** The line of a call in that CSV. */
 export function callLine(call: CallSummary): string {
   return csvLine(callColumns.map((name) => call[name]));
 }
@@ -197,7 +203,7 @@ async function* callsCsv(
 
 function cannotReport(): Error {
   return notSupported(
-    'The usage log can’t be asked for reports.',
+    'The usage sink can’t make reports.',
     'Use sqliteUsageSink or postgresUsageSink.',
   );
 }

@@ -307,7 +307,12 @@ describe('on a loopback address', () => {
 describe("with the host's own sign-in", () => {
   it.each([
     ['nobody', () => undefined, 401, 'Sign in first.'],
-    ['a failure', () => Promise.reject(new Error('secret')), 503, 'Nobody could be signed in'],
+    [
+      'a failure',
+      () => Promise.reject(new Error('secret')),
+      503,
+      'The sign-in could not be checked',
+    ],
   ])('%s gets a page that says so, and no link leads in', async (...row) => {
     const [, authorize, status, text] = row;
     const server = await started({ authorize });

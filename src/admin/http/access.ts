@@ -5,7 +5,7 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import { within } from '../../ports/within.ts';
 import { AdminError } from '../admin-error.ts';
 
-/** Who asks, and whether they may change something. */
+/** The operator who sends a request, and whether they may change something. */
 export interface AdminAccess {
   /** Their name in the audit trail. */
   readonly actor: string;
@@ -13,9 +13,9 @@ export interface AdminAccess {
 }
 
 /**
- * Finds out who asks, by the host's own sign-in. It is asked for every request, and once a minute
- * for a stream of events; undefined is answered with 401, an exception or no answer in 5 s with
- * 503.
+ * Returns the operator who sends a request, by the host's own sign-in. It is called for every
+ * request, and once a minute for an event stream. undefined becomes a 401; an exception, or no
+ * result within 5 s, a 503.
  */
 export type Authorize<R extends IncomingMessage = IncomingMessage> = (
   request: R,
@@ -33,7 +33,7 @@ export async function accessOf<R extends IncomingMessage>(
   try {
     access = await within(Promise.resolve(authorize(request)), authorizeMs, clock);
   } catch (cause) {
-    throw new AdminError('unavailable', 'Nobody could be signed in just now. Try again.', {
+    throw new AdminError('unavailable', 'The sign-in could not be checked. Try again.', {
       cause,
     });
   }
@@ -48,8 +48,9 @@ export async function accessOf<R extends IncomingMessage>(
 }
 
 /**
- * Checks that a request was made by a page of this origin, or by a script that says so: browsers
- * send neither the header nor JSON across origins without asking, and nobody answers them.
+ * Checks that a request was made by a page of this origin, or by a script that sends this header on
+ * purpose: across origins, browsers send neither the header nor JSON without a CORS preflight,
+ * which this handler never allows.
  *
  * @throws AdminError `cross_origin`, `unsupported_media_type`
  */
@@ -67,7 +68,7 @@ export function checkChange({ headers }: IncomingMessage): void {
   if (!isSameOrigin(headers)) {
     throw new AdminError(
       'cross_origin',
-      'Send the request from a page of this origin, or with this origin as the header Origin.',
+      'Send the request from a page of this origin, or set the header Origin to this origin.',
     );
   }
 }

@@ -8,12 +8,12 @@ import { AdminError, isAdminError } from '../admin-error.ts';
 
 /** The largest body of a change, in bytes. */
 const maxBodyBytes = 65_536;
-/** As for the bodies of calls (docs/security.md). */
+/** The timeout for a body: the same as for the bodies of calls (docs/security.md). */
 const bodyMs = 10_000;
 
 /**
  * The parsed body. A body that a parser of the host has read is taken from `request.body`; one that
- * was read and left nowhere is refused, because a change without its body could be another change.
+ * was read and then dropped is refused, because without its body a request may mean another change.
  *
  * @throws AdminError `body_too_large`, `invalid_request`
  */
@@ -36,7 +36,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Whatever else ends a body early is the caller's doing: it left, or it sends no more. */
+/** Any other error is the caller's: it disconnected, or stopped sending. */
 function unread(error: unknown): never {
   if (isAdminError(error)) throw error;
   throw new AdminError('invalid_request', `The body was not complete after ${bodyMs / 1_000} s.`, {
@@ -44,7 +44,7 @@ function unread(error: unknown): never {
   });
 }
 
-/** What a parser of JSON, of text or of bytes has left. */
+/** The body as a JSON, text or raw body parser of the host has left it. */
 function parsedBefore(body: unknown): unknown {
   if (typeof body === 'string') return parsed(Buffer.from(body));
   if (Buffer.isBuffer(body)) return parsed(body);
@@ -52,11 +52,14 @@ function parsedBefore(body: unknown): unknown {
   throw new AdminError(
     'invalid_request',
     'A parser of this host has read the body. Mount the admin handler before it, or set body of ' +
-      'the request of node:http to what it read.',
+      'the node:http request to what the parser has read.',
   );
 }
 
-/** @throws AdminError `invalid_request` for JSON that parsers read differently, or that is deep */
+/**
+ * @throws AdminError `invalid_request` for JSON that parsers read differently, or that is nested
+ *   too deeply
+ */
 function parsed(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   try {
@@ -68,7 +71,7 @@ function parsed(bytes: Buffer): unknown {
   return JSON.parse(bytes.toString());
 }
 
-/** By the reason that the scanner gives. */
+/** The message for each reason of the scanner. */
 const problems: ReadonlyMap<unknown, string> = new Map([
   ['invalid_json', 'The body is not valid JSON in UTF-8.'],
   ['invalid_utf8', 'The body is not valid JSON in UTF-8.'],

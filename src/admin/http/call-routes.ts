@@ -37,7 +37,7 @@ const filter = {
 const paging = { after: z.string().max(256).optional(), limit: integer.optional() };
 const report = { ...filter, by: groupingPair, fromMs: integer, toMs: integer };
 
-/** Now, calls, usage and books. */
+/** The current state, calls, usage and books. */
 export const callRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -127,7 +127,7 @@ export const callRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/usage.csv',
-    summary: 'The same as CSV, all rows',
+    summary: 'All rows of /usage as CSV',
     query: z.strictObject(report),
     body: nothing,
     reply: undefined,

@@ -1,6 +1,6 @@
 /**
  * The routes of channels and catalogs. None of them can set a URL, a credential or a header:
- * whoever could would be sent the operator's secret.
+ * whoever could set one would receive the operator's secret.
  */
 import { z } from 'zod';
 import type { JsonValue } from '../../json.ts';
@@ -15,10 +15,10 @@ const where = z.enum(['process', 'everywhere']).optional();
 const weight = z.number().min(0).max(1_000_000);
 const modelId = shortText.optional();
 
-/** Whatever `JSON.parse` has made; the catalog's own check says what is wrong with it. */
+/** Any parsed JSON; the catalog's own check says what is wrong with it. */
 const parsedJson = z.custom<JsonValue>((value) => value !== undefined);
 
-/** List, switch, weigh and price channels; validate a catalog. */
+/** Lists, enables, disables, weighs and prices channels; validates a catalog. */
 export const channelRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -86,7 +86,7 @@ export const channelRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/channels/{id}/cost',
-    summary: 'Sets what a channel costs the operator; null takes it out',
+    summary: 'Sets what a channel costs the operator; null removes the cost',
     action: 'channel.cost',
     query: nothing,
     body: z.strictObject({ cost: priceJsonSchema.nullable(), modelId }),

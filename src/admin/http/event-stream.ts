@@ -9,7 +9,7 @@ import { closeAfterwards, jsonTextOf, startReply } from './reply.ts';
 const everyMs = 2_000;
 const authorizeEveryMs = 60_000;
 
-/** What a stream shows, and who hears of a sign-in that failed. */
+/** What a stream sends, and what receives the error if `authorize` fails. */
 export interface StreamOptions {
   readonly isHead: boolean;
   readonly range: NowRange | undefined;
@@ -17,10 +17,10 @@ export interface StreamOptions {
 }
 
 /**
- * Sends `event: now` of a range at once and every 2 s, unless the receiver has not read the last
- * one. Asks every minute whether the operator is still signed in; if not, `event: signed-out` ends
- * the stream. It also ends when the library or its gateway is closed, because a server that is
- * being closed waits for it; 204 tells browsers not to ask again.
+ * Sends `event: now` at once and every 2 s; an event is skipped while the client has not read the
+ * last one. Asks every minute whether the operator is still signed in; if not, `event: signed-out`
+ * ends the stream. The stream also ends when the library or its gateway is closed, because a server
+ * that is closing waits for it. Later requests get 204, which tells browsers not to reconnect.
  */
 export async function streamEvents(
   admin: Admin,
@@ -51,7 +51,7 @@ export async function streamEvents(
   await send();
 }
 
-/** Sends one picture of the figures, but not while the last one is still on its way. */
+/** Sends the current figures, unless the last ones are still being sent. */
 function sender(
   { clock, now, isClosing }: Admin,
   response: ServerResponse,
@@ -74,10 +74,11 @@ function sender(
         response.write(`event: now\ndata: ${figures}\n\n`);
       }
     } catch (error) {
-      // Only the sign-in throws one of these; figures that can't be read come with the next tick.
+      // An AdminError comes from the sign-in only. Figures that can't be read are tried again
+      // later.
       if (!isAdminError(error)) return;
       const { code } = reportedError(error, onError);
-      // Nobody knows whether a failing sign-in would have let the operator go on: it asks again.
+      // If `authorize` failed, the operator may still be signed in: the browser reconnects.
       response.end(code === 'unavailable' ? '' : 'event: signed-out\ndata: {}\n\n');
     } finally {
       isBusy = false;
@@ -85,7 +86,7 @@ function sender(
   };
 }
 
-/** A receiver that has stopped reading would not get the end either. */
+/** A client that has stopped reading would not get the end of the stream either. */
 function end(response: ServerResponse): void {
   if (response.writableNeedDrain) response.destroy();
   else response.end();

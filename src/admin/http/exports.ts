@@ -1,4 +1,6 @@
-/** Sends exports: as fast as the receiver reads, until it has left, and a few at a time. */
+/**
+ * Sends CSV exports: only as fast as the client reads, until it disconnects, and a few at a time.
+ */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
@@ -13,10 +15,10 @@ export interface CsvExport {
 }
 
 /**
- * Sends an export. What fails before the first piece is thrown; a later failure breaks the reply
- * off, so that it does not look complete.
+ * Sends an export. An error before the first piece is thrown; a later one aborts the reply, so that
+ * it does not look complete.
  *
- * @throws AdminError `conflict` while too many others run
+ * @throws AdminError `conflict` while too many other exports run
  */
 export type SendExport = (
   response: ServerResponse,
@@ -25,17 +27,17 @@ export type SendExport = (
 ) => Promise<void>;
 
 const maxExports = 4;
-/** A receiver that takes nothing for this long has left without a word. */
+/** A client that reads nothing for this long counts as disconnected. */
 const drainMs = 30_000;
 
-/** The exports of one handler, which have a common limit. */
+/** The exports of one handler, which share a limit. */
 export function csvExports(clock: Clock): SendExport {
   let running = 0;
   return async (response, file, isHead) => {
     if (running >= maxExports) {
       throw new AdminError(
         'conflict',
-        `${maxExports} exports are running, which is the most. Try again when one has ended.`,
+        `${maxExports} exports are running, which is the maximum. Try again when one has ended.`,
       );
     }
     running += 1;

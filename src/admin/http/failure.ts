@@ -35,6 +35,6 @@ function report(onError: ((error: unknown) => void) | undefined, error: unknown)
   try {
     onError?.(error);
   } catch {
-    // There is no one to report it to: reporting is what failed.
+    // An error of onError itself can't be reported.
   }
 }

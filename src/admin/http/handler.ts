@@ -1,4 +1,7 @@
-/** The admin library over HTTP, under a path of the host's choosing. Off unless it is mounted. */
+/**
+ * The admin library over HTTP, under a path that the host chooses. There is no such route unless
+ * the handler is mounted.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
@@ -21,7 +24,7 @@ import { checkTexts } from './texts.ts';
 
 /** Where the handler is mounted, and who may use it. */
 export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {
-  /** The path as callers see it: `/admin`. The interface is below it, at `/admin/api`. */
+  /** The path as clients see it: `/admin`. The interface is below it, at `/admin/api`. */
   readonly path: string;
   /** Required: there is no default. */
   readonly authorize: Authorize<R>;
@@ -89,7 +92,7 @@ interface Exchange<R extends IncomingMessage> {
   readonly request: R;
   readonly response: ServerResponse;
   readonly sendExport: SendExport;
-  /** Aborted when the caller has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Below `{path}/api`. */
   readonly path: string;
@@ -101,7 +104,7 @@ async function serve<R extends IncomingMessage>(
   search: string,
 ): Promise<void> {
   if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
-  // Before anything else, so that nobody can find out what exists.
+  // First, so that nobody can find out what exists without signing in.
   const access = await accessOf(options.authorize, request, admin.clock);
   const isHead = request.method === 'HEAD';
   const method = isHead ? 'GET' : request.method;
@@ -120,7 +123,7 @@ async function serve<R extends IncomingMessage>(
   sendJson(response, route.status ?? 200, reply.json);
 }
 
-interface Asked {
+interface RouteInputs {
   readonly admin: Admin;
   readonly access: AdminAccess;
   readonly request: IncomingMessage;
@@ -128,11 +131,11 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** Runs a route. Each change that does not happen leaves one entry in the audit trail. */
+/** Runs a route. A change that is refused or fails leaves exactly one entry in the audit trail. */
 async function answerOf(
   route: Route,
   id: string | undefined,
-  { admin, access, request, search, signal }: Asked,
+  { admin, access, request, search, signal }: RouteInputs,
 ): Promise<RouteReply> {
   const { action } = route;
   try {
@@ -163,13 +166,13 @@ async function checkedBody(
 ): Promise<unknown> {
   if (method === 'GET') return {};
   if (action !== undefined && can !== 'manage') {
-    throw new AdminError('read_only', 'You may read, and change nothing.');
+    throw new AdminError('read_only', 'Your access is read-only. A change needs `manage`.');
   }
   checkChange(request);
   return readJson(request, clock);
 }
 
-/** A parameter that was sent twice is refused by the schema, because it is a list. */
+/** A parameter that was sent twice becomes a list, which the schemas refuse. */
 function parametersOf(search: string): Readonly<Record<string, string | readonly string[]>> {
   const parameters = new URLSearchParams(search);
   return Object.fromEntries(

@@ -54,7 +54,7 @@ const listQuery = z.strictObject({
   limit: integer.optional(),
 });
 
-/** List, show, issue, rotate, switch, limit, top up and remove. */
+/** Lists, shows, issues, rotates, disables, limits, tops up and removes keys. */
 export const keyRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -107,7 +107,7 @@ export const keyRoutes: readonly Route[] = [
           })),
         }),
       });
-      return { json: { secret, key: endOf(key) } };
+      return { json: { secret, key: idAndExpiryOf(key) } };
     },
   }),
   route({
@@ -121,7 +121,7 @@ export const keyRoutes: readonly Route[] = [
     status: 201,
     run: async ({ admin, access, id, body }) => {
       const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, given(body));
-      return { json: { secret, key: endOf(key), replaced } };
+      return { json: { secret, key: idAndExpiryOf(key), replaced } };
     },
   }),
   route({
@@ -160,7 +160,7 @@ export const keyRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/keys/{id}/top-up',
-    summary: 'Adds money for the current period; the same id counts once',
+    summary: 'Adds money for the current period; a repeated id adds nothing',
     action: 'key.top_up',
     query: nothing,
     body: z.strictObject({
@@ -189,7 +189,7 @@ export const keyRoutes: readonly Route[] = [
   }),
 ];
 
-function endOf({
+function idAndExpiryOf({
   id,
   expiresAtMs,
 }: ApiKey): Pick<ApiKey, 'id'> & { expiresAtMs: number | undefined } {

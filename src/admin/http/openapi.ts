@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the interface, made from the schemas of its routes. */
+/** The OpenAPI 3.1 document of the admin interface, generated from the schemas of its routes. */
 import { z } from 'zod';
 import { namedReplies } from './replies/named.ts';
 import { sessionReply } from './replies/now.ts';
@@ -9,11 +9,13 @@ import { nowQuery } from './shapes.ts';
 /** A JSON document. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>;
 
-/** The document of `{path}/api`, as `GET /openapi.json` and `dist/admin-openapi.json` have it. */
+/**
+ * The document of `{path}/api`, which is also `GET /openapi.json` and `dist/admin-openapi.json`.
+ */
 export function adminOpenApi(): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {
     '/session': {
-      get: readOf('session', 'Who is signed in, and what there is to see', sessionReply),
+      get: readOf('session', 'Who is signed in, and what this host supports', sessionReply),
     },
     '/events': { get: eventsOf() },
     '/openapi.json': { get: readOf('openapi', 'This document', anyDocument) },
@@ -38,12 +40,17 @@ export function adminOpenApi(): OpenApiDocument {
       schemas: componentsOf(namedReplies),
       responses: {
         Error: {
-          description: 'Why it was refused or failed',
+          description: 'Why the request was refused or failed',
           content: jsonOf({ $ref: '#/components/schemas/Error' }),
         },
       },
       securitySchemes: {
-        host: { type: 'apiKey', in: 'cookie', name: 'host', description: 'As the host signs in' },
+        host: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'host',
+          description: 'The sign-in of the host',
+        },
       },
     },
   };
@@ -51,7 +58,7 @@ export function adminOpenApi(): OpenApiDocument {
 
 const anyDocument = z.looseObject({ openapi: z.string() });
 
-/** The schemas by their names; where one contains another, it refers to it. */
+/** The schemas by name; a named schema inside another one becomes a reference. */
 function componentsOf(named: Readonly<Record<string, z.ZodType>>): Record<string, object> {
   const registry = z.registry<{ readonly id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
@@ -65,7 +72,7 @@ function refOf(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** A reference to a named schema; a schema without a name stands where it is used. */
+/** A reference to a named schema; a schema without a name is written inline. */
 function replySchemaOf(reply: z.ZodType): object {
   const [name] = Object.entries(namedReplies).find(([, schema]) => schema === reply) ?? [];
   return name === undefined ? schemaOf(reply, 'output') : { $ref: refOf(name) };
@@ -148,7 +155,7 @@ function eventsOf(): object {
     parameters: parametersOf(nowQuery),
     responses: {
       '200': {
-        description: 'A stream of the event now, the data of which is #/components/schemas/Now',
+        description: 'A stream of events named now, whose data is #/components/schemas/Now',
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
       '204': { description: 'This gateway is closed or being closed' },

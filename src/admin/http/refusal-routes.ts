@@ -55,7 +55,7 @@ export const refusalRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/refusals.csv',
-    summary: 'The same as CSV, all rows',
+    summary: 'All rows of /refusals as CSV',
     query: report,
     body: nothing,
     reply: undefined,

@@ -1,8 +1,8 @@
-/** Writes replies: JSON with every amount as text, and the headers of every reply. */
+/** Writes replies: JSON with amounts as strings, and the headers of every reply. */
 import type { ServerResponse } from 'node:http';
 import { type AdminError, adminStatusOf } from '../admin-error.ts';
 
-/** JSON in which amounts are decimal strings and what is unknown is null. */
+/** JSON in which amounts are decimal strings and undefined is null. */
 export function jsonTextOf(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) =>
     typeof member === 'bigint' ? String(member) : (member ?? null),
@@ -18,7 +18,9 @@ const everyReply: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** Sets the headers of every reply, and takes out those by which other origins may read it. */
+/**
+ * Sets the headers of every reply, and removes CORS headers that would let other origins read it.
+ */
 export function startReply(
   response: ServerResponse,
   status: number,
@@ -34,8 +36,8 @@ export function startReply(
 }
 
 /**
- * Closes the connection after this reply: a server that is being closed waits for the connections
- * that its clients go on using. HTTP/2 has no such header, and its servers end their sessions.
+ * Closes the connection after this reply: a server that is closing waits for connections that its
+ * clients keep using. HTTP/2 has no such header; its servers close their sessions themselves.
  */
 export function closeAfterwards(response: ServerResponse): void {
   if (response.req.httpVersionMajor === 1) response.setHeader('connection', 'close');
@@ -59,12 +61,12 @@ export function sendJson(
   response.end(bytes);
 }
 
-/** Whether the body was given up: it was too long, or it did not come to its end. */
+/** Whether the body was read in part only: it was too long, or did not arrive completely. */
 function isHalfRead({ req }: ServerResponse): boolean {
   return req.readableDidRead && !req.complete;
 }
 
-/** Sends an error; a body that was not read is not waited for. */
+/** Sends an error, and closes the connection if a part of the body is unread. */
 export function sendError(
   response: ServerResponse,
   { code, message, field }: AdminError,

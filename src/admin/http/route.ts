@@ -1,4 +1,4 @@
-/** What a route is: its path, its right, what it accepts, and what it runs. */
+/** The definition of a route: its path, the access it needs, its schemas, and what it runs. */
 import type { z } from 'zod';
 import type { Admin } from '../admin.ts';
 import { AdminError } from '../admin-error.ts';
@@ -10,7 +10,7 @@ import type { JsonOf } from './replies/json-of.ts';
 /** A reply in JSON, or CSV that is written piece by piece. */
 export type RouteReply<Reply = unknown> = { readonly json: Reply } | CsvExport;
 
-/** A request to a route, checked. */
+/** A checked request to a route. */
 export interface RouteRequest<Query, Body> {
   readonly admin: Admin;
   readonly access: AdminAccess;
@@ -18,7 +18,7 @@ export interface RouteRequest<Query, Body> {
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
-  /** Aborted when the caller has left: a long read ends then, a change does not. */
+  /** Aborted when the client disconnects, which ends a long read, but not a change. */
   readonly signal: AbortSignal;
 }
 
@@ -28,11 +28,11 @@ export interface RouteInput<Query, Body, Reply> {
   /** Below `{path}/api`: `/keys/{id}/rotate`. */
   readonly path: string;
   readonly summary: string;
-  /** The change that it makes; undefined for reads. Only who may manage can make it. */
+  /** The change that it makes, which needs `manage`; undefined for reads. */
   readonly action?: AdminAction;
   readonly query: z.ZodType<Query>;
   readonly body: z.ZodType<Body>;
-  /** What it answers in JSON, for the document and the tests; undefined for CSV. */
+  /** The schema of its JSON reply, for the OpenAPI document and the tests; undefined for CSV. */
   readonly reply: z.ZodType<JsonOf<Reply>> | undefined;
   /** The status of its reply. Default: 200. */
   readonly status?: 200 | 201;
@@ -60,7 +60,7 @@ export function route<Query, Body, Reply>(input: RouteInput<Query, Body, Reply>)
 }
 
 /**
- * What a schema accepts. The message names the member, and never its value.
+ * Checks a value with a schema. The error names the member, and never its value.
  *
  * @throws AdminError `invalid_request`
  */

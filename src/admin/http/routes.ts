@@ -7,7 +7,7 @@ import { refusalRoutes } from './refusal-routes.ts';
 import type { Route } from './route.ts';
 import { isStorable } from './texts.ts';
 
-/** Every route but the session, the events and the document of the interface. */
+/** Every route except `/session`, `/events` and `/openapi.json`. */
 export const routes: readonly Route[] = [
   ...callRoutes,
   ...refusalRoutes,

@@ -2,11 +2,13 @@
 import type { Admin } from '../admin.ts';
 import type { AdminAccess } from './access.ts';
 
-/** Who is signed in, and what there is to see. */
+/** Who is signed in, and what the console can show and change. */
 export interface AdminSession extends AdminAccess {
   readonly title: string;
   readonly nowMs: number;
-  /** How long other processes may believe a changed key, in ms, if it is known. */
+  /**
+   * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
+   */
   readonly keyCacheMs: number | undefined;
   readonly capabilities: Admin['capabilities'];
 }

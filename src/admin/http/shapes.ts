@@ -1,4 +1,4 @@
-/** The parts of which the schemas of routes are made. */
+/** Schemas that several routes share. */
 import { z } from 'zod';
 import { type CallOutcome, callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
@@ -64,7 +64,7 @@ function groupingOf(text: string): UsageGrouping | undefined {
   return known ?? (text.startsWith('metadata.') ? `metadata.${text.slice(9)}` : undefined);
 }
 
-/** A number of a parameter; undefined if it was not given. */
+/** The number in a parameter; undefined if it was not sent. */
 export function numberOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text);
 }

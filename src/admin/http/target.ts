@@ -8,7 +8,9 @@ export interface Target {
   readonly query: string;
 }
 
-/** The path and the query as the caller sent them; Express shortens `url` where it is mounted. */
+/**
+ * The path and the query as the caller sent them; Express removes the path of the mount from `url`.
+ */
 export function targetOf(request: IncomingMessage): Target {
   const original: unknown = Reflect.get(request, 'originalUrl');
   const url = typeof original === 'string' ? original : (request.url ?? '');

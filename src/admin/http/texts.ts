@@ -1,17 +1,17 @@
-/** Texts that not every store can keep are refused, so that all of them answer alike. */
+/** Refuses text that not every store can keep, so that all stores behave alike. */
 import { AdminError } from '../admin-error.ts';
 
-/** PostgreSQL has no NUL, and no store has lone surrogates, which are no character. */
+/** PostgreSQL can't store NUL, and no store can keep lone surrogates, which are not characters. */
 export function isStorable(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }
 
-/** As for the bodies of calls: what works on parsed JSON may recurse this far. */
+/** The limit for the bodies of calls too: code that works on parsed JSON may recurse this far. */
 const maxLevels = 64;
 
 /**
- * Checks the depth and every text of parsed JSON, the names of members too. Not by recursion: it is
- * input.
+ * Checks the depth and every text of parsed JSON, including the names of members. It does not
+ * recurse, because the input may be nested deeply enough to overflow the stack.
  *
  * @throws AdminError `invalid_request` that names the member
  */
@@ -21,7 +21,7 @@ export function checkTexts(value: unknown): void {
     const { path, level, value: found } = next;
     if (typeof found === 'string' && !isStorable(found)) throw unstorable(path);
     if (typeof found !== 'object' || found === null) continue;
-    // A parser of the host may have let it through.
+    // A body parser of the host may accept deeper bodies.
     if (level > maxLevels) throw tooDeep();
     for (const [name, inner] of Object.entries(found)) {
       if (!isStorable(name)) throw unstorable(path);

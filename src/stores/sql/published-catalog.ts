@@ -278,6 +278,6 @@ const readReference: ReadCredential = async (value, path) => {
   }
   // The value is not repeated: a secret written here must not reach a log.
   throw new ConfigurationError(
-    `${path} must be { env: 'NAME OF A VARIABLE' } or { name: '…' }: no table holds a secret.`,
+    `${path} must be { env: 'VARIABLE' } or { name: '…' }: the database holds no secrets.`,
   );
 };

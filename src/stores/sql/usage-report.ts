@@ -383,7 +383,7 @@ export function pageOf(rows: readonly NumberedRecord[], limit: number): UsageRec
 function cursorFrom(after: string): UsageCursor {
   const [, startedAtMs, seq] = cursorShape.exec(after) ?? [];
   if (startedAtMs === undefined || seq === undefined || BigInt(seq) > maxSeq) {
-    refuse('after must be the next of a page');
+    refuse('after must be the next of an earlier page');
   }
   return { startedAtMs: Number(startedAtMs), seq: BigInt(seq) };
 }

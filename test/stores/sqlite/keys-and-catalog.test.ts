@@ -143,7 +143,7 @@ describe.each(kinds)('sqliteCatalog over $name', (kind) => {
 
     const refused = catalog.publish([model('one', secret)]);
 
-    await expect(refused).rejects.toThrow('no table holds a secret');
+    await expect(refused).rejects.toThrow('the database holds no secrets');
     await expect(refused).rejects.not.toThrow('sk-a-real');
     expect(db.prepare('SELECT version FROM tollgate_catalog').all()).toEqual([]);
   });

@@ -1,8 +1,8 @@
-/** What becomes of a value of the library in a JSON reply. */
+/** The type of a library value once it is written as JSON. */
 
 /**
- * The JSON form of a type: amounts are decimal strings, and what is unknown is null. It is what
- * `jsonTextOf` writes, as a type.
+ * The JSON form of a type: amounts are decimal strings, and undefined is null. `jsonTextOf` writes
+ * values of this type.
  */
 export type JsonOf<T> = T extends bigint
   ? string

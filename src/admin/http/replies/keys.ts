@@ -18,7 +18,7 @@ export interface IssuedKeyReply {
   readonly secret: string;
   readonly key: {
     readonly id: string;
-    /** Unix ms; a key that was issued in place of another one ends as that would have. */
+    /** Unix ms; a key that replaces another one expires when that one would have. */
     readonly expiresAtMs: number | null;
   };
 }

@@ -1,4 +1,4 @@
-/** The replies about the operator and the present of this process. */
+/** The replies about the operator and the current state. */
 import { z } from 'zod';
 import { portNames } from '../../../ports/port-names.ts';
 import { type Now, nowRanges } from '../../now.ts';

@@ -1,14 +1,14 @@
-/** The parts of which the schemas of replies are made. */
+/** Schemas that several replies share. */
 import { z } from 'zod';
 import { type FailureReason, failureReasons } from '../../../failure-reasons.ts';
 
 /** Unix ms. */
 export const timeMs: z.ZodType<number> = z.int().min(0);
 
-/** How many. */
+/** A number of things. */
 export const count: z.ZodType<number> = z.int().min(0);
 
-/** A time between two events, in ms. */
+/** A duration in ms. */
 export const durationMs: z.ZodType<number> = z.number().min(0);
 
 /** An amount that is never negative, as a decimal string of nanos. */
@@ -17,17 +17,17 @@ export const amount: z.ZodType<string> = z.string().regex(/^\d{1,30}$/);
 /** An amount that may be negative. */
 export const signedAmount: z.ZodType<string> = z.string().regex(/^-?\d{1,30}$/);
 
-/** Names and values of a host. */
+/** The metadata that a host gives to a key or a call. */
 export const metadata: z.ZodType<Readonly<Record<string, string>>> = z.record(
   z.string(),
   z.string(),
 );
 
-/** A reason in words. */
+/** The explanation of a reason. */
 export const explainedReply: {
   readonly meaning: z.ZodType<string | null>;
   readonly remedy: z.ZodType<string | null>;
 } = { meaning: z.string().nullable(), remedy: z.string().nullable() };
 
-/** A reason of ours; `docs/events.md` explains each. */
+/** A failure reason; `docs/events.md` explains each. */
 export const reason: z.ZodType<FailureReason> = z.enum(failureReasons);
