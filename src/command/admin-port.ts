@@ -20,21 +20,21 @@ import { type SignInLink, signInLink } from './sign-in-link.ts';
 export interface AdminPort {
   readonly port: Port;
   /**
-   * Writes a link that signs in once, for the operator alone.
+   * Writes a sign-in link, which works once, where only the operator can read it.
    *
    * @throws CommandError if its file can't be written
    */
   readonly invite: () => void;
-  /** The same while calls are served: a failure is only logged. */
+  /** The same while calls are served: a failure is logged and not thrown. */
   readonly inviteAgain: () => void;
   close(): void;
 }
 
-/** What the console works on. */
+/** What the console needs. */
 export interface AdminPortDeps {
   readonly opened: OpenGateway;
   readonly config: ServeConfig;
-  /** The path of the configuration file, at which relative paths begin. */
+  /** The path of the configuration file; relative paths are resolved against its folder. */
   readonly path: string;
   readonly log: Log;
   readonly around: Surroundings;
@@ -48,7 +48,7 @@ export interface AdminPortDeps {
 export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promise<AdminPort> {
   const { around, log, path } = deps;
   const { port = defaultAdminPort, host = '127.0.0.1', hosts, token } = chosen;
-  // Its pages are large, and most processes have no console.
+  // Loaded only here, because its pages are large and most processes have no console.
   const { consoleHandler, consoleSignIn } = await import('../console/index.ts');
   const admin = adminOver(deps);
   const signIn = consoleSignIn({ clock: around.clock });
@@ -56,7 +56,7 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
     path: consolePath,
     signIn: withToken(signIn, token),
     ...(hosts === undefined ? {} : { hosts }),
-    // A message may contain an address or a value.
+    // Only the name, because a message may contain an address or a value.
     onError: (error) => log.write('error', 'admin_failed', { error: errorName(error) }),
   });
   const server = createServer((request, response) => {
@@ -97,7 +97,7 @@ function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin 
   });
 }
 
-/** Scripts and `tollgate channels` have a token in place of a session. */
+/** Lets scripts and `tollgate channels` in by a token in place of a session. */
 function withToken(signIn: ConsoleSignIn, token: string | undefined): ConsoleSignIn {
   if (token === undefined) return signIn;
   const expected = Buffer.from(digestSecret(token));

@@ -1,4 +1,4 @@
-/** Asks the running process of a configuration, over its admin port. */
+/** Sends requests to the admin port of the process that runs with a configuration. */
 import type { Clock } from '../clock.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
@@ -48,7 +48,9 @@ export const consolePath = '/console';
 /** The default of `admin.port`. */
 export const defaultAdminPort = 8788;
 
-/** The origin of the console as this machine reaches it; a port that the system chose is given. */
+/**
+ * The origin of the console as seen from this machine. For port 0, pass the port that was chosen.
+ */
 export function originOf({ host = '127.0.0.1', port = defaultAdminPort }: AdminConfig): string {
   const reached = /^(?:0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;

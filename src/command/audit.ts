@@ -1,4 +1,6 @@
-/** The audit trail of the command: a JSON line for each change, in a file or among other lines. */
+/**
+ * The audit trail of the command: a JSON line for each change, in a file of its own or in the log.
+ */
 import { appendFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AuditListener } from '../admin/audit.ts';
@@ -9,9 +11,9 @@ import type { Log } from './log.ts';
 
 /**
  * Writes entries to the file that the configuration names, else to the log. The file is opened for
- * each entry, so that it may be rotated; what it does not take goes to the log.
+ * each entry, so that it may be rotated; an entry that can't be written there goes to the log.
  *
- * @param folder that of the configuration file: a relative path begins there
+ * @param folder of the configuration file; a relative path is resolved against it
  * @throws CommandError if the file can't be written, before anything is changed
  */
 export function auditTo(

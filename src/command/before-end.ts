@@ -1,8 +1,8 @@
-/** Does something before the process ends, also when a signal ends it that nothing handles. */
+/** Runs clean-up before the process ends, also if it ends by a signal that nothing else handles. */
 
 /**
- * The signals that end a process unless it catches them. Node keeps SIGUSR1 and SIGPROF for itself,
- * and after a crash no code can run.
+ * The signals that end a process unless it handles them, except those that Node uses itself
+ * (SIGUSR1, SIGPROF) and those of a crash, after which no code can run.
  */
 const posixSignals = [
   'SIGHUP',
@@ -22,14 +22,15 @@ export function beforeEnd(clean: () => void): void {
   const signals = process.platform === 'win32' ? windowsSignals : posixSignals;
   for (const signal of signals) {
     const end = (): void => {
-      // Another listener decides what this signal means.
+      // Another listener handles this signal.
       if (process.listenerCount(signal) > 1) return;
       clean();
       process.off(signal, end);
-      // Without a listener it does what it does by default, so that the parent sees the signal.
+      // Without a listener the signal has its default effect, so that the parent process sees it.
       process.kill(process.pid, signal);
     };
-    // Before others, because one that acts on the first signal only removes itself at that one.
+    // First in the list: a listener that removes itself while it handles the signal must still
+    // count.
     process.prependListener(signal, end);
   }
 }

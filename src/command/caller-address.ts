@@ -1,6 +1,6 @@
 /**
  * Tells the gateway the address of a caller, for the limit of invalid keys: in a header that
- * `serve` sets itself, whatever the caller has sent under its name.
+ * `serve` sets itself, replacing what the caller sent under this name.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
@@ -31,9 +31,9 @@ export function setCallerAddress(
 }
 
 /**
- * Each proxy adds the address that it sees to the end of the list, so that of the caller is the
- * last but `proxies - 1`; what stands before it the caller may have invented. A shorter list did
- * not come by way of all proxies.
+ * The address of the caller. Each proxy appends the address that it sees, so the caller's is number
+ * `proxies` from the end; the caller may have invented those before it. With a shorter list, the
+ * request did not pass all proxies, and the address of the socket counts.
  */
 function addressOf({ headers, socket }: IncomingMessage, proxies: number): string | undefined {
   const added = headers['x-forwarded-for'];
@@ -42,7 +42,7 @@ function addressOf({ headers, socket }: IncomingMessage, proxies: number): strin
   return named === undefined || named === '' ? socket.remoteAddress : named;
 }
 
-/** One caller often has a whole network of version 6, so its first half counts. */
+/** An IPv6 caller often has a whole /64 network, so all its addresses count as one. */
 function network(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped !== undefined) return mapped;

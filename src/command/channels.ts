@@ -16,7 +16,7 @@ export const channels: Command = {
     config: configOption,
   },
   about: `Lists the channels of each model by priority, as the catalog has them. If admin.token is
-configured it asks the process that runs on admin.port for their health; else it says why not.
+configured it asks the process that runs on admin.port for their health; if it can't, it says why.
 "check" asks the upstreams themselves.`,
   examples: ['npx tollgate channels --model gpt-4o-mini'],
   run: (given) =>
@@ -51,7 +51,9 @@ interface Health {
 
 type HealthOf = (modelId: string, channelId: string) => Health | undefined;
 
-/** Reads the reply of the admin interface, of which another version may know more or less. */
+/**
+ * Reads the reply of the admin interface leniently, because the process may run another version.
+ */
 function healthIn(reply: JsonValue | undefined): HealthOf {
   const found = new Map<string, Health>();
   for (const model of items(member(reply, 'data'))) {
@@ -84,7 +86,7 @@ interface Row {
   readonly dialect: string;
   readonly origin: string;
   readonly upstreamModel: string;
-  /** Undefined where no process was asked, or it does not know the channel. */
+  /** Undefined if no process answered, or it does not know the channel. */
   readonly health: Health | undefined;
 }
 

@@ -8,16 +8,16 @@ import { undiciClient } from '../upstream/undici-client.ts';
 import type { Finding } from './finding.ts';
 import { failureReason, getText, type TextReply } from './get-text.ts';
 
-/** The findings about all channels; one account is asked once. */
+/** The findings about all channels. A channel that several models use is asked once. */
 export async function checkChannels(
   models: readonly Model[],
   clock: Clock,
 ): Promise<readonly Finding[]> {
   const client = undiciClient();
   try {
-    const accounts = accountsOf(models);
+    const channels = channelsOf(models);
     const found = await Promise.all(
-      [...accounts.values()].map((account) => checkAccount(account, client, clock)),
+      [...channels.values()].map((channel) => checkChannel(channel, client, clock)),
     );
     return found.length === 0
       ? [{ state: 'warning', subject: 'catalog', detail: 'no model has a channel' }]
@@ -27,26 +27,26 @@ export async function checkChannels(
   }
 }
 
-/** A channel, and what its upstream should know. */
-interface Account {
+/** A channel, and the models that its upstream should list. */
+interface CheckedChannel {
   readonly channel: Channel;
   readonly upstreamModels: Set<string>;
 }
 
-function accountsOf(models: readonly Model[]): ReadonlyMap<string, Account> {
-  const accounts = new Map<string, Account>();
+function channelsOf(models: readonly Model[]): ReadonlyMap<string, CheckedChannel> {
+  const found = new Map<string, CheckedChannel>();
   for (const { id, channels } of models) {
     for (const channel of channels) {
-      const account = accounts.get(channel.id) ?? { channel, upstreamModels: new Set() };
-      account.upstreamModels.add(channel.upstreamModel ?? id);
-      accounts.set(channel.id, account);
+      const checked = found.get(channel.id) ?? { channel, upstreamModels: new Set() };
+      checked.upstreamModels.add(channel.upstreamModel ?? id);
+      found.set(channel.id, checked);
     }
   }
-  return accounts;
+  return found;
 }
 
-async function checkAccount(
-  { channel, upstreamModels }: Account,
+async function checkChannel(
+  { channel, upstreamModels }: CheckedChannel,
   client: UpstreamClient,
   clock: Clock,
 ): Promise<readonly Finding[]> {
@@ -90,7 +90,7 @@ function idsIn(text: string): ReadonlySet<string> {
   );
 }
 
-/** The largest page that each provider gives. */
+/** The query for the largest page that each provider returns. */
 const queries: Readonly<Record<DialectName, string>> = {
   openai: '',
   gemini: '?pageSize=1000',

@@ -1,6 +1,6 @@
 /**
- * Sends a short call through each channel, by a gateway of its own with the same catalog: no key of
- * the operator is charged, and no other channel can answer in place of the one that is checked.
+ * Sends a short call through each channel, with a separate gateway for each: no key of the operator
+ * is charged, and no other channel can answer in place of the one that is checked.
  */
 import { createServer } from 'node:http';
 import { nodeAdapter } from '../../adapters/node.ts';
@@ -21,7 +21,7 @@ import { textOf } from './get-text.ts';
 
 const group = 'tollgate-check';
 
-/** The findings about each channel of each model, one after the other. */
+/** The findings about each channel of each model, one after another. */
 export async function spendOnce(
   models: readonly Model[],
   clock: Clock,

@@ -1,4 +1,7 @@
-/** Checks the databases: their tables and settings, and whether their clocks agree with ours. */
+/**
+ * Checks the databases: their tables and settings, and whether their clocks agree with this
+ * machine's.
+ */
 import type { Clock } from '../clock.ts';
 import { errorName, isConfigurationError, isError } from '../errors.ts';
 import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
@@ -15,7 +18,7 @@ import { property } from './packages.ts';
 
 const deadline: CallOptions = { timeoutMs: 5_000 };
 
-/** Clocks may differ by this much: periods and the ends of keys are by the process's clock. */
+/** How much clocks may differ. Periods and the expiry of keys go by the clock of the process. */
 const maxSkewMs = 1_000;
 
 /** The findings about every database of the configuration. */
@@ -78,7 +81,7 @@ async function selfTest(subject: string, store: () => QuotaStore): Promise<reado
   }
 }
 
-/** The stores name the function that a host calls; here it is a command. */
+/** The stores name a function to call; users of the command run a command instead. */
 function withCommand(problem: string): string {
   return problem.replace(/[Rr]un migrate(?:Postgres|Sqlite)\(\w+\)/, 'run npx tollgate migrate');
 }
@@ -105,7 +108,7 @@ async function clockOf(
     const sentMs = clock.now();
     const theirMs = await theirs();
     const receivedMs = clock.now();
-    // It was read at some moment between the two.
+    // The server read its clock between the two.
     const skewMs = Math.max(sentMs - theirMs, theirMs - receivedMs, 0);
     const isFit = skewMs <= maxSkewMs;
     const detail = isFit
@@ -129,7 +132,7 @@ async function redisNow({ send }: OpenRedis): Promise<number> {
   return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
 }
 
-/** What the memory of a process keeps is lost with it, and other processes do not know it. */
+/** Stores in the memory of the process are lost when it ends, and not shared. */
 function memoryWarnings(choice: StoreChoice): readonly Finding[] {
   const kept = (['keys', 'quota', 'usage'] as const).filter((name) => choice[name] === 'memory');
   if (kept.length === 0) return [];
@@ -142,7 +145,7 @@ function failure(subject: string, error: unknown): Finding {
   return { state: 'failed', subject, detail: `can't be used (${reasonOf(error)})` };
 }
 
-/** A driver's message may quote what was sent, so only our own are shown. */
+/** Only messages of this package are shown: a driver's may quote what was sent. */
 export function reasonOf(error: unknown): string {
   const isOurs =
     isConfigurationError(error) ||

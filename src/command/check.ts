@@ -1,6 +1,6 @@
 /**
- * `tollgate check`: tries everything that a configuration names, before callers do. It goes on
- * after a failure, because it is run when something is down.
+ * `tollgate check`: tries everything that a configuration names, before callers do. It continues
+ * after a failure, because it is mostly run when something is down.
  */
 import { dirname } from 'node:path';
 import type { Model } from '../ports/catalog.ts';
@@ -30,8 +30,8 @@ export const check: Command = {
 tables and settings (Redis: maxmemory-policy noeviction, appendonly), that clocks agree, and
 that each channel accepts its credential (GET /models, which is free). With --spend it sends a
 real call of a few tokens through each channel; no key of yours is charged for it.
-What can't be tried because of a failure is "skipped", and the rest is checked all the same.
-The exit code is 1 if a check failed; warnings do not count. It is 2 if the file is wrong.`,
+What can't be tried because of a failure is "skipped"; the rest is still checked.
+The exit code is 1 if a check failed; warnings do not count. It is 2 if the file is invalid.`,
   examples: ['npx tollgate check --config tollgate.json', 'npx tollgate check --spend --json'],
   run,
 };
@@ -71,7 +71,7 @@ async function findingsOf(given: Given): Promise<readonly Finding[]> {
   return all;
 }
 
-/** What is checked, and what takes the findings. */
+/** What is checked, and what receives the findings. */
 interface Checked {
   readonly read: ReadConfig;
   readonly tried: TriedDatabases;
@@ -94,7 +94,7 @@ async function checkCatalog(given: Given, { read, tried, path, add }: Checked): 
   add(await progress(given, 'Calling the upstreams', () => spendOnce(models, clock)));
 }
 
-/** The models, and what was found about a catalog outside of the configuration file. */
+/** The models, and the findings about a catalog outside the configuration file. */
 interface FoundModels {
   readonly models: readonly Model[] | undefined;
   readonly found: readonly Finding[];
@@ -116,7 +116,7 @@ async function readModels(
     if (read.models !== undefined) return { models, found: [] };
     return { models, found: [{ state: 'ok', subject, detail: `valid, ${models.length} models` }] };
   } catch (error) {
-    // A list of models has a line for each mistake.
+    // An invalid catalog has a line for each mistake.
     const details = reasonOf(error).split('\n');
     const found = details.map((detail) => ({ state: 'failed' as const, subject, detail }));
     return { models: undefined, found };

@@ -1,4 +1,6 @@
-/** What the commands of `npx tollgate` share: their form, their surroundings, their errors. */
+/**
+ * What the commands of `npx tollgate` share: their form, the process around them, and their errors.
+ */
 import type { Clock } from '../clock.ts';
 import type { Environment } from './config/environment.ts';
 
@@ -6,7 +8,7 @@ import type { Environment } from './config/environment.ts';
 export interface Surroundings {
   /** Writes to standard output. */
   readonly out: (text: string) => void;
-  /** Whether nobody reads standard output any more, as after `| head`. */
+  /** Whether the reader of standard output is gone, as after `| head`. */
   readonly isOutClosed: () => boolean;
   /** Waits until the output is written; returns the code of the failure if it was not. */
   readonly outFailure: () => Promise<string | undefined>;
@@ -20,7 +22,7 @@ export interface Surroundings {
   readonly clock: Clock;
   /** Who runs the command, for the audit trail. */
   readonly user: string;
-  /** Calls the listener at each of these signals, until the returned function is called. */
+  /** Calls the listener whenever the signal arrives, until the returned function is called. */
   readonly onSignal: (signal: Signal, listener: () => void) => () => void;
   /** Calls a function before the process ends, also when a signal ends it at once. */
   readonly beforeEnd: (clean: () => void) => void;
@@ -32,7 +34,7 @@ export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 /** An option of a command, written `--name value`, or `--name` for a flag. */
 export interface Option {
   readonly type: 'string' | 'boolean';
-  /** What stands for the value in the help: `FILE`. */
+  /** The placeholder of the value in the help: `FILE`. */
   readonly value?: string;
   readonly text: string;
 }
@@ -55,13 +57,13 @@ export interface Command {
   readonly name: string;
   /** One line, for the list of commands. */
   readonly summary: string;
-  /** What stands for its arguments in the help: `KEY_ID AMOUNT`. */
+  /** The placeholders of its arguments in the help: `KEY_ID AMOUNT`. */
   readonly positionals?: string;
   readonly options: Readonly<Record<string, Option>>;
-  /** What one has to know to use it. */
+  /** The explanation in its help. */
   readonly about: string;
   readonly examples: readonly string[];
-  /** It goes on where nobody reads its output any more: it serves others meanwhile. */
+  /** It keeps running when its output can't be written, because it serves callers. */
   readonly outlivesOutput?: true;
   /** Runs it and returns its exit code. */
   run(given: Given): Promise<number>;

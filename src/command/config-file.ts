@@ -8,7 +8,7 @@ import { type ReadConfig, readConfig } from './config/read.ts';
 /** A configuration file. */
 export interface ConfigFile {
   readonly path: string;
-  /** For messages and logs: the folders must not reach a log. */
+  /** The name without its folders, which must not reach a log or a message. */
   readonly name: string;
   /**
    * Reads it now.

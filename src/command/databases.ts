@@ -40,7 +40,7 @@ export interface Databases {
 }
 
 const connectMs = 5_000;
-/** How long PostgreSQL may take to answer what it was asked, when the process ends. */
+/** How long PostgreSQL may take to answer running queries when the process ends. */
 const closeMs = 2_000;
 
 /** The databases that could be opened, and why others could not. */
@@ -52,8 +52,8 @@ export interface TriedDatabases {
 /**
  * Opens databases of the configuration.
  *
- * @param folder that of the configuration file: paths in it begin there
- * @param wanted which of them are needed; default: all that there are
+ * @param folder of the configuration file; relative paths are resolved against it
+ * @param wanted the databases to open; default: all that are configured
  * @throws CommandError that names the member of the configuration and says what to do
  */
 export async function openDatabases(
@@ -68,7 +68,7 @@ export async function openDatabases(
   throw first;
 }
 
-/** The same for a caller that goes on with those that can be opened. */
+/** The same, but a database that can't be opened is reported in `failures` instead of thrown. */
 export async function tryDatabases(
   stores: StoresConfig,
   folder: string,
@@ -115,9 +115,9 @@ async function openSqlite(
   try {
     makeFolder(dirname(file));
     const handle = construct(database, file);
-    if (!isClosableHandle(handle)) throw new Error(`${name} is no driver that is supported`);
+    if (!isClosableHandle(handle)) throw new Error(`${name} is not a supported driver`);
     closers.push(() => handle.close());
-    // A driver reads nothing before the first statement, so a file of another kind opens well.
+    // Drivers read the file at the first statement only; this finds a file that is no database.
     handle.exec('PRAGMA schema_version');
     return handle;
   } catch (error) {
@@ -126,7 +126,9 @@ async function openSqlite(
   }
 }
 
-/** Not `recursive`: for a folder that can't be made, as below /proc, Node 20 tries for ever. */
+/**
+ * Without `recursive`, with which Node 20 loops forever for a folder that can't be made (/proc/x).
+ */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
@@ -175,7 +177,9 @@ function trackedSocket(sockets: Set<Socket>): Socket {
   return socket;
 }
 
-/** The pool waits for each query, and one that a server never answers would keep the process. */
+/**
+ * The pool waits for each query; one that the server never answers would keep the process alive.
+ */
 async function endPool(pool: Pool, sockets: ReadonlySet<Socket>): Promise<void> {
   await within(pool.end(), closeMs, systemClock()).catch(() => {});
   for (const socket of sockets) socket.destroy();
@@ -203,7 +207,7 @@ async function openRedis(
   const client =
     name === 'redis' ? nodeRedis(content, url, () => isConnected) : ioRedis(content, url);
   if (!isClient(client)) throw new Error(`The installed ${name} is too old: update it.`);
-  // ioredis rejects with an error that does not say why.
+  // ioredis rejects with an error that does not say why; its error event does.
   let lastError: unknown;
   client.on('error', (error) => {
     lastError = error;
@@ -231,7 +235,7 @@ async function openRedis(
 function nodeRedis(content: unknown, url: string, hasConnected: () => boolean): unknown {
   const create = exported(content, 'createClient');
   const path = socketOf(url);
-  // It tries the first connection only once, so that a wrong address is reported at once.
+  // The first connection is tried only once, so that a wrong address is reported at once.
   const reconnectStrategy = (retries: number, cause: Error): number | Error =>
     hasConnected() ? Math.min(50 * 2 ** Math.min(retries, 6), 2_000) : cause;
   const common = { connectTimeout: connectMs, reconnectStrategy };
@@ -250,7 +254,7 @@ function socketOf(url: string): string | undefined {
   return url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) : undefined;
 }
 
-/** Both clients, with the methods of either. */
+/** A client of either package; the optional methods exist in one of them. */
 type ClosableClient = RedisClient &
   RedisBytesClient & {
     on(event: 'error', listener: (error: unknown) => void): unknown;
@@ -265,13 +269,13 @@ function isClient(value: unknown): value is ClosableClient {
   return hasMethods(value, 'on', 'connect') && isRedisClient(value) && isRedisBytesClient(value);
 }
 
-/** The code of the failure only: its message may have the address, with a password in it. */
+/** Shows only the code of the failure: its message may contain the URL with the password. */
 function unreachable(member: string, error: unknown, remedy: string): CommandError {
   const message = `${member} can't be opened (${codeOf(error) ?? errorName(error)}). ${remedy}`;
   return new CommandError(exitCodes.unreachable, message, error);
 }
 
-/** The code of an error, else that of what it was made for: drivers wrap those of sockets. */
+/** The code of an error, else of its cause: drivers wrap the errors of sockets. */
 function codeOf(error: unknown): string | undefined {
   if (!isError(error)) return undefined;
   const code: unknown = Reflect.get(error, 'code');

@@ -1,14 +1,14 @@
-/** Reads the dates of options: days of the calendar, and times of a day, in UTC. */
+/** Reads the dates of options: a day, or a day and a time, in UTC. */
 import { type Given, usageError } from './command.ts';
 
-/** A day, and perhaps a time of it, of which the seconds may be left out. */
+/** A day, optionally with a time, whose seconds are optional. */
 const form = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(\.\d{3})?)?(Z?))?$/;
 
 /**
  * The time that an option names, in Unix ms; undefined if it was not given.
  *
- * @throws CommandError where it is no date, is not in UTC, or is a day that no month has, which
- *   `Date.parse` would take for another one
+ * @throws CommandError if it is not a date, is not in UTC, or is a day that the month does not have
+ *   (`Date.parse` would return another day)
  */
 export function dateOf(given: Given, option: string): number | undefined {
   const text = given.text(option);

@@ -36,7 +36,7 @@ async function run({ around, text }: Given): Promise<number> {
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw usageError('--port must be a number from 0 to 65535.');
   }
-  // They carry recordings and a page, which the other commands need not load.
+  // Loaded only here, because these modules contain recordings and pages.
   const { startFakeUpstream } = await import('../testing/index.ts');
   const { consoleHandler, consoleSignIn } = await import('../console/index.ts');
   const upstream = await startFakeUpstream({ paceMs: 40 });

@@ -4,7 +4,7 @@
 export interface Finding {
   /**
    * `ok`, `warning`: it works, but something should be changed; `failed`: calls would fail;
-   * `skipped`: it could not be tried, because of another check that failed.
+   * `skipped`: it could not be tried, because another check failed.
    */
   readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
   /** What was checked: `stores.redis`, `channel openai-1`. */

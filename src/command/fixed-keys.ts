@@ -1,11 +1,11 @@
-/** The keys in the configuration, as a store that follows the file. */
+/** The keys in the configuration, as a key store that is updated when the file changes. */
 import type { AdminKeyStore } from '../admin/deps.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { money } from '../prices/amount.ts';
 import { memoryKeyStore } from '../stores/memory/key-store.ts';
 import type { FixedKey, KeysConfig } from './config/config.ts';
 
-/** A store that only the file can change. */
+/** A key store without changes: only the file can change its keys. */
 export interface FixedKeys extends Required<Pick<AdminKeyStore, 'find' | 'get' | 'page'>> {
   /** Replaces all keys: those that the file no longer has are refused from the next call on. */
   replace(keys: KeysConfig | undefined): void;

@@ -1,4 +1,4 @@
-/** Sends single GET requests, for the commands that ask servers something. */
+/** Sends single GET requests, for the commands that query servers. */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import type { UpstreamBody, UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';

@@ -1,4 +1,4 @@
-/** Answers the probes of an orchestrator: alive, and ready to be sent calls. */
+/** Answers the liveness and readiness probes of an orchestrator. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
@@ -14,13 +14,13 @@ export interface Readiness {
 /** Answers `/healthz` and `/readyz`, and 404 for every other path. */
 export type HealthHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Anyone may ask, so the stores are asked at most once in this time. */
+/** Anyone may send a probe, so the quota store is checked at most once in this time. */
 const freshMs = 1_000;
 const checkMs = 2_000;
 
 /**
- * The handler of all paths that are not the gateway's. The reasons in its answers are names of
- * ports only, because callers can read them.
+ * The handler of all paths that are not the gateway's. The reasons in its answers give no details,
+ * because callers can read them.
  */
 export function healthHandler({ quota, clock, isEnding }: Readiness): HealthHandler {
   let known: { readonly atMs: number; readonly isFit: Promise<boolean> } | undefined;

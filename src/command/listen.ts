@@ -14,9 +14,10 @@ export interface Port {
 }
 
 /**
- * Listens on all ports, and then does what must not fail.
+ * Listens on all ports, and then calls `whenOpen`.
  *
- * @throws CommandError that names the member of the configuration; then no port stays open
+ * @throws CommandError that names the member of the configuration, or what `whenOpen` throws; then
+ *   no port stays open
  */
 export async function listenOn(ports: readonly Port[], whenOpen: () => void): Promise<void> {
   try {
@@ -41,14 +42,14 @@ function listen({ member, server, port, host }: Port): Promise<void> {
   });
 }
 
-/** Where a server listens: for one that asked for port 0, the system has chosen. */
+/** Where a server listens; for port 0, the port that the system has chosen. */
 export function addressOf(server: Server): { readonly address?: string; readonly port?: number } {
   const bound = server.address();
   if (typeof bound !== 'object' || bound === null) return {};
   return { address: bound.address, port: bound.port };
 }
 
-/** Stops listening, and cuts the connections that are left. */
+/** Stops listening, and closes all connections. */
 export function stop(server: Server): void {
   server.close();
   server.closeAllConnections();

@@ -1,4 +1,4 @@
-/** The log of `tollgate serve`: one JSON object a line, which log collectors read. */
+/** The log of `tollgate serve`: one JSON object per line, as log collectors expect. */
 import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import { logEvents } from '../log-events.ts';
@@ -9,7 +9,7 @@ export interface Log {
   setLevel(level: LogLevel): void;
   /** Writes a line about the process itself, unless the level of the line is too low. */
   write(level: Exclude<LogLevel, 'silent'>, event: string, members?: object): void;
-  /** Writes a line whatever the level of the log: what operators changed is no chatter. */
+  /** Writes a line whatever the level of the log is: for changes by operators. */
   always(level: Exclude<LogLevel, 'silent'>, event: string, members: object): void;
   /** Writes the line of an event of the gateway. */
   readonly event: EventListener;
@@ -17,7 +17,7 @@ export interface Log {
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
-/** A log that writes lines by `out`, in the form of {@link logEvents}. */
+/** A log that writes lines with `out`, in the form of {@link logEvents}. */
 export function jsonLog(out: (text: string) => void, clock: Clock): Log {
   const log = ({ level, message, ...fields }: Line): void => {
     const time = new Date(clock.now()).toISOString();

@@ -1,6 +1,6 @@
 /**
- * Reports what a usage log fails to write between calls, as events beside those of the gateway, and
- * counts what the process has lost: its exit code says so.
+ * Reports failures of a usage log that writes in the background, as events beside those of the
+ * gateway, and counts what the process has lost, for its exit code.
  */
 import { errorName } from '../errors.ts';
 import { type EventListener, type GatewayEvent, swallowErrors } from '../events.ts';
@@ -10,7 +10,7 @@ import type { Log } from './log.ts';
 
 /** The listeners of a usage log that writes in the background. */
 export interface UsageLogListener {
-  /** A write failed; its records wait. */
+  /** A write failed; its records are kept and written later. */
   onError(error: unknown): void;
   /** A record is given up. */
   onLost(record: UsageRecord, error: unknown): void;
@@ -21,13 +21,13 @@ export interface Losses {
   /** Receives the events of the gateway. */
   readonly onEvent: EventListener;
   readonly usageLog: UsageLogListener;
-  /** The gateway, whose subscribers hear of the usage log too. */
+  /** The same gateway, whose subscribers also receive the events about the usage log. */
   around(gateway: Gateway): Gateway;
-  /** Charges that the quota store did not take, and records that the usage log did not. */
+  /** Charges that the quota store did not accept, and records that the usage log did not write. */
   count(): { readonly charges: number; readonly usageRecords: number };
 }
 
-/** Nothing is lost yet; everything is written to the log. */
+/** Counters at zero. All events are written to the log. */
 export function countLosses(log: Log): Losses {
   const listeners = new Set<EventListener>();
   let charges = 0;
@@ -71,7 +71,7 @@ function failedWrite(error: unknown, requestId: string | undefined): GatewayEven
   return { type: 'port_failed', requestId, port: 'usage', operation: 'write', reason };
 }
 
-/** What bills a call by hand. */
+/** What an operator needs to bill the call by hand. */
 function lostCall(record: UsageRecord): object {
   const { requestId, reservationId, keyId, modelId, startedAtMs, outcome, chargeNanos } = record;
   const call = { requestId, reservationId, keyId, modelId, startedAtMs, outcome };

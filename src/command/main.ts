@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The program `tollgate`: connects the commands to the process, which is theirs alone. */
+/** The program `tollgate`: connects the commands to the process. */
 import { userInfo } from 'node:os';
 import { systemClock } from '../clock.ts';
 import { beforeEnd } from './before-end.ts';
@@ -24,7 +24,7 @@ process.exitCode = await runProgram(process.argv.slice(2), commands, {
   beforeEnd,
 });
 
-/** A reader such as `head` may have read enough, or a disk may be full: the program reports it. */
+/** Standard output. It may fail because `head` has read enough, or because a disk is full. */
 function standardOutput(): Pick<Surroundings, 'out' | 'isOutClosed' | 'outFailure'> {
   const { stdout } = process;
   const failures: string[] = [];

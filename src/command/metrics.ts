@@ -1,4 +1,6 @@
-/** The metrics of `serve` for Prometheus, on a port of their own: callers must not see them. */
+/**
+ * The metrics of `serve` for Prometheus, on a port of their own, so that callers can't read them.
+ */
 import { createServer, type RequestListener } from 'node:http';
 import type { Gateway } from '../gateway.ts';
 import { prometheusMetrics } from '../prometheus/prometheus-metrics.ts';
@@ -15,9 +17,9 @@ interface Registry extends PrometheusRegistry {
 }
 
 /**
- * The server of the metrics, with those of the process beside the gateway's.
+ * The server of the metrics: the gateway's, and those of the process.
  *
- * @param folder where prom-client is looked for first
+ * @param folder in which prom-client is looked for first
  * @throws CommandError if prom-client is not installed
  */
 export async function metricsPort(
@@ -42,9 +44,11 @@ function isRegistry(value: unknown): value is Registry {
 
 function answering(register: Registry, path: string): RequestListener {
   return (request, response) => {
-    const [asked] = (request.url ?? '').split('?');
+    const [target] = (request.url ?? '').split('?');
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (asked !== path || !isRead) return void response.writeHead(asked === path ? 405 : 404).end();
+    if (target !== path || !isRead) {
+      return void response.writeHead(target === path ? 405 : 404).end();
+    }
     void register.metrics().then(
       (text) =>
         response

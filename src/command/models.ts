@@ -17,7 +17,7 @@ import type { Databases } from './databases.ts';
 /**
  * All models, with the secrets of their channels.
  *
- * @param path that of the configuration file
+ * @param path of the configuration file
  * @throws ConfigurationError that names the model and says how to fix it; StoreUnavailable
  */
 export async function allModels(

@@ -1,4 +1,4 @@
-/** Makes the gateway of a configuration: its databases, stores, catalog and options. */
+/** Creates the gateway of a configuration with its databases, stores, catalog and options. */
 import { dirname, resolve } from 'node:path';
 import type { AdminCatalog } from '../admin/deps.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../charge-policy.ts';
@@ -18,18 +18,18 @@ import type { Losses } from './losses.ts';
 import { prepareTables } from './prepare-tables.ts';
 import { makeStores, type Stores } from './stores.ts';
 
-/** A running gateway and what it stands on. */
+/** A running gateway and what it uses. */
 export interface OpenGateway {
   readonly gateway: Gateway;
   readonly stores: Stores;
   readonly catalog: OpenCatalog;
-  /** Closes what the gateway stands on; close the gateway first. */
+  /** Closes what the gateway uses; close the gateway first. */
   close(): Promise<void>;
 }
 
-/** What is passed on to the parts. */
+/** What opening a gateway needs. */
 export interface OpenOptions {
-  /** The path of the configuration file, at which relative paths begin. */
+  /** The path of the configuration file; relative paths are resolved against its folder. */
   readonly path: string;
   readonly clock: Clock;
   readonly losses: Losses;
@@ -98,7 +98,7 @@ export function gatewayOptions(
   });
 }
 
-/** The default with the rules of the configuration in it. */
+/** The default policy with the rules of the configuration. */
 function policyWith(rules: ChargePolicyConfig): ChargePolicy {
   const of = (ending: CallEnding): ChargePolicy[CallEnding] => ({
     ...chargePolicy[ending],
@@ -117,13 +117,13 @@ function policyWith(rules: ChargePolicyConfig): ChargePolicy {
   };
 }
 
-/** The catalog of a gateway, in the file or elsewhere. */
+/** The catalog of a gateway, from the configuration, a file or a database. */
 export interface OpenCatalog {
-  /** What the gateway asks. */
+  /** The catalog for `createGateway`. */
   readonly current: () => AdminCatalog;
-  /** For the admin library: always the one that counts. */
+  /** The catalog for the admin library, which always reads the current one. */
   readonly forAdmin: AdminCatalog;
-  /** Takes the models of a changed file, and returns their catalog for the gateway. */
+  /** Applies the models of a changed configuration, and returns the catalog for the gateway. */
   replace(models: readonly Model[]): Catalog;
   close(): void;
 }
@@ -156,7 +156,7 @@ function closable(catalog: AdminCatalog & { close(): void }): OpenCatalog {
   };
 }
 
-/** A gateway gets a new catalog with each change, so that it forgets what it knew of health. */
+/** Each change makes a new catalog, so that the gateway forgets the health of the old channels. */
 function catalogInFile(models: readonly Model[]): OpenCatalog {
   let catalog = staticCatalog(models);
   return {
@@ -174,7 +174,7 @@ function catalogInFile(models: readonly Model[]): OpenCatalog {
   };
 }
 
-/** The configuration's types allow undefined, the options' do not. */
+/** The types of the configuration allow undefined members, those of the options do not. */
 function withoutUndefined<T extends object>(
   value: T,
 ): { [Name in keyof T]: Exclude<T[Name], undefined> };

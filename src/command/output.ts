@@ -1,19 +1,20 @@
 /** Prints results: a table for people, one JSON document for programs. */
 import type { Given, Surroundings } from './command.ts';
 
-/** Prints a JSON document; amounts in it become texts of nanos. */
+/** Prints a JSON document; amounts in it become strings of nanos. */
 export function printJson({ out }: Surroundings, value: unknown): void {
   out(`${jsonText(value)}\n`);
 }
 
-/** A JSON document in which amounts are texts of nanos. */
+/** A JSON document in which amounts are strings of nanos. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? `${item}` : item), 2);
 }
 
 /**
- * A table with a heading; a column whose heading begins with a space is aligned to the right. Names
- * may come from others, so control characters, which a terminal would obey, become `?`.
+ * A table with a heading; a column whose heading begins with a space is aligned to the right.
+ * Control characters become `?`: a terminal would act on them, and callers may choose some of the
+ * names.
  */
 export function table(heading: readonly string[], cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '?')));
@@ -31,10 +32,10 @@ export function table(heading: readonly string[], cells: readonly (readonly stri
   return `${[heading.map((title) => title.trim()), ...rows].map(line).join('\n')}\n`;
 }
 
-/** Shows how far long work has come. */
+/** Shows how many items of a long task are done. */
 export type CountProgress = (count: number) => void;
 
-/** Shows a line about long work on a terminal while it lasts. */
+/** Shows a line about a long task on a terminal while it runs. */
 export async function progress<T>(
   { around, json }: Pick<Given, 'around' | 'json'>,
   text: string,

@@ -34,7 +34,7 @@ export async function loadPackage<Name extends string>(
   throw usageError(`${member} needs the package ${first}${choice}. Run: npm install ${first}`);
 }
 
-/** What `import` takes for the package; undefined if it is not installed. */
+/** The specifier for `import`; undefined if the package is not installed. */
 function pathOf(name: string, folder: string): string | undefined {
   if (name.startsWith('node:')) return hasModule(name) ? name : undefined;
   for (const base of [join(folder, 'package.json'), import.meta.filename]) {

@@ -1,10 +1,10 @@
-/** Updates the tables of databases before they are used, where the configuration wants it. */
+/** Updates the tables of databases before they are used, if the configuration says so. */
 import { migratePostgres } from '../stores/postgres/migrations.ts';
 import { migrateSqlite } from '../stores/sqlite/schema.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { Databases } from './databases.ts';
 
-/** SQLite's tables are updated unless the configuration says no; PostgreSQL's if it says so. */
+/** `migrate` is on by default for SQLite, and off for PostgreSQL. */
 export async function prepareTables({ stores }: ServeConfig, databases: Databases): Promise<void> {
   const { sqlite, postgres } = databases;
   if (sqlite !== undefined && stores?.sqlite?.migrate !== false) migrateSqlite(sqlite);

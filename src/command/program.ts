@@ -1,4 +1,6 @@
-/** Finds the command that was called, reads its options, runs it, and makes errors exit codes. */
+/**
+ * Finds the command that was called, reads its options, runs it, and turns errors into exit codes.
+ */
 import { parseArgs } from 'node:util';
 import { type AdminErrorCode, isAdminError } from '../admin/admin-error.ts';
 import { errorName, isConfigurationError, isError } from '../errors.ts';
@@ -61,15 +63,15 @@ function answerGeneral(
   return first === undefined ? exitCodes.usage : exitCodes.done;
 }
 
-/** @throws CommandError where what the command printed is lost */
+/** @throws CommandError if a part of the output could not be written */
 async function checkOutput(command: Command, around: Surroundings): Promise<void> {
   if (command.outlivesOutput) return;
   const failure = await around.outFailure();
   if (failure === undefined) return;
   throw new CommandError(
     exitCodes.unreachable,
-    `standard output can't be written (${failure}): a part of what ${command.name} printed is ` +
-      'lost. The command itself was done; a lost secret can only be replaced, by keys rotate.',
+    `standard output can't be written (${failure}): a part of the output of ` +
+      `${command.name} is lost. The command itself was done. Replace a lost secret by keys rotate.`,
   );
 }
 
@@ -90,8 +92,8 @@ function explain(
 }
 
 /**
- * A command may have two words, the second of which is the task: `keys issue`. There is no command
- * where only the tasks are to be explained: `keys --help`.
+ * Finds a command of one or two words; the second word is the task: `keys issue`. `command` is
+ * undefined for `keys --help`, which explains the tasks.
  */
 function findCommand(
   args: readonly string[],
@@ -153,7 +155,7 @@ function seeHelp({ name }: Command): string {
   return `See npx tollgate ${name} --help.`;
 }
 
-/** A failure for the terminal or for a program. */
+/** A failure as it is printed, as text or as JSON. */
 interface Problem {
   readonly exitCode: number;
   readonly code: 'failed' | 'usage' | 'unreachable';
@@ -169,7 +171,7 @@ function problemOf(thrown: unknown): Problem {
   return { exitCode, code: codes[exitCode] ?? 'failed', message };
 }
 
-/** The admin library hides what a store reports, which says more to who runs the store. */
+/** The admin library hides the message of a store; whoever runs the command may read it. */
 function causeOf(error: unknown): unknown {
   const cause = isAdminError(error) ? error.cause : undefined;
   return isStoreUnavailable(cause) || isStoreCorrupt(cause) ? cause : error;

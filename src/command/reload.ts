@@ -16,9 +16,9 @@ export interface Reloaded extends Pick<OpenGateway, 'gateway' | 'stores' | 'cata
 /** The configuration as it is now. */
 export interface LiveConfig {
   current(): ServeConfig;
-  /** Looks whether the file has changed. */
+  /** Applies the file if it has changed. */
   poll(): Promise<void>;
-  /** Reads it again, changed or not. */
+  /** Reads and applies the file again, changed or not. */
   reload(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export function liveConfig(
     watch = await file.open();
     take(watch.current());
   };
-  // One after the other, because polls of one file must not overlap.
+  // One after another, because polls of one file must not overlap.
   const next = (step: () => Promise<void>): Promise<void> => {
     running = running
       .then(step)
@@ -70,7 +70,7 @@ function applyConfig(
 ): void {
   const { maxBufferedBytes: _, ...changeable } = gatewayOptions(config, stores);
   gateway.update({
-    // An option that was taken out has its default again.
+    // An option that was removed from the file gets its default again.
     ...Object.fromEntries(Object.keys(before.gateway ?? {}).map((name) => [name, undefined])),
     ...changeable,
     ...(models === undefined ? {} : { catalog: catalog.replace(models) }),
@@ -79,7 +79,7 @@ function applyConfig(
   log.setLevel(config.log?.level ?? 'info');
 }
 
-/** The members that differ from those of the start, although only a restart applies them. */
+/** The members that have changed since the start and need a restart. */
 function changedAtStart(before: ServeConfig, after: ServeConfig): readonly string[] {
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['listen', before.listen, after.listen],

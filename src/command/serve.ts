@@ -1,6 +1,6 @@
 /**
- * `tollgate serve`: the whole gateway as a process, from a configuration file. No TLS, no cluster,
- * no users: those are a proxy's, an orchestrator's and a host app's.
+ * `tollgate serve`: the whole gateway as a process, from a configuration file. It has no TLS, no
+ * clustering and no user accounts: a proxy, an orchestrator and a host app have those.
  */
 import { createServer, type Server } from 'node:http';
 import { dirname } from 'node:path';
@@ -28,10 +28,10 @@ export const serve: Command = {
   options: { config: configOption },
   about: `Serves the models of a configuration file until it gets SIGTERM or SIGINT.
 It logs JSON lines, answers /healthz and /readyz, and applies changes of the file
-while it runs; SIGHUP reads the file again at once, and writes a new sign-in link for
-the console if the file has "admin". A file that is wrong changes
-nothing, and the log says why. After SIGTERM it is not ready any more, lets
-running calls end, charges them, and ends with exit code 0.`,
+while it runs. SIGHUP reads the file again at once, and writes a new sign-in link for
+the console if the file has "admin". An invalid file changes nothing, and the log says
+why. After SIGTERM /readyz answers 503, running calls end and are charged, and the
+exit code is 0, or 3 if charges or usage records were lost.`,
   examples: ['npx tollgate serve --config tollgate.json', 'curl http://localhost:8787/readyz'],
   outlivesOutput: true,
   run,
@@ -51,7 +51,7 @@ async function run(given: Given): Promise<number> {
   let isEnding = false;
   const deps = { opened, config: read.config, path: file.path, log, around };
   const { ports, admin } = await openPorts(deps, live, () => isEnding);
-  // Before the line that tells others to send signals, which would end the process otherwise.
+  // Before the log line "listening", after which others may send signals.
   const stopWatching = keepUpToDate(live, admin, around);
   const signalled = endSignal(around);
   log.write('info', 'listening', { ...listening(ports), config: file.name });
@@ -64,7 +64,7 @@ async function run(given: Given): Promise<number> {
   return ended(log, losses);
 }
 
-/** The exit code: an orchestrator must not take lost money for a success. */
+/** The exit code. If charges or usage records are lost, the process must not report success. */
 function ended(log: Log, losses: Losses): number {
   const lost = losses.count();
   if (lost.charges === 0 && lost.usageRecords === 0) {
@@ -75,7 +75,9 @@ function ended(log: Log, losses: Losses): number {
   return exitCodes.unreachable;
 }
 
-/** Opens all ports of the process, that of the gateway first; closes the gateway if it can't. */
+/**
+ * Opens all ports of the process, the gateway's first. If one can't be opened, closes the gateway.
+ */
 async function openPorts(
   deps: AdminPortDeps,
   live: LiveConfig,
@@ -87,8 +89,8 @@ async function openPorts(
   const server = serverOf(opened, live, isEnding, around);
   try {
     const admin = config.admin && (await adminPort(config.admin, deps));
-    const figures = metrics && (await metricsPort(metrics, opened.gateway, dirname(path)));
-    const others = [admin?.port, figures].filter((other) => other !== undefined);
+    const scraped = metrics && (await metricsPort(metrics, opened.gateway, dirname(path)));
+    const others = [admin?.port, scraped].filter((other) => other !== undefined);
     const ports: Ports = [{ member: 'listen', server, port, host }, ...others];
     await listenOn(ports, () => admin?.invite());
     return { ports, admin };
@@ -130,7 +132,7 @@ function keepUpToDate(
 ): () => void {
   const stopPolling = clock.every(pollMs, () => void live.poll());
   let isEnding = false;
-  // It keeps listening while the process ends: a hang-up must not cut the calls that are left.
+  // The listener stays while the process ends: without one, SIGHUP would kill it and its calls.
   onSignal('SIGHUP', () => {
     if (isEnding) return;
     void live.reload();
@@ -151,15 +153,18 @@ async function end(
 ): Promise<void> {
   const { waitMs = 0, drainMs = 10_000 } = live.current().shutdown ?? {};
   if (waitMs > 0) await pause(waitMs, clock);
-  // The port stays open meanwhile: a probe of liveness that fails would kill the running calls.
+  // The port stays open meanwhile: if liveness probes failed, the process would be killed.
   await gateway.close({ drainMs });
   stop(server);
-  // Operators see the end of the last call.
+  // The ports for operators close last, so that they show the end of the last call.
   for (const other of others) stop(other.server);
   await close();
 }
 
-/** A proxy needs a moment to see that the process is not ready, and sends calls meanwhile. */
+/**
+ * A load balancer needs a moment to notice that the process is not ready, and sends calls
+ * meanwhile.
+ */
 function pause(ms: number, clock: Surroundings['clock']): Promise<void> {
   return new Promise((resolve) => {
     const stop = clock.every(ms, () => {

@@ -1,4 +1,4 @@
-/** Hands the operator a link that signs in to the console, past the log and those who read it. */
+/** Gives the operator a sign-in link for the console without writing it to the log. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isError } from '../errors.ts';
@@ -16,7 +16,7 @@ export interface SignInLink {
 /**
  * Links go to standard error, or to a file that only its owner can read.
  *
- * @param folder that of the configuration file: a relative path begins there
+ * @param folder of the configuration file; a relative path is resolved against it
  */
 export function signInLink(
   { signInFile }: AdminConfig,
@@ -45,7 +45,7 @@ export function signInLink(
   return {
     write: (link) => {
       try {
-        // A new file: the rights of an old one, or the place that a link leads to, are somebody's.
+        // Always a new file: an old one may have other permissions, or be a link to another place.
         remove();
         isWritten = true;
         writeFileSync(path, `${link}\n`, { mode: 0o600, flag: 'wx' });

@@ -1,4 +1,4 @@
-/** Makes the stores of a gateway over the open databases, by the choice of the configuration. */
+/** Creates the stores that a configuration chooses, on the open databases. */
 import type { AdminKeyCache, AdminOwnedStore } from '../admin/deps.ts';
 import type { Clock } from '../clock.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
@@ -38,14 +38,14 @@ import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
 import { type FixedKeys, fixedKeys } from './fixed-keys.ts';
 import type { UsageLogListener } from './losses.ts';
 
-/** The stores of a gateway. What is undefined is the gateway's own, in memory. */
+/** The stores of a gateway. For an undefined one, the gateway uses its own in memory. */
 export interface Stores {
   readonly choice: StoreChoice;
-  /** What the gateway asks. */
+  /** The key store for `createGateway`, behind the cache if there is one. */
   readonly keys: KeyStore;
-  /** The cache in front of them, if there is one. */
+  /** The cache in front of `keyTable`, if there is one. */
   readonly keyCache: AdminKeyCache | undefined;
-  /** Where keys are kept. Those in the configuration can only be read. */
+  /** The key store itself. Keys in the configuration can only be read. */
   readonly keyTable: SqliteKeyStore | PostgresKeyStore | FixedKeys;
   readonly quota: QuotaStore;
   readonly usage: UsageSink & RefusalLog;
@@ -55,15 +55,15 @@ export interface Stores {
   readonly rateLimiter: RateLimiter | undefined;
   readonly results: ResultStore;
   readonly responses: Required<Pick<ResponseOptions, 'index' | 'items'>>;
-  /** What forgets the replies of a removed key. */
+  /** The stores from which the replies of a removed key are deleted. */
   readonly replyStores: readonly AdminOwnedStore[];
 }
 
 /**
- * Makes each store when it is first asked for, because a command opens only the databases that it
- * needs. The memory stores begin empty, but for the keys of the configuration.
+ * Creates each store at its first use, because a command opens only the databases that it needs.
+ * Memory stores begin empty, except for the keys of the configuration.
  *
- * @param listener of the usage log; none for a command, which writes no record
+ * @param listener for failures of the usage log; commands write no records and need none
  */
 export function makeStores(
   config: ServeConfig,
@@ -121,14 +121,14 @@ export function makeStores(
   };
 }
 
-/** What keeps replies, or parts of them. */
+/** The stores of replies and parts of them. */
 interface Replies {
   readonly results: ResultStore;
   readonly index: ResponseIndex;
   readonly items: ItemStore;
 }
 
-/** The admin library has to know them too, so that none in memory is left to the gateway. */
+/** Created here even in memory, because the admin library needs them too. */
 function repliesIn(choice: StoreChoice, redis: OpenRedis | undefined, clock: Clock): Replies {
   const isInRedis = (name: 'results' | 'responseIndex' | 'items'): boolean =>
     choice[name] === 'redis';
@@ -218,7 +218,7 @@ function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {
   return open(postgres, 'postgres');
 }
 
-/** The configuration was checked, and a command opens what it needs. */
+/** Throws only on a bug: the configuration was checked, and commands open what they need. */
 function open<T>(database: T | undefined, name: string): T {
   if (database !== undefined) return database;
   throw new TypeError(`stores.${name} was not opened`);

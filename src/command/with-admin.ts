@@ -1,4 +1,4 @@
-/** Opens the admin library over the stores of a configuration, for one command. */
+/** Opens the admin library on the stores of a configuration, for one command. */
 import { dirname } from 'node:path';
 import { type Admin, createAdmin } from '../admin/admin.ts';
 import { createGateway } from '../gateway.ts';
@@ -24,9 +24,8 @@ const keyStores: readonly Need[] = ['keys', 'quota'];
 const storesOfReplies: readonly Need[] = ['results', 'responseIndex', 'items'];
 
 /**
- * Runs a task with the admin library over keys and balances; with `forgets` also over the replies.
- * Its gateway serves no call; it is there because the library ends calls and switches channels by
- * one.
+ * Runs a task with the admin library for keys and balances; with `forgets` also for stored replies.
+ * Its gateway serves no call: the library needs one to end holds and to switch channels.
  */
 export function withAdmin(
   given: Given,
@@ -38,7 +37,7 @@ export function withAdmin(
     const { clock, err } = given.around;
     const { keyTable: keys, quota } = open.stores;
     const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
-    // What fails is the result of the command, so events of it are not needed.
+    // The command itself reports failures, so the events are not needed.
     const onEvent = (): void => {};
     const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
     const replies = forgets ? { replyStores: open.stores.replyStores } : {};

@@ -17,11 +17,11 @@ export interface OpenStores {
   readonly stores: Stores;
 }
 
-/** What a command works on; a database that keeps none of it may be down. */
+/** A store that a command uses. Databases that keep none of its stores may be down. */
 export type Need = keyof StoreChoice | 'catalog';
 
 /**
- * Runs a task over stores of the configuration, whose tables are updated if it says so.
+ * Runs a task on stores of the configuration, after updating their tables if it says so.
  *
  * @param needs the stores that the task uses; another one throws
  */
@@ -52,7 +52,7 @@ function databasesFor(
   return new Set(names.filter((name) => name !== undefined && name !== 'memory'));
 }
 
-/** @throws CommandError if it is kept in the memory of another process */
+/** @throws CommandError if the store is in the memory of another process */
 export function refuseMemory(store: string, what: string): void {
   if (store !== 'memory') return;
   throw new CommandError(

@@ -89,7 +89,9 @@ export interface RedisConfig {
 export interface KeysConfig {
   /** Mixed into the digests of secrets. It can't be changed later. */
   readonly pepper?: string | undefined;
-  /** How long a key from PostgreSQL is served from memory. Default: 30,000; 0 for never. */
+  /**
+   * How long a key from PostgreSQL is served from memory, in ms. Default: 30,000; 0: not at all.
+   */
   readonly cacheMs?: number | undefined;
   /** Keys of the memory store, whose secrets come from the environment. */
   readonly fixed?: readonly FixedKey[] | undefined;
@@ -112,15 +114,15 @@ export type GatewayConfig = {
   readonly [Name in PlainOption]?: GatewayOptions[Name] | undefined;
 } & {
   readonly responses?: ResponsesConfig | undefined;
-  /** The endings whose charge differs from the default: docs/costs.md. */
+  /** The rules of the charge policy that differ from the default: docs/costs.md. */
   readonly chargePolicy?: ChargePolicyConfig | undefined;
-  /** Counts refused requests where usage records are kept. Default: false. */
+  /** Counts refused requests in the store of the usage records. Default: false. */
   readonly recordRefusals?: boolean | undefined;
-  /** There is no limit unless this is stated. */
+  /** Limits the invalid keys of an address. Default: no limit. */
   readonly failedKeyLimit?: FailedKeyLimitConfig | undefined;
 };
 
-/** Rules in place of those of the default. */
+/** Rules that replace the default ones. */
 export type ChargePolicyConfig = {
   readonly [Ending in CallEnding]?:
     | { readonly [Kind in ReplyKind]?: ChargeRule | undefined }
@@ -148,16 +150,16 @@ export interface LogConfig {
   readonly level?: LogLevel | undefined;
 }
 
-/** From the least important on; `silent` logs nothing. */
+/** From the least to the most important; `silent` logs nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** The console for operators, on a port of its own; there is none unless this is stated. */
+/** The console for operators, on a port of its own. Default: none. */
 export interface AdminConfig {
   /** Default: 8788. */
   readonly port?: number | undefined;
   /** Default: 127.0.0.1. */
   readonly host?: string | undefined;
-  /** The names under which browsers reach it, if a proxy is in front. */
+  /** The host names under which browsers reach it through a proxy. */
   readonly hosts?: readonly string[] | undefined;
   /** Lets scripts and `tollgate channels` in, as `Authorization: Bearer`; 32 characters or more. */
   readonly token?: string | undefined;
@@ -165,13 +167,13 @@ export interface AdminConfig {
   readonly signInFile?: string | undefined;
 }
 
-/** Where changes by operators are written down. */
+/** Where the audit trail of changes by operators goes. */
 export interface AuditConfig {
   /** A file to which JSON lines are appended. Default: the log; for commands, standard error. */
   readonly file?: string | undefined;
 }
 
-/** Metrics for Prometheus, on a port of their own; there are none unless this is stated. */
+/** Metrics for Prometheus, on a port of their own. Default: none. */
 export interface MetricsConfig {
   /** Default: 9464. */
   readonly port?: number | undefined;
@@ -183,8 +185,8 @@ export interface MetricsConfig {
 
 /** How the process ends after SIGTERM. */
 export interface ShutdownConfig {
-  /** Serves on for this long while it says that it is not ready. Default: 0. */
+  /** How long it keeps serving after `/readyz` has become 503, in ms. Default: 0. */
   readonly waitMs?: number | undefined;
-  /** How long running calls may take to end. Default: 10,000. */
+  /** How long running calls may take to end, in ms. Default: 10,000. */
   readonly drainMs?: number | undefined;
 }

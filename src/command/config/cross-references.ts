@@ -1,4 +1,4 @@
-/** Finds what members of a configuration say wrongly of one another, and secrets that are weak. */
+/** Finds members of a configuration that contradict each other, and weak secrets. */
 import { z } from 'zod';
 import type { JsonValue } from '../../json.ts';
 import { formatPath, isWithin, type Path, type Problem } from '../../ports/set-up.ts';
@@ -7,10 +7,9 @@ import type { StoreName } from './config.ts';
 import { storeChoice } from './store-choice.ts';
 
 /**
- * The problems of a configuration that may have wrong members; what depends on one of these is not
- * judged.
+ * The problems between members. What depends on a member that is itself wrong is not checked.
  *
- * @param known the problems that were found in single members
+ * @param known problems that were found in single members
  */
 export function crossProblems(value: JsonValue, known: readonly Problem[]): readonly Problem[] {
   const isRight = (...path: Path): boolean =>
@@ -24,10 +23,10 @@ export function crossProblems(value: JsonValue, known: readonly Problem[]): read
   ];
 }
 
-/** Whether nothing is wrong with the member, with what holds it, or with what it holds. */
+/** Whether neither the member nor anything above or below it has a known problem. */
 type IsRight = (...path: Path) => boolean;
 
-/** A member that is wrong reads as one that is not there. */
+/** Reads an invalid member as an absent one. */
 function orAbsent<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
   return schema.optional().catch(undefined);
 }
@@ -38,7 +37,7 @@ const redisOnly = orAbsent(z.enum(['memory', 'redis']));
 const text = orAbsent(z.string());
 const port = orAbsent(z.object({ port: orAbsent(z.coerce.number()) }));
 
-/** The members that refer to others, whatever is wrong with the rest. */
+/** The members that refer to others; all the rest is ignored. */
 const partsForm = z.object({
   catalog: orAbsent(z.object({ store: orAbsent(z.enum(['sqlite', 'postgres'])) })),
   stores: orAbsent(
@@ -123,13 +122,13 @@ function weakSecret(secret: string | undefined, index: number): readonly Problem
     const sentence = `${formatPath('', path)} has under 96 bits and could be guessed. ${remedy}.`;
     return [{ path, sentence }];
   }
-  // Such a secret is refused for its checksum, before any key is looked for.
+  // A secret with a wrong checksum is refused before any key is looked up.
   if (secretKind(secret) !== 'forged') return [];
   const sentence = `${formatPath('', path)} begins with tg_, but was not issued. ${remedy}.`;
   return [{ path, sentence }];
 }
 
-/** Ports that another member of the same file has already. */
+/** Ports that another member of the file uses already. */
 function portProblems({ listen, metrics, admin }: Parts, isRight: IsRight): readonly Problem[] {
   const ports = [
     { member: 'listen', port: listen?.port ?? 8_787 },

@@ -1,25 +1,29 @@
-/** Replaces `${NAME}` in the texts of a configuration by the variables of the environment. */
+/** Replaces `${NAME}` in the strings of a configuration with environment variables. */
 import { isJsonObject, items, type JsonValue } from '../../json.ts';
 import { formatPath, type Path, type Problem } from '../../ports/set-up.ts';
 import { isSecretMember } from './secret-members.ts';
 
-/** The variables of a process. */
+/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `${NAME}`, `${NAME:-default}`, or `$${`, which stands for `${`. */
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
 const content = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
-/** A value in which references are replaced, but for those that can't be. */
+/** A value in which all references are replaced except those that can't be. */
 export interface Replaced {
   readonly value: JsonValue;
-  /** The members whose variable is not set. No sentence has the value of a variable. */
+  /**
+   * The members with a reference that can't be replaced. No message contains the value of a
+   * variable.
+   */
   readonly problems: readonly Problem[];
 }
 
 /**
  * Replaces all references; names of members are left as they are. An empty variable counts as not
- * set. What a variable holds stays text: nothing in it is a reference, or JSON.
+ * set. The value of a variable is always text: it is not searched for references, nor parsed as
+ * JSON.
  */
 export function withEnvironment(value: JsonValue, env: Environment): Replaced {
   const problems: Problem[] = [];
@@ -47,13 +51,13 @@ export function referenceTo(name: string): string {
   return ['${', name, '}'].join('');
 }
 
-/** Whether a text is a single reference, so that the secret itself is not in the file. */
+/** Whether a text is a single reference, and so contains no secret itself. */
 export function isReference(text: string): boolean {
   return /^\$\{[A-Za-z_]\w*\}$/.test(text);
 }
 
 function notSet(name: string, path: Path): string {
-  // A default would be a secret in the file.
+  // A default for a secret would itself be a secret in the file.
   const remedy = isSecretMember(path) ? 'Set it.' : `Set it, or write \${${name}:-default}.`;
   return `the environment variable ${name}, which is not set. ${remedy}`;
 }

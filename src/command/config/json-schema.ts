@@ -8,7 +8,7 @@ import { configForm } from './schema.ts';
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Record<string, unknown>;
 
-/** Members that are written otherwise in JSON than in code, by their names. */
+/** The schemas of members whose JSON form differs from the one in code. */
 const writtenForms: Readonly<Record<string, JsonSchema>> = {
   credential: {
     description: `A reference to the secret: "${referenceTo('NAME')}" or { "env": "NAME" }.`,
@@ -31,8 +31,8 @@ const writtenForms: Readonly<Record<string, JsonSchema>> = {
 };
 
 /**
- * The schema of the file as it is written. Texts may hold `${NAME}` wherever they stand, so formats
- * and patterns of single texts are left out.
+ * The schema of the file before `${NAME}` is replaced. Any string may contain a reference, so
+ * formats and patterns of strings are left out.
  */
 export function configJsonSchema(): JsonSchema {
   const model = schemaOf(modelSchema, modelOverride);
@@ -71,7 +71,7 @@ function modelOverride({ jsonSchema, path }: OverrideContext): void {
   Object.assign(jsonSchema, written);
 }
 
-/** A text may be `${NAME}`, which no pattern of its value allows. */
+/** A string may be `${NAME}`, which a pattern for its value does not allow. */
 function dropPattern(jsonSchema: JsonSchema): void {
   delete jsonSchema.pattern;
   delete jsonSchema.format;

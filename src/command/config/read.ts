@@ -1,4 +1,7 @@
-/** Reads and checks `tollgate.json`: its text, its variables, its form, and what its parts say. */
+/**
+ * Reads and checks `tollgate.json`: its JSON, its variables, its form, and references between its
+ * members.
+ */
 import { systemClock } from '../../clock.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
@@ -36,7 +39,7 @@ export async function readConfig(bytes: Uint8Array, env: Environment): Promise<R
   return { config: checkedForm(value), models };
 }
 
-/** A member whose variable is not set has no form either: its first problem is enough. */
+/** Only problems of members that have none yet: of several, the first is enough. */
 function unreported(problems: readonly Problem[], known: readonly Problem[]): readonly Problem[] {
   return problems.filter(({ path }) => !known.some((one) => isWithin(path, one.path)));
 }
@@ -49,7 +52,7 @@ function formProblems(value: JsonValue): readonly Problem[] {
   });
 }
 
-/** The value in the type that the schema has checked, with ports as numbers. */
+/** The checked value, with ports as numbers. */
 function checkedForm(value: JsonValue): ServeConfig {
   const parsed: unknown = configForm.parse(value);
   if (!isConfig(parsed)) throw new ConfigurationError('the text is not an object.');
@@ -72,7 +75,7 @@ async function modelsIn(value: JsonValue, found: readonly Problem[]): Promise<Mo
   const list = member(member(value, 'catalog'), 'models');
   if (!Array.isArray(list)) return { models: undefined, problems: [] };
   const clock = systemClock();
-  // The secrets are in place of their references here.
+  // The references have been replaced with the secrets by now.
   const reader = credentialReader({ credentials: undefined, allowSecretsInFile: true, clock });
   const known = found.flatMap(({ path }) =>
     isWithin(path, placeOfModels) ? [path.slice(placeOfModels.length)] : [],

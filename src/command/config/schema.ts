@@ -1,6 +1,6 @@
 /**
- * The schema of `tollgate.json`. It validates the file, and editors complete by it: only the JSON
- * types and the descriptions reach them, not the refinements.
+ * The schema of `tollgate.json`. It validates the file, and editors use it for completion: of it,
+ * they get the JSON types and the descriptions, but not the refinements.
  */
 import { z } from 'zod';
 import type { ReplyKind } from '../../charge-policy.ts';
@@ -32,7 +32,7 @@ import { referenceTo } from './environment.ts';
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 const portForm = 'must be a port, an integer from 0 to 65535';
-// A container sets its port in the environment, and what comes from there is text.
+// Containers set ports by environment variables, whose values are strings.
 const port = z.union(
   [
     z.int(portForm).min(0, portForm).max(65_535, portForm),
@@ -192,7 +192,7 @@ const keys = z
         .describe(`Mixed into the digests of secrets: ${referenceTo('NAME')}. Never change it.`),
       cacheMs: milliseconds
         .optional()
-        .describe('How long a key from PostgreSQL is served from memory. Default: 30000.'),
+        .describe('How long a key from PostgreSQL is served from memory, in ms. Default: 30000.'),
       fixed: z
         .array(fixedKey, 'must be a list of keys')
         .optional()
@@ -243,7 +243,7 @@ const policy = z
     'must be an object: { left_early: { whole: "nothing" } }',
   )
   .optional()
-  .describe('The endings of calls whose charge differs from the default.');
+  .describe('The rules of the charge policy that differ from the default: docs/costs.md.');
 
 const proxyForm = 'must be a number of proxies, from 0 to 16';
 const failedKeys = z
@@ -255,7 +255,7 @@ const failedKeys = z
         .min(0, proxyForm)
         .max(16, proxyForm)
         .optional()
-        .describe('How many proxies in front write X-Forwarded-For. Default: 0.'),
+        .describe('How many proxies in front append to X-Forwarded-For. Default: 0.'),
     } satisfies Members<FailedKeyLimitConfig>,
     'must be an object: { perMinute: 30 }',
   )
@@ -271,7 +271,7 @@ const gateway = z
       failedKeyLimit: failedKeys,
       recordRefusals: flag
         .optional()
-        .describe('Count refused requests where usage records are kept. Default: false.'),
+        .describe('Count refused requests in the store of the usage records. Default: false.'),
     } satisfies Members<GatewayConfig>,
     'must be an object of options of createGateway',
   )
@@ -299,7 +299,7 @@ const admin = z
         .array(text('must be a host name'), 'must be a list of host names')
         .min(1, 'must have a host name')
         .optional()
-        .describe('The names under which browsers reach it, if a proxy is in front.'),
+        .describe('The host names under which browsers reach it through a proxy.'),
       token: z
         .string(tokenForm)
         .regex(/^\S{32,}$/, tokenForm)
@@ -320,7 +320,7 @@ const audit = z
     'must be an object: { file: "./audit.jsonl" }',
   )
   .optional()
-  .describe('Where changes by operators are written down.');
+  .describe('Where the audit trail of changes by operators goes.');
 
 const metricsPath = "must be a path such as '/metrics'";
 const metrics = z
@@ -342,7 +342,9 @@ const metrics = z
 const shutdown = z
   .strictObject(
     {
-      waitMs: milliseconds.optional().describe('Serve on, but not ready, this long. Default: 0.'),
+      waitMs: milliseconds
+        .optional()
+        .describe('How long to keep serving while not ready. Default: 0.'),
       drainMs: milliseconds.optional().describe('How long calls may take to end. Default: 10000.'),
     } satisfies Members<ShutdownConfig>,
     'must be an object: { drainMs: 10000 }',
@@ -350,7 +352,7 @@ const shutdown = z
   .optional()
   .describe('How the process ends after SIGTERM.');
 
-/** The form of the file, after `${NAME}` was replaced. The models are checked by the catalog. */
+/** The form of the file after `${NAME}` has been replaced. The catalog checks the models. */
 export const configForm: z.ZodType = z.strictObject(
   {
     $schema: z.string('must be text').optional(),

@@ -4,7 +4,7 @@ import { formatPath, type Path, type Problem } from '../../ports/set-up.ts';
 import { isReference } from './environment.ts';
 import { isSecretMember } from './secret-members.ts';
 
-/** The members with a secret in place of a reference. */
+/** The members that contain a secret instead of a reference to one. */
 export function secretProblems(value: JsonValue, path: Path = []): readonly Problem[] {
   if (Array.isArray(value)) {
     return items(value).flatMap((item, index) => secretProblems(item, [...path, index]));

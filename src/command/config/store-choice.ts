@@ -1,7 +1,7 @@
 /** Decides which database keeps what. */
 import type { StoreName, StoresConfig } from './config.ts';
 
-/** What is kept somewhere, and the store that keeps it. */
+/** The store for each kind of data. */
 export interface StoreChoice {
   readonly keys: 'memory' | 'sqlite' | 'postgres';
   readonly quota: StoreName;
@@ -13,14 +13,14 @@ export interface StoreChoice {
   readonly items: 'memory' | 'redis';
 }
 
-/** The choices of a configuration, and which databases it has, whatever it says of those. */
+/** The choices of a configuration, and which databases it has; their settings don't matter here. */
 type ChosenStores = Omit<StoresConfig, Database> & { readonly [Name in Database]?: unknown };
 
 type Database = 'sqlite' | 'postgres' | 'redis';
 
 /**
- * The chosen stores. What is not stated goes to PostgreSQL, else to SQLite, else to Redis, as far
- * as each can keep it. Replies and their items are user data, and stay in memory unless stated.
+ * The chosen stores. The default is the first configured of PostgreSQL, SQLite and Redis that can
+ * keep the data, else memory. Replies and their items are user data, and stay in memory by default.
  */
 export function storeChoice(stores: ChosenStores = {}): StoreChoice {
   const { sqlite, postgres, redis } = stores;

@@ -23,7 +23,8 @@ function switching(task: 'disable' | 'enable'): Command {
     summary: task === 'disable' ? 'refuse the calls of a key' : 'accept the calls of a key again',
     positionals: 'KEY_ID',
     options: { actor: actorOption, config: configOption },
-    about: `Switches a key ${word}; its running calls go on.\n${cacheNote}`,
+    about: `Switches a key ${word}; its running calls continue.
+${cacheNote}`,
     examples: [`npx tollgate keys ${task} ada`],
     run: (given) => {
       const id = keyIdIn(given);
@@ -41,8 +42,8 @@ const limit: Command = {
   summary: "change a key's limit",
   positionals: 'KEY_ID AMOUNT',
   options: { subject: subjectOption, actor: actorOption, config: configOption },
-  about: `Changes what a key may spend in each period. It counts from the next call on, including
-what was used in the current period.
+  about: `Changes what a key may spend in each period. The new limit applies from the next call on;
+what was used in the current period counts towards it.
 ${cacheNote}`,
   examples: ['npx tollgate keys limit ada 20'],
   run: (given) => {
@@ -105,7 +106,7 @@ const remove: Command = {
   summary: 'remove a key for good',
   positionals: 'KEY_ID',
   options: {
-    yes: { type: 'boolean', text: 'really; required' },
+    yes: { type: 'boolean', text: 'confirm; required' },
     actor: actorOption,
     config: configOption,
   },

@@ -1,4 +1,7 @@
-/** `tollgate keys …`: everything about the keys in SQLite or PostgreSQL, by the admin library. */
+/**
+ * `tollgate keys …`: issues, lists and changes keys in SQLite or PostgreSQL, with the admin
+ * library.
+ */
 import type { KeySummary } from '../../admin/key-summary.ts';
 import type { AdminKeys, KeyListQuery } from '../../admin/keys.ts';
 import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
@@ -25,14 +28,14 @@ const issue: Command = {
     expires: {
       type: 'string',
       value: 'DATE',
-      text: 'when it ends: 2027-01-31, or 2027-01-31T18:00Z',
+      text: 'when it expires: 2027-01-31, or 2027-01-31T18:00Z',
     },
     'max-calls': { type: 'string', value: 'N', text: 'how many of its calls may run at once' },
     actor: actorOption,
     config: configOption,
   },
-  about: `Issues a key. The secret is printed on standard output, this once: the database has
-only its digest. Nothing else is printed there, so a script can take it.`,
+  about: `Issues a key. The secret is printed on standard output, and only now: the database has
+only its digest. Nothing else is printed there, so a script can read it.`,
   examples: [
     'npx tollgate keys issue --group staff --limit 5 --period month --id ada',
     'npx tollgate keys issue --group staff --limit 5 > secret.txt',
@@ -62,8 +65,8 @@ const rotate: Command = {
     config: configOption,
   },
   about: `Issues a key with the rights of the old one, charged to the same quota, prints its
-secret on standard output, and lets the old one end. Give callers the time of the overlap
-to take the new secret.
+secret on standard output, and lets the old one expire. Callers have the time of the overlap
+to switch to the new secret.
 ${cacheNote}`,
   examples: ['npx tollgate keys rotate ada --overlap 24h > secret.txt'],
   run: (given) => {
@@ -76,7 +79,7 @@ ${cacheNote}`,
     return withKeys(given, async ({ keys }) => {
       const issued = await keys.rotate(actorOf(given), oldId, options);
       const end = new Date(issued.replaced.expiresAtMs).toISOString();
-      printSecret(given, issued, `${issued.key.id} replaces ${oldId}, which ends ${end}.`);
+      printSecret(given, issued, `${issued.key.id} replaces ${oldId}, which expires ${end}.`);
       return exitCodes.done;
     });
   },
@@ -145,7 +148,7 @@ function issueOptions(given: Given): IssueKeyOptions {
   };
 }
 
-/** The secret alone goes to standard output, so that `> secret.txt` is all that keeps it. */
+/** Only the secret goes to standard output, so that `> secret.txt` stores it and nothing else. */
 function printSecret({ around, json }: Given, issued: IssuedKey, sentence: string): void {
   if (json) return printJson(around, issued);
   around.out(`${issued.secret}\n`);

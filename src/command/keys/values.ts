@@ -24,7 +24,7 @@ export function periodNamed(text: string): QuotaSubject['period'] {
 export function expiryOf(given: Given): number | undefined {
   const timeMs = dateOf(given, 'expires');
   if (timeMs !== undefined && timeMs <= given.around.clock.now()) {
-    throw usageError('--expires is over already: the key could never be used.');
+    throw usageError('--expires is in the past: the key could never be used.');
   }
   return timeMs;
 }
@@ -32,7 +32,7 @@ export function expiryOf(given: Given): number | undefined {
 /** @throws CommandError */
 export function callCountOf(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw usageError('--max-calls must be a number of calls, at least 1.');
+  throw usageError('--max-calls must be an integer, at least 1.');
 }
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -48,13 +48,13 @@ export function durationOf(text: string, option: string): number {
 /** @throws CommandError */
 export function keyIdIn({ positionals }: Given): string {
   const [id] = positionals;
-  if (id === undefined) throw usageError('KEY_ID is needed, the id of a key.');
+  if (id === undefined) throw usageError('KEY_ID is missing: give the id of a key.');
   return id;
 }
 
 /** @throws CommandError */
 export function keyAndAmountIn(given: Given): readonly [id: string, amount: string] {
   const [id, amount] = given.positionals;
-  if (id === undefined || amount === undefined) throw usageError('KEY_ID and AMOUNT are needed.');
+  if (id === undefined || amount === undefined) throw usageError('KEY_ID and AMOUNT are required.');
   return [id, amount];
 }

@@ -6,7 +6,7 @@ import { type OpenStores, refuseMemory } from '../with-stores.ts';
 
 /** For the help of the commands that change a key. */
 export const cacheNote =
-  'Running gateways may know a key from PostgreSQL for keys.cacheMs, 30 s by default.';
+  'Running gateways cache a key from PostgreSQL for keys.cacheMs, 30 s by default.';
 
 /** @throws CommandError where the keys are in the memory of another process */
 export function withKeys(

@@ -27,7 +27,7 @@ its member "complete" is false if the log could not be read to its end.`,
   ],
   run: (given) => {
     const requestId = given.text('request');
-    // A request that is asked for by its id may be older than this month.
+    // A request id selects calls of any age; otherwise the default is this month.
     const filter = requestId === undefined ? filterOf(given) : { requestId };
     return withUsage(given, async (log) => {
       await progress(given, 'Reading calls', (count) =>

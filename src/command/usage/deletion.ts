@@ -12,13 +12,13 @@ export const deletion: Command = {
     before: {
       type: 'string',
       value: 'DATE',
-      text: 'delete what began before this day, in UTC; required',
+      text: 'delete calls that began before this day, in UTC; required',
     },
-    yes: { type: 'boolean', text: 'really; required' },
+    yes: { type: 'boolean', text: 'confirm; required' },
     config: configOption,
   },
-  about: `Deletes the records of calls that began before a day, and the refusals from before it, the
-oldest first, a thousand at a time, so that gateways are not held up; it may be interrupted and run
+  about: `Deletes the records of calls that began before a day, and earlier refusals, the oldest first.
+It deletes a thousand at a time, so that gateways are not held up. You may interrupt it and run it
 again. Balances stay as they are. Records of calls in doubt stay until those are resolved.`,
   examples: ['npx tollgate usage delete --before 2026-01-01 --yes'],
   run: (given) => {

@@ -1,4 +1,4 @@
-/** The options by which calls of the usage log are selected, and how they are read. */
+/** The options that select calls of the usage log. */
 import type { UsageReportQuery } from '../../stores/sql/usage-report.ts';
 import { type Given, type Option, usageError } from '../command.ts';
 import { dateOf } from '../dates.ts';
@@ -8,9 +8,9 @@ export const filterOptions: Readonly<Record<string, Option>> = {
   from: {
     type: 'string',
     value: 'DATE',
-    text: 'the first day, in UTC; default: that of this month',
+    text: 'the first day, in UTC; default: the first of this month',
   },
-  to: { type: 'string', value: 'DATE', text: 'the end, not included; default: now' },
+  to: { type: 'string', value: 'DATE', text: 'the end, exclusive; default: now' },
   key: { type: 'string', value: 'ID', text: 'only the calls of this key' },
   group: { type: 'string', value: 'NAME', text: 'only the calls of this group' },
   model: { type: 'string', value: 'ID', text: 'only the calls of this model' },

@@ -35,8 +35,8 @@ export const refusals: Command = {
     config: configOption,
   },
   about: `Sums the refusals that gateways with "gateway": { "recordRefusals": true } have recorded,
-in the minute in which they were, in UTC. docs/events.md says what each reason means and what to do.
-Keys, groups and models that were too many to tell apart are (other).`,
+by the minute, in UTC. docs/events.md says what each reason means and what to do. Beyond a
+thousand combinations in a minute, key, group and model are (other).`,
   examples: [
     'npx tollgate usage refusals --by code --then reason --key key_ada',
     'npx tollgate usage refusals --by day --then model --csv > refusals.csv',
@@ -75,7 +75,7 @@ function groupingOf(name: string): RefusalGrouping {
   throw usageError(`"${name}" must be ${refusalGroupings.join(', ')}.`);
 }
 
-/** A misspelt name would report that there were no refusals. */
+/** Without this check, a misspelt name would report that there were no refusals. */
 function oneOf<Name extends string>(
   given: Given,
   option: string,

@@ -4,10 +4,10 @@ import type { Given } from '../command.ts';
 import type { Stores } from '../stores.ts';
 import { type OpenStores, refuseMemory, withStores } from '../with-stores.ts';
 
-/** A usage log that can be asked. */
+/** A usage log that can be queried. */
 export type UsageLog = NonNullable<Stores['usageLog']>;
 
-/** @throws CommandError where the log is in the memory of another process */
+/** @throws CommandError if the log is in the memory of another process */
 export function withUsage(
   given: Given,
   task: (log: UsageLog, open: OpenStores) => Promise<number>,
@@ -15,7 +15,7 @@ export function withUsage(
   return withStores(given, ['usage'], async (open) => {
     const { usageLog, choice } = open.stores;
     refuseMemory(choice.usage, 'Usage records');
-    if (usageLog === undefined) throw new TypeError('a log outside of memory can be asked');
+    if (usageLog === undefined) throw new TypeError('stores.usage was not opened');
     return task(usageLog, open);
   });
 }
