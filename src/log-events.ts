@@ -51,7 +51,7 @@ type WriteLine = (level: LogLevel, message: string, fields: LogFields) => void;
  * option `onEvent`. Calls are `info`, refusals `warn`, what loses money or data `error`;
  * docs/logging.md has the level of each event.
  *
- * @throws ConfigurationError if the logger has none of the shapes, or the level is unknown
+ * @throws ConfigurationError if the logger has none of these shapes, or the level is unknown
  */
 export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): EventListener {
   const write = writerOf(logger);
@@ -96,7 +96,7 @@ const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   internal_error: 'error',
 };
 
-/** An attempt that failed is a warning, and a channel that is back is not. */
+/** A failed attempt is a warning, and a channel that is ready again is not. */
 function defaultLevel(event: GatewayEvent): LogLevel {
   if (event.type === 'channel_changed' && event.state === 'ready') return 'info';
   if (event.type === 'attempt_ended' && event.reason !== undefined) return 'warn';

@@ -17,7 +17,7 @@ ${listOf(commands)}
 
   npx tollgate COMMAND --help explains a command. Begin with: npx tollgate demo
   npx tollgate --version prints the version of the package.
-  Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 something can't be reached or written.
+  Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 something can't be reached.
 `;
 }
 

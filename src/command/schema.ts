@@ -8,8 +8,8 @@ export const schema: Command = {
   name: 'schema',
   summary: 'print the JSON Schema of tollgate.json',
   options: {},
-  about: `Prints the schema with which editors complete the configuration file. The package has it as
-dist/tollgate-config.schema.json; "$schema" in the file can point there.`,
+  about: `Prints the schema with which editors complete the configuration file. The package
+contains it as dist/tollgate-config.schema.json; "$schema" in the file can point there.`,
   examples: ['npx tollgate schema > tollgate.schema.json'],
   run: async ({ around }) => {
     printJson(around, configJsonSchema());

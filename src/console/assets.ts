@@ -1,4 +1,4 @@
-/** The bundled pages, as text: console-page.ts puts it in place of these constants. */
+/** The bundled pages, as text: the build (console-page.ts) replaces these constants with it. */
 
 declare const CONSOLE_SCRIPT: string;
 declare const CONSOLE_STYLE: string;
@@ -14,13 +14,13 @@ export interface Asset {
 const script = 'text/javascript; charset=utf-8';
 const style = 'text/css; charset=utf-8';
 
-/** What only operators get, by the path below the mount. */
+/** The files that only operators may load, by their path below the mount. */
 export const consoleAssets: ReadonlyMap<string, Asset> = new Map([
   ['/console.js', { type: script, text: CONSOLE_SCRIPT }],
   ['/console.css', { type: style, text: CONSOLE_STYLE }],
 ]);
 
-/** What everybody gets where the console has a sign-in of its own. */
+/** The files that everybody may load if the console has its own sign-in. */
 export const signInAssets: ReadonlyMap<string, Asset> = new Map([
   ['/sign-in.js', { type: script, text: SIGN_IN_SCRIPT }],
   ['/sign-in.css', { type: style, text: SIGN_IN_STYLE }],

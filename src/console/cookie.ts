@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Browsers share the cookies of a host name among its ports, so the name has the port: two consoles
- * on one machine do not sign one another's operators out.
+ * Browsers share cookies among the ports of a host name. The name contains the port, so that two
+ * consoles on one machine don't overwrite each other's cookie.
  */
 const name = 'tollgate_console_';
 const format = /^tollgate_console_\d+=([\w-]{43})$/;
@@ -17,7 +17,7 @@ export function sessionIdsIn({ headers }: IncomingMessage): readonly string[] {
     .slice(0, maxIds);
 }
 
-/** The cookie of a new session; with the age 0, the one that takes it away. */
+/** The cookie of a new session; with the age 0, the cookie that deletes it. */
 export function sessionCookie(
   request: IncomingMessage,
   path: string,

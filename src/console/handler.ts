@@ -116,7 +116,7 @@ async function serve<R extends IncomingMessage>(
   const here = { request, response, base, path, audit: admin.audit, clock: admin.clock };
   if (signIn !== undefined && (await answerSignIn(here, signIn))) return;
   const isPage = path === '' || path === '/';
-  // Before anything else, so that nobody can find out what exists.
+  // First, so that nobody can find out what exists without signing in.
   const access = await accessOrRefusal(served, request);
   if (!('actor' in access)) {
     const refusal = access;
@@ -139,7 +139,7 @@ async function serve<R extends IncomingMessage>(
   sendHtml(response, consoleHtml(base, admin.title, signIn !== undefined));
 }
 
-/** Which operator sends this request, or why it gets nothing. */
+/** The operator who sends this request, or the error with which it is refused. */
 async function accessOrRefusal<R extends IncomingMessage>(
   { authorize, admin }: Served<R>,
   request: R,

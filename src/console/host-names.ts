@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Whether a console may answer this request: its `Host` is one of `names`. Without names, anything
- * is allowed but on a loopback address, where it has to be `localhost` or a loopback address.
+ * Whether a console may answer this request: its `Host` is one of `names`. Without names, any host
+ * is allowed; on a loopback address only `localhost` and loopback addresses.
  */
 export function isOwnHost(request: IncomingMessage, names: readonly string[] | undefined): boolean {
   const { host = request.headers[':authority'] } = request.headers;

@@ -1,4 +1,7 @@
-/** The documents of the console. They load files of their own origin, and have nothing inline. */
+/**
+ * The HTML pages of the console. They load files from their own origin, and have no inline script
+ * or style.
+ */
 
 /** The console itself; its script fills in the rest. */
 export function consoleHtml(base: string, title: string, canSignOut: boolean): string {
@@ -11,7 +14,7 @@ export function consoleHtml(base: string, title: string, canSignOut: boolean): s
   );
 }
 
-/** What exchanges the token of a link for a session. */
+/** The page that exchanges the token of a link for a session. */
 export function signInHtml(base: string): string {
   return page(
     'Sign in',
@@ -25,7 +28,7 @@ export function signInHtml(base: string): string {
   );
 }
 
-/** A sentence in place of the console. */
+/** A page with one sentence in place of the console. */
 export function messageHtml(sentence: string): string {
   return page('Console', '', `<main><h1>Console</h1><p>${escaped(sentence)}</p></main>`);
 }

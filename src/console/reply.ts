@@ -1,4 +1,4 @@
-/** Writes documents, scripts and style sheets, with the headers that guard them. */
+/** Writes documents, scripts and style sheets, with their security headers. */
 import type { ServerResponse } from 'node:http';
 import { sendJson, startReply } from '../admin/http/reply.ts';
 import type { Asset } from './assets.ts';
@@ -30,7 +30,7 @@ export function redirect(response: ServerResponse, path: string): void {
   send(response, 303, { location: path }, Buffer.alloc(0));
 }
 
-/** Sends an empty JSON object, and a cookie beside those of the host. */
+/** Sends an empty JSON object and a cookie, in addition to cookies of the host. */
 export function sendCookie(response: ServerResponse, cookie: string): void {
   if (response.headersSent || response.destroyed) return;
   response.appendHeader('set-cookie', cookie);

@@ -4,16 +4,19 @@ import type { Clock } from '../clock.ts';
 import { digestSecret } from '../secret.ts';
 import { newSecret } from './tokens.ts';
 
-/** The longest time of a session, in ms. */
+/** The maximum length of a session, in ms. */
 export const sessionMs: number = 12 * 3_600_000;
 const idleMs = 30 * 60_000;
 const maxSessions = 100;
 
 /** The sessions of one console. */
 export interface Sessions {
-  /** Opens a session and returns its id. Where there are too many, the oldest ends. */
+  /** Opens a session and returns its id. If there are too many, the oldest one ends. */
   open(access: AdminAccess): string;
-  /** Who has one of these sessions. `isActive`: a person did something, so its idle time begins. */
+  /**
+   * The operator of one of these sessions. `isActive`: a person did something, so that the idle
+   * time starts again.
+   */
   find(ids: readonly string[], isActive: boolean): AdminAccess | undefined;
   end(ids: readonly string[]): void;
 }

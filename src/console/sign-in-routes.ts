@@ -21,7 +21,7 @@ export interface ConsoleRequest {
   readonly base: string;
   /** Below it: `/sign-in`. */
   readonly path: string;
-  /** Where sign-ins are written down. */
+  /** The audit trail, which records sign-ins. */
   readonly audit: Audit;
   readonly clock: Clock;
 }
@@ -85,11 +85,12 @@ async function answerExchange(
     audit.refused(signing('console.sign_in', 'unknown', request), 'not_signed_in');
     throw new AdminError(
       'not_signed_in',
-      'This link was used before, is older than ten minutes, or is from another process.',
+      'This link was used before, is older than ten minutes, or is from another process. Open a ' +
+        'new one.',
     );
   }
-  // Those are not written down one by one: anybody could fill the trail.
-  const message = 'Too many links that were not valid. Try again in a minute.';
+  // These have no entries: otherwise anybody could fill the audit trail.
+  const message = 'Too many invalid links. Try again in a minute.';
   sendJson(
     response,
     429,
@@ -98,7 +99,7 @@ async function answerExchange(
   );
 }
 
-/** An entry of the trail; the address may be that of a proxy. */
+/** The subject of an audit entry; the address may be that of a proxy. */
 function signing(
   action: 'console.sign_in' | 'console.sign_out',
   actor: string,

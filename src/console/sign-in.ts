@@ -1,6 +1,6 @@
 /**
  * The console's own sign-in, for hosts that have none: a link that works once gives a session in a
- * cookie. Tokens and sessions are kept in memory, hashed; neither can call a model.
+ * cookie. Tokens and sessions are kept in memory, hashed. Neither can be used as an API key.
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
@@ -25,11 +25,11 @@ export interface ConsoleSignIn {
    * default everything under the name `console`. The token is in the fragment, which browsers do
    * not send, so that no log has it.
    *
-   * @param url the address of the console: `http://127.0.0.1:8787/console`
-   * @throws ConfigurationError if that is no address
+   * @param url the URL of the console: `http://127.0.0.1:8787/console`
+   * @throws ConfigurationError if `url` is not an http or https URL
    */
   link(url: string, access?: AdminAccess): string;
-  /** Who has the session of this request; the handler asks it. */
+  /** The operator whose session this request has; the handler calls it. */
   authorize(request: IncomingMessage): AdminAccess | undefined;
   /**
    * The id of a new session for the token of a link, in place of the session that the request has;
@@ -40,7 +40,7 @@ export interface ConsoleSignIn {
   signOut(request: IncomingMessage): void;
 }
 
-/** What became of a token. */
+/** The result of exchanging a token. */
 export type ConsoleExchange =
   /** `actor`: who has signed in. */
   | { readonly sessionId: string; readonly actor: string }
@@ -84,7 +84,7 @@ export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn
       return `${origin}${pathname.replace(/\/+$/, '')}/sign-in#token=${tokens.issue(access)}`;
     },
     authorize: (request) => {
-      // The page asks for live figures by itself, which says nothing about the person before it.
+      // The page requests live figures by itself, which does not show that a person is active.
       const isActive = !/\/api\/(?:events|now)$/.test(targetOf(request).path);
       return sessions.find(sessionIdsIn(request), isActive);
     },
@@ -93,7 +93,7 @@ export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn
       const access = tokens.take(token);
       if (access === undefined && retryAfterMs > 0) return { refused: 'too_many', retryAfterMs };
       if (access === undefined) return { refused: 'unknown' };
-      // Its cookie is about to be replaced.
+      // Ends the previous session, whose cookie the browser replaces.
       sessions.end(sessionIdsIn(request));
       return { sessionId: sessions.open(access), actor: access.actor };
     },
@@ -105,6 +105,6 @@ function addressOf(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address?.protocol === 'http:' || address?.protocol === 'https:') return address;
   throw new ConfigurationError(
-    'link: url must be the address of the console. Give it like http://127.0.0.1:8787/console.',
+    'link: url must be the URL of the console, such as http://127.0.0.1:8787/console.',
   );
 }

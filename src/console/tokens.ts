@@ -7,17 +7,18 @@ import { digestSecret } from '../secret.ts';
 const tokenMs = 10 * 60_000;
 const maxTokens = 100;
 /**
- * Wrong tokens within `attemptsMs` that are reported one by one. Nobody can guess 256 bits, so a
- * right token is taken however many wrong ones came: else anybody could lock the operator out.
+ * How many wrong tokens within `attemptsMs` are reported one by one. A right token works however
+ * many wrong ones came: nobody can guess 256 bits, and otherwise anybody could lock the operator
+ * out.
  */
 const maxAttempts = 20;
 const attemptsMs = 60_000;
 
 /** The tokens of one console. */
 export interface Tokens {
-  /** A new token. Where too many are unused, the oldest no longer works. */
+  /** Issues a token. If too many are unused, the oldest no longer works. */
   issue(access: AdminAccess): string;
-  /** What the token was issued for, once. Undefined if it is wrong, used or too old. */
+  /** Uses up a token, and returns its access; undefined if it is wrong, used or too old. */
   take(token: string): AdminAccess | undefined;
   /** For how long there have been too many wrong ones, in ms; 0 if there have not. */
   tooManyForMs(): number;

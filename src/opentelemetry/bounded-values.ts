@@ -1,4 +1,4 @@
-/** Limits the different values of an attribute of metrics, each of which is a series of its own. */
+/** Limits how many values an attribute of a metric can have: each value is a series of its own. */
 import { otherValue } from './names.ts';
 
 /** The value itself, or `_OTHER` if `max` others were seen before it. */

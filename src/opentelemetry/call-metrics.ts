@@ -12,11 +12,11 @@ import type { OpenCall } from './open-calls.ts';
 export interface CallMetrics {
   ended(record: UsageRecord, call: OpenCall): void;
   refused(event: EventOf<'call_refused'>): void;
-  /** A stored reply was asked for; `errorType` is undefined if it was read. */
+  /** A stored reply was requested; `errorType` is undefined if it was read. */
   fetched(durationMs: number, provider: string | undefined, errorType: string | undefined): void;
 }
 
-/** How many models, and how many providers, get label values: a catalog may be computed. */
+/** The maximum number of models, and of providers: a host may compute its catalog. */
 const maxValues = 200;
 
 /** Creates the instruments. */
@@ -102,7 +102,7 @@ function addUsage(to: Instruments, usage: Usage | undefined, attributes: Attribu
   addByModality(to.reasoning, usage?.reasoningTokens, attributes, {});
 }
 
-/** The parts of which the modality is stated, and the rest, of which it is not. */
+/** Adds the tokens whose modality is stated, and the rest as `unknown`. */
 function addByModality(
   counter: Counter,
   total: number | undefined,

@@ -1,6 +1,6 @@
 /**
- * The spans of a call: one over all its attempts, a child for each attempt. Their times are those
- * of the call's own clock, and no attribute can hold content or a secret.
+ * The spans of a call: one for the whole call, with a child for each attempt. Their times come from
+ * the clock of the call, and no attribute can hold content or a secret.
  */
 import {
   type Attributes,
@@ -73,7 +73,7 @@ function callSpans(
       endAttempt(open.span, event, timeAt(open.startMs + event.durationMs));
     },
     end: (record, firstByteMs) => {
-      // One that was not reported as ended is over with its call.
+      // An attempt whose end was not reported ends with its call.
       const endTime = timeAt(startedAtMs + record.durationMs);
       for (const open of attempts.values()) open.span.end(endTime);
       span.setAttributes(endAttributes(record, modelId, firstByteMs));
@@ -83,12 +83,12 @@ function callSpans(
   };
 }
 
-/** That its caller disconnected is no error of a call, only its end. */
+/** A call whose caller disconnected is not an error. */
 function isError({ outcome }: UsageRecord): boolean {
   return outcome !== 'complete' && outcome !== 'caller_left';
 }
 
-/** The usage that the upstream reported; counts and estimates of the gateway are none. */
+/** The usage that the upstream reported; undefined if the gateway counted or estimated it. */
 export function reportedUsage({ usage, basis }: UsageRecord): Usage | undefined {
   return basis === 'counted' || basis === 'estimate' ? undefined : usage;
 }
@@ -177,7 +177,7 @@ function endAttributes(
   return usage === undefined ? attributes : { ...attributes, ...usageAttributesOf(usage) };
 }
 
-/** Its total counts, and the parts that the upstream stated. */
+/** The total counts, and the parts that the upstream reported. */
 function usageAttributesOf(usage: Usage): Attributes {
   const attributes: Attributes = {};
   for (const [member, name] of usageEntries) {
@@ -200,7 +200,7 @@ const usageEntries = [
   ['imageOutputTokens', usageAttributes.imageOutputTokens],
 ] as const;
 
-/** The tokens written to a cache, for whatever time; undefined if none were stated. */
+/** The tokens written to a cache, of all lifetimes; undefined if the upstream reported none. */
 export function cacheWritesOf({
   cacheWrite5mTokens,
   cacheWrite1hTokens,
@@ -210,8 +210,8 @@ export function cacheWritesOf({
 }
 
 /**
- * Seconds and nanoseconds. The SDK would take a small number of milliseconds as one since the start
- * of the process.
+ * The time as seconds and nanoseconds: the SDK takes a small number of milliseconds for a time
+ * since the start of the process.
  */
 export function timeAt(unixMs: number): HrTime {
   const seconds = Math.floor(unixMs / 1_000);

@@ -1,7 +1,7 @@
 /**
  * The names of OpenTelemetry's conventions for generative AI that this package uses, and its own.
- * The conventions (open-telemetry/semantic-conventions-genai) have no release yet, so a change of
- * theirs is a change of this file.
+ * The conventions (open-telemetry/semantic-conventions-genai) have no release yet; a change of them
+ * needs a change of this file only.
  */
 import type { OperationName } from '../call.ts';
 import type { DialectName, ProtocolName } from '../ports/catalog.ts';
@@ -23,7 +23,7 @@ export const genAi = {
   httpStatus: 'http.response.status_code',
 } as const;
 
-/** Attributes of the conventions for the counts of a usage. */
+/** Attributes of the conventions for token counts. */
 export const usageAttributes = {
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
@@ -87,10 +87,10 @@ export const secondBuckets: readonly number[] = Array.from(
   (_, doublings) => 2 ** doublings / 100,
 );
 
-/** What stands for a value that is not known, and for values above the most that are kept apart. */
+/** The value for unknown names, and for all names after the maximum number of different ones. */
 export const otherValue = '_OTHER';
 
-/** The provider by the wire format, where the host does not name it for the channel. */
+/** The provider of each dialect, for channels whose provider the host does not name. */
 export const providers: Readonly<Record<DialectName, string>> = {
   openai: 'openai',
   // The value for any of Google's endpoints: AI Studio and Vertex share this format.
@@ -98,7 +98,9 @@ export const providers: Readonly<Record<DialectName, string>> = {
   anthropic: 'anthropic',
 };
 
-/** The name of a call's operation; the conventions have none for the last two. */
+/**
+ * The name of a call's operation. The conventions have no name for `count_tokens` and `compact`.
+ */
 export function operationNameOf(operation: OperationName, protocol: ProtocolName): string {
   switch (operation) {
     case 'content':

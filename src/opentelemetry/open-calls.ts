@@ -1,6 +1,6 @@
 /**
- * The calls that run, from `call_started` to `call_ended`, by the id of their hold: callers choose
- * the request id, so two of them may have the same.
+ * The running calls, from `call_started` to `call_ended`, by the id of their hold: callers may
+ * choose the request id, so two calls may have the same.
  */
 import type { CallSpans } from './call-spans.ts';
 
@@ -25,10 +25,12 @@ export interface OpenCalls {
   clear(): void;
 }
 
-/** As many calls as a process can run; the oldest is forgotten if a bug has lost its end. */
+/**
+ * The most calls that a process can run. Above it the oldest is dropped, whose end a bug has lost.
+ */
 const maxCalls = 65_535;
 
-/** No calls at first. */
+/** An empty list of calls. */
 export function openCalls(): OpenCalls {
   const calls = new Map<string, OpenCall>();
   return {

@@ -1,4 +1,4 @@
-/** Watches a gateway, and gives its calls to OpenTelemetry as spans and metrics. */
+/** Watches a gateway, and reports its calls to OpenTelemetry as spans and metrics. */
 import {
   type Attributes,
   type MeterProvider,
@@ -18,7 +18,7 @@ import type { EventOf } from './event-of.ts';
 import { fetchResponse, genAi, operationNameOf, own, providers, scopeName } from './names.ts';
 import { type OpenCalls, openCalls } from './open-calls.ts';
 
-/** What to watch with; all optional. */
+/** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {
   /** Default: the registered one. */
   readonly tracerProvider?: TracerProvider;
@@ -33,7 +33,7 @@ export interface OpenTelemetryOptions {
   readonly providers?: Readonly<Record<string, string>>;
 }
 
-/** A watch that was started. */
+/** A running watch. */
 export interface OpenTelemetryWatch {
   /** Stops watching. The spans of calls that still run are not exported. */
   stop(): void;
@@ -41,8 +41,8 @@ export interface OpenTelemetryWatch {
 
 /**
  * Makes a span for each call, as a child of the active span, and records metrics, until it is
- * stopped. Without a registered SDK it does nothing. Register the SDK before: OpenTelemetry's API
- * gives no meter later.
+ * stopped. Without a registered SDK it does nothing. Register the SDK first: a meter that was
+ * obtained before that records nothing.
  */
 export function openTelemetry(
   gateway: Pick<Gateway, 'subscribe'>,

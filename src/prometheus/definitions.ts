@@ -13,7 +13,10 @@ export interface MetricDefinition {
   readonly aggregator?: 'sum' | 'max' | 'min';
 }
 
-/** The upper bounds of calls, in seconds: from a cached embedding to a long reasoning reply. */
+/**
+ * The upper bounds of the histogram buckets of calls, in seconds: from a cached embedding to a long
+ * reasoning reply.
+ */
 export const callBounds: readonly number[] = [
   0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600,
 ];
@@ -88,7 +91,7 @@ export const eventMetrics = {
   },
   settlements_lost_total: {
     type: 'counter',
-    help: 'Ends of holds that the quota store never took, to be corrected by hand.',
+    help: 'Charges and releases that the quota store never accepted. Correct them by hand.',
     labels: [],
   },
   holds_lapsed_total: {
@@ -108,7 +111,7 @@ export const eventMetrics = {
   },
   port_failures_total: {
     type: 'counter',
-    help: "Calls of the host's ports that threw, timed out or gave an invalid answer.",
+    help: "Calls to the host's ports that threw, timed out or returned an invalid answer.",
     labels: ['port', 'operation', 'reason'],
   },
   internal_errors_total: {
@@ -119,7 +122,7 @@ export const eventMetrics = {
   events_total: { type: 'counter', help: 'All events, by their type.', labels: ['type'] },
 } as const;
 
-/** Metrics that are read from the gateway when Prometheus asks. */
+/** Metrics that are read from `gateway.channels()` when Prometheus scrapes. */
 export const channelMetrics = {
   channel_state: {
     type: 'gauge',
@@ -128,7 +131,7 @@ export const channelMetrics = {
   },
   channel_running_calls: {
     type: 'gauge',
-    help: 'Calls that run through a channel.',
+    help: 'Calls that are running on a channel.',
     labels: ['channel'],
   },
   channel_models_out: {
@@ -151,18 +154,18 @@ export const statusMetrics = {
     labels: [],
     aggregator: 'min',
   },
-  closing: { type: 'gauge', help: '1 once the gateway refuses new calls to close.', labels: [] },
+  closing: { type: 'gauge', help: '1 once the gateway is closing and refuses calls.', labels: [] },
   running_calls: { type: 'gauge', help: 'Calls that are running.', labels: [] },
   buffered_bytes: { type: 'gauge', help: 'Bytes of bodies in memory.', labels: [] },
   open_holds: { type: 'gauge', help: 'Holds of running calls of this process.', labels: [] },
   outbox_waiting: {
     type: 'gauge',
-    help: 'Ends of holds that wait for the quota store.',
+    help: 'Charges and releases that wait for the quota store.',
     labels: [],
   },
   outbox_oldest_seconds: {
     type: 'gauge',
-    help: 'Age of the oldest end of a hold that waits; 0 if none does. Lost after 900.',
+    help: 'Age of the oldest waiting charge or release; 0 without one. It is lost after 900.',
     labels: [],
     aggregator: 'max',
   },
@@ -194,8 +197,8 @@ type EventType = GatewayEvent['type'];
 type EventOf<Type extends EventType> = Extract<GatewayEvent, { readonly type: Type }>;
 
 /**
- * Series that start at 0. One that begins with 1 has not increased for Prometheus, so that an event
- * that happens once would be on no panel, and its alert would not fire.
+ * Series that start at 0. To Prometheus, a series that begins with 1 has not increased, so an event
+ * that happens once would be on no panel and fire no alert.
  */
 export const anomalyReasons: Readonly<Record<EventOf<'usage_anomaly'>['reason'], true>> = {
   missing: true,

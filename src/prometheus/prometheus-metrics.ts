@@ -47,18 +47,18 @@ export interface PrometheusMetrics {
    * such as `jsonFileCatalog({ onEvent })`.
    */
   readonly onEvent: EventListener;
-  /** Ends the counting, and removes the metrics from the Registry. */
+  /** Stops counting, and removes the metrics from the Registry. */
   stop(): void;
 }
 
-/** The most values of a label that an option may allow: more would not fit into a scrape. */
+/** The maximum of `maxLabelValues`: with more values a scrape would be too large. */
 const maxValues = 10_000;
 
 /**
  * Counts what a gateway does, for the host's endpoint of metrics: docs/metrics.md lists them.
  *
- * @throws ConfigurationError if an option is invalid, or if the Registry has metrics of such names
- *   already, or a gateway with the same `labels`
+ * @throws ConfigurationError if an option is invalid, or if the Registry already has metrics with
+ *   these names, or a gateway with the same `labels`
  */
 export function prometheusMetrics(
   gateway: Pick<Gateway, 'subscribe' | 'channels' | 'status'>,
@@ -97,8 +97,8 @@ function checkOptions(prefix: string, labels: Labels, maxLabelValues: number): v
     const isName = /^[a-zA-Z_]\w*$/.test(name) && !name.startsWith('__') && name !== 'le';
     if (!isName || ours.includes(name) || typeof value !== 'string' || value === '') {
       throw new ConfigurationError(
-        `prometheusMetrics: options.labels.${name} must be a text that is not empty, and its ` +
-          'name one that no metric of tollgate has, such as gateway.',
+        `prometheusMetrics: options.labels.${name} must be text that is not empty, and its ` +
+          'name must not be a label of the metrics themselves. Use a name such as gateway.',
       );
     }
   }
@@ -127,10 +127,7 @@ function isEventMetric(name: string): name is EventMetric {
   return name in eventMetrics;
 }
 
-/**
- * Nanos become a number here. It is the double nearest to the exact sum, which differs from it by
- * less than 2^-52 of it.
- */
+/** Nanos become a number here, with a relative error below 2^-52. */
 function counterSamples(
   _name: string,
   { labels }: MetricDefinition,
@@ -189,7 +186,7 @@ function metricsOfChannels(
   ): SourcedMetric => ({
     name,
     definition: channelMetrics[name],
-    // Channels above the bound share a line.
+    // Channels beyond the maximum number share a series.
     read: () => {
       const sums = new Map<string, number>();
       for (const channel of gateway.channels()) {

@@ -1,4 +1,4 @@
-/** Counts events: the sums and histograms that the metrics of one gateway print. */
+/** Counts events into the counters and histograms of one gateway. */
 import type { EventListener, GatewayEvent } from '../events.ts';
 import type { Usage } from '../money.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
@@ -22,7 +22,7 @@ import {
   type Tally,
 } from './series.ts';
 
-/** More series than this in one metric would make a scrape slow. */
+/** The maximum number of series of a metric: more would make a scrape slow. */
 const maxSeries = 5_000;
 
 type OfType<Type extends 'counter' | 'histogram'> = {
@@ -34,7 +34,7 @@ type LabelsOf<Name extends EventMetric> = ValuesOf<(typeof eventMetrics)[Name]['
 /** What has been counted, by metric. */
 export type Counted = Readonly<Record<EventMetric, Series<Tally>>>;
 
-/** Bounds the names in labels that are not from a list of ours. */
+/** Bounds the number of label values that hosts choose. */
 interface Bounds {
   readonly model: BoundValue;
   readonly channel: BoundValue;
@@ -121,7 +121,7 @@ function emptySeries(): Counted {
   };
 }
 
-/** What happens rarely, or once, must be seen to increase. */
+/** Creates the series of rare events at 0, so that the first event is an increase. */
 function startRareAtZero({ add }: Recorder): void {
   add('calls_in_doubt_total', 0);
   add('settlements_lost_total', 0);
@@ -173,7 +173,7 @@ function recordTrouble({ add, bounds }: Recorder, event: GatewayEvent): void {
     case 'quota_low':
       return add('quota_warnings_total', 1, String(event.percent));
     case 'port_failed': {
-      // The reason is the name of an error of the host.
+      // The reason is the name of the host's error, so it is bounded too.
       const operation = bounds.portOperation(event.operation);
       const reason = bounds.portReason(event.reason);
       return add('port_failures_total', 1, event.port, operation, reason);

@@ -25,7 +25,7 @@ export type Labels = Readonly<Record<string, string>>;
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** With the suffix of a line of a histogram. */
+  /** The name with the suffix of a histogram's line, such as `_bucket`. */
   readonly metricName?: string;
 }
 
@@ -39,12 +39,14 @@ export interface SourcedMetric {
   readonly read: ReadSamples;
 }
 
-/** The same in both builds of the package, which a host may have loaded. */
+/** The same symbol in the ESM and the CommonJS build, because a host may load both. */
 const sourcesSymbol = Symbol.for('tollgate.prometheus.sources');
 
 /** A metric as prom-client reads it, with the sources of its lines. */
 interface SharedMetric extends RegistryMetric {
-  /** prom-client takes `_total` off where it prints OpenMetrics, which adds it to each line. */
+  /**
+   * prom-client removes `_total` from it for OpenMetrics, which has the suffix on each line only.
+   */
   name: string;
   readonly help: string;
   readonly type: MetricDefinition['type'];
@@ -111,7 +113,7 @@ function sharedMetric(
       ...{ name: metric.name, help, type, aggregator },
       values: [...sources.values()].flatMap((read) => read(name)),
     }),
-    // The sums of a gateway never go down.
+    // Does nothing: the counters of a gateway never go down.
     reset: () => {},
     [sourcesSymbol]: sources,
   };

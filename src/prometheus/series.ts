@@ -10,17 +10,17 @@ export type LabelValues = readonly string[];
 /** Turns a name into the value of a label. */
 export type BoundValue = (name: string | undefined) => string;
 
-/** A value that was left out because there were too many. */
+/** The label value for all names after the maximum number of different ones. */
 const otherValue = 'other';
-/** A label that does not apply; an empty value would be no label. */
+/** The value of a label that does not apply: an empty value would remove the label. */
 export const noValue = 'none';
 
 const maxNameLength = 128;
 
 /**
  * Keeps the first `max` names; each later one becomes `other`. Names are cut at 128 characters and
- * have no control characters or lone surrogates: these would print as the same bytes, and a scrape
- * with the same series twice is invalid as a whole.
+ * have no control characters or lone surrogates: different ones may be printed as the same bytes,
+ * and a scrape that has a series twice is invalid as a whole.
  */
 export function boundedValues(max: number): BoundValue {
   const known = new Map<string, string>();
@@ -85,17 +85,17 @@ export function seriesOf<Value>(create: () => Value, max: number): Series<Value>
   return { at: (...values) => entryAt(values), entries: () => entries.values() };
 }
 
-/** A counter of nothing yet. */
+/** A counter at 0. */
 export function emptyCounter(): Tally {
   return { count: 0, nanos: 0n, sumSeconds: 0, buckets: [] };
 }
 
-/** A histogram of nothing yet. */
+/** A histogram without observations. */
 export function emptyHistogram(): Tally {
   return { ...emptyCounter(), buckets: callBounds.map(() => 0) };
 }
 
-/** Adds a time in milliseconds. A clock that went wrong counts as 0. */
+/** Adds a time in milliseconds. A negative one, from a wrong clock, counts as 0. */
 export function observe(tally: Tally, milliseconds: number): void {
   const seconds = milliseconds > 0 ? milliseconds / 1_000 : 0;
   const bucket = callBounds.findIndex((bound) => seconds <= bound);

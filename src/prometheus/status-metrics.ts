@@ -1,4 +1,4 @@
-/** The metrics that are read from `gateway.status()` when Prometheus asks. */
+/** The metrics that are read from `gateway.status()` when Prometheus scrapes. */
 import type { Gateway } from '../gateway.ts';
 import { type StatusMetric, statusMetrics } from './definitions.ts';
 import type { Sample, SourcedMetric } from './registry.ts';

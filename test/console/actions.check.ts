@@ -160,7 +160,7 @@ describe('a key', () => {
     const { server, page } = await withKeys('#/keys/app-web');
 
     await press(page, 'Disable');
-    await page.getByText('others may believe the key').waitFor();
+    await page.getByText('others may accept the key').waitFor();
     await page
       .getByRole('dialog', { name: 'Disable' })
       .getByRole('button', { name: 'Cancel' })

@@ -66,7 +66,7 @@ describe('a link', () => {
 
   it('needs an address', () => {
     for (const url of ['/console', 'javascript:alert(1)', 'ftp://a/b', '']) {
-      expect(() => consoleSignIn().link(url)).toThrow('url must be the address');
+      expect(() => consoleSignIn().link(url)).toThrow('url must be the URL');
     }
   });
 

@@ -17,7 +17,7 @@ export const deletion: Command = {
     yes: { type: 'boolean', text: 'confirm; required' },
     config: configOption,
   },
-  about: `Deletes the records of calls that began before a day, and earlier refusals, the oldest first.
+  about: `Deletes the records of calls that began before a day, and earlier refusals, oldest first.
 It deletes a thousand at a time, so that gateways are not held up. You may interrupt it and run it
 again. Balances stay as they are. Records of calls in doubt stay until those are resolved.`,
   examples: ['npx tollgate usage delete --before 2026-01-01 --yes'],

@@ -1,6 +1,6 @@
 /**
- * A field for an amount in the host's currency unit. It shows the amount that it has understood, so
- * that the operator sees what is about to be sent.
+ * A field for an amount in the host's currency unit. It shows the amount as parsed, so that the
+ * operator sees what will be sent.
  */
 import { FormProblem } from './dialog.ts';
 import { type Attributes, el } from './dom.ts';
@@ -12,7 +12,7 @@ export interface AmountField extends Field {
   /**
    * The amount in nanos.
    *
-   * @throws FormProblem if the text is no amount, or a negative one where none is allowed
+   * @throws FormProblem if the text is not an amount, or is negative where that is not allowed
    */
   nanos(): string;
 }

@@ -1,4 +1,4 @@
-/** Requests to the admin interface, and the one place that says what their failures mean. */
+/** Requests to the admin interface, and the meaning of their failures. */
 
 /** Why a request failed. `signed_out` and `disconnected` concern the page as a whole. */
 export interface ApiFailure {
@@ -73,10 +73,10 @@ interface ErrorMembers {
   readonly field?: string;
 }
 
-/** How long a request may take, with its reply. A browser may hold it back without a limit. */
+/** How long a request and its reply may take. Browsers queue requests without a time limit. */
 const answerMs = 30_000;
 
-/** Gives a request up after its time, or with the signal of its caller. */
+/** Aborts a request after its time, or with the signal of its caller. */
 async function withinTime<T>(
   init: RequestInit,
   run: (timed: RequestInit) => Promise<T>,
@@ -103,7 +103,7 @@ function lateText({ method }: RequestInit): string {
   return `The gateway did not answer.${rest}`;
 }
 
-/** A host's sign-in may redirect to its own page, which is no answer to a request. */
+/** Does not follow redirects: a host's sign-in may redirect to its own page. */
 async function answerOf(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { cache: 'no-store', redirect: 'manual', ...init });
@@ -113,7 +113,9 @@ async function answerOf(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** A body that is no JSON comes from something between the page and the gateway. */
+/**
+ * A body that is not JSON comes from something between the page and the gateway, such as a proxy.
+ */
 async function documentOf<T>(reply: Response): Promise<T> {
   try {
     return await reply.json();
@@ -140,12 +142,12 @@ function isApiError(error: unknown): error is ApiError {
   return error instanceof Object && 'name' in error && error.name === 'ApiError';
 }
 
-/** What a person can read about anything that was thrown. */
+/** The message that people see for anything that was thrown. */
 export function messageOf(error: unknown): string {
-  return failureOf(error)?.message ?? 'This page made a mistake. Reload it.';
+  return failureOf(error)?.message ?? 'An error occurred on this page. Reload it.';
 }
 
-/** Whether a request was given up by the page itself. */
+/** Whether the page itself aborted the request. */
 export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }

@@ -1,6 +1,6 @@
 /**
- * Stacked bars over time, with a line that says the values of the bar under the pointer, and the
- * same numbers as a table.
+ * Stacked bars over time, with a line of text for the values of the bar under the pointer, and a
+ * table of the same numbers.
  */
 import uPlot from 'uplot';
 import { button, el, refill } from './dom.ts';
@@ -8,11 +8,11 @@ import { button, el, refill } from './dom.ts';
 /** One part of each bar. */
 export interface BarSeries {
   readonly name: string;
-  /** The custom property that has its colour: `--complete`. */
+  /** The CSS custom property of its colour: `--complete`. */
   readonly color: string;
 }
 
-/** What a chart is of. */
+/** What a chart shows. */
 export interface ChartInput {
   /** A sentence for screen readers. */
   readonly label: string;
@@ -21,7 +21,7 @@ export interface ChartInput {
   /** The head of the first column of the table. */
   readonly timeName: string;
   valueText(value: number): string;
-  /** Beside the axis; as `valueText` if left out. */
+  /** Text of a value at the axis. Default: `valueText`. */
   axisText?(value: number): string;
   /** Below the axis. */
   tickText(ms: number): string;
@@ -94,7 +94,7 @@ function tableToggle(table: HTMLElement): HTMLElement {
   return toggle;
 }
 
-/** uPlot draws series over one another: the tallest sum comes first. */
+/** uPlot draws series over each other, so the sums are drawn from the tallest down. */
 function stacked({ startsMs, values }: ChartData): uPlot.AlignedData {
   const sums: number[][] = [];
   for (const series of values) {

@@ -1,4 +1,4 @@
-/** What every view gets: who is signed in, the interface, and the way to another place. */
+/** What every view gets: the session, the admin interface, and navigation. */
 import type { Api } from './api.ts';
 import type { Route } from './route.ts';
 import type { Now, Session } from './wire.ts';
@@ -15,19 +15,19 @@ export interface PageContext {
   go(change: RouteChange): void;
   /** The URL of another place with the same range. */
   href(change: RouteChange): string;
-  /** Says what was done, in a corner and to screen readers. */
+  /** Shows what was done, in a corner and to screen readers. */
   announce(text: string): void;
-  /** Asks for the live figures again. */
+  /** Requests the live figures again. */
   refreshNow(): void;
 }
 
-/** The parts of a place that change; filters are replaced as a whole. */
+/** The parts of a route that change; filters are replaced as a whole. */
 export type RouteChange = Partial<Route>;
 
 /** A view that is shown. */
 export interface View {
   readonly node: HTMLElement;
-  /** Another place of the same view. */
+  /** The route has changed within the same view. */
   show(route: Route): void;
   /** New live figures. */
   update?(now: Now): void;

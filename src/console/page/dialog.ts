@@ -1,4 +1,4 @@
-/** Asks before something is changed. What was in a closed dialog is gone from the document. */
+/** Asks for confirmation before a change. A closed dialog is removed from the document. */
 import { failureOf, messageOf } from './api.ts';
 import { button, type Child, el, refill } from './dom.ts';
 
@@ -20,7 +20,7 @@ export interface OpenDialog {
   keepOpen(isKept: boolean): void;
 }
 
-/** A mistake in a form that the page itself sees. */
+/** A mistake in a form that the page finds before it sends the form. */
 export class FormProblem extends Error {
   override readonly name = 'FormProblem';
   readonly field: string;
@@ -92,7 +92,7 @@ function isFormProblem(error: unknown): error is FormProblem {
   return error instanceof Object && 'name' in error && error.name === 'FormProblem';
 }
 
-/** What a person can read about a form that could not be sent, or was refused. */
+/** The message for a form that could not be sent, or was refused. */
 export function problemText(error: unknown): string {
   return isFormProblem(error) ? error.message : messageOf(error);
 }
@@ -101,7 +101,7 @@ function fieldIn(error: unknown): string | undefined {
   return isFormProblem(error) ? error.field : failureOf(error)?.field;
 }
 
-/** Leads the eye, and screen readers, to the field that is wrong. */
+/** Marks the field that is wrong, also for screen readers. */
 function markField(form: HTMLFormElement, name: string | undefined): void {
   for (const field of form.querySelectorAll('input, select')) {
     const isWrong = name !== undefined && field.getAttribute('name') === name;

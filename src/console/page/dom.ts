@@ -75,8 +75,8 @@ function nodesOf(children: readonly Child[]): readonly (Node | string)[] {
 }
 
 /**
- * Replaces the content of an element. Where the focus was on an element with `data-focus`, it goes
- * to the new element with the same mark, so that a refresh does not take it away from the keyboard.
+ * Replaces the content of an element. If an element with `data-focus` had the focus, the new
+ * element with the same value gets it, so that a refresh does not lose the keyboard focus.
  */
 export function refill(node: Element, ...children: readonly Child[]): void {
   const { activeElement } = document;
@@ -105,13 +105,13 @@ export function link(href: string, label: Child, attributes: Attributes = {}): H
   return el('a', { href, ...attributes }, label);
 }
 
-/** A time that shows its exact value in UTC when it is pointed at. */
+/** A time that shows its exact value in UTC as a tooltip. */
 export function timeOf(ms: number, text: string): HTMLElement {
   const iso = new Date(ms).toISOString();
   return el('time', { datetime: iso, title: iso.replace('T', ' ').replace('Z', ' UTC') }, text);
 }
 
-/** Text for screen readers alone. */
+/** Text for screen readers only. */
 export function hiddenText(text: string): HTMLElement {
   return el('span', { class: 'only-read' }, text);
 }

@@ -40,7 +40,7 @@ export function drawerOf(label: string, onClose: () => void): Drawer {
           ...content,
         ),
       );
-      // The view may have been left while its data was on the way.
+      // The operator may have left the view while its data was loading.
       if (!node.open && node.isConnected) node.showModal();
     },
     close: () => {

@@ -1,11 +1,11 @@
-/** The fields of forms, each with its label and, where the interface refuses it, the reason. */
+/** The fields of forms, each with its label and, if the interface refuses its value, the reason. */
 import { type Attributes, el } from './dom.ts';
 
 /** A field with its label. */
 export interface Field {
   readonly node: HTMLElement;
   readonly input: HTMLInputElement | HTMLSelectElement;
-  /** Without spaces at its ends. */
+  /** The value without spaces at its ends. */
   value(): string;
 }
 
@@ -55,7 +55,7 @@ function fieldOf(label: string, input: Field['input'], hint?: string): Field {
   return { node, input, value: () => input.value.trim() };
 }
 
-/** One of several ways, each with a sentence. */
+/** One of several options, each with a sentence. */
 export interface Choice {
   readonly node: HTMLElement;
   value(): string;

@@ -8,7 +8,7 @@ export function countText(value: number | null | undefined): string {
   return value === null || value === undefined ? none : count.format(value);
 }
 
-/** `1.2k`, `34M`: for places where every digit would only be noise. */
+/** `1.2k`, `34M`: for places where an exact number would not help. */
 export function shortCount(value: number | null): string {
   if (value === null) return none;
   if (value < 10_000) return count.format(value);
@@ -29,7 +29,7 @@ export function moneyText(nanos: string | bigint | null): string {
   return text.replace(/(\.\d\d\d*?)0+$/, '$1');
 }
 
-/** Formats the amounts of a column alike, so that their points stand below one another. */
+/** Formats the amounts of a column alike, so that their decimal points are aligned. */
 export function moneyColumn(all: readonly (string | null)[]): (nanos: string | null) => string {
   const decimals = all.map((nanos) => decimalsFor(BigInt(nanos ?? 0), 3));
   const most = Math.min(6, Math.max(2, ...decimals));
@@ -74,8 +74,9 @@ export function amountText(nanos: string | bigint): string {
 }
 
 /**
- * The nanos of a decimal number in units, as written by a person; undefined if it is none. A comma
- * is refused, because it is the decimal sign of half the world and divides thousands elsewhere.
+ * The nanos of a decimal number in units, as written by a person; undefined if it is not one. A
+ * comma is refused, because it is the decimal separator in some countries and the thousands
+ * separator in others.
  */
 export function nanosOf(text: string): string | undefined {
   const match = /^(-?)(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text.trim());
@@ -130,7 +131,7 @@ const clock = new Intl.DateTimeFormat('en-GB', {
 const minuteClock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** The local time; with the day unless it is today's. */
+/** The local time; with the day unless it is today. */
 export function clockText(ms: number, nowMs: number): string {
   const isToday = new Date(ms).toDateString() === new Date(nowMs).toDateString();
   return isToday ? clock.format(ms) : `${day.format(ms)} ${clock.format(ms)}`;

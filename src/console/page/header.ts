@@ -1,4 +1,7 @@
-/** The top of the page: which gateway this is, how it is connected, the range and the views. */
+/**
+ * The top of the page: the name of the gateway, the state of the connection, the range and the
+ * views.
+ */
 import { messageOf } from './api.ts';
 import type { PageContext } from './context.ts';
 import { button, el, hiddenText, link, refill } from './dom.ts';

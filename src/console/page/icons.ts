@@ -1,4 +1,4 @@
-/** The icons, drawn as strokes of 16 by 16. Each stands beside a word that says the same. */
+/** The icons, drawn as strokes of 16 by 16. Each is next to a word with the same meaning. */
 
 const paths = {
   ok: 'M8 1.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13M5 8.2l2.1 2.1L11 6.2',

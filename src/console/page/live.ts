@@ -1,7 +1,7 @@
 /**
- * The live figures: a stream of events, and where there is none, a request every few seconds. Says
- * how old the last figures are, so that nobody takes old ones for new. A hidden page has no stream:
- * browsers allow six connections to a host, and each stream takes one from all pages of the origin.
+ * The live figures: an event stream or, if it fails, a request every few seconds. Reports how old
+ * the last figures are, so that nobody takes old ones for new. A hidden page has no stream:
+ * browsers allow six connections to a host, which all pages of the origin share.
  */
 import { type Api, failureOf } from './api.ts';
 import type { Range } from './route.ts';
@@ -12,25 +12,25 @@ export type Connection =
   | { readonly state: 'connecting' | 'live' | 'signed_out' }
   | { readonly state: 'stale'; readonly sinceMs: number };
 
-/** What the live figures tell the page. */
+/** Receives the live figures and the state of the connection. */
 export interface LiveListener {
   onNow(now: Now): void;
   onConnection(connection: Connection): void;
-  /** The figures could not be read, for a reason that is not the connection. */
+  /** The figures could not be read, although the connection works. */
   onFailure(message: string): void;
 }
 
 /** The running connection. */
 export interface Live {
-  /** Asks for another range, or again after a failure. */
+  /** Requests another range, or tries again after a failure. */
   restart(range: Range): void;
   close(): void;
 }
 
-/** Without news for this long, the figures are old. */
+/** Without new figures for this long, the figures are stale. */
 const staleMs = 10_000;
 const pollMs = 5_000;
-/** How often a hidden page asks, for the mark in its title. */
+/** How often a hidden page requests the figures, for the mark in its title. */
 const hiddenPollMs = 60_000;
 
 interface State {
@@ -92,7 +92,7 @@ function openStream(state: State): void {
   state.source = source;
   source.addEventListener('now', ({ data }) => receive(state, JSON.parse(data)));
   source.addEventListener('signed-out', () => {
-    // Sent whenever the stream can't go on; a request finds out why.
+    // Fires whenever the stream fails; a request finds out why.
     source.close();
     void read(state);
   });
@@ -106,7 +106,7 @@ function receive(state: State, now: Now): void {
   state.listener.onNow(now);
 }
 
-/** Asks by a request if the stream is silent, and opens a new one if the browser has given up. */
+/** Sends a request if the stream is silent, and opens a new stream if the browser has given up. */
 async function poll(state: State): Promise<void> {
   if (Date.now() - state.lastMs < pollMs) return;
   await read(state);
@@ -127,7 +127,7 @@ async function read(state: State): Promise<void> {
 
 function readFailed(state: State, error: unknown): void {
   const failure = failureOf(error);
-  // Whoever made the interface has been told, and ends this connection.
+  // `onSignedOut` of the interface has been called, and ends this connection.
   if (failure?.kind === 'signed_out') return;
   if (failure?.kind === 'refused') state.listener.onFailure(failure.message);
   const isOld = Date.now() - state.lastMs >= staleMs;

@@ -1,4 +1,4 @@
-/** The console: finds out who is signed in, and shows the place that the URL names. */
+/** The console: finds out who is signed in, and shows the view that the URL names. */
 import { type Api, apiAt, failureOf, messageOf } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
 import { button, el } from './dom.ts';
@@ -138,7 +138,7 @@ function openView(main: HTMLElement, state: PageState, page: PageContext): void 
   scrollTo(0, 0);
 }
 
-/** The tab of the browser shows from afar that something is wrong. */
+/** The title of the browser tab shows when something is wrong. */
 function showTitle(route: Route, { title }: Session, now: Now | undefined): void {
   const worst = now === undefined ? 'ok' : worstOf(now);
   const mark = { ok: '', warn: '▲ ', bad: '● ' }[worst];
@@ -147,7 +147,7 @@ function showTitle(route: Route, { title }: Session, now: Now | undefined): void
 }
 
 function showSignedOut(main: HTMLElement): void {
-  // Leads to the sign-in, which keeps the place that the fragment names.
+  // Links to the sign-in, which keeps the route in the fragment.
   const again = button('Sign in again', () => location.reload(), { class: 'button main' });
   main.replaceChildren(
     el(
@@ -160,7 +160,7 @@ function showSignedOut(main: HTMLElement): void {
   );
 }
 
-/** `/` leads to the search from everywhere but a field. */
+/** `/` moves the focus to the search, unless a field has it. */
 function searchOn(event: KeyboardEvent, page: PageContext): void {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
   const { target } = event;

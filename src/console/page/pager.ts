@@ -1,4 +1,4 @@
-/** Goes through the pages of a list, whose cursors lead only forwards. */
+/** Pages through a list. Cursors only lead forwards, so the earlier ones are remembered. */
 import { button, el, refill } from './dom.ts';
 
 /** The position in a list. */
@@ -6,7 +6,7 @@ export interface Pager {
   readonly node: HTMLElement;
   /** Where the page begins; undefined for the first. */
   after(): string | undefined;
-  /** A page has come, with the cursor of the next one. */
+  /** A page was loaded, with the cursor of the next one. */
   show(next: string | null): void;
   reset(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * A part of a view with its own data: loading, shown, empty, or failing with its own error and a
- * way to try again, while the rest of the page lives.
+ * A part of a view that loads its own data, and is loading, shown, empty or failed. A failed panel
+ * has its own error and a way to try again; the rest of the page still works.
  */
 import { isAborted, messageOf } from './api.ts';
 import { button, type Child, el, refill } from './dom.ts';
@@ -69,7 +69,7 @@ export function titledSection(heading: HTMLElement, ...content: readonly Child[]
   return el('section', { class: 'panel' }, el('div', { class: 'panel-head' }, heading), ...content);
 }
 
-/** A placeholder in the form of what comes; a sentence takes its place after 300 ms. */
+/** A placeholder in the form of the content; after 300 ms a sentence replaces it. */
 export function loading(what: string): HTMLElement {
   const bars = ['a', 'b', 'c'].map((name) => el('span', { class: `skeleton skeleton-${name}` }));
   return el(
@@ -91,7 +91,7 @@ export function failure(message: string, retry: () => void): HTMLElement {
   );
 }
 
-/** What is said where there is nothing to show. */
+/** The message if there is nothing to show. */
 export function empty(...content: readonly Child[]): HTMLElement {
   return el('div', { class: 'empty' }, ...content);
 }

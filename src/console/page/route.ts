@@ -1,4 +1,6 @@
-/** What the page shows, as its URL says it: `#/calls/req_1?range=1h&model=gpt-5`. */
+/**
+ * The route of the page, which is the fragment of its URL: `#/calls/req_1?range=1h&model=gpt-5`.
+ */
 
 /** The views, in the order of the tabs. */
 export const viewNames = ['now', 'calls', 'spend', 'keys', 'channels'] as const;
@@ -12,7 +14,7 @@ export const ranges = ['15m', '1h', '24h', '30d'] as const;
 /** A range of time until now. */
 export type Range = (typeof ranges)[number];
 
-/** A place of the page. */
+/** What the page shows. */
 export interface Route {
   readonly view: ViewName;
   /** The call or key whose details are shown. */
@@ -32,7 +34,7 @@ export const rangeMs: Readonly<Record<Range, number>> = {
   '30d': 30 * 24 * 60 * minuteMs,
 };
 
-/** The place that a URL names; whatever it does not say, or says wrongly, is the default. */
+/** Parses the fragment of a URL; what is missing or invalid gets its default. */
 export function routeOf(hash: string, usualRange: Range): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name, id] = path.split('/');
@@ -56,7 +58,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The URL of a place; filters without a value are left out. */
+/** The URL of a route; filters without a value are left out. */
 export function hrefOf({ view, id, range, params }: Route): string {
   const filters = Object.entries(params).filter(([, value]) => value !== '');
   const search = new URLSearchParams([['range', range], ...filters]);

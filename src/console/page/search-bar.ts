@@ -1,4 +1,4 @@
-/** A search with choices beside it, all kept in the URL. */
+/** A search field and choices, whose values are in the URL. */
 import type { PageContext } from './context.ts';
 import { el } from './dom.ts';
 import { icon } from './icons.ts';
@@ -61,7 +61,7 @@ export interface SearchField {
   onSearch(search: () => void): void;
 }
 
-/** A field that `/` leads to. */
+/** A search field, which the key `/` focuses. */
 export function searchField(label: string, placeholder: string): SearchField {
   const input = el('input', {
     type: 'search',

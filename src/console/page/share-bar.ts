@@ -7,7 +7,7 @@ export function shareBar(share: number, color: string): HTMLElement {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, part(share, `fill${color}`));
 }
 
-/** From this share on a key needs attention. */
+/** A key needs attention if it has used this share of its limit. */
 export const nearlyOut = 0.9;
 
 /** The amounts of a quota. */

@@ -1,11 +1,11 @@
 /**
- * The sign-in page: exchanges the token of a link for a session, and opens the place of the console
- * that was asked for.
+ * The sign-in page: exchanges the token of a link for a session, and opens the requested view of
+ * the console.
  */
 
 /** What the open page remembers. */
 interface PageState {
-  /** The place in the console, as the fragment names it: `#/keys?range=1h`. */
+  /** The requested route of the console: `#/keys?range=1h`. */
   place: string;
   attempts: number;
 }
@@ -16,7 +16,7 @@ await signIn();
 
 async function signIn(): Promise<void> {
   const state: PageState = { place: '', attempts: 0 };
-  // A link that is pasted into this tab changes the fragment only: the page is not loaded again.
+  // A link that is pasted into this tab changes only the fragment, so the page is not loaded again.
   addEventListener('hashchange', () => void enter(state));
   await enter(state);
 }
@@ -28,7 +28,7 @@ async function enter(page: PageState): Promise<void> {
   const problem = token === undefined ? await sessionProblem() : await exchangeProblem(token);
   if (problem === undefined) return location.replace(`${base}${page.place}`);
   const line = document.querySelector('#state');
-  // A newer link has its own answer.
+  // A newer link was opened meanwhile, and shows its own result.
   if (attempt === page.attempts && line !== null) line.textContent = problem;
 }
 
@@ -42,8 +42,8 @@ function takenToken(page: PageState): string | undefined {
 }
 
 /**
- * Whether this browser is signed in already: it does not send the cookie with a link that was
- * followed from another site, but does with a request of this page.
+ * Whether this browser is signed in already. It does not send the cookie (`SameSite=Strict`) when a
+ * link from another site is followed, but does with a request of this page.
  */
 async function sessionProblem(): Promise<string | undefined> {
   const problem =

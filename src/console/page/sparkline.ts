@@ -28,7 +28,7 @@ interface Point {
   readonly value: number;
 }
 
-/** Values that follow one another. */
+/** The stretches without a gap. */
 function runsOf(values: readonly (number | undefined)[]): readonly (readonly Point[])[] {
   const runs: Point[][] = [];
   for (const [index, value] of values.entries()) {

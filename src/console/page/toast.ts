@@ -1,10 +1,10 @@
-/** Says in a corner what was done, and says it to screen readers. */
+/** Shows short messages in a corner, also to screen readers. */
 import { el } from './dom.ts';
 
 /** How long a message stays. */
 const shownMs = 6_000;
 
-/** The corner, and the way to say something in it. */
+/** The corner, and a function that shows a message in it. */
 export interface Toaster {
   readonly node: HTMLElement;
   announce(text: string): void;

@@ -1,4 +1,4 @@
-/** The replies of the admin interface, by the names that the page has for their parts. */
+/** The replies of the admin interface and their parts, under the names that the page uses. */
 import type {
   BooksReply,
   CallPageReply,
@@ -14,15 +14,15 @@ import type {
 } from '../../admin/http/replies/keys.ts';
 import type { NowReply, SessionReply } from '../../admin/http/replies/now.ts';
 
-/** Who is signed in, and what this host can do. */
+/** Who is signed in, and what the console can show and change. */
 export type Session = SessionReply;
-/** The present of the process that serves the page. */
+/** The current state of the process that serves the page. */
 export type Now = NowReply;
 /** The calls of a minute, an hour or a day. */
 export type Bucket = Now['buckets'][number];
 /** How bad a clause of the sentence is. */
 export type Severity = Now['sentence'][number]['severity'];
-/** Something that needs a person. */
+/** Something that needs a person to act. */
 export type Attention = Now['attention'][number];
 /** How often requests were refused for one reason. */
 export type RefusalCount = Now['refusals'][number];
@@ -34,7 +34,7 @@ export type Call = Extract<CallPage['data'][number], { readonly kind: 'call' }>;
 export type Refusal = Extract<CallPage['data'][number], { readonly kind: 'refusal' }>;
 /** Everything that is known about one request id. */
 export type CallsOfRequest = CallsOfRequestReply;
-/** A call with all that is known of it. */
+/** Everything that is known about a call. */
 export type CallDetail = CallsOfRequest['calls'][number];
 /** One attempt on one channel. */
 export type Attempt = CallDetail['attempts'][number];
@@ -48,7 +48,7 @@ export type BooksRow = BooksReply['data'][number];
 export type KeyPage = KeyPageReply;
 /** A key with its balances. */
 export type Key = KeyReply;
-/** A key after a top up, and whether that had counted before. */
+/** A key after a top-up, and whether the top-up was a repetition. */
 export type ToppedUpKey = ToppedUpKeyReply;
 /** What one subject of a key may spend, has spent and holds. */
 export type Balance = Key['balances'][number];

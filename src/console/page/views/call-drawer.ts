@@ -39,7 +39,7 @@ function titleOf(requestId: string, { announce }: PageContext): Child {
   return [el('span', { class: 'id' }, requestId), copy];
 }
 
-/** An id that nobody knows is no failure of the page. */
+/** An unknown id is not a failure of the page. */
 function problem(error: unknown, retry: () => void): Child {
   if (failureOf(error)?.code === 'not_found') {
     return empty(

@@ -46,8 +46,10 @@ function amountOf(name: string, nanos: string | bigint): HTMLElement {
 }
 
 function bookedText(booked: boolean, isInDoubt: boolean): string {
-  if (isInDoubt) return 'Held until somebody says whether it ran';
-  return booked ? 'Booked in the quota store' : 'Not booked yet: the quota store has not taken it';
+  if (isInDoubt) return 'Held until an operator says whether it ran';
+  return booked
+    ? 'Booked in the quota store'
+    : 'Not booked yet: the quota store has not accepted it';
 }
 
 function basisText(basis: string): string {

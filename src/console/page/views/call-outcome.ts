@@ -1,4 +1,4 @@
-/** How a call ended, as a word and an icon: colour alone says nothing to many people. */
+/** How a call ended, as a word and an icon: many people can't tell the colours apart. */
 import { type Child, el } from '../dom.ts';
 import { wordsOf } from '../format.ts';
 import { type IconName, icon } from '../icons.ts';

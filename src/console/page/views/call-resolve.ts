@@ -1,4 +1,4 @@
-/** Ends a call in doubt: somebody has looked at the provider's account, and knows if it ran. */
+/** Resolves a call in doubt, after the operator has looked it up in the provider's account. */
 import { amountField } from '../amount-field.ts';
 import { canManage, type PageContext } from '../context.ts';
 import { problemText } from '../dialog.ts';
@@ -7,7 +7,7 @@ import { moneyText } from '../format.ts';
 import { icon } from '../icons.ts';
 import type { CallDetail } from '../wire.ts';
 
-/** What is known, and for those who may, the two ways to end it. */
+/** What is known of the call and, for operators who may, the two ways to resolve it. */
 export function resolveForm(call: CallDetail, page: PageContext, done: () => void): HTMLElement {
   return el(
     'section',
@@ -16,7 +16,7 @@ export function resolveForm(call: CallDetail, page: PageContext, done: () => voi
     el(
       'p',
       {},
-      'The gateway lost sight of it. Look for it in the account of ',
+      'The gateway could not see how it ended. Look for it in the account of ',
       el('span', { class: 'id' }, call.channelId ?? 'the channel'),
       ` at the provider. Until then ${moneyText(call.heldNanos)} stays held.`,
     ),
@@ -55,6 +55,6 @@ function choices(call: CallDetail, page: PageContext, done: () => void): HTMLEle
 }
 
 function outcomeText(status: string, ran: boolean): string {
-  if (status === 'already') return 'Somebody has ended this call before.';
+  if (status === 'already') return 'This call was resolved before.';
   return ran ? 'The call was charged.' : 'The hold was released.';
 }

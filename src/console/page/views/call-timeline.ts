@@ -6,7 +6,7 @@ import type { Attempt, CallDetail } from '../wire.ts';
 
 type Why = Pick<Attempt, 'reason' | 'meaning' | 'remedy'>;
 
-/** The timeline, or that no channel was tried. */
+/** The timeline, or a note that no channel was tried. */
 export function timeline({ attempts, durationMs }: CallDetail): HTMLElement {
   const tried = attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0);
   const wholeMs = Math.max(1, durationMs, tried);

@@ -1,4 +1,7 @@
-/** The search and the filters of calls. They are in the URL, so that a list can be sent. */
+/**
+ * The search and the filters of calls. They are in the URL, so that a link to the list can be
+ * shared.
+ */
 import type { PageContext } from '../context.ts';
 import { el, link, refill } from '../dom.ts';
 import type { Route } from '../route.ts';
@@ -50,7 +53,7 @@ export function callFilters(page: PageContext): Filters {
   };
 }
 
-/** Leads to one request, wherever it is in the log. */
+/** Opens one request, wherever it is in the log. */
 function searchForm(page: PageContext): HTMLElement {
   const { node, input, onSearch } = searchField('Find a request by its id', 'Request id');
   onSearch(() => {

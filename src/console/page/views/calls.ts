@@ -55,7 +55,7 @@ function listKeyOf({ range, params }: Route): string {
 function queryOf(page: PageContext, after: string | undefined): Record<string, string | undefined> {
   const { range, params } = page.route();
   const { code, outcome, key, model, channel } = params;
-  // An id is looked for in the whole log.
+  // An id is searched for in the whole log.
   const fromMs = String(Math.max(0, Math.floor(page.nowMs() - rangeMs[range])));
   return { code, outcome, keyId: key, modelId: model, channelId: channel, fromMs, after };
 }
@@ -77,7 +77,7 @@ function emptyList(page: PageContext): HTMLElement {
   const filters = Object.entries(params).map(([name, value]) => `${name} ${wordsOf(value)}`);
   if (filters.length > 0) {
     return empty(
-      el('p', {}, `No call of the last ${range} fits: ${filters.join(', ')}.`),
+      el('p', {}, `No call of the last ${range} matches: ${filters.join(', ')}.`),
       link(page.href({ view: 'calls', params: {} }), 'Clear the filters', { class: 'button' }),
     );
   }

@@ -54,12 +54,12 @@ function shareFields({ weight, priority, hasCost }: Channel): ShareFields {
     priority: textField('priority', 'Priority', {
       inputmode: 'numeric',
       value: String(priority),
-      hint: 'Lower ones are asked first.',
+      hint: 'Lower numbers are tried first.',
     }),
     cost: choiceField('cost', 'Your cost', [
       ['keep', hasCost ? 'as it is' : 'not stated'],
       ['set', 'per million tokens'],
-      ...(hasCost ? [['none', 'take it out'] as const] : []),
+      ...(hasCost ? [['none', 'remove it'] as const] : []),
     ]),
     input: textField('input', 'Input', { inputmode: 'decimal', placeholder: '0.15' }),
     output: rate('output', 'Output'),
@@ -101,7 +101,7 @@ function priorityIn(text: string): number {
   throw new FormProblem('priority', 'Write a whole number.');
 }
 
-/** Rates that were left out are those of the input. */
+/** A rate that is left out is that of the input. */
 function costIn({ input, output, cachedInput }: ShareFields) {
   const rates = [
     ['input', input],

@@ -8,17 +8,17 @@ import type { Channel } from '../wire.ts';
 const texts = {
   on: {
     title: 'Turn on',
-    process: 'Clears what is recorded against it here, so that it gets calls at once.',
+    process: 'Clears its recorded failures in this process, so that it gets calls at once.',
     everywhere: 'Gives it a weight in the catalog, for all its models and all processes.',
   },
   off: {
     title: 'Turn off',
-    process: 'Until it is turned on here, or this process ends. Other processes go on using it.',
+    process: 'Until it is turned on here, or this process ends. Other processes keep using it.',
     everywhere: 'Sets its weight to 0 in the catalog, for all its models and all processes.',
   },
 } as const;
 
-/** Asks where, and does it. Running calls go on. */
+/** Asks where, and switches the channel there. Running calls continue. */
 export function channelSwitchDialog(
   { channelId, weight }: Channel,
   turnOn: boolean,

@@ -1,4 +1,4 @@
-/** Channels: each model with its channels by priority, how they are, and the switches for them. */
+/** Channels: each model with its channels by priority, their health, and the switches for them. */
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, link, refill } from '../dom.ts';
 import { empty, panel, section } from '../panel.ts';
@@ -68,7 +68,7 @@ function modelsOf(models: readonly Model[], page: PageContext, reload: () => voi
   const shown = models.flatMap((model) => fitting(model, page.route()));
   if (shown.length === 0) {
     return empty(
-      el('p', {}, 'No model or channel fits this search.'),
+      el('p', {}, 'No model or channel matches this search.'),
       link(page.href({ view: 'channels' }), 'Show all', { class: 'button' }),
     );
   }
@@ -93,7 +93,7 @@ function isServing(state: string): boolean {
   return ['ready', 'deprioritized', 'half_open'].includes(state);
 }
 
-/** The model with the channels that the search is about. */
+/** The model with only the channels that match the search. */
 function fitting(model: Model, { params }: Route): readonly Model[] {
   const { q = '', model: modelId, channel } = params;
   const text = q.toLowerCase();

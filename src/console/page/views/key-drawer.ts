@@ -39,7 +39,7 @@ export function keyDrawer(page: PageContext, changed: () => void): LoadedDrawer 
 interface Ends {
   /** The key was changed. */
   done(): void;
-  /** The key is no more. */
+  /** The key was removed. */
   gone(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Issues a key: for whom it is, and how much it may spend. */
+/** Issues a key: asks for its group, its limit and its expiry. */
 import { type AmountField, amountField } from '../amount-field.ts';
 import type { PageContext } from '../context.ts';
 import { FormProblem, openDialog } from '../dialog.ts';
@@ -69,7 +69,7 @@ function bodyOf({ id, group, limit, period, expires, concurrent }: IssueFields, 
   if (calls !== '' && !/^[1-9]\d{0,6}$/.test(calls)) {
     throw new FormProblem('maxConcurrentCalls', 'Write a whole number of 1 or more.');
   }
-  // The key is good until the end of the day that was chosen.
+  // The key is valid until the end of the chosen day.
   const expiresAtMs = expires.value() === '' ? undefined : Date.parse(expires.value()) + dayMs;
   if (expiresAtMs !== undefined && !(expiresAtMs > nowMs)) {
     throw new FormProblem('expiresAtMs', 'Choose today or a later day.');

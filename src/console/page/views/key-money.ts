@@ -16,7 +16,7 @@ export function limitDialog(key: Key, page: PageContext, done: () => void): void
   const limit = amountField('limitNanos', 'Limit, in your currency unit', {
     required: true,
     value: base,
-    hint: 'Counts from the next call on. What was added for this period is on top of it.',
+    hint: 'Applies from the next call on. Money added for this period comes on top.',
   });
   openDialog({
     title: `Set the limit of ${key.id}`,
@@ -45,7 +45,7 @@ export function topUpDialog(key: Key, page: PageContext, done: () => void): void
     required: true,
     maxlength: '200',
     value: `console-${randomText()}`,
-    hint: 'Such as the number of an invoice. The same reference counts once.',
+    hint: 'Such as an invoice number. The same reference counts once.',
   });
   openDialog({
     title: `Top up ${key.id}`,

@@ -1,11 +1,17 @@
-/** The secret of a new key, shown once: it is nowhere else, and gone when the dialog is closed. */
+/**
+ * The secret of a new key, shown once: it is stored nowhere else, and gone when the dialog is
+ * closed.
+ */
 import type { PageContext } from '../context.ts';
 import { copyText } from '../copy.ts';
 import type { OpenDialog } from '../dialog.ts';
 import { button, el } from '../dom.ts';
 import type { IssuedKey } from '../wire.ts';
 
-/** The last step of issuing and rotating; it ends only when the secret has been stored. */
+/**
+ * The last step of issuing and rotating; it can be closed only after the operator confirms that the
+ * secret is stored.
+ */
 export function secretStep(
   { secret, key }: IssuedKey,
   page: PageContext,

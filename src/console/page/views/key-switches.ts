@@ -1,4 +1,4 @@
-/** Ends, pauses and replaces keys, each after the operator has confirmed it. */
+/** Removes, disables and rotates keys, after the operator has confirmed it. */
 import type { PageContext } from '../context.ts';
 import { FormProblem, openDialog } from '../dialog.ts';
 import { el } from '../dom.ts';
@@ -86,11 +86,11 @@ function pathOf({ id }: Key, action: string): string {
   return `/keys/${encodeURIComponent(id)}/${action}`;
 }
 
-/** A revoked key is not refused everywhere at once. */
+/** A changed key does not take effect everywhere at once. */
 function cacheText({ session: { keyCacheMs } }: PageContext): string {
   if (keyCacheMs === null) {
-    return 'This process knows at once; others may believe the key for as long as they cache keys.';
+    return 'This process applies it at once; others may accept the key while they cache it.';
   }
   const span = spanText(keyCacheMs);
-  return `This process knows at once; others may believe the key for up to ${span}.`;
+  return `This process applies it at once; others may accept the key for up to ${span}.`;
 }

@@ -1,4 +1,4 @@
-/** The list of keys: who is out, who is near it, and who was last seen when. */
+/** The list of keys: which are out of quota, which nearly, and when each was last used. */
 import type { PageContext } from '../context.ts';
 import { type Child, el, link, timeOf } from '../dom.ts';
 import { agoText, exactMoney, moneyText } from '../format.ts';
@@ -32,7 +32,7 @@ export function keyTable(keys: readonly Key[], page: PageContext): HTMLElement {
   });
 }
 
-/** The balance by which a key is known: its own, or the first. */
+/** The main balance of a key: its own, else the first. */
 export function mainOf({ balances }: Key): Balance | undefined {
   return balances.find(({ isMain }) => isMain) ?? balances[0];
 }
@@ -74,13 +74,13 @@ function leftCell(key: Key): Child {
   return el('span', { title: exactMoney(remainingNanos) }, moneyText(remainingNanos));
 }
 
-/** For how long a limit is. */
+/** The period of a limit, in words. */
 export function periodText(balance: Balance | undefined): string {
   if (balance === undefined) return '–';
   return { total: 'in all', day: 'a day', month: 'a month' }[balance.period];
 }
 
-/** When this process, or the log, last saw the key. */
+/** When the key was last used, by the log and this process. */
 export function lastUsed(ms: number | null, nowMs: number): Child {
   return ms === null ? '–' : timeOf(ms, agoText(ms, nowMs));
 }

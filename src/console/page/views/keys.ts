@@ -80,7 +80,7 @@ function emptyList(page: PageContext): HTMLElement {
   const isFiltered = Object.values(page.route().params).some((value) => value !== '');
   if (!isFiltered) return empty(el('p', {}, 'There are no keys yet. Callers need one each.'));
   return empty(
-    el('p', {}, 'No key fits this search.'),
+    el('p', {}, 'No key matches this search.'),
     link(page.href({ view: 'keys' }), 'Show all keys', { class: 'button' }),
   );
 }

@@ -1,4 +1,4 @@
-/** What needs a person: at most eight entries, worst first. */
+/** What needs a person to act: at most eight entries, worst first. */
 import type { PageContext } from '../context.ts';
 import { el, link, timeOf } from '../dom.ts';
 import { agoText } from '../format.ts';
@@ -18,7 +18,7 @@ const kinds: Readonly<
   settlement: { icon: 'money', word: 'Charge' },
 };
 
-/** The list, or that there is nothing. */
+/** The list, or a note that it is empty. */
 export function attentionList({ attention, nowMs }: Now, page: PageContext): HTMLElement {
   if (attention.length === 0) return empty(icon('ok'), el('p', {}, 'Nothing needs a person.'));
   return el(
@@ -53,7 +53,7 @@ function entryOf(
   );
 }
 
-/** A time of the interface, such as when a channel is back, as people say it. */
+/** Replaces a time of the interface, such as when a channel is back, with a readable one. */
 function withoutIso(text: string, nowMs: number): string {
   return text.replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/, (iso) => agoText(Date.parse(iso), nowMs));
 }

@@ -1,4 +1,4 @@
-/** The four figures of Now, each with the line of its minutes. */
+/** The four figures of Now, each with a line of its recent values. */
 import { type Child, el } from '../dom.ts';
 import { countText, durationText, exactMoney, moneyText, percentText } from '../format.ts';
 import { sparkline } from '../sparkline.ts';
@@ -34,7 +34,7 @@ function totalOf({ complete, refused, failed, left }: Bucket): number {
   return complete + refused + failed + left;
 }
 
-/** The current bucket is not over, so the rate is that of the last whole one. */
+/** The current bucket is incomplete, so the rate is that of the bucket before. */
 function callsFigure({ buckets, bucketMs }: Now): HTMLElement {
   const last = buckets.at(-2) ?? buckets.at(-1);
   const count = last === undefined ? 0 : totalOf(last);

@@ -9,7 +9,7 @@ import type { Now, RefusalCount } from '../wire.ts';
 
 const shownRefusals = 12;
 
-/** The table, or that nothing was refused. */
+/** The table, or a note that nothing was refused. */
 export function refusalTable({ refusals }: Now, page: PageContext): HTMLElement {
   const [first] = refusals;
   if (first === undefined) return empty(el('p', {}, 'Nothing was refused in this time.'));

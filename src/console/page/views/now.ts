@@ -1,6 +1,6 @@
 /**
- * Now: whether the gateway serves, what it refuses and why, who is out, and what it costs. One
- * sentence, four figures, a chart, and what needs a person.
+ * Now: whether the gateway serves, what it refuses and why, which channels are out, and what calls
+ * cost. One sentence, four figures, a chart, and what needs a person to act.
  */
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
@@ -77,7 +77,7 @@ function ofThisProcess(): HTMLElement {
   return el('span', { class: 'hint' }, 'this process, at most the last hour');
 }
 
-/** The chart, whose times are written as its bars are long. */
+/** The chart; the length of its bars decides how their times are written. */
 function outcomeChart() {
   let bucketMs = minuteMs;
   const chart = barChart({
@@ -124,5 +124,7 @@ function sourceText({ source, range }: Now): string | undefined {
     );
   }
   const isShort = range === '15m' || range === '1h';
-  return isShort ? undefined : 'This process, at most an hour: no usage log can be asked.';
+  return isShort
+    ? undefined
+    : 'This process, at most the last hour: there is no usage log to query.';
 }

@@ -1,4 +1,4 @@
-/** The usage log beside the books of the quota store: only what differs is listed. */
+/** Compares the usage log with the books of the quota store; only differences are listed. */
 import type { PageContext } from '../context.ts';
 import { type Child, el } from '../dom.ts';
 import { exactMoney, moneyText } from '../format.ts';

@@ -34,7 +34,7 @@ export function dayPanel(page: PageContext): Panel {
       return page.api.get('/usage', query, signal);
     },
     render: (usage) => {
-      if (usage.data.length === 0) return empty(el('p', {}, 'Nothing was called in thirty days.'));
+      if (usage.data.length === 0) return empty(el('p', {}, 'There were no calls in thirty days.'));
       chart.update(dataOf(usage, page.nowMs()));
       return chart.node;
     },
@@ -48,7 +48,7 @@ export function dayPanel(page: PageContext): Panel {
   };
 }
 
-/** Days without calls are in no row of the report. */
+/** The report has no rows for days without calls. */
 function dataOf({ data }: Usage, nowMs: number) {
   const rows = new Map(data.map((row) => [row.names[0], row]));
   const todayMs = Math.floor(nowMs / dayMs) * dayMs;

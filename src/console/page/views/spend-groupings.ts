@@ -1,4 +1,4 @@
-/** By what the report of Spend is grouped, as the URL says it. */
+/** The groupings of the report on Spend, which are in the URL. */
 import type { PageContext } from '../context.ts';
 import { el } from '../dom.ts';
 import type { Route } from '../route.ts';
@@ -6,7 +6,7 @@ import type { Route } from '../route.ts';
 const usual = ['model', 'key', 'group', 'channel', 'day', 'outcome'] as const;
 const metadata = 'metadata.';
 
-/** One grouping, and perhaps a second one within it. */
+/** One grouping, and optionally a second one within it. */
 export interface Groupings {
   readonly by: string;
   readonly second: string | undefined;

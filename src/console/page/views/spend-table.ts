@@ -44,7 +44,7 @@ function tokens(count: number): Child {
   return el('span', { title: countText(count) }, shortCount(count));
 }
 
-/** A name leads to its calls, where calls can be filtered by it. */
+/** A name links to its calls, if calls can be filtered by it. */
 function nameColumn(grouping: string, index: number, page: PageContext): Column<UsageRow> {
   const filters = ['key', 'model', 'channel', 'outcome'];
   return {

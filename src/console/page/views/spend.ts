@@ -53,7 +53,7 @@ function reportPanel(page: PageContext, tools: Child, pages: ReturnType<typeof p
     render: (usage) => {
       pages.show(usage.next);
       if (usage.data.length === 0) {
-        return empty(el('p', {}, `Nothing was called in the last ${page.route().range}.`));
+        return empty(el('p', {}, `There were no calls in the last ${page.route().range}.`));
       }
       return [totals(usage), spendTable(usage, page), periodNote(page)];
     },
@@ -62,7 +62,7 @@ function reportPanel(page: PageContext, tools: Child, pages: ReturnType<typeof p
 
 function cannotReport(): HTMLElement {
   return empty(
-    el('p', {}, 'The usage sink of this gateway can’t be asked for reports. '),
+    el('p', {}, 'The usage sink of this gateway can’t make reports. '),
     el('p', {}, 'Use sqliteUsageSink or postgresUsageSink.'),
   );
 }
