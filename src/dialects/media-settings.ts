@@ -103,7 +103,7 @@ function add(found: Factors[], factors: Factors | undefined): void {
   if (factors !== undefined) found.push(factors);
 }
 
-/** The factors of a setting; undefined for a member that is no setting or contains settings. */
+/** The factors of a setting; undefined for a member that is not a setting itself. */
 function factorsOf(text: Buffer, name: string, value: Span): Factors | undefined {
   const kind = kindAt(text, value);
   if (kind === 'null') return undefined;

@@ -288,7 +288,7 @@ export function textsOf(
 }
 
 /**
- * Returned for a value that is not a short string. It is no known media type, so that it agrees
- * with no other type.
+ * Returned for a value that is not a short string. It is not a known media type, so it
+ * agrees with no other type.
  */
 export const unreadable = 'unreadable/unreadable';

@@ -13,7 +13,7 @@ export function retryAfterMs(headers: HeaderMap, nowMs: number): number | undefi
   const text = headers['retry-after'];
   if (text === undefined) return undefined;
   if (/^\s*\d+(?:\.\d+)?\s*$/.test(text)) return Number.parseFloat(text) * 1_000;
-  // `Date.parse` accepts many strings that are no dates, such as `-5`.
+  // `Date.parse` accepts many strings that are not dates, such as `-5`.
   const date = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date)
     ? undefined

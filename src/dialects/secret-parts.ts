@@ -55,8 +55,8 @@ export function wholeOnly(secret: string): SecretParts {
 }
 
 /**
- * Returns the parts of a secret to search for. A word or a date inside it is no such part, because
- * any message may contain it; nor are parts of URLs, media types and texts with spaces, which hosts
+ * Returns the parts of a secret to search for. A word or a date inside it is left out, because any
+ * message may contain it, and so are parts of URLs, media types and texts with spaces, which hosts
  * set as headers.
  */
 export function partsOf(secret: string): SecretParts {

@@ -1,7 +1,7 @@
 /** The requests of a coding agent: its headers, system blocks, tools and turns. */
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 
-/** The key that a user of the agent has at Anthropic. It must go nowhere. */
+/** The key that a user of the agent has at Anthropic. It must not be sent anywhere. */
 export const ownKey = 'sk-ant-users-own-key-0123456789';
 
 /** The flags of the beta features that the agent uses. */
@@ -68,7 +68,7 @@ const tools = [
   },
 ];
 
-/** The members of a request that count_tokens takes too. */
+/** The members of a request that count_tokens accepts too. */
 function prompt(model: string, messages: readonly JsonObject[], request: number): JsonObject {
   return {
     model,
@@ -113,7 +113,7 @@ export function mainRequest(
   };
 }
 
-/** What the agent asks before a request, in order to summarise in time. */
+/** The count of tokens that the agent requests before a call, so that it summarises in time. */
 export function countRequest(model: string, messages: readonly JsonObject[]): JsonObject {
   return prompt(model, messages, 0);
 }

@@ -74,7 +74,7 @@ describe('the key of a chat or image call', () => {
     expect(harness.upstream.calls).toEqual([]);
   });
 
-  it.each(['disabled', 'expired'] as const)('a %s key gets 401', async (name) => {
+  it.each(['disabled', 'expired'] as const)('is refused with 401 if it is %s', async (name) => {
     const response = await chat(bearer(harness.secrets[name])).expect(401);
 
     expect(response.body).toEqual(refusedOpenai(invalid));
@@ -112,7 +112,7 @@ describe('the key of a native call', () => {
     await native({ ...vendorKey('placeholder'), 'x-goog-api-key': secret }).expect(401);
   });
 
-  it('that counts is named where another header has a key too, right or wrong', async () => {
+  it('is named with its header if another header has a key too, right or wrong', async () => {
     for (const other of [harness.secrets.native, 'sk-unknown-0123456789']) {
       const wrong = { ...vendorKey('placeholder'), 'x-goog-api-key': other };
       const { body } = await native(wrong).expect(401);

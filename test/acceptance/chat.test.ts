@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 describe('a chat', () => {
-  it('answers the reply text at choices[0].message.content, as JSON by default', async () => {
+  it('has the reply text at choices[0].message.content, as JSON by default', async () => {
     const response = await chat(chatBody).expect(200).expect('content-type', 'application/json');
 
     expect(response.body.choices[0].message.content).toMatch(/^Hi there!/);

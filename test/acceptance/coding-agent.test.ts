@@ -249,7 +249,7 @@ describe.each(upstreams)('over $dialect', (upstream) => {
     }
   });
 
-  it('says in Anthropic’s words what is wrong, with an id', async () => {
+  it('answers errors in Anthropic’s format, with an id', async () => {
     const unknown = await send('/v1/messages?beta=true', probeRequest('claude-none'));
     const batches = await send('/v1/messages/batches?beta=true', {});
 

@@ -178,7 +178,7 @@ describe('an upstream that answers', () => {
     expect(details === undefined).toBe(response.headers['retry-after'] === undefined);
   });
 
-  it('not in time is a 504', async () => {
+  it('too late is a 504', async () => {
     harness.gateway.update({ timeouts: { firstByteMs: 50 } });
     harness.upstream.enqueue(hang());
 

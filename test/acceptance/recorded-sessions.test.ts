@@ -129,7 +129,7 @@ describe.each(dialects)('over %s', (model) => {
   }
 });
 
-it('there are enough of them', () => {
+it('the recordings are more than 80 calls and 2 counts', () => {
   expect(sent.length).toBeGreaterThan(80);
   expect(counts.length).toBeGreaterThan(2);
 });

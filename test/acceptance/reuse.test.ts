@@ -15,8 +15,8 @@ afterEach(() => harness.close());
 
 const delta = { choices: [{ index: 0, delta: { content: 'one' } }] };
 
-describe('an upstream that ends a little after [DONE]', () => {
-  it('does not delay the caller, and its connection serves the next call', async () => {
+describe('an upstream that after [DONE]', () => {
+  it('ends a little later does not delay the caller, and its connection is reused', async () => {
     const held = gate();
     harness.upstream.enqueue(sse([delta, '[DONE]', held.opened]));
 
@@ -34,7 +34,7 @@ describe('an upstream that ends a little after [DONE]', () => {
     expect(second.connectionId).toBe(first.connectionId);
   });
 
-  it('and never ends is disconnected', async () => {
+  it('never ends is disconnected', async () => {
     harness.upstream.enqueue({ ...sse([delta, '[DONE]']), ending: 'hang' });
 
     await chat({ stream: true });

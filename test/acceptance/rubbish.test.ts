@@ -68,7 +68,7 @@ const mutants: fc.Arbitrary<Mutant> = fc.record({
   ),
 });
 
-it('200 mutations of valid requests are answered, hold nothing, and break nothing', async () => {
+it('200 mutations of valid requests are answered, leave no hold, and break nothing', async () => {
   const expected = new Set([200, 204, ...Object.values(statusOf)]);
   expected.delete(statusOf.internal_error);
 

@@ -119,7 +119,9 @@ const loops = agents.flatMap((model) => [
 ]);
 
 describe.each(ways)('a loop of three turns by %s', (_way, send) => {
-  it.each(loops)('over %s, functions declared as %s', async (model, _form, declared, withIds) => {
+  it.each(
+    loops,
+  )('completes over %s, with functions declared as %s', async (model, _form, declared, withIds) => {
     const config: GenerateContentConfig = {
       systemInstruction: 'Be brief.',
       tools: [{ functionDeclarations: declared }],

@@ -82,7 +82,7 @@ function resultsOf(message: AssistantMessage): Message[] {
 }
 
 describe.each(ways)('a loop of three turns by %s', (_way, send) => {
-  it.each(agents)('over %s, with %j', async (model, fields) => {
+  it.each(agents)('completes over %s, with %j', async (model, fields) => {
     const messages: Message[] = [{ role: 'system', content: 'Be brief.' }, ...hello];
     const rounds: AssistantMessage[] = [];
     for (let turn = 0; turn < 3; turn += 1) {

@@ -83,7 +83,7 @@ describe('the headers', () => {
     ]);
   });
 
-  it('two keys are no key', async () => {
+  it('two keys count as none', async () => {
     const headers = new Headers(authorized);
     headers.append('authorization', authorized.authorization);
 
@@ -149,7 +149,7 @@ describe('the body of a request', () => {
     expect(response.status).toBe(400);
   });
 
-  it('of chunks that are no bytes is refused or read as text', async () => {
+  it('of chunks that are not bytes is refused or read as text', async () => {
     const odd = [undefined, 5, {}, true, [], new ArrayBuffer(2), new DataView(new ArrayBuffer(2))];
     const chunks = fc.array(fc.constantFrom(...odd, '', ' ', new Uint8Array()), { maxLength: 5 });
     await fc.assert(

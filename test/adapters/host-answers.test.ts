@@ -78,7 +78,7 @@ describe.each(hosts)('%s with a host that answers by itself', (_name, listener) 
     expect(await harness.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
   });
 
-  it('before the gateway is asked buys nothing', async () => {
+  it('before the gateway is called makes no upstream call', async () => {
     const answer = await answered(
       listener(harness.gateway, (response) => response.writeHead(503).end('closed')),
     );

@@ -61,7 +61,7 @@ describe.each(someMounts(mounts))('$name', (mount: Mount) => {
     expect(host.reported).toEqual([]);
   });
 
-  it('a caller that disconnects mid-stream ends the upstream call, and pays so far', async () => {
+  it('a caller that disconnects mid-stream ends the call, and pays for what came', async () => {
     const disconnected = gate();
     harness.upstream.enqueue({ ...sse([]), chunks: endless(disconnected.opened) });
     const wire = await calling({ stream: true });

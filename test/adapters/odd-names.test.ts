@@ -1,6 +1,7 @@
 /**
- * Members whose names are no words, under every mount. The names of members that were left out are
- * in a header, where a line break would begin another header and other characters end the call.
+ * Members with unusual characters in their names, under every mount. The names of members that were
+ * left out are in a header, where a line break would begin another header and other characters end
+ * the call.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chatBody } from '../support/bodies.ts';

@@ -23,7 +23,7 @@ function* flood(): Generator<string> {
 
 it.each(
   someMounts(mounts),
-)('$name: a caller that never reads is disconnected, and pays so far', async (mount) => {
+)('$name: a caller that never reads is disconnected, and pays for what came', async (mount) => {
   const clock = fakeClock();
   const upstream = scriptedUpstream({ headers, chunks: flood() });
   const harness = await unmountedGateway({ clock, upstream });

@@ -30,7 +30,7 @@ async function open(authorize: Authorize = anyone) {
 }
 
 describe('every route', () => {
-  it('is answered with 401 to nobody, before anything else is found out', async () => {
+  it('answers 401 to unknown operators, before anything else is checked', async () => {
     const { server, entries } = await open(() => undefined);
 
     for (const { method, path } of [...paths, { method: 'PUT', path: '/nothing' }]) {
@@ -39,7 +39,7 @@ describe('every route', () => {
     expect(entries).toEqual([]);
   });
 
-  it('is answered with 503 where authorize throws, rejects or answers something else', async () => {
+  it('answers 503 if authorize throws, rejects or returns something else', async () => {
     const failing: readonly Authorize[] = [
       () => {
         throw new Error('down');
@@ -117,7 +117,7 @@ describe('every route', () => {
 });
 
 describe('every change', () => {
-  it('is refused to who may only read, and written to the audit trail', async () => {
+  it('is refused to operators who may only read, and written to the audit trail', async () => {
     const { server, entries } = await open(() => ({ actor: 'bob', can: 'read' }));
     const made = changes.filter(({ action }) => action !== undefined);
 
@@ -173,7 +173,7 @@ describe('every change', () => {
     expect(entries.filter(({ outcome }) => outcome !== 'refused')).toEqual([]);
   });
 
-  it('is accepted from its own origin, where the browser says no more', async () => {
+  it('is accepted from its own origin if the browser sends no `sec-fetch-site`', async () => {
     const { server } = await open();
     const headers = { ...without('sec-fetch-site'), origin: server.origin };
 
@@ -187,7 +187,7 @@ describe('every change', () => {
     expect(status).toBe(201);
   });
 
-  it('is refused with a body that is too large, no JSON, or has an unknown member', async () => {
+  it('is refused with a body that is too large, not JSON, or has an unknown member', async () => {
     const { server } = await open();
     const bodies: readonly (readonly [unknown, number])[] = [
       [`{"a":"${'x'.repeat(65_536)}"}`, 413],

@@ -1,4 +1,4 @@
-/** The live figures, the sentence about them, and their bound. */
+/** The live figures, the sentence that sums them up, and the bound on their memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serialize } from 'node:v8';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -122,7 +122,7 @@ describe('a percentile', () => {
   });
 });
 
-describe('the sentence', () => {
+describe('the sentence about the state of the gateway', () => {
   it('says that all is well', async () => {
     const { admin } = adminSetup();
 
@@ -131,7 +131,7 @@ describe('the sentence', () => {
     ]);
   });
 
-  it('has the worst first', async () => {
+  it('begins with the worst problem', async () => {
     const { admin, emit, gateway } = adminSetup();
     for (let call = 0; call < 20; call += 1) emit(ended({ outcome: 'complete' }));
     for (let call = 0; call < 5; call += 1) emit(refused());
@@ -164,7 +164,7 @@ describe('the sentence', () => {
 });
 
 describe('the stream of events', () => {
-  it('ends without a word, and tells the host, when authorize fails', async () => {
+  it('ends without an event, and reports to the host, when authorize fails', async () => {
     let isDown = false;
     const errors: unknown[] = [];
     const down = new Error('down');

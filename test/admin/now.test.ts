@@ -14,7 +14,7 @@ import { type AdminSetup, adminSetup } from './admin-host.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** The admin library over a usage log in memory, and how often the log was questions. */
+/** The admin library over a usage log in memory, and how often the log was queried. */
 function withLog() {
   const log = memoryUsageSink({ limit: 10_000 });
   const questions = { reports: 0, isDown: false };

@@ -1,6 +1,7 @@
 /**
- * Requests that nobody's page sends, over every store: they are answered alike, a change that does
- * not happen leaves one entry in the audit trail, and nothing is reported as a failure of the host.
+ * Requests that the console never sends, over every store: they are answered alike, a change that
+ * does not happen leaves one entry in the audit trail, and nothing is reported as a failure of the
+ * host.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -149,7 +150,7 @@ describe('odd requests', () => {
   });
 });
 
-describe('a body that does not come to its end', () => {
+describe('a body that never ends', () => {
   const head = [
     ...['POST /admin/api/keys/k/top-up HTTP/1.1', 'host: a', 'content-length: 500'],
     ...Object.entries(changing).map(([name, value]) => `${name}: ${value}`),

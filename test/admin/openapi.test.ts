@@ -31,7 +31,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('says of every route what it answers, and refers to nothing that is not there', () => {
+  it('describes the answers of every route, and has no dangling reference', () => {
     const document = JSON.parse(JSON.stringify(adminOpenApi()));
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g);
 

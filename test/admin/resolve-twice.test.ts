@@ -1,7 +1,6 @@
 /**
- * Two operators who end one call in doubt, both having seen it in doubt: the first is right, the
- * second hears of a conflict unless it said the same, and so does the audit trail, over every
- * store.
+ * Two operators end the same call in doubt, over every store. The first one's finding counts. The
+ * second one gets a conflict, unless both found the same, and the audit trail has that outcome.
  */
 import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -45,7 +44,7 @@ function cases(name: string, open: () => QuotaStore): void {
       ...{ requestId: id, reservationId: id, outcome: 'unknown', booked: false, heldNanos },
       lines: [{ subject, period: '', heldNanos }],
     });
-    // A log that both have read before either of them said anything.
+    // A log that both operators have read before either of them ended the call.
     const usage = { usageRecords: () => ({ records: [doubt], next: undefined }) };
     const { gateway } = gatewayInProcess({ store: () => quota });
     const { admin, entries } = adminSetup({ gateway, quota, usage });

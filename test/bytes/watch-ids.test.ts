@@ -20,7 +20,7 @@ const reply = Buffer.from(
   }),
 );
 
-it('cut at every byte', () => {
+it('ids are found in a reply that is cut at any byte', () => {
   for (let cut = 0; cut <= reply.length; cut += 1) {
     const ids = watchIds('output');
     ids.write(reply.subarray(0, cut));
@@ -30,14 +30,14 @@ it('cut at every byte', () => {
   }
 });
 
-it('byte by byte, and of a reply that breaks off', () => {
+it('ids are found byte by byte, and in a reply that breaks off', () => {
   const ids = watchIds('output');
   for (let at = 0; at < reply.indexOf('msg_'); at += 1) ids.write(reply.subarray(at, at + 1));
 
   expect([ids.own(), ids.ofElements()]).toEqual([undefined, ['rs_1']]);
 });
 
-it('of documents without them', () => {
+it('no ids are found in documents without them', () => {
   for (const text of [
     '',
     '[]',

@@ -31,7 +31,7 @@ describe.each(pairs(0))('%s', (_name, pair) => {
     );
   });
 
-  // DeepSeek is asked for the schema in words, beside its JSON mode.
+  // DeepSeek gets the schema as text in the prompt, in addition to its JSON mode.
   it('parses structured output', async () => {
     const { target } = await started(pair, onTestFinished);
 
@@ -62,7 +62,7 @@ describe.each(pairs(0))('%s', (_name, pair) => {
     expect(fake.calls).toEqual([]);
   });
 
-  it('tells that the model refused', async () => {
+  it('shows that the model refused', async () => {
     const { target } = await started(pair, onTestFinished);
 
     const answer = await client.ask(target('demo-safety'), { prompt: 'Hello!' });
@@ -70,7 +70,7 @@ describe.each(pairs(0))('%s', (_name, pair) => {
     expect(answer.refusal).toMatch(/\w/);
   });
 
-  it('tells that the output limit was reached', async () => {
+  it('shows that the output limit was reached', async () => {
     const { target, upstream: fake } = await started(pair, onTestFinished);
     fake.enqueue(cutReply(upstream.name, client.streams));
 

@@ -1,4 +1,4 @@
-/** Replies that reached the output limit or that a filter ended, in the words of each upstream. */
+/** Replies that reached the output limit or that a filter ended, in the format of each upstream. */
 import type { JsonObject } from '../../src/json.ts';
 import { type Script, script } from '../../src/testing/providers/scripts.ts';
 import { claudeEvents, claudeText, named } from './claude-replies.ts';

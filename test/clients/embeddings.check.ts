@@ -142,7 +142,7 @@ describe.each(failingPairs)('%s', (_name, { client, upstream }) => {
     expect((await failureOf(unknown)).message).toContain('nothing');
   });
 
-  it('raises that the upstream is asked too often', async () => {
+  it('raises a rate limit of the upstream', async () => {
     const { fake, ...limited } = await target(upstream);
     fake.enqueue(upstream.dialect === 'openai' ? openaiFailure(429) : geminiFailure(429));
 
@@ -159,7 +159,7 @@ describe('768 dimensions of gemini-embedding-001', () => {
 
   it.each(
     openaiClients.map((client) => [client.name, client] as const),
-  )('have length one for %s', async (_name, client) => {
+  )('have unit length for %s', async (_name, client) => {
     const upstream = upstreams.find(({ name }) => name === 'gemini-001');
     if (upstream === undefined) throw new Error('There is no such upstream.');
 

@@ -1,4 +1,4 @@
-/** Methods of `@anthropic-ai/sdk` beside those that create messages, and rarer options. */
+/** Methods of `@anthropic-ai/sdk` other than those that create messages, and rarer options. */
 import type { default as AnthropicSdk, ClientOptions } from '@anthropic-ai/sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { apis } from './apis.ts';
@@ -97,7 +97,7 @@ describe.each(
 });
 
 describe.each(versions)('version %s', (version, packageName) => {
-  it('gets a refusal in words for what only Anthropic can do', async () => {
+  it('gets a refusal that explains what only Anthropic can do', async () => {
     const { sdk, model, fake } = await setUp(packageName, version, 'gemini');
     const search = { type: 'web_search_20250305' as const, name: 'web_search' as const };
 

@@ -1,6 +1,6 @@
 /**
  * What only Anthropic can run: searches, fetches, code execution, and `fallbacks`. They are relayed
- * where the record of the model prices or allows them, and refused in words elsewhere.
+ * where the record of the model prices or allows them, and refused with an explanation elsewhere.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { items, type JsonValue, member } from '../../src/json.ts';
@@ -25,7 +25,7 @@ const recordings: Readonly<Record<ServerTool, { whole: string; streamed: string 
     streamed: 'messages/stream-code-exec.1',
   },
 };
-/** The words of a refusal, behind the member. */
+/** The text of a refusal, after the name of the member. */
 const refusals: Readonly<Record<ServerTool, RegExp>> = {
   web_search: /`tools\[0\]\.type` searches the web for a fee/,
   web_fetch: /`tools\[0\]\.type` fetches pages of unlimited size/,
@@ -37,7 +37,9 @@ describe.each(pairs(9, 'messages'))('%s', (_name, pair) => {
   const { client, upstream } = pair;
   const isRelayed = upstream.dialect === 'anthropic';
 
-  it.each(serverTools)('is refused %s in words, unless the record prices it', async (name) => {
+  it.each(
+    serverTools,
+  )('is refused %s with an explanation, unless the record prices it', async (name) => {
     const { target, upstream: fake } = await started(pair, onTestFinished);
     const question = { prompt: 'Hello!', serverTool: name };
 
@@ -94,7 +96,7 @@ describe.each(pairs(9, 'messages'))('%s', (_name, pair) => {
     }
   });
 
-  it.runIf(isRelayed && client.resumesTurns === true)('goes on with a paused turn', async () => {
+  it.runIf(isRelayed && client.resumesTurns === true)('continues a paused turn', async () => {
     const { target, upstream: fake, nextRecord } = await started(pair, onTestFinished);
     const { message } = recordedReply('messages/stream-pause-turn.1');
     fake.enqueue(claudeReply(message, false), claudeText([{ type: 'text', text: 'Fog.' }], false));
@@ -124,7 +126,7 @@ describe.each(pairs(9, 'messages'))('%s', (_name, pair) => {
     }
   });
 
-  it.runIf(isRelayed)('goes on at another provider without what it searched', async () => {
+  it.runIf(isRelayed)('continues at another provider without its search results', async () => {
     const { target, upstream: fake } = await started(pair, onTestFinished);
     const { script, message } = recorded('web_search');
     fake.enqueue(script, anthropicError(529, 'overloaded_error', 'Overloaded'));

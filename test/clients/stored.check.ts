@@ -40,7 +40,7 @@ describe('relayed', () => {
     await expect(openai.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('compacts a conversation, and goes on from there', async () => {
+  it('compacts a conversation, and continues from there', async () => {
     const { openai, model } = await setUp('responses');
 
     const compacted = await openai.responses.compact({ model, input: 'Hello!' });

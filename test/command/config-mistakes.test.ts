@@ -154,7 +154,7 @@ describe('a variable of any content', () => {
     expect(texts.length).toBeGreaterThan(40);
   });
 
-  it('has to be set itself: what every object has is no variable', async () => {
+  it('must be set: an inherited property of objects is not a variable', async () => {
     for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
       const host = ['${', name, '}'].join('');
 

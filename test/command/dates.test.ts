@@ -1,4 +1,4 @@
-/** Every date that a command or the admin library takes: what is no time in UTC is refused. */
+/** Every date that a command or the admin library takes: what is not a time in UTC is refused. */
 import { describe, expect, it } from 'vitest';
 import { commands } from '../../src/command/commands.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
@@ -25,11 +25,11 @@ const noTimes = [
 ];
 
 describe('a date on the command line', () => {
-  it('is taken by each option that is called so', () => {
+  it('is taken by at least six options', () => {
     expect(options.length).toBeGreaterThanOrEqual(6);
   });
 
-  it.each(options)('is refused by $command --$option if it is no time in UTC', async (given) => {
+  it.each(options)('is refused by $command --$option if it is not in UTC', async (given) => {
     const { call } = commandFolder();
     for (const text of noTimes) {
       const args = [...given.command.split(' '), ...(needed[given.command] ?? [])];

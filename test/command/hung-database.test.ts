@@ -1,4 +1,4 @@
-/** A PostgreSQL server that stops answering keeps no process that ends. */
+/** A PostgreSQL server that stops answering does not keep a process from ending. */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';

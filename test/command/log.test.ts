@@ -10,7 +10,7 @@ it.each([
   'warn',
   'error',
   'silent',
-] as const)('has each change by an operator at the level %s', (level) => {
+] as const)('the log has each change by an operator at the level %s', (level) => {
   const lines: string[] = [];
   const log = jsonLog((line) => lines.push(line), fakeClock());
   log.setLevel(level);

@@ -1,4 +1,4 @@
-/** The output of a command that can't be written: a script must not take it for done. */
+/** The output of a command that can't be written: a script must not take the task for done. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';

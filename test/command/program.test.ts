@@ -87,7 +87,7 @@ describe('the examples in the help', () => {
       .filter((example) => example.startsWith('npx tollgate '))
       .map((example) => ({ example, command })),
   );
-  /** Commands that go on until a signal: other tests run them. */
+  /** Commands that run until a signal: other tests run them. */
   const endless: ReadonlySet<string> = new Set(['demo', 'serve']);
 
   it.each(examples)('$example ends with exit code 0', async ({ example, command }) => {

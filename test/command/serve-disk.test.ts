@@ -1,7 +1,7 @@
 /**
  * `tollgate serve` whose database can't grow, as on a full disk: calls are refused, the probe says
- * so, and it heals when there is room again. What is lost at its end is named, and the exit code
- * says so. The limit of the size of files stands in for the disk.
+ * so, and the process recovers when there is room again. What is lost at its end is named, and the
+ * exit code says so. A limit on the size of files stands in for the disk.
  */
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -57,7 +57,7 @@ describe.skipIf(!hasLimits())('tollgate serve on a full disk', () => {
     expect([charged, logged]).toEqual([waitingStreamCharge, 1]);
   }, 30_000);
 
-  it('names what it loses at its end, and ends with 3', async () => {
+  it('names what is lost at its end, and exits with 3', async () => {
     const { folder, upstream } = await sqliteHost();
     const secret = await issuedAda(program, folder, env);
     const running = await served(program, folder, env);

@@ -1,6 +1,6 @@
 /**
- * What `tollgate serve` does when the world around it fails: its end at any moment of a call, an
- * output that nobody reads, a second process beside it, and a database that is none.
+ * What `tollgate serve` does when its environment fails: a signal to end at any moment of a call,
+ * an output that nobody reads, a second process, and a file that is not a database.
  */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   program = await builtProgram();
 }, 60_000);
 
-/** A call that has come as far as the test wants; the function lets it go on, if anything waits. */
+/** Brings a call as far as the test wants; the function lets it continue, if anything waits. */
 type Reach = (call: {
   readonly served: Served;
   readonly secret: string;
@@ -90,7 +90,7 @@ const moments: readonly (readonly [name: string, reach: Reach])[] = [
 ];
 
 describe('tollgate serve that is told to end', () => {
-  it.each(moments)('during %s ends with 0, and its books are even', async (_name, reach) => {
+  it.each(moments)('during %s exits with 0, and its books are even', async (_name, reach) => {
     const { folder, upstream, config } = await sqliteHost();
     writeConfig(folder, { ...config, log: { level: 'debug' }, shutdown: { drainMs: 1_000 } });
     const secret = await issuedAda(program, folder, env);
@@ -110,7 +110,7 @@ describe('tollgate serve that is told to end', () => {
 });
 
 describe('tollgate serve', () => {
-  it('goes on without a reader of its output, and ends with 0', async () => {
+  it('continues without a reader of its output, and exits with 0', async () => {
     const { folder } = await sqliteHost();
     const secret = await issuedAda(program, folder, env);
     const { origin, child, exited } = await served(program, folder, env);
@@ -153,7 +153,7 @@ describe('tollgate serve', () => {
     expect([balance.usedNanos, balance.heldNanos, calls]).toEqual([charged, '0', 20]);
   });
 
-  it('does not start over a file that is no database, and shows no stack', async () => {
+  it('does not start with a file that is not a database, and shows no stack', async () => {
     const { folder, config } = await sqliteHost();
     writeFileSync(join(folder, 'tollgate.db'), 'This is a text.'.repeat(1_000));
     writeConfig(folder, { ...config, stores: { sqlite: { path: './tollgate.db' } } });

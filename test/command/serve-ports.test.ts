@@ -1,4 +1,4 @@
-/** The ports of `tollgate serve` beside that of the gateway. */
+/** The ports of `tollgate serve` other than that of the gateway. */
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

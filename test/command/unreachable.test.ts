@@ -1,4 +1,4 @@
-/** Databases that are down: commands work without those that they don't need; `check` goes on. */
+/** Databases that are down: commands work without those that they don't need; `check` continues. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';

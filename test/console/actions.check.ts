@@ -255,7 +255,7 @@ describe('a channel', () => {
     expect(costs).toEqual([[...who, { cost: { per: 'token', rates }, modelId: 'gpt-5-mini' }]]);
   });
 
-  it('of one model is found by the link of the sentence', async () => {
+  it('of one model is found by the link in the sentence about the state', async () => {
     const { page } = await openedPage(browser, '#/channels?model=claude-opus-4');
 
     await page.getByText('anthropic-eu', { exact: true }).waitFor();

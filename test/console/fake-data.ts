@@ -39,7 +39,7 @@ function buckets(count: number, bucketMs: number = minuteMs): readonly NowBucket
 
 const startedAtMs = nowMs - 192 * minuteMs;
 
-/** A gateway without troubles. */
+/** A healthy gateway. */
 export function wellNow(): Now {
   return {
     range: '1h',
@@ -76,7 +76,7 @@ export function wellNow(): Now {
   };
 }
 
-/** A gateway in a bad night. */
+/** A gateway with several failures at night. */
 export function failingNow(): Now {
   const well = wellNow();
   return {

@@ -1,4 +1,4 @@
-/** Texts of others, wherever they are shown, are text: nothing in them runs or leads away. */
+/** Untrusted texts are shown as text everywhere: nothing in them runs or opens another page. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBrowser } from './browser.ts';

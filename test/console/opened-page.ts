@@ -1,4 +1,4 @@
-/** A page of the fake console in Chromium, with a clock of the test and its complaints. */
+/** A page of the fake console in Chromium, with a clock of the test, and the page's errors. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { complaintsOf } from './browser.ts';

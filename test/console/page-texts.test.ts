@@ -15,7 +15,7 @@ import { hrefOf, ranges, routeOf, viewNames } from '../../src/console/page/route
 
 const amount = fc.bigInt({ min: -9_000_000n * 10n ** 9n, max: 9_000_000n * 10n ** 9n });
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 });
-/** Names of filters; a range is no filter. */
+/** Names of filters; a range is not one. */
 const filters = fc.dictionary(fc.stringMatching(/^[a-qs-z]{1,8}$/), text, {
   noNullPrototype: true,
 });
@@ -100,7 +100,7 @@ describe('an amount', () => {
     );
   });
 
-  it('with one more character that is no digit is refused, wherever it stands', () => {
+  it('with one more character that is not a digit is refused, wherever it is', () => {
     const foreign = fc.constantFrom(...",.'’_ -+eE\u00a0\u202f٬٫");
     fc.assert(
       fc.property(

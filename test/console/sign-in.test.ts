@@ -81,7 +81,7 @@ describe('a link', () => {
     expect(() => Reflect.apply(link, undefined, ['http://a/console', access])).toThrow(/must be/);
   });
 
-  it('works however many wrong ones came before, which are refused without a look', async () => {
+  it('works however many wrong ones came before, which are refused without a lookup', async () => {
     const server = await started();
     const cookie = await server.cookie();
     const token = tokenOf(server.signIn.link(`${server.origin}/console`));

@@ -23,7 +23,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
 
 let server: ConsoleServer;
 let other: ConsoleServer;
-/** By what is wrong with them. */
+/** Cookies that give no access, by what is wrong with them. */
 let cookies: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
@@ -102,7 +102,7 @@ describe('without a session', () => {
     );
   });
 
-  it('the session of another console is none, even on the same port', async () => {
+  it('the session of another console is not valid, even on the same port', async () => {
     const cookie = cookies.ofAnotherConsole ?? '';
     const value = cookie.split('=')[1];
     const name = `tollgate_console_${new URL(other.origin).port}`;
@@ -137,7 +137,7 @@ function expectNothing(
   expect(headers['access-control-allow-origin'], message).toBeUndefined();
   expect(text, message).not.toMatch(/gateway&|Leon Sorokin|actor|staff/);
   if (open.has(path)) {
-    // 403 is for an origin that is none of ours.
+    // 403 is for an origin that is not the console's.
     const isExchange = path === '/console/sign-in' && method === 'POST';
     const expected = isRead ? [200] : isExchange ? [400, 403] : [405];
     expect(expected, message).toContain(status);

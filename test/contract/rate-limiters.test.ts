@@ -26,7 +26,7 @@ describe('the rate limiter contract detects a limiter that', () => {
     await expect(found?.run()).rejects.toThrow();
   });
 
-  it('has any fault: every case detects one', () => {
+  it('has any of the faults, of which there is one for each case', () => {
     const names = rateLimiterContract(() => {
       throw new Error('not run');
     }).map(({ name }) => name.slice(0, 5));

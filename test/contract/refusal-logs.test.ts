@@ -96,7 +96,7 @@ describe('the contract of refusal logs detects a log that', () => {
     await expect(found?.run()).rejects.toThrow();
   });
 
-  it('has any fault: every case detects one', () => {
+  it('has any of the faults, of which there is one for each case', () => {
     const names = refusalLogContract(() => faultyLog(() => {})).map(({ name }) => name.slice(0, 5));
 
     expect([...new Set(faults.map(([, caughtBy]) => caughtBy))].toSorted()).toEqual(names);

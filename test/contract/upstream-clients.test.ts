@@ -21,7 +21,7 @@ describe.each([
 
 type Send = UpstreamClient['send'];
 
-const faults: readonly (readonly [fault: string, caughtBy: string, (sound: Send) => Send])[] = [
+const faults: readonly (readonly [fault: string, caughtBy: string, (correct: Send) => Send])[] = [
   ['sends the pieces in another order', 'UC-01', (send) => changed(send, reversed)],
   ['resolves when the body has ended', 'UC-02', (send) => onReply(send, awaitingTheEnd)],
   [
@@ -57,8 +57,8 @@ const faults: readonly (readonly [fault: string, caughtBy: string, (sound: Send)
 describe('the upstream client contract detects a client that', () => {
   it.each(faults)('%s: %s', async (_fault, caughtBy, faulty) => {
     const contract = upstreamClientContract(() => {
-      const sound = undiciClient();
-      return { client: { ...sound, send: faulty(sound.send) } };
+      const correct = undiciClient();
+      return { client: { ...correct, send: faulty(correct.send) } };
     });
 
     const [found] = contract.filter(({ name }) => name.startsWith(caughtBy));

@@ -84,7 +84,12 @@ function documentsOf(category: FixtureCategory): readonly JsonValue[] {
     .filter((document): document is JsonValue => isJsonObject(document ?? null));
 }
 
-it.each(['openai-chat', 'openai-compat', 'gemini', 'anthropic'] as const)('%s', (category) => {
+it.each([
+  'openai-chat',
+  'openai-compat',
+  'gemini',
+  'anthropic',
+] as const)('%s: no place of a reply is free', (category) => {
   const seen = new Set<string>();
   const uncounted = new Set<string>();
   for (const document of documentsOf(category)) {
@@ -125,7 +130,7 @@ function recordedItems(): readonly JsonObject[] {
     .filter((item): item is JsonObject => isJsonObject(item ?? null));
 }
 
-it('items of the Responses API', () => {
+it('Responses API: no place of an item is free', () => {
   const seen = new Set<string>();
   const uncounted = new Set<string>();
   const whole = (item: JsonValue): number => replyTokens({ object: 'response', output: [item] });

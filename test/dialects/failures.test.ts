@@ -221,7 +221,7 @@ describe('an error of the gateway', () => {
     expect(JSON.parse(text).error.details).toEqual(details);
   });
 
-  it('for `thread` has the code after which Anthropic’s tool runner goes on without one', () => {
+  it('for `thread` has the code with which Anthropic’s tool runner continues without one', () => {
     const error = new GatewayError('invalid_request', 'No.', { param: 'thread' });
     const text = Buffer.from(anthropicCaller.errors.body(error, 'request-1')).toString();
 

@@ -12,7 +12,9 @@ import {
   streamBeginnings,
 } from '../support/models.ts';
 
-it.each(kinds)('of %s, though the reply arrives in that of another', async (kind) => {
+it.each(
+  kinds,
+)('a call for %s keeps its context, though the reply arrives in another', async (kind) => {
   const host = new AsyncLocalStorage<string>();
   const harness = gatewayInProcess();
   const seen: (readonly [string | undefined, GatewayEvent['type']])[] = [];
@@ -79,7 +81,11 @@ const late: readonly {
   },
 ];
 
-it.each(late)('of a request that is long over, for $type', async ({ type, setup, afterMs }) => {
+it.each(late)('$type has the context of its request long after it', async ({
+  type,
+  setup,
+  afterMs,
+}) => {
   const host = new AsyncLocalStorage<string>();
   const harness = gatewayInProcess(setup);
   const seen: (readonly [string | undefined, GatewayEvent['type']])[] = [];

@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { courseTypes, inProcess, runMany } from './history.ts';
 
-it('keep the laws, and agree with what was recorded and charged', async () => {
+it('the events keep the laws, and agree with what was recorded and charged', async () => {
   const met = await runMany(inProcess, { numRuns: 25, maxLength: 30 });
 
   expect([...met]).toEqual(expect.arrayContaining([...courseTypes]));

@@ -60,7 +60,7 @@ const booked = (change: Partial<typeof record> = {}): GatewayEvent => ({
 
 const whole = [started, begins(1), hasContent(1), over(1), ended(), booked()];
 
-/** What the laws say to a history: the first complaint, or what is still open. */
+/** The result of checking a history: the first breach, or what is still open. */
 function verdict(history: readonly GatewayEvent[]): string {
   const laws = eventLaws();
   try {
@@ -71,14 +71,14 @@ function verdict(history: readonly GatewayEvent[]): string {
   return laws.open().join(', ');
 }
 
-it('finds nothing in a call that took its course', () => {
+it('a regular call breaks no law', () => {
   expect(verdict(whole)).toBe('');
 });
 
 it.each([
   ['the call hold', [started]],
   ['the call hold, the attempt of hold on a', [started, begins(1)]],
-])('says that it is not over: %s', (open, history) => {
+])('an unfinished call is reported as open: %s', (open, history) => {
   expect(verdict(history)).toBe(open);
 });
 

@@ -5,13 +5,13 @@ import { hosts, mountedEntrance } from './mounted-entrance.ts';
 
 const numRuns = process.env.TEST_FORM === 'full' ? 2_000 : 300;
 
-it('keep the laws, and agree with what was recorded and charged', async () => {
+it('the events keep the laws, and agree with what was recorded and charged', async () => {
   const met = await runMany(inProcess, { numRuns, maxLength: 60 });
 
   expect([...met]).toEqual(expect.arrayContaining([...courseTypes]));
 });
 
-it.each(hosts)('behind $name they keep the laws too', async (host) => {
+it.each(hosts)('the events keep the laws behind $name too', async (host) => {
   const met = await runMany(mountedEntrance(host), { numRuns: numRuns / 10, maxLength: 40 });
 
   expect([...met]).toEqual(expect.arrayContaining(['call_refused', 'call_ended', 'first_byte']));

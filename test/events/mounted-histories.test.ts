@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { runMany } from './history.ts';
 import { hosts, mountedEntrance } from './mounted-entrance.ts';
 
-it.each(hosts)('behind $name they keep the laws', async (host) => {
+it.each(hosts)('the events keep the laws behind $name', async (host) => {
   const met = await runMany(mountedEntrance(host), { numRuns: 2, maxLength: 20 });
 
   expect(met).toContain('call_ended');

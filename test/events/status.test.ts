@@ -1,4 +1,4 @@
-/** `gateway.status()` tells what runs, is held and waits in this process, and how ports answer. */
+/** `gateway.status()` states what runs, is held and waits in this process, and how ports answer. */
 import { expect, it } from 'vitest';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { replies, sampleRequests } from '../support/models.ts';
@@ -27,7 +27,7 @@ it('counts a call while it runs, and nothing after it', async () => {
   await closed;
 });
 
-it('tells how long a port takes to answer, and how often it fails', async () => {
+it('reports how long a port takes to answer, and how often it fails', async () => {
   let finds = 0;
   const keys = {
     find: async () => {

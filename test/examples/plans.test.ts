@@ -107,7 +107,7 @@ describe('examples/plans', () => {
     expect([before, await ada.chat()]).toEqual([200, 403]);
   });
 
-  it('a suspended user is refused, and a plan that does not exist is no key', async () => {
+  it('a suspended user is refused, and so is one with an unknown plan', async () => {
     const ada = host('pro');
 
     ada.change({ suspended: true });

@@ -133,7 +133,7 @@ export function typeOf(kind: Kind): string {
   return isStream(kind) ? 'text/event-stream' : 'application/json';
 }
 
-/** 1 nano a prompt token, 2 a completion token; 500 an image. Vectors are no tokens. */
+/** 1 nano a prompt token, 2 a completion token; 500 an image. Vectors do not count as tokens. */
 export function priceOf(kind: Kind): Model['price'] {
   if (kind === 'image') {
     return { per: 'image', rows: [{ size: '1024x1024', nanos: usageNanos.image }] };

@@ -1,6 +1,6 @@
 /**
  * F37, F40, F50 as embeddings have them: replies without vectors or with another number of them,
- * unusual usage, and a large reply that breaks off behind its head.
+ * unusual usage, and a large reply that breaks off after its head.
  */
 import { brokenStream, everywhere, fine, noContent } from './classes.ts';
 import { embedContentReply, embeddingsReply } from './embeddings-kinds.ts';

@@ -79,7 +79,7 @@ const forms: readonly ErrorForm<Stated>[] = [
   ['an error', (error) => messagesEvent('error', { error })],
   ['an error without a name', (error) => framed({ type: 'error', error })],
   ['the error of a proxy', (error) => framed({ error })],
-  // What follows an error must not make a reply of it.
+  // What follows an error must not turn it into a reply.
   [
     'an error and the end of the reply',
     (error) => `${messagesEvent('error', { error })}${messageDelta()}${messageStop}`,
@@ -105,7 +105,7 @@ const framings: readonly (readonly [string, string])[] = [
   ['CRLF', whole.replaceAll('\n', '\r\n')],
   ['CR', whole.replaceAll('\n', '\r')],
   ['no spaces', whole.replaceAll(/^(event|data): /gm, '$1:')],
-  ['the names behind the data', whole.replaceAll(/(event: \w+\n)(data: .+\n)/g, '$2$1')],
+  ['the names after the data', whole.replaceAll(/(event: \w+\n)(data: .+\n)/g, '$2$1')],
   ['comments', whole.replaceAll('event: ', ': ping\nevent: ')],
   ['ids', whole.replaceAll('event: ', 'id: 1\nevent: ')],
   ['the name of another event', whole.replaceAll(/event: \w+/g, 'event: message')],
@@ -129,7 +129,7 @@ const rowsFraming: readonly FaultRow[] = framings.flatMap(([name, text]) =>
   })),
 );
 
-/** Anthropic's own sign of life, until the connection closes. It is no content. */
+/** Anthropic's ping events until the connection closes. They are not content. */
 const pings: Step = async ({ socket, stalled }) => {
   stalled();
   while (socket.writable) {
@@ -161,7 +161,7 @@ const silent = (
 const stated = (fault: string, first: unknown, last: unknown): FaultRow =>
   ended('F50', fault, messagesStream(first, last).join(''), { charge: 'observed' });
 
-/** A prompt is never empty, so these are no figures. */
+/** A prompt is never empty, so these counts are not valid. */
 const zerosAtTheEnd: readonly object[] = [
   { input_tokens: 0 },
   { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },

@@ -127,7 +127,7 @@ const running = (status: string): FaultRow => ({
     reads,
     sends(answer(200, JSON.stringify(responseOf(status)), { 'content-type': 'application/json' })),
   ],
-  // The upstream goes on with it, and nobody knows its cost yet.
+  // The upstream continues it, and its cost is not known yet.
   expected: {
     ...halfDone,
     charge: 'pending',

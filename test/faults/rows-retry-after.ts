@@ -21,7 +21,7 @@ interface Form {
 const unsaid = { seconds: 10, restMs: 10_000 } as const;
 
 const forms: readonly Form[] = [
-  { form: 'no word of it', ...unsaid },
+  { form: 'no wait stated', ...unsaid },
   { form: 'seconds', headers: { 'retry-after': 7 }, seconds: 7, restMs: 7_000 },
   { form: 'no second at all', headers: { 'retry-after': 0 }, seconds: 1, restMs: 1_000 },
   { form: 'a decimal', headers: { 'retry-after': '2.5' }, seconds: 3, restMs: 2_500 },

@@ -353,7 +353,7 @@ export const rowsStreams: readonly FaultRow[] = [
   ),
   figures('figures before the end', `${one}${three}${two}${done}`, 'usage'),
   figures(
-    'absurd figures behind good ones',
+    'absurd counts after valid ones',
     `${one}${two}${three}${usageFrame({ prompt_tokens: -1, completion_tokens: 1.5 })}${done}`,
     'usage',
   ),

@@ -217,7 +217,7 @@ function addressed(type: JsonValue | undefined): MediaKind {
   return typeof type === 'string' && type.startsWith('image/') ? 'image' : 'reference';
 }
 
-/** Finds signatures where they may be: outside of what another role than the model's said. */
+/** Finds signatures where they may be: not in the turns of other roles than the model's. */
 function* sealedOf(body: JsonObject): Generator<string> {
   for (const [name, value] of Object.entries(body)) {
     const isTurns = name === 'messages' || name === 'contents';

@@ -108,7 +108,7 @@ describe.each(raised)('the resolution of %s', (mimeType, high, highest) => {
   });
 });
 
-describe('of a chat', () => {
+describe('in a chat', () => {
   const image = (members: JsonObject): JsonObject => ({
     type: 'image_url',
     image_url: { url: 'data:image/png;base64,AAAA', ...members },
@@ -151,7 +151,7 @@ describe('of a chat', () => {
     { media_io_kwargs: { video: { num_frames: -1 } } },
     { vl_high_resolution_images: true },
     { extra_body: { vl_high_resolution_images: true } },
-  ])('so are all media beside %j', (members) => {
+  ])('all media are held like a reference next to %j', (members) => {
     expect(chat(clip, members)).toBeGreaterThanOrEqual(usual.reference);
     expect(chat(image({}), members)).toBeGreaterThanOrEqual(usual.reference);
     expect(chat({ type: 'text', text: 'hi' }, members)).toBeLessThan(text);
@@ -162,12 +162,12 @@ describe('of a chat', () => {
     { mm_processor_kwargs: {} },
     { vl_high_resolution_images: false },
     { metadata: { resolution: 'x', fps: 24 } },
-  ])('and %j changes nothing', (members) => {
+  ])('%j changes nothing', (members) => {
     expect(chat(clip, members)).toBeLessThan(usual.video + text);
   });
 });
 
-it('is refused if nothing bounds it', () => {
+it('a setting is refused if nothing bounds its effect', () => {
   const { contextTokens: _context, mediaPartTokens: _media, ...bare } = priced;
   const body = {
     model: 'm',

@@ -171,7 +171,7 @@ it('media are held as media in every shape and place', async () => {
   let accepted = 0;
 
   for (const [at, body] of everywhere(media)) {
-    // A tool of the provider has read the page, and its address is not read again.
+    // A tool of the provider has read the page, and its URL is not read again.
     if (at.startsWith('a URL') && at.endsWith('in a fetched page')) continue;
     const { record } = await send('/v1/messages', body);
     if (record === undefined) continue;
@@ -251,7 +251,7 @@ describe.each(providers)('over %s no block costs more than was held', (dialect) 
   });
 });
 
-it('blocks in blocks are refused above eight levels', async () => {
+it('nested blocks are refused above eight levels', async () => {
   const nested = Array.from({ length: 9 }).reduce<JsonValue>(
     (inside) => [inside],
     [{ type: 'text', text: 'x' }],

@@ -212,7 +212,9 @@ it.each([
   expect(native(members)).toBeLessThan(1_000);
 });
 
-it.each(partShapes('https://x.example/a.pdf'))('is refused if nothing bounds it: %j', (part) => {
+it.each(
+  partShapes('https://x.example/a.pdf'),
+)('a reference is refused if nothing bounds it: %j', (part) => {
   const { mediaPartTokens: _none, ...bare } = roomy;
   const body = { model: 'm', messages: [{ role: 'user', content: [part] }] };
 

@@ -10,7 +10,7 @@ export const namedThings: readonly (readonly [what: string, thing: string])[] = 
   ['a video', 'HTTP://x.example/v.mp4'],
   ['a stored file', 'gs://bucket/a'],
   ['an object of a bucket', 's3://bucket/a'],
-  ['a file behind white space', ' \n https://x.example/a.pdf'],
+  ['a file after white space', ' \n https://x.example/a.pdf'],
   ['a data URL of an unknown kind', 'data:application/x-unknown;base64,AAAA'],
 ];
 

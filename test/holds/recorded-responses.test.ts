@@ -88,6 +88,6 @@ it.each(recorded)('$name', ({ request, inputTokens }) => {
   expect(inputTokens).toBeLessThanOrEqual(text + media);
 });
 
-it('there are enough of them', () => {
+it('the recorded calls are more than 40', () => {
   expect(recorded.length).toBeGreaterThan(40);
 });

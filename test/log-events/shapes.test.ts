@@ -161,7 +161,7 @@ describe('logEvents', () => {
     expect(lines.map(([level]) => level)).toEqual(['debug']);
   });
 
-  it('refuses what is no logger, and a level that is none', () => {
+  it('refuses a value that is not a logger, and an unknown level', () => {
     // Values that only JavaScript can pass.
     expect(() => Reflect.apply(logEvents, undefined, [{ info: () => {} }])).toThrow(
       ConfigurationError,

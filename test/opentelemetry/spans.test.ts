@@ -190,7 +190,7 @@ it('a call that fails has the reason as error.type', async () => {
   expect(outer?.attributes['error.type']).toBe('upstream_auth_error');
 });
 
-it('a caller that disconnects is told apart, and is no error of the call', async () => {
+it('a caller that disconnects is shown as such, and is not an error of the call', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => {
     vi.useRealTimers();
@@ -270,7 +270,7 @@ it('a stored reply that is read has a span of its own, without tokens', async ()
   expect((await sdk.points())['gen_ai.client.inference.usage.input_tokens']).toBeUndefined();
 });
 
-it('after stop nothing is recorded, and the other watch goes on', async () => {
+it('after stop nothing is recorded, and the other watch continues', async () => {
   const other = inMemorySdk();
   const handlers = [completeReply('chat'), completeReply('chat')];
   const { call, ended, spans, watch, gateway } = watched({ handlers });

@@ -1,6 +1,6 @@
 /**
- * Whatever callers and upstreams send, the labels of the metrics are names of the catalog and words
- * of ours: they hold nothing of a request, and their number does not grow.
+ * Whatever callers and upstreams send, the labels of the metrics are names from the catalog and
+ * constants of the gateway: they hold nothing of a request, and their number does not grow.
  */
 import fc from 'fast-check';
 import client from 'prom-client';
@@ -60,7 +60,7 @@ const request: fc.Arbitrary<CallerRequest> = text.chain((hostile) => {
 });
 const status = fc.constantFrom(200, 400, 401, 403, 404, 429, 500, 503, 529);
 
-it('labels are names of the catalog and words of ours', async () => {
+it('labels are names from the catalog and constants of the gateway', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(request, status, text), { minLength: 1, maxLength: 12 }),

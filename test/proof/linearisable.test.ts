@@ -9,7 +9,7 @@ import { judged } from './prove.ts';
 import { emptyBooks } from './quota-model.ts';
 import { chargesTwice, checksThenActs, distant, readsStale, refundsTwice } from './wrong-stores.ts';
 
-describe('the judge', () => {
+describe('the linearisability checker', () => {
   const read: Operation = { op: 'read', input: { subject: 's', period: '', partition: 'p' } };
   const adjust: Operation = {
     op: 'adjust',
@@ -20,24 +20,24 @@ describe('the judge', () => {
     ...{ client: 0, operation, invokedAt: from, returned: { at: to, answer } },
   });
 
-  it('lets a read overlap a change and see either side of it', () => {
+  it('accepts a read that overlaps a change and sees the state before or after it', () => {
     for (const seen of [undefined, row]) {
       const history = [did(adjust, 1, 4, row), did(read, 2, 3, seen)];
       expect(judge(history, emptyBooks()).isLinearisable).toBe(true);
     }
   });
 
-  it('convicts a read that misses a change which had returned before', () => {
+  it('rejects a read that misses a change which had returned before', () => {
     const verdict = judge([did(adjust, 1, 2, row), did(read, 3, 4, undefined)], emptyBooks());
     expect(verdict).toMatchObject({ isLinearisable: false, explained: 1 });
   });
 
-  it('convicts two reads that see time go back', () => {
+  it('rejects two reads of which the later sees the earlier state', () => {
     const history = [did(adjust, 1, 8, row), did(read, 2, 3, row), did(read, 4, 5, undefined)];
     expect(judge(history, emptyBooks()).isLinearisable).toBe(false);
   });
 
-  it('lets a change without an answer have happened, or not, or late', () => {
+  it('accepts that a change without a reply ran, ran late or did not run', () => {
     const lost: Invocation = { client: 0, operation: adjust, invokedAt: 1, returned: undefined };
     for (const seen of [
       [undefined, undefined],
@@ -51,12 +51,12 @@ describe('the judge', () => {
     expect(judge([lost, ...back], emptyBooks()).isLinearisable).toBe(false);
   });
 
-  it.each<readonly [string, (sound: QuotaStore) => QuotaStore]>([
-    ['looks first and takes then', checksThenActs],
+  it.each<readonly [string, (correct: QuotaStore) => QuotaStore]>([
+    ['checks first and takes later', checksThenActs],
     ['refunds twice', refundsTwice],
     ['charges twice', chargesTwice],
     ['reads from a cache', readsStale],
-  ])('convicts a store that %s', async (_fault, breakIt) => {
+  ])('rejects a store that %s', async (_fault, breakIt) => {
     let isCaught = false;
     for (let round = 0; round < 10 && !isCaught; round += 1) {
       const store = distant(breakIt(memoryQuotaStore()), round);
@@ -66,7 +66,7 @@ describe('the judge', () => {
     expect(isCaught).toBe(true);
   });
 
-  it('has nothing against looking first where one client is alone', async () => {
+  it('accepts a separate check where there is only one client', async () => {
     for (let round = 0; round < 5; round += 1) {
       const store = distant(checksThenActs(memoryQuotaStore()), round);
       const plan = { seed: round, partition: `alone-${round}`, clients: 1, operationsEach: 100 };

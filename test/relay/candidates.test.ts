@@ -32,7 +32,7 @@ const halfChats: readonly Row[] = [
 const wholeChats: readonly Row[] = [
   ['each finished', [choice(0), choice(1), choice(1, 'stop'), choice(0, 'stop')]],
   ['fewer than were asked for', [choice(0), choice(0, 'stop')]],
-  ['with more behind an end', [choice(0, 'stop'), choice(1, 'stop'), choice(0)]],
+  ['with more after an end', [choice(0, 'stop'), choice(1, 'stop'), choice(0)]],
   ['with the stream’s own end', [choice(0), 'data: [DONE]\n\n']],
 ];
 const halfNatives: readonly Row[] = [

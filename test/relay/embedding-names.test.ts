@@ -20,7 +20,7 @@ const spellings: readonly Spelling[] = [
 
 const space = fc.constantFrom('', ' ', '\n\t', '  ');
 const spelling = fc.constantFrom(...spellings);
-/** Members around the name, of which some mention names that are none. */
+/** Members around the name; some contain text that only looks like it. */
 const other = fc.constantFrom(
   '"content":{"parts":[{"text":"models/m"}]}',
   '"content":{"parts":[{"text":"\\"model\\":\\"models/m\\"","model":"models/m"}]}',

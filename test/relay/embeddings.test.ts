@@ -112,7 +112,7 @@ it('the image tokens of a recorded reply are charged at the rate of images', asy
 describe('a recorded refusal', () => {
   it.each(
     refusals.map(named),
-  )('%s reaches its caller without the upstream’s words', async (_, recorded) => {
+  )('%s reaches its caller without the upstream’s text', async (_, recorded) => {
     const { reply } = await relayed(
       { ...json(recorded.response), status: recorded.status },
       recorded,
@@ -237,7 +237,7 @@ describe('an error in a 2xx', () => {
     ['a list', embeddings(), '[]'],
     ['a chat reply', embeddings(), '{"choices":[{"message":{"content":"hi"}}]}'],
     ['an object', nativeEmbeddings(), '{"embedding":{"values":[1]}}'],
-  ])('is no reply: %s', async (_, request, text) => {
+  ])('is not passed on as a reply: %s', async (_, request, text) => {
     const { reply, gateway } = await relayed(json(text), request);
 
     expect(reply.status).toBeGreaterThanOrEqual(400);

@@ -73,7 +73,7 @@ describe('an error that comes first', () => {
     ],
     ['beside no choice', chat(), 'data: {"choices":[],"message":"x"}\n\n', 502, 'failed'],
     ['beside no candidate', native(), 'data: {"candidates":[],"message":"x"}\n\n', 502, 'failed'],
-    ['behind an error of false', chat(), 'data: {"error":false,"message":"x"}\n\n', 502, 'failed'],
+    ['after an error of false', chat(), 'data: {"error":false,"message":"x"}\n\n', 502, 'failed'],
     ['as a bare message', chat(), 'data: {"message":"x"}\n\n', 502, 'The upstream failed'],
     ['in a native stream', native(), nativeError(400), 400, 'Bad.'],
     ['as a native event of that name', native(), 'event: error\ndata: {"a":1}\n\n', 502, 'failed'],

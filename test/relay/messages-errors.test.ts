@@ -1,4 +1,4 @@
-/** Errors of Messages calls, in the words and with the statuses that Anthropic's clients act on. */
+/** Errors of Messages calls, with the texts and statuses that Anthropic's clients act on. */
 import { describe, expect, it } from 'vitest';
 import { anthropicTexts } from '../../src/dialects/anthropic/errors.ts';
 import { redact } from '../../src/dialects/redact.ts';
@@ -52,7 +52,7 @@ describe('the wording of a refused request', () => {
     const { reply } = await refusedWith(400, { type: 'invalid_request_error', message });
 
     expect(reply.status).toBe(400);
-    // Links to other hosts are no text of Anthropic's.
+    // Links to other hosts are not Anthropic's.
     const shown = message.replace('https://json-schema.org/draft/2020-12).', '[redacted]');
     expect(errorIn(reply)).toMatchObject({ type: 'invalid_request_error', message: shown });
   });
@@ -153,7 +153,7 @@ describe('an upstream’s refusal that is not the caller’s', () => {
     [503, 'overloaded_error', 503, 'overloaded_error'],
     [529, 'overloaded_error', 529, 'overloaded_error'],
     [504, 'timeout_error', 504, 'timeout_error'],
-  ])('%i %s is %i %s, without its words', async (status, type, expected, shown) => {
+  ])('%i %s is %i %s, without its text', async (status, type, expected, shown) => {
     const { reply } = await refusedWith(status, { type, message: 'account org-123 words' });
 
     expect(reply.status).toBe(expected);

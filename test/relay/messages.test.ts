@@ -31,7 +31,7 @@ interface Stated {
 }
 
 describe('a whole Messages reply', () => {
-  it('is tested with enough recordings', () => {
+  it('is tested with more than 60 recordings', () => {
     expect(replies.length).toBeGreaterThan(60);
     expect(streams.length).toBeGreaterThan(30);
     expect(counts.length).toBeGreaterThanOrEqual(3);
@@ -139,7 +139,7 @@ describe('a Messages stream cut at any byte', () => {
   });
 });
 
-/** One event of the form on which all known clients raise, and nothing behind it. */
+/** One event of the form on which all known clients raise, and nothing after it. */
 function expectError(text: string): void {
   expect(text).toMatch(/^event: error\ndata: \{"type":"error",[^\n]+\}\n\n$/);
   expect(documentOf(text)).toMatchObject({
@@ -182,7 +182,7 @@ interface Expected {
   readonly hasContent: boolean;
 }
 
-/** Some recordings go on with the next reply of the same run. */
+/** Some recordings continue with the next reply of the same run. */
 function relayedStream(text: string): Expected {
   const all = eventsOf(text).filter((event) => typeOf(event) !== undefined);
   const end = all.findIndex((event) => typeOf(event) === 'message_stop');

@@ -102,7 +102,7 @@ describe('a streamed Responses reply', () => {
       const cut = await relayed(sse(...chunks), responses());
 
       expect(cut.reply.text).toBe(plain.reply.text);
-      // OpenAI states the usage of a failed stream behind the error, which may come too late.
+      // OpenAI states the usage of a failed stream after the error, which may come too late.
       if (relayedStream(bytes.toString()).isWhole)
         expect(figuresOf(cut.gateway)).toEqual(figuresOf(plain.gateway));
     }
@@ -173,7 +173,7 @@ interface Expected {
   readonly response: Stated;
 }
 
-/** Some recordings go on with the next stream of the same client. */
+/** Some recordings continue with the next stream of the same client. */
 function relayedStream(text: string): Expected {
   const all = eventsOf(text).filter((event) => typeOf(event) !== undefined);
   const end = all.findIndex((event) => lastType.test(typeOf(event) ?? ''));

@@ -49,7 +49,7 @@ describe('a whole reply that says that the call still runs', () => {
     expect(await harness.state()).toMatchObject({ held: 0n, used: 7n });
   });
 
-  it.each(['completed', 'incomplete'])('is not one whose status is %s', async (status) => {
+  it.each(['completed', 'incomplete'])('does not have the status %s', async (status) => {
     const harness = gatewayInProcess({
       key: { quota: ample },
       models: [responsesModel()],

@@ -198,7 +198,7 @@ describe('a channel whose credential is not accepted', () => {
 describe('a channel that fails five times in a row', () => {
   const fails = refuses(500);
 
-  it('is out for half a minute, then one call finds out', async () => {
+  it('is out for half a minute, and then one trial call is sent to it', async () => {
     const good = completeReply('chat');
     const harness = channels([...Array(5).fill([fails, good]).flat(), good, good, good], {}, {});
     for (let count = 0; count < 6; count += 1) await harness.call(sampleRequests.chat);
@@ -333,7 +333,7 @@ describe('an image', () => {
     expect([status, calledChannels(harness)]).toEqual([200, 'ab']);
   });
 
-  it('is not, after a 503 of any other account', async () => {
+  it('is not tried on another channel after any other 503', async () => {
     const harness = channels([refuses(503), completeReply('image')], {}, {});
 
     const { status, headers } = await harness.call(sampleRequests.image);

@@ -7,7 +7,7 @@ import { chargePolicy } from '../../src/charge-policy.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { sampleRequests } from '../support/models.ts';
 
-it('the default table', () => {
+it('the default table is the documented one', () => {
   expect(chargePolicy).toEqual({
     not_run: { whole: 'release', streamed: 'release', image: 'release' },
     complete: { whole: 'usage', streamed: 'usage', image: 'usage' },

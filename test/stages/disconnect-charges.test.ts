@@ -189,7 +189,7 @@ describe('usage of a stream', () => {
 
   it.each([
     ['that come last count', 30n, [long, finish, usage(10, 10), events('[DONE]')]],
-    ['all zero behind others are ignored', 30n, [long, finish, usage(10, 10), usage(0, 0)]],
+    ['all zero after others are ignored', 30n, [long, finish, usage(10, 10), usage(0, 0)]],
     ['before what was made are a floor', 10n + 40n, [usage(10, 0), long, long.slice(0, 9)]],
     ['in the midst are one, too', 10n + 40n + 2n * 20n, [long, usage(10, 20), long]],
   ])('%s, however the stream is chunked', async (_, nanos, pieces) => {

@@ -35,7 +35,7 @@ const batch = (requests: readonly object[], of: Partial<Model> = {}) =>
   held('/v1beta/models/e:batchEmbedContents', { requests }, of);
 const text = (words: string) => ({ content: { parts: [{ text: words }] } });
 
-/** The rule in the words of the documentation: 0.4 tokens a byte and 2 tokens around a text. */
+/** The rule of the documentation: 0.4 tokens a byte and 2 tokens around a text. */
 function bound(bytes: number, context = 100): bigint {
   return BigInt(Math.min(Math.ceil(bytes * 0.4) + 2, context));
 }

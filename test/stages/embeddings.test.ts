@@ -225,7 +225,7 @@ describe('a catalog', () => {
     expect(() => staticCatalog([{ ...embedder, price }])).toThrow(/no price per image/);
   });
 
-  it('of a host with such a model is no answer', async () => {
+  it('of a host that returns such a model has failed', async () => {
     const { call, events } = gatewayInProcess({
       options: { catalog: { find: () => mixed, list: () => [mixed] } },
     });

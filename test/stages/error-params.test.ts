@@ -85,7 +85,7 @@ describe.each(['response', 'event'] as const)('an error as %s', (place) => {
   });
 });
 
-it('a file that Gemini refused is no member of a chat', async () => {
+it('a file that Gemini refused is not named as a member of a chat', async () => {
   const error = { code: 404, message: 'File abc not found.', status: 'NOT_FOUND' };
   const scripted = { status: 404, chunks: [JSON.stringify({ error })] };
   const gateway = anyModelGateway({

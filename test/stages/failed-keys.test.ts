@@ -89,7 +89,7 @@ it('valid keys do not count', async () => {
   }
 });
 
-it('neither do a store that is down, or an address that is undefined', async () => {
+it('requests from an undefined address do not count', async () => {
   const { call } = limited('chat', { perMinute, addressOf: () => undefined });
 
   for (let sent = 0; sent < 2 * perMinute; sent += 1) {
@@ -214,7 +214,7 @@ it('never lets more keys through than a bucket that refills evenly', async () =>
   );
 });
 
-it('tells how long to wait, to the millisecond or two', async () => {
+it('states the time to wait, to within two milliseconds', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 100 }), fc.nat(60_000), async (limit, afterMs) => {
       const clock = fakeClock();

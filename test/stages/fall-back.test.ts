@@ -184,7 +184,7 @@ describe('a fallback is left out', () => {
     expect(await running.state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
   });
 
-  it('but taken if the quota covers just its hold', async () => {
+  it('but not one whose hold the quota just covers', async () => {
     const quota = [{ id: 'caller', period: 'total', limitNanos: 2_110n }] as const;
     const handlers = [fails, completeReply('chat')];
     const { reply } = await callWith('chat', handlers, { key: { quota } });

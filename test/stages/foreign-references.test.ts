@@ -27,7 +27,7 @@ const places: readonly (readonly [place: string, body: (id: string) => object | 
   ['a message without content', (id) => ({ input: [{ type: 'message', role: 'assistant', id }] })],
   ['an unknown item', (id) => ({ input: [{ type: 'of_next_year', id }] })],
   [
-    'behind other items',
+    'after other items',
     (id) => ({ input: [{ role: 'user', content: 'x'.repeat(9_000) }, sealedItem, { id }] }),
   ],
   [
@@ -66,7 +66,7 @@ describe('another key’s id is answered as an unknown one', () => {
     expect(foreign.sent).toBe(2);
   });
 
-  it('in the words of OpenAI', async () => {
+  it('with OpenAI’s error text', async () => {
     const gateway = responsesGateway();
 
     const item = errorIn(await gateway.ask(referTo('msg_0a')));

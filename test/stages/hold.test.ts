@@ -292,7 +292,7 @@ describe('a cache that lives for an hour', () => {
     expect(heldFor(text)).toBe(11n * 4_000n);
   });
 
-  it('is held only then; one of five minutes always, as some cache by default', () => {
+  it('is held only if requested; one of five minutes always is, as some cache unasked', () => {
     expect(heldFor(cached('{"type":"ephemeral"}'))).toBe(11n * 2_000n);
     expect(heldFor(JSON.stringify(chat().body))).toBe(11n * 2_000n);
   });

@@ -79,7 +79,7 @@ function clientOf(send: UpstreamClient['send']): UpstreamClient {
   return { send, close: async () => {} };
 }
 
-/** The reply of a client whose body or head differs from a sound one. */
+/** The reply of a client whose body or head differs from a correct one. */
 function answering(name: string, change: (body: UpstreamBody, kind: Kind) => object): Fault {
   return {
     name,
@@ -107,7 +107,7 @@ function failing(body: UpstreamBody, member: BodyMember, way: Way): (given: neve
   };
 }
 
-/** Values that are no function, no chunk and no object. */
+/** Values that are neither functions nor chunks nor objects. */
 const rubbish: readonly unknown[] = [
   undefined,
   null,
@@ -322,7 +322,7 @@ describe.each(kinds)('a call for %s', (kind) => {
 it.each([
   ...wrongMembers,
   ...wrongHeads,
-])('counts it against the channel that $name, and the caller gets 502', async ({ client }) => {
+])('a fault counts against the channel, and the caller gets 502: $name', async ({ client }) => {
   const { call, events, nextRecord } = gatewayInProcess({
     options: { upstream: client('chat', 'all at once') },
   });
@@ -336,7 +336,7 @@ it.each([
   expect(events).toContainEqual(expect.objectContaining({ type: 'attempt_ended', reason }));
 });
 
-it.each(ways)('charges a reply that was delivered before start %s as any other', async (way) => {
+it.each(ways)('a reply that was delivered before start %s is charged as any other', async (way) => {
   for (const kind of kinds) {
     const { client } = answering('start', (body) => ({
       body: { ...body, start: failing(body, 'start', way) },

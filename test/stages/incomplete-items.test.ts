@@ -1,5 +1,5 @@
 /**
- * Items of which a caller sends hardly more than the id. The provider that made them would complete
+ * Items of which a caller sends little more than the id. The provider that made them would complete
  * them from what it has stored, so that a relayed call needs to know whose they are; any other
  * provider reads them as they are.
  */

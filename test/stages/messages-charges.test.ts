@@ -219,7 +219,7 @@ describe('a stream that breaks off', () => {
     expect(record).toMatchObject({ usage: { outputTokens: 203 } });
   });
 
-  it('behind its last usage is charged that, although it is no whole reply', async () => {
+  it('after its last usage is charged by that, although the reply is not complete', async () => {
     const { reply, record } = await streamed(
       start({ input_tokens: 100, output_tokens: 3 }) + opened + text(words) + closed,
       finish({ input_tokens: 100, output_tokens: 120 }),

@@ -49,7 +49,7 @@ describe('a count over Anthropic', () => {
     expect(await harness.state()).toEqual(untouched);
   });
 
-  it.each(['0', '-5', 'null', '"9"'])('of %s is no count', async (tokens) => {
+  it.each(['0', '-5', 'null', '"9"'])('of %s is refused', async (tokens) => {
     const harness = gatewayInProcess({
       models: [claude('anthropic')],
       handlers: [(up) => up.answer(200, `{"input_tokens":${tokens}}`, json)],
@@ -65,7 +65,7 @@ describe('a count over Anthropic', () => {
     [500, 502],
     [529, 529],
     [401, 502],
-  ])('that fails with %i is an error, and the channel goes on', async (status, shown) => {
+  ])('that fails with %i is an error, and the channel is still used', async (status, shown) => {
     const failures = 12;
     const refused = { type: 'error', error: { type: 'x', message: 'No.' } };
     const harness = gatewayInProcess({
@@ -141,13 +141,7 @@ describe('a count over another provider', () => {
     expect(JSON.stringify(sent[2])).toContain('matches this JSON Schema');
   });
 
-  it.each([
-    '0',
-    '-1',
-    '1.5',
-    '"17"',
-    'null',
-  ])('is no count of Gemini’s if it is %s', async (tokens) => {
+  it.each(['0', '-1', '1.5', '"17"', 'null'])('is refused if Gemini’s is %s', async (tokens) => {
     const harness = gatewayInProcess({
       models: [claude('gemini')],
       handlers: [(up) => up.answer(200, `{"totalTokens":${tokens}}`, json)],
@@ -175,7 +169,7 @@ describe('a count over another provider', () => {
     expect([called.status, called.text]).toEqual([400, expect.stringContaining('unheard_of')]);
   });
 
-  it('is its error if Gemini refuses, and no estimate', async () => {
+  it('is the error of Gemini if that refuses, and not an estimate', async () => {
     const error = { code: 400, message: 'No such thing.', status: 'INVALID_ARGUMENT' };
     const harness = gatewayInProcess({
       models: [claude('gemini')],

@@ -273,7 +273,7 @@ describe('the hold of a tool that runs at the provider', () => {
     expect(await held(call({ tools: [{ ...search, max_uses: 3 }] }), of)).toBe(plain + 33n);
   });
 
-  it.each([undefined, 0, -1, 1.5, '5', null])('a bound of %s is none', async (max_uses) => {
+  it.each([undefined, 0, -1, 1.5, '5', null])('a bound of %s is ignored', async (max_uses) => {
     const tool = max_uses === undefined ? search : { ...search, max_uses };
     const reply = await refused(call({ tools: [tool] }), priced({ web_search: each }));
 

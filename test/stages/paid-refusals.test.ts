@@ -29,11 +29,11 @@ describe.each(all)('%s with the ending %s', (code, ending) => {
     expect(isPaidRefusal(failure(code, ending))).toBe(isOwnFault && ending === 'truncated');
   });
 
-  it('is paid behind earlier replies of a series, and only there', () => {
-    const behind = { isSplit: true, used: () => ({ usage, isEstimated: false }) };
+  it('is paid after earlier replies of a series, and only there', () => {
+    const series = { isSplit: true, used: () => ({ usage, isEstimated: false }) };
     const first = { isSplit: true, used: () => undefined };
 
-    expect(isPaidRefusal(failedSeries(failure(code, ending), behind))).toBe(isOwnFault);
+    expect(isPaidRefusal(failedSeries(failure(code, ending), series))).toBe(isOwnFault);
     expect(isPaidRefusal(failedSeries(failure(code, ending), first))).toBe(false);
   });
 });

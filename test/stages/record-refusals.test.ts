@@ -169,7 +169,7 @@ describe.each(failures)('a log that $how', ({ fail }) => {
     expect(new Set(eventTypes())).toEqual(new Set(['port_failed']));
   });
 
-  it('loses counts after 15 minutes, which an event says', async () => {
+  it('loses counts after 15 minutes, which an event reports', async () => {
     const { call, clock, events } = recording({ recordRefusals: fail });
     await call(stranger);
     await call(stranger);

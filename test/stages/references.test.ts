@@ -96,7 +96,7 @@ describe('a call that refers to a stored reply or item', () => {
     expect((await gateway.ask(referTo('msg_1'))).status).toBe(200);
   });
 
-  it('is refused by OpenAI’s words with at most 512 references, and above', async () => {
+  it('is refused with OpenAI’s error text for 512 unknown references, and for more', async () => {
     const gateway = responsesGateway();
     await gateway.ask({});
     const many = (count: number): object => ({

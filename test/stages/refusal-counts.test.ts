@@ -50,7 +50,7 @@ it('every refusal is counted once, by its code, reason and protocol', () => {
   );
 });
 
-it('the thousand-and-first key is not told apart, and one that is known still is', () => {
+it('the 1,001st key is not counted separately, and known ones still are', () => {
   const counts = refusalCounts();
   for (let key = 0; key < 1_000; key += 1)
     counts.add(some({ keyId: `key-${key}`, group: 'staff' }));
@@ -90,7 +90,7 @@ it.each([
   expect(counts.read()).toEqual([{ ...some(other), refusals: 1 }]);
 });
 
-it('keeps no code and no reason that is not one of ours', () => {
+it('only codes and reasons of the gateway are kept', () => {
   const counts = refusalCounts();
 
   counts.add(JSON.parse('{ "code": "a secret", "reason": "a prompt" }'));

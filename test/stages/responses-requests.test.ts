@@ -151,7 +151,7 @@ describe('a Responses request', () => {
     expect(up).toBe(text.replace('"text"', '"gpt-up"'));
   });
 
-  it('names one thing once: two members of a name are refused', async () => {
+  it('is refused if it has two members of one name', async () => {
     const text = '{"model":"text","input":"a","input":"b"}';
     const { reply } = await sent({ path: '/v1/responses', body: text }, over('openai'));
 
@@ -185,7 +185,7 @@ describe('a Responses request', () => {
 describe('input_tokens', () => {
   const path = '/v1/responses/input_tokens';
 
-  it('is relayed, free, and judged', async () => {
+  it('is relayed and free, and a reply without a count is refused', async () => {
     const reply = { object: 'response.input_tokens', input_tokens: 51 };
     const good = await sent(request({ stream: true }, path), over('openai'), reply);
     const bad = await sent(request({}, path), over('openai'), { object: 'response' });
@@ -249,7 +249,7 @@ describe('compact', () => {
     expect(await gateway.nextRecord()).toMatchObject({ protocol: 'responses', chargeNanos: 20n });
   });
 
-  it('is no response, and a response is no compaction', async () => {
+  it('is not accepted as a response, nor a response as a compaction', async () => {
     const response = { ...compacted, object: 'response' };
 
     expect((await sent(request({}, path), over('openai'), response)).reply.status).toBe(502);

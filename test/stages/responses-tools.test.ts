@@ -84,7 +84,9 @@ describe('a tool that runs at the provider', () => {
     }
   });
 
-  it.each(places)('that is a search is refused where it is no extra, at %s', async (at, place) => {
+  it.each(
+    places,
+  )('that is a search is refused where it is not an extra, at %s', async (at, place) => {
     if (at === 'tools[1].type') return;
     const reply = await refusal(request(place(search)));
 
@@ -108,31 +110,31 @@ describe('a tool that runs at the provider', () => {
       expect(reply.status, `${JSON.stringify(tool)}: ${reply.text}`).toBe(200);
     }
   });
+});
 
-  it.each<[at: string, members: JsonObject]>([
-    ['service_tier', { service_tier: 'ultrafast' }],
-    ['service_tier', { service_tier: 'scale' }],
-    ['reasoning.mode', { reasoning: { mode: 'pro' } }],
-    ['context_management', { context_management: [{ type: 'compaction' }] }],
-    [
-      'prompt_cache_options.comparison_response_id',
-      { prompt_cache_options: { comparison_response_id: 'resp_1' } },
-    ],
-    ['extra_body.conversation', { extra_body: { conversation: 'conv_1' } }],
-    ['extra_body.prompt', { extra_body: { prompt: { id: 'pmpt_1' } } }],
-    ['input[0].content[0].file_id', userFile({ type: 'input_image', file_id: 'file-1' })],
-  ])('so is %s: %j', async (at, members) => {
-    const reply = await refusal(request(members));
+it.each<[at: string, members: JsonObject]>([
+  ['service_tier', { service_tier: 'ultrafast' }],
+  ['service_tier', { service_tier: 'scale' }],
+  ['reasoning.mode', { reasoning: { mode: 'pro' } }],
+  ['context_management', { context_management: [{ type: 'compaction' }] }],
+  [
+    'prompt_cache_options.comparison_response_id',
+    { prompt_cache_options: { comparison_response_id: 'resp_1' } },
+  ],
+  ['extra_body.conversation', { extra_body: { conversation: 'conv_1' } }],
+  ['extra_body.prompt', { extra_body: { prompt: { id: 'pmpt_1' } } }],
+  ['input[0].content[0].file_id', userFile({ type: 'input_image', file_id: 'file-1' })],
+])('%s is refused by name: %j', async (at, members) => {
+  const reply = await refusal(request(members));
 
-    expect(JSON.parse(reply.text).error).toMatchObject({ param: at });
-  });
+  expect(JSON.parse(reply.text).error).toMatchObject({ param: at });
 });
 
 function userFile(part: JsonObject): JsonObject {
   return { input: [{ role: 'user', content: [part] }] };
 }
 
-it('a mask of the account is no part of the price of images', async () => {
+it('a price of images does not cover a mask that the account stores', async () => {
   const tool = { type: 'image_generation', input_image_mask: { file_id: 'file-1' } };
   const of = responsesModel({ image_generation: { perCall: '0.00001', holdInputTokens: 1 } });
 

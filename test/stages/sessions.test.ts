@@ -236,7 +236,7 @@ describe('a request that another site causes', () => {
 });
 
 interface SessionGateway extends InProcessGateway {
-  /** The requests for which the session store was lookups. */
+  /** The requests for which the session store was called. */
   readonly lookups: readonly KeyRequest[];
 }
 

@@ -247,7 +247,7 @@ describe('failures', () => {
     '[]',
     '"x"',
     'event: error\ndata: {}\n\n',
-  ])('a reply that is no document is 502, and deletes nothing: %j', async (body) => {
+  ])('a reply that is not a document is 502, and deletes nothing: %j', async (body) => {
     let text = body;
     const gateway = await withStored({}, (call) => call.answer(200, text));
 

@@ -64,7 +64,7 @@ const callers: readonly Readonly<Record<string, string>>[] = [
   { ...page, authorization: `Basic ${canaries.jwt}`, cookie: canaries.cookie },
 ];
 
-it('no secret of a caller or a user leaves its way', async () => {
+it('no secret of a caller or a user appears anywhere else', async () => {
   const prints = listenToPrints();
   onTestFinished(prints.stop);
   const messages = [{ role: 'user', content: canaries.prompt }];

@@ -52,7 +52,7 @@ describe('a key’s record', () => {
     ]);
   });
 
-  it('that is no object has no member that is wrong', async () => {
+  it('that is not an object is refused without the name of a member', async () => {
     const { call, events } = gatewayInProcess({ options: { keys: { find: untyped('key') } } });
 
     await call(sampleRequests.chat);

@@ -11,7 +11,7 @@ export function isFailedAttempt(event: GatewayEvent): event is FailedAttempt {
   );
 }
 
-/** Events of every call's regular course, and of refusals that the reply tells as well. */
+/** Events of every call's regular course, and of refusals that the reply states as well. */
 const routine: ReadonlySet<string> = new Set([
   'call_refused',
   'call_repeated',
@@ -22,12 +22,12 @@ const routine: ReadonlySet<string> = new Set([
   'stored_reply_read',
 ]);
 
-/** Whether the event tells more than that a call took its course. */
+/** Whether the event reports more than the regular course of a call. */
 export function isNotable(event: GatewayEvent): boolean {
   return isFailedAttempt(event) || !routine.has(event.type);
 }
 
-/** @throws Error if a log could not write the event, or if writing it takes something away */
+/** @throws Error if a log could not write the event, or if a part of it is lost in writing */
 export function checkEvent(event: GatewayEvent): void {
   const written: unknown = JSON.parse(JSON.stringify(event));
   const isWhole = typeof written === 'object' && written !== null && 'type' in written;

@@ -16,7 +16,7 @@ export interface EventLaws {
   records(): readonly UsageRecord[];
 }
 
-/** An attempt of a call, as far as its events tell. */
+/** An attempt of a call, as far as its events show. */
 interface SeenAttempt {
   readonly channelId: string;
   hasFirstByte: boolean;

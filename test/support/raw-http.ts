@@ -14,7 +14,7 @@ export interface RawConnection {
   destroy(): void;
 }
 
-/** Connects to `http://127.0.0.1:1234`; `allowHalfOpen` goes on sending after the server's end. */
+/** Connects to `http://127.0.0.1:1234`; `allowHalfOpen` still sends after the server's end. */
 export async function connectRaw(
   origin: string,
   options: { readonly allowHalfOpen?: boolean } = {},

@@ -158,7 +158,7 @@ describe.each([
     expect(member(next, 'stop_reason')).toBe('tool_use');
   });
 
-  it('refuses blocks that are moved behind the calls, of another round, or changed', async () => {
+  it('refuses blocks that are moved after the calls, of another round, or changed', async () => {
     const { first, second, conversation } = await twoRounds();
     const calls = second.filter((block) => !isThought(block));
     const old = first.filter(isThought);

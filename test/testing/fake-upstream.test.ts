@@ -153,7 +153,7 @@ describe('scripts', () => {
     await expect(post(upstream, '/', {})).rejects.toThrow('fetch failed');
   });
 
-  it('that cannot be sent are told to the caller', async () => {
+  it('that cannot be sent are reported to the caller', async () => {
     upstream.enqueue({ headers: { 'bad name': 'x' } });
 
     const response = await post(upstream, '/', {});
@@ -215,7 +215,7 @@ describe('what it saw', () => {
     expect(second).toBe(first);
   });
 
-  it('ends with close: no socket stays open, and who waits for a call is told', async () => {
+  it('ends with close: no socket stays open, and waiting for a call fails', async () => {
     const closing = await startFakeUpstream();
     const waiting = closing.nextCall();
     closing.enqueue(hang());

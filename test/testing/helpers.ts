@@ -4,7 +4,7 @@ import type OpenAI from 'openai';
 import { expect } from 'vitest';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 
-/** The least a chat says. */
+/** The smallest chat request. */
 export const hello: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Hello!' }];
 
 /** A tool whose arguments have a schema. */

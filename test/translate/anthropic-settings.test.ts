@@ -256,7 +256,7 @@ describe('thinking', () => {
     ],
     ['claude-3-haiku', thinks('high'), undefined, undefined, ['reasoning_effort']],
     ['claude-3-haiku', thinks('none'), undefined, undefined, []],
-  ])('of %s is asked for in its words (%#)', (model, members, thinking, word, remaining) => {
+  ])('of %s is requested in the form of the model (%#)', (model, members, thinking, word, remaining) => {
     const { body, dropped } = written(members, target(model));
 
     expect(at(body, 'thinking')).toEqual(thinking);

@@ -41,9 +41,9 @@ function wordOf(block: JsonValue): string {
 }
 
 it.each<[string, readonly Part[], readonly string[]]>([
-  ['a text behind a call', [signed('s'), call('a'), text('A')], ['s', 'a', 'A']],
+  ['a text after a call', [signed('s'), call('a'), text('A')], ['s', 'a', 'A']],
   [
-    'texts behind parallel calls',
+    'texts after parallel calls',
     [call('a'), call('b'), text('A'), text('B')],
     ['a', 'b', 'A', 'B'],
   ],

@@ -26,7 +26,7 @@ export interface Habit {
 
 const idOf = (index: number): string => `id_${index}`;
 const noId = (): undefined => undefined;
-/** The pieces behind the first one. */
+/** The pieces after the first one. */
 export function more(index: number, cut: readonly string[]): Pieces {
   return cut.map((text) => ({ index, function: { arguments: text } }));
 }
@@ -45,7 +45,7 @@ function idHabits(): Readonly<Record<string, Habit>> {
     for (const repeats of [false, true]) {
       for (const isEmptyFirst of [false, true]) {
         const named = repeats ? ', the name' : '';
-        const opened = isEmptyFirst ? ' behind an empty one' : '';
+        const opened = isEmptyFirst ? ' after an empty one' : '';
         all[`the id${named} and ${indexed} in each piece${opened}`] = {
           isSequential: false,
           idOf,
@@ -65,7 +65,7 @@ function idHabits(): Readonly<Record<string, Habit>> {
 /** The habits that were seen, by what is special about them. */
 export const habits: Readonly<Record<string, Habit>> = {
   ...idHabits(),
-  'the index as text, without ids behind the first piece': {
+  'the index as text, without ids after the first piece': {
     isSequential: false,
     idOf,
     pieces: ({ name }, index, cut) => [
@@ -114,7 +114,7 @@ export const habits: Readonly<Record<string, Habit>> = {
       ...more(index, cut.slice(1)),
     ],
   },
-  'an id behind the first arguments': {
+  'an id after the first arguments': {
     isSequential: false,
     idOf,
     pieces: ({ name }, index, cut) => [
@@ -123,7 +123,7 @@ export const habits: Readonly<Record<string, Habit>> = {
       ...more(index, cut.slice(2)),
     ],
   },
-  'a name behind the first arguments': {
+  'a name after the first arguments': {
     isSequential: false,
     idOf,
     pieces: ({ name }, index, cut) => [
@@ -210,7 +210,7 @@ function objectIn(args: string): JsonValue {
   return JSON.parse(args);
 }
 
-/** Arguments of all forms, some of which are no object. */
+/** Arguments of all forms, some of which are not objects. */
 export const argumentTexts: readonly string[] = [
   '{"city":"Oslo"}',
   '{}',
@@ -255,7 +255,7 @@ export function torn(text: string, { below }: Drawn): readonly string[] {
   return pieces;
 }
 
-/** Merges the calls’ pieces in any order in which each call begins behind the call before it. */
+/** Merges the calls’ pieces in any order in which each call begins after the previous one. */
 function interleaved(lists: readonly Pieces[], { below }: Drawn): readonly JsonObject[] {
   const positions = lists.map(() => 0);
   const merged: JsonObject[] = [];

@@ -243,7 +243,7 @@ describe('a custom call in a reply', () => {
     }
   });
 
-  it('without a finish reason is no complete reply', () => {
+  it('without a finish reason makes the reply incomplete', () => {
     expect(streamed('*** Begin', null)).toMatchObject([
       {},
       {},

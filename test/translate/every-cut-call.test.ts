@@ -49,8 +49,8 @@ const finishes: Readonly<Record<'openai' | 'anthropic', readonly [string | null,
 const usage = { prompt_tokens: 9, completion_tokens: 9, total_tokens: 18 };
 
 /**
- * Where the call stands whose arguments may be cut: behind another call, or before it; `mixed` if
- * its arguments go on after the other call.
+ * Where the call is whose arguments may be cut: after another call, or before it; `mixed` if its
+ * arguments continue after the other call.
  */
 type Place = 'last' | 'first' | 'mixed';
 

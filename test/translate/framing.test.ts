@@ -37,7 +37,7 @@ describe('a Gemini upstream for a chat stream', () => {
   it.each([
     ['CRLF', [`data: ${geminiPiece('a')}\r\n\r\n`, `data: ${geminiLast('b')}\r\n\r\n`]],
     ['lone CR', [`data: ${geminiPiece('a')}\r\r`, `data: ${geminiLast('b')}\r\r`]],
-    ['no space behind the colon', [`data:${geminiPiece('a')}\n\n`, `data:${geminiLast('b')}\n\n`]],
+    ['no space after the colon', [`data:${geminiPiece('a')}\n\n`, `data:${geminiLast('b')}\n\n`]],
     [
       'comments and ids',
       [`: hi\nid: 1\ndata: ${geminiPiece('a')}\n\n: ping\n\ndata: ${geminiLast('b')}\n\n`],
@@ -94,7 +94,7 @@ describe('a Gemini upstream for a chat stream', () => {
   });
 
   it.each([
-    ['a bare error behind events', ['{\n"error": {"code": 499,', '"message": "Gone."}}']],
+    ['a bare error after events', ['{\n"error": {"code": 499,', '"message": "Gone."}}']],
     ['an error event', ['data: {"error":{"code":500,"message":"Oh."}}\n\n']],
     ['half an event', ['data: {"candidates":[{"con']],
     ['broken JSON', ['data: {"candidates":[}\n\n']],

@@ -45,7 +45,7 @@ const result: Part = {
 };
 
 const shapes: readonly (readonly [string, Partial<ContentRequest>])[] = [
-  ['parts behind another turn of the user', { turns: [user(words), messageOf(list(() => words))] }],
+  ['parts after another turn of the user', { turns: [user(words), messageOf(list(() => words))] }],
   ['blank parts', { turns: [user(words), messageOf(list(() => blank))] }],
   [
     'instructions in the middle',
@@ -143,7 +143,7 @@ describe('schemas that refer to one another', () => {
     expect(changed).toBe(true);
   });
 
-  it('still find a null behind references', () => {
+  it('still find a null through references', () => {
     const $defs = { N: reference('M'), M: { type: 'null' } };
     const a = { anyOf: [{ type: 'string' }, reference('N')] };
 

@@ -64,7 +64,7 @@ const looser: readonly (readonly [string, JsonObject])[] = [
   ['a part that is no object', { type: 'object', allOf: [{ type: 'string' }] }],
   ['alternatives in a part', { allOf: [{ oneOf: [circle, square] }] }],
   [
-    'alternatives behind a reference',
+    'alternatives in a referenced schema',
     { $ref: '#/$defs/s', $defs: { s: { anyOf: [circle, square] } } },
   ],
   ['a reference that leads nowhere', { $ref: '#/$defs/none', type: 'object' }],

@@ -61,7 +61,7 @@ const replyRows: readonly Row[] = [
 ];
 
 describe('the matrix', () => {
-  it('has no cell in which something is lost in silence, or listed that was not asked for', () => {
+  it('has no cell in which something is lost silently, or listed although not requested', () => {
     const rows = [requestRows, replyRows, responsesRows, messagesRows, messagesReplyRows];
     const cells = rows.flat().flatMap((row) => row.cells);
 

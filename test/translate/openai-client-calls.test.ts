@@ -43,7 +43,7 @@ describe.each(rows)('a vendor that sends %s', (name, habit) => {
         const { events } = read([...chunks, finish], holdsCalls);
 
         const found = callsOf(events);
-        // White space behind the arguments may come when the call is over.
+        // White space after the arguments may come when the call is over.
         expect(found.map((call) => [call.name, call.arguments.trimEnd()])).toEqual(
           expected.map((call) => [call.name, argumentsOf(call, name).trimEnd()]),
         );
@@ -205,7 +205,7 @@ describe('the first call', () => {
     );
   });
 
-  it('lets the next one stream as soon as it is whole, and one behind that wait', () => {
+  it('lets the next one stream as soon as it is whole, and the one after that wait', () => {
     const reader = exchange().readStream();
     const piece = (index: number, text: string, head: JsonObject = {}): readonly string[] =>
       reader
@@ -271,7 +271,7 @@ describe('a signature', () => {
   it.each([
     ['before the call', [chunk(signed('s')), call('{}')], 'call'],
     ['in the chunk of the call', [call('{}', signed('s'))], 'call'],
-    ['behind the beginning of the call', [call('{'), call('}', signed('s'))], 'text'],
+    ['after the beginning of the call', [call('{'), call('}', signed('s'))], 'text'],
     ['at the end of the message', [call('{}'), chunk(signed('s'))], 'text'],
   ])('%s is kept', (_, chunks, place) => {
     const { events } = read([...chunks, finish]);

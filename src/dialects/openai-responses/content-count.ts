@@ -96,7 +96,7 @@ function addDocument(counted: Counted, document: JsonObject): boolean {
   return hasContent(known);
 }
 
-/** Encrypted data alone is no content for a caller. */
+/** Encrypted data alone is not content for a caller. */
 function hasContent({ text, summary, reasoning, mediaTokens }: ItemSize): boolean {
   return text + summary + reasoning + mediaTokens > 0;
 }

@@ -146,7 +146,7 @@ function addParts(tally: PromptTally, start: number, at: string, list: ListKind)
   });
 }
 
-/** Counts the part that starts at `start`; returns its end. A part that is no object is text. */
+/** Counts the part that starts at `start`; returns its end. Any value but an object is text. */
 function addPart(tally: PromptTally, start: number, at: string, list: ListKind): number {
   const { text } = tally.body;
   const span = { start, end: skipValue(text, start) };
@@ -173,7 +173,7 @@ function addPart(tally: PromptTally, start: number, at: string, list: ListKind):
   return span.end;
 }
 
-/** The string with the media of a part of this type. A URL is no payload of a file. */
+/** The string with the media of a part of this type. A file's URL is not a payload. */
 function payloadOf(text: Buffer, members: readonly Member[], type: string): Span | undefined {
   const name = payloadNames[type];
   if (name === undefined) return undefined;

@@ -76,8 +76,8 @@ function addMessage(tally: ChatTally, start: number, index: number): number {
   const { prompt } = tally;
   const { text } = prompt.body;
   tally.elements += 1;
-  // Skips an element that is no object: the strings that follow it could be mistaken for names and
-  // values.
+  // Skips an element that is not an object: the strings that follow it could be mistaken for names
+  // and values.
   if (text[start] !== openBrace) return skipValue(text, start);
   prompt.messages += 1;
   let hasRole = false;

@@ -23,7 +23,7 @@ export async function createStreamed(
   return assembly.message();
 }
 
-/** What an app does that reads the events itself. */
+/** The state of an app that reads the events itself. */
 function assembled() {
   let message: Messages.Message | undefined;
   let json = '';
@@ -70,7 +70,7 @@ function assembled() {
   };
 }
 
-/** Arguments that the output limit cut are no JSON. */
+/** Arguments that the output limit cut are not valid JSON. */
 function parsedOrCut(json: string): unknown {
   try {
     return JSON.parse(json);

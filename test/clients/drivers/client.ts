@@ -56,7 +56,7 @@ export interface Answer {
   readonly text: string;
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
-  /** The addresses of the pages, and the passages of the documents, that the answer cites. */
+  /** The URLs of the pages, and the passages of the documents, that the answer cites. */
   readonly cited?: readonly string[];
   /** The parsed object of a structured answer. */
   readonly parsed?: unknown;
@@ -108,7 +108,7 @@ export interface Client {
   readonly disablesReasoning?: boolean;
   /** The tools of Anthropic whose results it doesn't send back with the turn. */
   readonly forgets?: readonly ServerTool[];
-  /** Whether it goes on by itself with a turn that Anthropic paused. */
+  /** Whether it continues by itself a turn that Anthropic paused. */
   readonly resumesTurns?: boolean;
   /** Whether it sends its signal with the request. */
   readonly abortsEarly?: boolean;

@@ -48,7 +48,7 @@ export const embeddingClients: readonly EmbeddingClient[] = [
   ...generativeAiClients(),
 ];
 
-/** With nothing said they ask for Base64 and decode it; what is asked for by name they pass on. */
+/** By default they request Base64 and decode it. A format that the app requests is passed on. */
 async function openaiClients(
   packageName: string,
   major: number,
@@ -72,7 +72,7 @@ async function openaiClients(
   }));
 }
 
-/** The package types a vector as numbers, although it is text if Base64 was asked for by name. */
+/** The package types a vector as numbers, although it is text if the app requested Base64. */
 function numbersOf(embedding: unknown): readonly number[] {
   if (typeof embedding !== 'string') return Array.from(Object(embedding), Number);
   const bytes = Uint8Array.from(Buffer.from(embedding, 'base64'));

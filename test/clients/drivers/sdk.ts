@@ -27,7 +27,7 @@ export interface SendOptions {
   readonly onText?: (text: string) => void;
 }
 
-/** An API in the words of its package. `Item` is an element of the history. */
+/** An API as its package presents it. `Item` is an element of the history. */
 export interface SdkApi<Sdk, Request, Item, Reply> {
   sdkFor(target: Target): Sdk;
   questionRequest(model: string, question: Question): Request;

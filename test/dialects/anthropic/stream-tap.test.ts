@@ -43,7 +43,7 @@ function expectSame(chunks: readonly Uint8Array[]): void {
 }
 
 describe('a recorded stream', () => {
-  it('is one of enough', () => {
+  it('is one of more than 30', () => {
     expect(streams.length).toBeGreaterThan(30);
   });
 

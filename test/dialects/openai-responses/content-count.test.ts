@@ -79,7 +79,7 @@ describe('a stream counts the same', () => {
   });
 });
 
-it.each(streams)('grows with each event, and never shrinks: $name', ({ events }) => {
+it.each(streams)('the count grows with the events, and never shrinks: $name', ({ events }) => {
   const count = responseCount();
   let before = 0;
   for (const event of events) {
@@ -141,7 +141,7 @@ it.each<[what: string, item: JsonObject, tokens: number]>([
   expect(replyTokens({ object: 'response', output: [value] })).toBe(tokensOf([item(value)]));
 });
 
-it('counts deltas by their source text as those that it parses', () => {
+it('counts deltas by their source text like parsed ones', () => {
   const delta = { type: 'response.output_text.delta', output_index: 0, delta: 'héllo\n' };
   const source = Buffer.from(JSON.stringify(delta)).toString('latin1');
   const start = source.indexOf('"delta":"') + '"delta":"'.length;

@@ -240,7 +240,7 @@ describe('the last event', () => {
     expect([tap.complete(), tap.end().toString()]).toEqual([true, last]);
   });
 
-  it('is not parsed if it is large, and its usage is found behind megabytes', () => {
+  it('is not parsed if it is large, and its usage is found after megabytes', () => {
     const output = Array.from({ length: 3_000 }, (_, index) => ({
       type: 'message',
       id: `msg_${index}`,

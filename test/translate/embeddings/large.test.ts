@@ -19,7 +19,7 @@ const chunkBytes = 64 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-/** What is alive, on the heap and beside it. Newer V8 frees buffers after a collection only. */
+/** The memory in use, on and off the heap. Newer V8 frees buffers only after a collection. */
 function liveBytes(): number {
   collectGarbage();
   collectGarbage();
@@ -48,7 +48,7 @@ describe.each([
   ['float', list],
   ['base64', `"${base64}"`],
 ])('a call for 2,048 vectors as %s', (format, vector) => {
-  it('takes 64 MiB at most beside what was there before', { timeout: 120_000 }, async () => {
+  it('takes at most 64 MiB more than before', { timeout: 120_000 }, async () => {
     let peak = 0;
     const upstream = answering((_request, index) => {
       if (index % 5 === 0) peak = Math.max(peak, liveBytes());

@@ -88,7 +88,7 @@ describe('vectors of gemini-embedding-001 with fewer than all dimensions', () =>
   it.each([
     'float',
     'base64',
-  ])('are brought to length one for OpenAI callers, as %s', async (format) => {
+  ])('are scaled to unit length for OpenAI callers, as %s', async (format) => {
     const { call } = embedGateway({ ...setup, upstream: upstream() });
 
     const { text, headers } = await call(openaiCall({ ...request, encoding_format: format }));

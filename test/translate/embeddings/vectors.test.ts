@@ -1,4 +1,4 @@
-/** Vectors between their forms: text digit for digit, floats bit for bit, and length one. */
+/** Vectors between their forms: text digit for digit, floats bit for bit, and unit length. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { base64Of, numberList, readVector } from '../../../src/canonical/vectors.ts';
@@ -61,7 +61,7 @@ describe('a vector', () => {
     );
   });
 
-  it('is brought to length one, unless it has none', () => {
+  it('is scaled to unit length, unless all of it is zero', () => {
     const value = fc.double({ min: -1, max: 1, noNaN: true });
     fc.assert(
       fc.property(fc.array(value, { minLength: 1 }), (values) => {
@@ -72,13 +72,13 @@ describe('a vector', () => {
         const own = Math.hypot(...values);
 
         if (own === 0) expect(length).toBe(0);
-        // The squares of smaller numbers are no doubles any more.
+        // The squares of smaller numbers are too small for a double.
         else if (own > 1e-100) expect(Math.abs(length - 1)).toBeLessThan(1e-6);
       }),
     );
   });
 
-  it('is the same length from Base64', () => {
+  it('has the same length from Base64', () => {
     const base64 = Buffer.from(Float32Array.from([3, 4]).buffer).toString('base64');
 
     const vector = readVector(JSON.stringify(base64), unit);

@@ -49,7 +49,7 @@ describe('a chat caller', () => {
     ['chat over gemini', 500, 'INTERNAL', 502, failed],
     ['chat over gemini', 503, 'UNAVAILABLE', 503, noChannel],
     ['chat over gemini', 504, 'DEADLINE_EXCEEDED', 504, {}],
-  ])('%s hears of %s %s as %s', async (way, upstream, word, status, words) => {
+  ])('(%s) gets a %s %s as %s', async (way, upstream, word, status, words) => {
     const reply = await reported(way, upstream, word);
 
     expect(reply.status).toBe(status);
@@ -98,7 +98,7 @@ describe('a native caller', () => {
     ['native over anthropic', 400, 'invalid_request_error', 400, 'INVALID_ARGUMENT'],
     ['native over anthropic', 403, 'permission_error', 502, 'UNAVAILABLE'],
     ['native over anthropic', 529, 'overloaded_error', 503, 'UNAVAILABLE'],
-  ])('%s hears of %s %s as %s %s, the number twice', async (way, upstream, word, code, status) => {
+  ])('(%s) gets a %s %s as %s %s, the number twice', async (way, upstream, word, code, status) => {
     const reply = await reported(way, upstream, word);
 
     expect(reply.status).toBe(code);

@@ -219,7 +219,7 @@ function responsesGot(whole: Json): Got {
   return { choices: [choice], figures: isRecord(whole.usage) ? figures : undefined };
 }
 
-/** Refusals are no output to the oracle. */
+/** The oracle does not count refusals as output. */
 function itemOutput(item: Json): readonly OutputPart[] {
   switch (item.type) {
     case 'message':

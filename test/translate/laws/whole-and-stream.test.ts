@@ -174,7 +174,7 @@ const words: Readonly<Record<Protocol, Readonly<Record<Choice['finish'], string>
   },
 };
 
-/** A blocked prompt is no candidate for native, and a choice without content for the others. */
+/** A blocked prompt gives no candidate in native replies, and an empty choice in the others. */
 function expected(protocol: Protocol, { choices }: Reply): unknown {
   const blocked: Choice = { index: 0, output: [], finish: 'content_filter' };
   const reported = choices.length === 0 && protocol !== 'native' ? [blocked] : choices;

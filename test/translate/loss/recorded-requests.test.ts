@@ -20,7 +20,7 @@ const recorded = fixtures().flatMap((one) => {
   const { request } = one;
   const protocol = protocols[one.category];
   const isShort = request !== undefined && request.length <= maxBytes;
-  // All that was said before a compaction is left out at Anthropic too.
+  // Anthropic leaves out everything before a compaction too.
   if (one.name === 'messages/compaction-roundtrip.1') return [];
   const isOurs = /chat\/completions|openai\/deployments|generateContent|\/v1\/messages/i.test(
     one.url,
@@ -46,7 +46,7 @@ const unneeded: readonly { readonly place: RegExp; readonly why: string }[] = [
   { place: /^messages\.tool_calls\.type$/, why: 'the member beside it says the same' },
   { place: /^messages\.reasoning_details\.(?:format|id|index|type)$/, why: 'marks of the text' },
   { place: /^contents\.parts\.thoughtSignature$/, why: 'only its own provider understands it' },
-  { place: /^contents\.parts\.fileData\.mime_type$/, why: 'the address says what it is' },
+  { place: /^contents\.parts\.fileData\.mime_type$/, why: 'the URL says what it is' },
   { place: /^contents\.parts\.functionResponse\.(?:id|name)$/, why: 'its place says the same' },
   {
     place: /^generationConfig\.logprobs$/,

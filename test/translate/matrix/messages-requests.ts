@@ -24,7 +24,7 @@ const offered = (...names: readonly string[]): Carried => ({
 const tools: readonly RequestFeature[] = [
   feature('`tools` with a schema', { tools: [declared('weather')] }, 'tools', offered('weather')),
   feature(
-    'parallel calls, and their results behind words of the user',
+    'parallel calls, and their results after text of the user',
     {
       messages: [
         hi,

@@ -8,7 +8,7 @@ import type { ReplyFeature } from './replies.ts';
 import type { RequestFeature } from './request-features.ts';
 import { plainReplies, scripted } from './upstream-replies.ts';
 
-/** What stands in a cell where a side has no words for the feature. */
+/** The content of a cell if one side cannot express the feature. */
 export const none = '—';
 
 /** The cell of a request's feature. */

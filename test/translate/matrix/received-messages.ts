@@ -9,7 +9,7 @@ import {
 import { objects, pick, textAt } from './json.ts';
 import type { Read } from './received.ts';
 
-/** The finish reasons in the words of chat completions. */
+/** The finish reasons in the terms of chat completions. */
 const finishes: Readonly<Record<string, string>> = {
   end_turn: 'stop',
   tool_use: 'tool_calls',

@@ -20,7 +20,7 @@ export interface ReceivedReply {
   readonly calls: readonly HeardCall[];
   /** Base64, of images. */
   readonly images: readonly string[];
-  /** The protocol's finish reason; of Messages in the words of chat completions. */
+  /** The protocol's finish reason; of Messages in the terms of chat completions. */
   readonly finish: string;
   readonly refusal: string;
   /** Why the prompt was blocked, in native answers. */

@@ -7,7 +7,7 @@ import { anthropicReply, type Ending, geminiReply, openaiReply } from './upstrea
 /** One row of the matrix. */
 export interface ReplyFeature {
   readonly title: string;
-  /** Left out where a dialect has no words for it. */
+  /** Absent if a dialect cannot express it. */
   readonly replies: Readonly<Partial<Record<DialectName, JsonObject>>>;
   /** Of a refusal by HTTP, where the reply is one. */
   readonly statuses?: Readonly<Partial<Record<DialectName, number>>>;

@@ -13,7 +13,7 @@ export interface AskedFor {
 /** One row of the matrix. */
 export interface RequestFeature {
   readonly title: string;
-  /** Left out where a protocol has no words for it. */
+  /** Absent if a protocol cannot express it. */
   readonly chat?: AskedFor;
   readonly native?: AskedFor;
   readonly responses?: AskedFor;

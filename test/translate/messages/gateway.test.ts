@@ -227,8 +227,8 @@ describe('the input of a call', () => {
   });
 });
 
-describe('a request that can not be translated', () => {
-  it('is refused in Anthropic’s words, by the name of the member', async () => {
+describe('a request that cannot be translated', () => {
+  it('is refused in Anthropic’s error format, by the name of the member', async () => {
     const body = JSON.stringify({
       ...agentBody,
       messages: [{ role: 'user', content: [{ type: 'of_next_year' }] }],

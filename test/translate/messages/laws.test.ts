@@ -35,7 +35,7 @@ describe('for any events', () => {
     );
   });
 
-  it('each event is one line behind its name', () => {
+  it('each event is one line after its name', () => {
     fc.assert(
       fc.property(oneChoiceEvents, contexts, (events, context) => {
         const { text } = streamOf([events], context);
@@ -56,7 +56,7 @@ describe('for any events', () => {
 
         expect(wordsIn(blocks)).toBe(wordsOf(events));
         expect(inputsIn(blocks)).toEqual(inputsOf(events));
-        // What is held back for a call may be written behind a text that it stood before.
+        // Thinking that is held back for a call may be written after a text that it preceded.
         const isHeld = context.thinking === 'off';
         const inOrder = (data: readonly string[]) => (isHeld ? [...data].sort() : data);
         const expected = isHeld ? neededSignatures(events) : signaturesOf(events);
@@ -246,7 +246,7 @@ function callsOf(events: readonly ContentEvent[]) {
     });
 }
 
-/** Whether the event is output behind a call, so that the call was not cut off. */
+/** Whether the event is output after a call, so that the call was not cut off. */
 function isOutput(event: ContentEvent): boolean {
   switch (event.type) {
     case 'text':

@@ -1,4 +1,4 @@
-/** Arguments of a call that are no JSON object, or several: a stream and a whole message agree. */
+/** Arguments of a call that are not one JSON object: a stream and a whole message agree. */
 import { expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import { type JsonValue, member } from '../../../src/json.ts';
@@ -44,7 +44,7 @@ it('malformed arguments are the same streamed and whole, in whatever pieces they
 
       expect(inputOf(wholeOf(eventsOf([joined]))), joined).toEqual(input);
       expect(inputOf(streamOf(rows).message), joined).toEqual(input);
-      // What was streamed of a text that is no object can't be taken back.
+      // Text that is not an object can't be taken back once it was streamed.
       const streamed = inputOf(streamOf(rows, eager).message) ?? null;
       const [raw, begun] = [member(input, '_raw'), member(streamed, '_raw')];
       if (raw === undefined) expect(streamed, joined).toEqual(input);

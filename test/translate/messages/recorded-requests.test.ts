@@ -19,7 +19,7 @@ const upstreams: readonly Upstream[] = [
   { dialect: 'gemini', model: 'gemini-2.5-flash' },
 ];
 
-it('there are enough of them', () => {
+it('the recordings are more than 80', () => {
   expect(recorded.length).toBeGreaterThan(80);
 });
 

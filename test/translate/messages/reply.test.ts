@@ -41,7 +41,7 @@ describe('the reason to stop', () => {
     ['a call with an ordinary end', [...call(0, '{}'), finish('stop')], plain('tool_use')],
     ['the bound', [text('a'), finish('length')], plain('max_tokens')],
     [
-      'the bound behind a call',
+      'the bound after a call',
       [...call(0, '{}'), text('a'), finish('length')],
       plain('max_tokens'),
     ],
@@ -90,7 +90,7 @@ describe('the reason to stop', () => {
 });
 
 describe('blocks', () => {
-  it('are one for consecutive text, and another for the words of a refusal', () => {
+  it('are one for consecutive text, and another for the text of a refusal', () => {
     const refused = { type: 'refusal', choice, text: 'No.' } as const;
 
     expect(blocksOf(wholeOf([text('a'), text(''), text('b'), refused]))).toEqual([
@@ -190,7 +190,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('holds back the calls behind the first one that is open', () => {
+  it('holds back the calls after the first one that is open', () => {
     const [first, firstEnd] = call(0, '{"a"');
     const [second, secondEnd] = call(1, '{"b"');
     const piece = (number: number, value: string) =>

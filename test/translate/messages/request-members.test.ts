@@ -47,7 +47,7 @@ describe('a member that models of every provider may have', () => {
     expect(read.dropped).toEqual([]);
   });
 
-  it('-1 stands for a setting that nobody made', () => {
+  it('-1 counts as an unset setting', () => {
     expect(requestWith({ temperature: -1, top_p: -1, top_k: -1 })).toEqual(requestWith({}));
   });
 });
@@ -124,11 +124,11 @@ describe('a neutral value', () => {
     { output_config: {} },
     { metadata: {} },
     { stop_sequences: [] },
-  ])('%j is like none', (members) => {
+  ])('%j has no effect', (members) => {
     expect(requestWith(members)).toEqual(requestWith({}));
   });
 
-  it('null is like none, for every member', () => {
+  it('null has no effect, for every member', () => {
     const names = [
       ...['system', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools'],
       ...['tool_choice', 'thinking', 'output_config', 'output_format', 'metadata', 'speed'],

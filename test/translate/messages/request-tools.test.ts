@@ -73,7 +73,7 @@ describe('a search for tools', () => {
     expect(dropped).toEqual(['tools.defer_loading', 'tools[0]']);
   });
 
-  it('can be chosen no more', () => {
+  it('can no longer be chosen', () => {
     const { toolChoice, dropped } = requestWith({
       tools: [search('bm25'), tool('f')],
       tool_choice: { type: 'tool', name: 'tool_search_tool_bm25' },

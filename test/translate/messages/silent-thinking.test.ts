@@ -47,7 +47,7 @@ describe.each(silent)('$recording', ({ channel: own, recording }) => {
       pings += pingsIn(text) - pingsIn(bytes.toString());
     }
 
-    // None behind the last event.
+    // None after the last event.
     expect(pings).toBeGreaterThan(bytes.length / step / 2);
   });
 });
@@ -56,7 +56,7 @@ function pingsIn(stream: string): number {
   return stream.split('event: ping').length - 1;
 }
 
-/** The stream of a caller, whose upstream is silent for half a minute behind so many bytes. */
+/** The stream of a caller whose upstream is silent for half a minute after so many bytes. */
 async function streamed(own: Partial<Channel>, bytes: Buffer, at: number): Promise<string> {
   const harness = gatewayInProcess({
     models: [model({ protocols: ['messages'], price: { per: 'free' }, channels: [channel(own)] })],

@@ -90,7 +90,7 @@ const argumentTexts = fc.oneof(
   texts,
 );
 
-/** The pieces of one call behind its beginning, which has the rest of the arguments. */
+/** The pieces of one call after its beginning, which has the rest of the arguments. */
 interface CallDraft {
   readonly name: string;
   readonly id: string;

@@ -36,7 +36,7 @@ describe('for any events', () => {
     );
   });
 
-  it('each event is one line behind its name', () => {
+  it('each event is one line after its name', () => {
     fc.assert(
       fc.property(oneChoiceEvents, contexts, (events, context) => {
         const { text } = streamOf([events], context);

@@ -12,7 +12,7 @@ const args = fc.dictionary(fc.string({ maxLength: 3 }), text, { maxKeys: 2 });
 const name = fc.constantFrom('look', 'find');
 const maxParts = 6;
 
-/** A block of Anthropic's, of which a text is never behind the last call. */
+/** A block of Anthropic's, in which no text follows the last call. */
 type Block =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }

@@ -144,7 +144,7 @@ function withDelta(block: JsonObject, delta: JsonValue | undefined): JsonObject 
 }
 
 /**
- * A signature behind a text is a part of its own, because Google puts it on the text or on an empty
+ * A signature after a text is a separate part, because Google puts it on the text or on an empty
  * one. Thoughts without a signature are not sent back.
  */
 function geminiParts(list: readonly JsonValue[]): Parts {

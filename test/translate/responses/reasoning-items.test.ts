@@ -200,9 +200,9 @@ describe('signatures of one turn', () => {
     ['no call that does not follow', [call('a'), mark('call', 's')], ['a', 'dropped s']],
     ['the text before them', [text('A'), mark('text', 's'), text('B')], ['A:s', 'B']],
     ['a text across what was only shown', [text('A'), shown, mark('text', 's')], ['A:s', 'r']],
-    ['an empty text behind a call', [call('a'), mark('text', 's')], ['a', ':s']],
+    ['an empty text after a call', [call('a'), mark('text', 's')], ['a', ':s']],
     [
-      'an empty text behind a signed one',
+      'an empty text after a signed one',
       [text('A'), mark('text', 's'), mark('text', 't')],
       ['A:s', ':t'],
     ],

@@ -41,7 +41,7 @@ function expectLoop(
   expect(dropped.filter((name) => name.startsWith('input') && !isNotOurs(name, way))).toEqual([]);
 }
 
-/** Only unsigned thoughts are no output that is sent back. */
+/** All output is sent back, except unsigned thoughts. */
 function hasParts(output: readonly OutputPart[]): boolean {
   return output.length > 0;
 }

@@ -76,14 +76,14 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('is no answer: a message follows it', () => {
+  it('is not an answer: a message follows it', () => {
     expect(described(wholeOf([thought('Well.'), signed('S')], summaryContext))).toEqual([
       'reasoning: Well. +thinking:S',
       'message: ',
     ]);
   });
 
-  it('signatures of texts stand behind theirs', () => {
+  it('signatures of texts come after their texts', () => {
     const providerData = { provider: 'gemini', kind: 'signature', data: 'S' } as const;
     const signedText = { type: 'text', choice: 0, text: 'One.', providerData } as const;
     const other = { ...signedText, text: '', providerData: { ...providerData, data: 'T' } };
@@ -176,7 +176,7 @@ describe('the end', () => {
     ['a length', [text('a'), finish('length')], 'incomplete', 'max_output_tokens', ['message: a']],
     ['a length without text', [finish('length')], 'incomplete', 'max_output_tokens', ['message: ']],
     [
-      'a filter behind text',
+      'a filter after text',
       [text('a'), finish('content_filter')],
       'incomplete',
       'content_filter',
@@ -211,7 +211,7 @@ describe('the end', () => {
       ['message: No.'],
     ],
     [
-      'a refusal behind text, in a message of its own',
+      'a refusal after text, in a separate message',
       [text('a'), refusal('No'), refusal('.'), finish('stop')],
       'completed',
       undefined,

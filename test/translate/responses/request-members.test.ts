@@ -98,11 +98,11 @@ describe('a neutral value', () => {
     { reasoning: {} },
     { top_logprobs: 0 },
     { include: ['web_search_call.results', 'computer_call_output.output.image_url'] },
-  ])('%j is like none', (members) => {
+  ])('%j has no effect', (members) => {
     expect(requestWith(members)).toEqual(requestWith({}));
   });
 
-  it('null is like none, for every member', () => {
+  it('null has no effect, for every member', () => {
     const names = [
       ...['instructions', 'stream', 'stream_options', 'store', 'previous_response_id'],
       ...['conversation', 'background', 'include', 'max_output_tokens', 'max_tool_calls'],

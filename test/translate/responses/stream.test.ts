@@ -143,7 +143,7 @@ describe('a stream', () => {
     expect(JSON.stringify(streamOf([row]).response)).not.toContain('top_logprobs');
   });
 
-  it('keeps a text open for citations that come last, behind its signature', () => {
+  it('keeps a text open for citations that come last, after its signature', () => {
     const providerData = { provider: 'gemini', kind: 'signature', data: 'S' } as const;
     const rows = each([
       thought('Hm.'),
@@ -239,7 +239,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('that has ended breaks off no more', () => {
+  it('cannot break off after its end', () => {
     const writer = writeStream(countedHead(), plainContext);
     writer.end();
 

@@ -75,7 +75,7 @@ describe('a toy dialect', () => {
     expect(isCut).toBe(false);
   });
 
-  it('is charged by its own figures', async () => {
+  it('is charged by its own usage', async () => {
     const gateway = toyGateway(whole);
 
     await gateway.call(chat(wholeChat));
@@ -83,7 +83,7 @@ describe('a toy dialect', () => {
     expect(gateway.records()[0]).toMatchObject({ usage: { inputTokens: 3, outputTokens: 4 } });
   });
 
-  it('says what it left out, and refuses what it has no words for', async () => {
+  it('lists what it left out, and refuses what it cannot express', async () => {
     const warm = wholeChat.replace('"m"', '"m","temperature":1');
     const picture = '[{"type":"image_url","image_url":{"url":"https://a.example/a.png"}}]';
 
@@ -95,7 +95,7 @@ describe('a toy dialect', () => {
     expect(JSON.parse(refused.text).error.param).toBe('messages[0].content[0]');
   });
 
-  it('fails in the caller’s words', async () => {
+  it('reports failures in the caller’s error format', async () => {
     const { status, text } = await toyGateway({ chunks: ['{"oops":1}'] }).call(native('json'));
 
     expect(status).toBe(502);

@@ -178,8 +178,8 @@ function beginCall(state: ContentState, event: ToolCallBegin): void {
 
 /**
  * Arguments are held until the call ends, because only then it is certain that they are an object,
- * and nothing that was sent can be taken back. Pieces for an eager tool are passed on verbatim, but
- * for those of an empty object, because the real one may follow, and of what is no object.
+ * and nothing that was sent can be taken back. Pieces for an eager tool are passed on verbatim,
+ * unless they are of an empty object, because the real one may follow, or of another value.
  */
 function addArguments(state: ContentState, piece: string): void {
   const call = state.openCall;

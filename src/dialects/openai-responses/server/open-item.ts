@@ -23,7 +23,7 @@ export interface OutputState {
   /** The number of items that were announced. */
   announced: number;
   open: OpenItem | undefined;
-  /** There is output besides reasoning, which alone is no answer. */
+  /** There is output besides reasoning, which alone is not an answer. */
   hasAnswer: boolean;
   /** A call was announced that is not in the output, because its arguments were cut. */
   hasCutCall: boolean;

@@ -45,7 +45,7 @@ const functionTool: Shape = {
   parameters: read,
   defer_loading: read,
   allowed_callers: read,
-  // Describes the function's result, which the caller sends, and is no setting of the request.
+  // Describes the function's result, which the caller sends. It is not a setting.
   output_schema: read,
   async: read,
 };

@@ -171,7 +171,7 @@ function isOver({ byKey }: SlotTable, slot: Slot | undefined): boolean {
 }
 
 function open({ slots, byKey, sharedKeys }: SlotTable, key: number | undefined): Slot {
-  // An entry that is no object also opens a slot.
+  // An entry that is not an object opens a slot too.
   checkToolCalls(slots.length);
   const state = { isCustom: false, isClosed: false, isGuessed: false };
   const begun = { key, id: '', name: '', arguments: '', ...state };
