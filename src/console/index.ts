@@ -1,4 +1,6 @@
-/** The entry `tollgate/console`: a page for operators, and a sign-in for hosts without one. */
+/**
+ * The entry point `tollgate/console`: a page for operators, and a sign-in for hosts without one.
+ */
 export { type ConsoleHandlerOptions, consoleHandler } from './handler.ts';
 export {
   type ConsoleExchange,

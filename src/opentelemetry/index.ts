@@ -1,4 +1,4 @@
-/** The entry `tollgate/opentelemetry`: spans and metrics of a gateway's calls. */
+/** The entry point `tollgate/opentelemetry`: spans and metrics of a gateway's calls. */
 export {
   type OpenTelemetryOptions,
   type OpenTelemetryWatch,

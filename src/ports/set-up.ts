@@ -175,7 +175,7 @@ export function methods(...names: readonly string[]): z.ZodType {
 /** A `Clock`. */
 export const aClock: z.ZodType = methods('now', 'monotonicMs', 'every');
 
-/** Text of at least one character, none of them a control character. */
+/** Text of at least one character, without control characters. */
 export function text(message: string): z.ZodType<string> {
   return z.string(message).regex(/^\P{Cc}+$/u, message);
 }

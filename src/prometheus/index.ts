@@ -1,4 +1,4 @@
-/** `tollgate/prometheus`: metrics on the host's Registry of prom-client. */
+/** The entry point `tollgate/prometheus`: metrics on the host's Registry of prom-client. */
 export {
   type PrometheusMetrics,
   type PrometheusOptions,

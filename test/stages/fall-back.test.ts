@@ -267,8 +267,8 @@ it('a model id that no header can carry is percent-encoded', async () => {
 });
 
 it.each<readonly [string, Partial<Model>, RegExp]>([
-  ['unknown', { fallbacks: ['gone'] }, /fallback "gone" is no other model/],
-  ['its own', { fallbacks: ['chat'] }, /fallback "chat" is no other model/],
+  ['unknown', { fallbacks: ['gone'] }, /fallback "gone" is not the id of another model/],
+  ['its own', { fallbacks: ['chat'] }, /fallback "chat" is not the id of another model/],
   ['one of six', { fallbacks: ['a', 'b', 'c', 'd', 'e', 'f'] }, /5 model ids at most/],
 ])('a catalog whose fallback is %s is refused', (_name, change, message) => {
   expect(() => staticCatalog([model(change)])).toThrow(message);

@@ -11,7 +11,7 @@ import { priceAt } from '../../prices/codec.ts';
 import { modelProblems } from '../memory/model-problems.ts';
 import type { ReadCredential } from './credentials.ts';
 
-/** Models, and what is wrong with them: they may be used only if that is nothing. */
+/** Models and their problems. The models may be used only if there are no problems. */
 export interface ReadModels {
   readonly models: readonly Model[];
   /** The paths begin at the list. */
@@ -56,7 +56,7 @@ export async function readModels(
     textOf: (path) => formatPath(root, path),
   };
   const models: unknown = await convert(list, [], reader);
-  if (!Array.isArray(models)) throw new TypeError('a list stays a list');
+  if (!Array.isArray(models)) throw new TypeError('the converted list of models is not a list');
   const paths = problems.map(({ path }) => path);
   const others = modelProblems(models, { root, known: [...known, ...paths] });
   return { models, problems: [...problems, ...others] };
@@ -65,9 +65,9 @@ export async function readModels(
 /** How members are converted. */
 interface Reader {
   readonly readCredential: ReadCredential;
-  /** Takes the error of a member, which is left out then. */
+  /** Records the error of a member, which is then left out. */
   refused(path: Path, error: unknown): void;
-  /** A path as it stands in errors. */
+  /** A path as errors show it. */
   textOf(path: Path): string;
 }
 
@@ -102,7 +102,7 @@ async function convertMember(
   if (name === 'credential') return reader.readCredential(value, reader.textOf(path));
   if (name === 'price' || name === 'cost') return priceAt(value, reader.textOf(path));
   if (name.endsWith('Nanos')) return nanosOf(value, reader.textOf(path));
-  // The names of headers are free, so none of them is converted by its name.
+  // The host chooses the names of headers, so no header is converted by its name.
   return name === 'headers' ? value : convert(value, path, reader);
 }
 

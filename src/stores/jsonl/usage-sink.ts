@@ -120,7 +120,7 @@ function lineWriter(path: string): LineWriter {
   };
 }
 
-/** JSON escapes control characters, so a record is one line, whatever its labels contain. */
+/** JSON escapes control characters, so a record is one line, whatever its metadata contains. */
 function lineOf(entry: UsageRecord): string {
   const text = JSON.stringify(
     { ...entry, price: priceToJson(entry.price) },

@@ -39,9 +39,9 @@ export interface CachedKeyStoreOptions {
   readonly maxKeys?: number;
   /**
    * Passes the request on to the store, and returns the part of it that the store's answer depends
-   * on, such as a header that names the tenant. Each different text is looked up and cached of its
-   * own, so let callers choose among few. Default: the store does not get the request, and a key is
-   * the same for every request.
+   * on, such as a header that names the tenant. Each different text is looked up and cached
+   * separately, so callers should not be able to send many. Default: the store does not get the
+   * request, and a key is the same for every request.
    */
   readonly vary?: (request: KeyRequest) => string;
   readonly clock?: Clock;
@@ -128,8 +128,8 @@ interface KeyCache {
 }
 
 /**
- * The name of a secret's entry for requests like this one. Two digests, because no text can then
- * look like the end of another secret.
+ * The name of the cache entry of a secret, for requests with the same `vary` text. Both are hashed,
+ * so that no text can look like a part of another secret.
  */
 function variant({ settings: { vary } }: KeyCache, secret: string, request: KeyRequest): string {
   const text: unknown = vary?.(request);

@@ -1,6 +1,7 @@
 /**
- * Keeps items of replies in this process's memory, bounded by bytes and age. Those that were not
- * used for the longest time are forgotten first: an owner's own above its share, then anybody's.
+ * Keeps items of replies in this process's memory, bounded by bytes and age. The least recently
+ * used are forgotten first: those of an owner that exceeds its share, otherwise those of all
+ * owners.
  */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Finds everything that is wrong with a list of models: in the members of each, and in what models
- * and channels say of one another. What depends on a wrong member is not judged.
+ * Finds everything that is wrong with a list of models: in the members of each, and between models
+ * and channels. What depends on a wrong member is not checked.
  */
 import { dialects } from '../../dialects/table.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
@@ -46,7 +46,7 @@ export function modelProblems(
   return all.flatMap(({ found }) => found);
 }
 
-/** A model, some of whose members may be wrong: `isRight` is asked before one is read. */
+/** A model, some of whose members may be wrong: call `isRight` before reading one. */
 interface Reading {
   readonly model: Model;
   isRight(...path: Path): boolean;
@@ -56,7 +56,7 @@ interface Reading {
 }
 
 function readModel(model: Model, index: number, root: string, known: readonly Path[]): Reading {
-  // An id that is refused may have line breaks in it.
+  // As JSON, because an invalid id may contain line breaks.
   const subject = typeof model?.id === 'string' ? `Model ${JSON.stringify(model.id)}: ` : '';
   const place = `${subject}${root}[${index}]`;
   const problems = setUpProblems(modelSchema, model, {
@@ -172,7 +172,10 @@ function checkFallbacks(
     const path = ['fallbacks', index];
     const fallback = byName.get(id);
     if (fallback === undefined || fallback.model === model) {
-      report(path, `its fallback "${id}" is no other model. Give the id of one, or remove it.`);
+      report(
+        path,
+        `its fallback "${id}" is not the id of another model. Correct it, or remove it.`,
+      );
       continue;
     }
     if (!isRight('price') || !fallback.isRight('price')) continue;

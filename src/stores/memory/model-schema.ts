@@ -20,7 +20,7 @@ import { capabilitiesSchema } from './capabilities-schema.ts';
 /** Asks for a schema for every member of a type, so that a new one can't be forgotten. */
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
-const name = text('must be text of one character at least, none of them a control character');
+const name = text('must be text of at least one character, without control characters');
 // Not `optional`: an explicit undefined would override the gateway's default.
 const ownWait = wait.exactOptional();
 
@@ -81,7 +81,7 @@ const headers = z.record(
   'must be an object of header names and values',
 );
 
-/** The admin interface has it in a path, in which every client takes dots for a folder. */
+/** The admin interface has the id in a path, in which HTTP clients resolve `.` and `..`. */
 const channelId = name.refine(
   (id) => id !== '.' && id !== '..',
   'must not be one or two dots, which stand for folders in a path',

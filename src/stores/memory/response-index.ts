@@ -8,8 +8,9 @@ import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 export interface MemoryResponseIndexOptions {
   readonly clock?: Clock;
   /**
-   * About 200 bytes each. If there are more, an owner with more than a quarter loses its own
-   * oldest, else the oldest of all are forgotten. Default: 100,000.
+   * How many entries are kept, of about 200 bytes each. Above that, an owner with more than a
+   * quarter of them loses its own oldest entry; otherwise the oldest of all is forgotten. Default:
+   * 100,000.
    */
   readonly maxEntries?: number;
 }

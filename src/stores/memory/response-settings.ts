@@ -8,7 +8,7 @@ import {
 import { memoryItemStore } from './item-store.ts';
 import { memoryResponseIndex } from './response-index.ts';
 
-/** The settings. `before`: those of the same gateway, whose stores keep what they know. */
+/** The settings. `before`: the earlier settings of the same gateway, whose stores are kept. */
 export function responseSettings(
   { index, items, ...options }: ResponseOptions,
   clock: Clock,

@@ -12,8 +12,8 @@ import { type MemoryUsageQueries, memoryUsageQueries } from './usage-queries.ts'
 export interface MemoryUsageSinkOptions {
   /**
    * How many of the latest records are kept. Default: 1,000, which costs 3 µs per call, since V8's
-   * young-generation collector copies live objects. 100 cost nothing measurable. As many counts of
-   * refusals are kept beside them.
+   * young-generation collector copies live objects. 100 cost nothing measurable. The same number of
+   * refusal counts is kept as well.
    */
   readonly limit?: number;
 }
@@ -23,7 +23,7 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** A sink whose records can be read back, and whose log can be asked like those in a database. */
+/** A sink whose records can be read back, and whose log can be queried like those in a database. */
 export interface MemoryUsageSink extends UsageSink, MemoryUsageQueries, MemoryRefusalLog {
   record(entry: UsageRecord): void;
   /** A copy of the kept records, oldest first. */

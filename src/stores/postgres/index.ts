@@ -1,4 +1,7 @@
-/** `tollgate/postgres`: keys, quota, usage, catalog and idempotency records in PostgreSQL. */
+/**
+ * The entry point `tollgate/postgres`: keys, quota, usage, catalog and idempotency records in
+ * PostgreSQL.
+ */
 
 export type { KeyTable } from '../sql/key-row.ts';
 export type {

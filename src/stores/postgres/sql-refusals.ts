@@ -1,4 +1,4 @@
-/** Migration 10: counts of refused requests. It only adds, so older processes go on meanwhile. */
+/** Migration 10: counts of refused requests. It only adds, so older processes keep running. */
 
 /** A count that is sent again has the same id. No column holds a secret or text of a caller. */
 export const refusalTable = `

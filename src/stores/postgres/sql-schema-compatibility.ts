@@ -2,8 +2,9 @@
 
 /**
  * A migration that only adds (a table, a column with a default, a function of a new name) keeps the
- * default, so that processes with an older version of the package go on during a rolling deploy.
- * One that changes what they use inserts its own number, and they are refused when they start.
+ * default, so that processes with an older version of the package keep running during a rolling
+ * deploy. One that changes what they use inserts its own number, and they are refused when they
+ * start.
  */
 export const schemaCompatibility = `
 DO $migration$ BEGIN

@@ -147,7 +147,7 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
   };
 }
 
-/** The methods of the sink that need nothing of its buffer. */
+/** The methods of the sink that don't use its buffer. */
 function refusalsAndRetention(
   db: Statements,
 ): Pick<PostgresUsageSink, 'deleteBefore' | 'recordRefusals' | 'refusalReport'> {

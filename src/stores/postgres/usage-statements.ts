@@ -198,7 +198,7 @@ const selectFirstBytes = [
   ' AND first_byte_ms IS NOT NULL GROUP BY 1',
 ].join('');
 
-// One look into the index for each key.
+// One index lookup for each key.
 const selectLastCalls = `
 SELECT (SELECT max(started_at_ms) FROM "tollgate".usage WHERE key_id = asked.id)::text
   AS started_at_ms

@@ -1,5 +1,5 @@
 /**
- * Published as `tollgate/redis`: stores for quota, rate limits, idempotency, the index of
+ * The entry point `tollgate/redis`: stores for quota, rate limits, idempotency, the index of
  * responses and, if a host wants it, replies and their items, shared by many processes.
  */
 export type {

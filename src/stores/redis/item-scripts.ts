@@ -97,7 +97,7 @@ end
 return found
 `);
 
-/** ARGV: owner. Forgets the 100 items that were not used for the longest time. */
+/** ARGV: owner. Forgets the 100 least recently used items. */
 export const forgetOwnerScript: Script = scriptOf(`${prelude}
 local names = redis.call('ZRANGE', used .. ':' .. owner, 0, 99)
 for _, name in ipairs(names) do

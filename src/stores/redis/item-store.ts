@@ -51,8 +51,7 @@ const ownerShare = 0.25;
 
 /**
  * An item store in Redis 6.2 or newer, shared by any number of processes with the same `prefix`.
- * Items that were not used for the longest time are forgotten first. All items are on one node of a
- * cluster.
+ * The least recently used items are forgotten first. All items are on one node of a cluster.
  *
  * @throws ConfigurationError that names the option and says how to fix it
  */

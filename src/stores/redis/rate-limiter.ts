@@ -83,7 +83,7 @@ async function takeAll(
   let isRefused = false;
   try {
     for (const own of byOwner(takes)) {
-      // Once an owner has refused, the others are only asked how long they would refuse.
+      // After one owner has refused, the others only report how long they would refuse.
       const mode = isRefused ? 'look' : 'take';
       const reply = await runOn({ script: takeScript, mode, takes: own }, signal);
       const decision = decisionOf(reply, own.length);

@@ -9,7 +9,7 @@ import { parseJson } from '../../json.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
-import { labelsFrom } from '../sql/usage-json.ts';
+import { stringsFrom } from '../sql/usage-json.ts';
 import { bytesScriptRunner, type RedisBytesClient } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
 import { ownerName } from './owner-name.ts';
@@ -80,7 +80,7 @@ function resultFrom(reply: unknown): StoredResult | undefined {
   const [headers, body]: readonly unknown[] = reply;
   if (headers === undefined && body === undefined) return undefined;
   if (!(headers instanceof Uint8Array && body instanceof Uint8Array)) return corrupt();
-  const known = labelsFrom(parseJson(Buffer.from(headers).toString()));
+  const known = stringsFrom(parseJson(Buffer.from(headers).toString()));
   return { headers: known ?? corrupt(), body: new Uint8Array(body) };
 }
 

@@ -11,7 +11,7 @@ import type { ApiKey, KeyStore, QuotaSubject } from '../../ports/key-store.ts';
 import type { KeyRateLimits } from '../../ports/rates.ts';
 import { areKeyRates } from '../../ports/rates-schema.ts';
 import { corrupt, flagAt, jsonAt, jsonText, textAt } from './columns.ts';
-import { labelsFrom, nanosFrom } from './usage-json.ts';
+import { nanosFrom, stringsFrom } from './usage-json.ts';
 
 /** A {@link KeyStore} over a table whose keys can be changed while gateways run. */
 export interface KeyTable extends KeyStore {
@@ -66,7 +66,7 @@ export function keyFrom(row: unknown): ApiKey {
   const metadata = member(record, 'metadata');
   if (quotaPartition !== undefined && typeof quotaPartition !== 'string') corrupt('record');
   if (responseOwner !== undefined && typeof responseOwner !== 'string') corrupt('record');
-  const labels = metadata === undefined ? undefined : (labelsFrom(metadata) ?? corrupt('record'));
+  const strings = metadata === undefined ? undefined : (stringsFrom(metadata) ?? corrupt('record'));
   return {
     id: textAt(row, 'id'),
     group: textAt(row, 'key_group'),
@@ -77,7 +77,7 @@ export function keyFrom(row: unknown): ApiKey {
     ...(responseOwner === undefined ? {} : { responseOwner }),
     ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
     ...(rates === undefined ? {} : { rates: ratesFrom(rates) }),
-    ...(labels === undefined ? {} : { metadata: labels }),
+    ...(strings === undefined ? {} : { metadata: strings }),
   };
 }
 

@@ -69,7 +69,7 @@ export interface PublishedCatalog extends StaticCatalog {
 export interface ChannelChange {
   readonly weight?: number;
   readonly priority?: number;
-  /** The provider's price for the operator; `null` takes it out. */
+  /** The provider's price for the operator; `null` removes it. */
   readonly cost?: Price | null;
   /** Changes the channel in this model alone. Default: in all its models. */
   readonly modelId?: string;

@@ -7,7 +7,7 @@ import type { UsageCharges, UsageChargesFilter, UsageQueries } from './usage-rep
 /** The quota store and the usage log to compare. */
 export interface ReconcileSources {
   readonly quota: Pick<QuotaStore, 'read'>;
-  /** The SQLite or PostgreSQL usage sink, or anything else that sums up charges. */
+  /** A usage sink for memory, SQLite or PostgreSQL, or anything else that sums up charges. */
   readonly usage: Pick<UsageQueries, 'usageCharges'>;
 }
 
@@ -25,9 +25,9 @@ export interface Reconciliation extends UsageCharges {
 
 /**
  * The subjects and periods whose quota store and log differ. The log is read first, so that a
- * charge made meanwhile appears as beyond the log, and never as missing from the quota store. A
- * subject and period that the filter names is read from the quota store even if the log has no
- * record of it.
+ * charge made meanwhile appears as unlogged, and never as missing from the quota store. A subject
+ * and period that the filter names is read from the quota store even if the log has no record of
+ * it.
  *
  * @throws RangeError where the filter is not valid; StoreUnavailable, StoreCorrupt
  */

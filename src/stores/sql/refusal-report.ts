@@ -5,7 +5,7 @@ import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
 import type { ProtocolName } from '../../ports/catalog.ts';
 import { integerAt, textAt } from './columns.ts';
 
-/** Selects refusals; all of them by default. Times are those of the minute in which they were. */
+/** Selects refusals; all of them by default. Times are those of the minute of a refusal. */
 export interface RefusalFilter {
   /** Unix milliseconds, inclusive. */
   readonly fromMs?: number;
@@ -19,7 +19,7 @@ export interface RefusalFilter {
   readonly reason?: FailureReason;
 }
 
-/** What a report on refusals tells apart, in the order of the documentation. */
+/** What a report on refusals can be grouped by, in the order of the documentation. */
 export const refusalGroupings = [
   'key',
   'group',
@@ -30,7 +30,7 @@ export const refusalGroupings = [
   'day',
 ] as const;
 
-/** What a report on refusals tells apart. `day` is a UTC day. */
+/** What a report on refusals can be grouped by. `day` is a UTC day. */
 export type RefusalGrouping = (typeof refusalGroupings)[number];
 
 /** A report over a period of time. */
@@ -45,8 +45,8 @@ export interface RefusalReportQuery extends RefusalFilter {
 export interface RefusalReportRow {
   /**
    * A name for each grouping of the query, in its order; a day as `2026-11-21`. It is `''` for
-   * requests without a valid key, a known model or a reason, and `(other)` for those that were not
-   * told apart.
+   * requests without a valid key, a known model or a reason, and `(other)` for those that were
+   * counted together because there were too many.
    */
   readonly names: readonly string[];
   /** The number of refused requests. */
@@ -66,7 +66,9 @@ export interface RefusalQueries {
   ): MaybePromise<readonly RefusalReportRow[]>;
 }
 
-/** The columns of the names of a report, but for the day, which each database computes its way. */
+/**
+ * The columns of the names of a report, except the day, which each database computes differently.
+ */
 export const refusalNames: Readonly<Record<Exclude<RefusalGrouping, 'day'>, string>> = {
   key: "coalesce(key_id, '')",
   group: "coalesce(key_group, '')",

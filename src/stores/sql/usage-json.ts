@@ -12,8 +12,8 @@ export function nanosFrom(value: JsonValue | undefined): Nanos | undefined {
   return isNanos(nanos) ? nanos : undefined;
 }
 
-/** Labels: an object whose values are strings. */
-export function labelsFrom(
+/** An object whose values are strings, such as metadata. */
+export function stringsFrom(
   value: JsonValue | undefined,
 ): Readonly<Record<string, string>> | undefined {
   if (!isJsonObject(value)) return undefined;

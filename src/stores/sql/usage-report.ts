@@ -1,4 +1,7 @@
-/** Queries on a usage log in a database: sums for billing, the records, and how long they stay. */
+/**
+ * Queries on a usage log in a database: sums for billing, the records themselves, and the deletion
+ * of old ones.
+ */
 import type { Usage } from '../../money.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
 import type { CallOutcome, UsageRecord } from '../../ports/usage-sink.ts';
@@ -24,7 +27,7 @@ export interface UsageRecordFilter extends UsageFilter {
   readonly requestId?: string;
 }
 
-/** What a report tells apart. `day` is a UTC day. */
+/** What a report can be grouped by. `day` is a UTC day. */
 export type UsageGrouping =
   | 'key'
   | 'group'
@@ -240,7 +243,8 @@ export function checkReport(query: UsageReportQuery): readonly CheckedGrouping[]
   if (new Set(values).size < values.length) refuse('the groupings of by must differ');
   const groupings = values.map(groupingOf);
   checkFilter(query);
-  if (query.fromMs === undefined || query.toMs === undefined) refuse('fromMs and toMs are needed');
+  if (query.fromMs === undefined || query.toMs === undefined)
+    refuse('fromMs and toMs are required');
   return groupings;
 }
 
@@ -279,13 +283,13 @@ export function checkFilter(filter: UsageRecordFilter): void {
       refuse('fromMs and toMs must be Unix milliseconds');
     }
   }
-  // No call can be meant, and an empty report would look as if there had been none.
+  // Refused, because an empty report would look as if there had been no calls.
   if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
     refuse('fromMs must not be after toMs');
   }
   for (const name of [keyId, group, modelId, channelId, outcome, requestId]) {
     if (name !== undefined && !isStorableText(name)) {
-      refuse('a name must be text without NUL and halves of surrogate pairs');
+      refuse('a name must be text without NUL and lone surrogates');
     }
   }
 }
@@ -323,7 +327,8 @@ export function pageStart(
 
 /** @throws RangeError where there are too many ids, or one is no text */
 export function checkKeyIds(keyIds: readonly string[]): void {
-  if (!Array.isArray(keyIds) || keyIds.length > 1_000) refuse('ask for at most 1,000 keys');
+  if (!Array.isArray(keyIds) || keyIds.length > 1_000)
+    refuse('keyIds must be a list of at most 1,000 ids');
   if (!keyIds.every((id) => typeof id === 'string')) refuse('the id of a key must be text');
 }
 
@@ -388,7 +393,7 @@ function cursorFrom(after: string): UsageCursor {
   return { startedAtMs: Number(startedAtMs), seq: BigInt(seq) };
 }
 
-/** PostgreSQL has no NUL, and no store half of a surrogate pair: no record can have either. */
+/** PostgreSQL can't store NUL, and no store keeps lone surrogates, so no record has either. */
 function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && !value.includes('\u0000') && value.isWellFormed();
 }

@@ -24,7 +24,7 @@ import {
   textAt,
   textOrNoneAt,
 } from './columns.ts';
-import { attemptsFrom, labelsFrom, linesFrom, toolCallsFrom } from './usage-json.ts';
+import { attemptsFrom, linesFrom, stringsFrom, toolCallsFrom } from './usage-json.ts';
 
 /** A column of a usage row, with its PostgreSQL type; SQLite needs no type here. */
 export interface UsageColumn {
@@ -95,7 +95,7 @@ export const countColumns: readonly string[] = [
 /**
  * The values for {@link usageColumns}. Whole numbers are bigints, JSON is text.
  *
- * @throws RangeError where a record that a host has made is not valid
+ * @throws RangeError where a record made by the host is not valid
  */
 export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
   const { usage } = record;
@@ -170,7 +170,7 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     lines: linesFrom(jsonAt(row, 'lines')) ?? corrupt('lines'),
     keyId: textAt(row, 'key_id'),
     group: textAt(row, 'key_group'),
-    metadata: metadata === undefined ? undefined : (labelsFrom(metadata) ?? corrupt('metadata')),
+    metadata: metadata === undefined ? undefined : (stringsFrom(metadata) ?? corrupt('metadata')),
     protocol: literalAt(row, 'protocol', protocolNames),
     streamed: flagAt(row, 'streamed'),
     modelId: textAt(row, 'model_id'),

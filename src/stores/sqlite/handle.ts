@@ -79,8 +79,8 @@ export function connectionTo(db: SqliteHandle): Connection {
     transaction: (work, options) => {
       mapErrors(options, () => {
         configure();
-        // A deferred one would lock at its first write, and fail if another has written since
-        // BEGIN.
+        // A deferred transaction would lock at its first write, and fail if another connection has
+        // written since BEGIN.
         execWhenFree(db, 'BEGIN IMMEDIATE', options?.timeoutMs ?? defaultTimeoutMs);
       });
       return commitAfter(db, work);

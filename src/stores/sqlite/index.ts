@@ -1,5 +1,5 @@
 /**
- * Published as `tollgate/sqlite`: five stores over a database that the host opens with libsql,
+ * The entry point `tollgate/sqlite`: five stores over a database that the host opens with libsql,
  * better-sqlite3 or `node:sqlite`, and the migrations of their tables.
  */
 export type { KeyTable } from '../sql/key-row.ts';

@@ -178,8 +178,8 @@ function checkResult(connection: Connection): Awaited<ReturnType<QuotaStore['che
 }
 
 /**
- * Writes a page without changing it: reading works on a full disk and in a file that is read-only,
- * where no call could be charged.
+ * Rewrites a page unchanged: reading also works on a full disk or in a read-only file, where no
+ * call could be charged.
  */
 function checkWritable(connection: Connection): void {
   const rewrite = (): void => {
@@ -189,12 +189,12 @@ function checkWritable(connection: Connection): void {
   try {
     connection.transaction(rewrite, { timeoutMs: lockWaitMs });
   } catch (error) {
-    // Who waits for another writer knows that the file can be written.
+    // If another connection is writing, the file can be written.
     if (!isError(error) || !isBusy(error.cause)) throw error;
   }
 }
 
-/** Short, because it blocks the process, and probes of readiness check often. */
+/** Short, because it blocks the process, and readiness probes check often. */
 const lockWaitMs = 50;
 
 function settingProblems(connection: Connection): readonly string[] {

@@ -149,8 +149,8 @@ CREATE INDEX tollgate_usage_start ON tollgate_usage (started_at_ms, seq);
 
 /**
  * A migration that only adds (a table, a column with a default) keeps the default, so that
- * processes with an older version of the package go on meanwhile. One that changes what they use
- * sets it to its own number for all rows, and they are refused when they start.
+ * processes with an older version of the package keep running. One that changes what they use sets
+ * it to its own number for all rows, and they are refused when they start.
  */
 const compatibility = `
 ALTER TABLE tollgate_schema ADD COLUMN oldest_compatible INTEGER NOT NULL DEFAULT 1;

@@ -132,7 +132,7 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
   };
 }
 
-/** The methods of the sink that need nothing of its buffer. */
+/** The methods of the sink that don't use its buffer. */
 function refusalsAndRetention(
   connection: Connection,
 ): Pick<SqliteUsageSink, 'deleteBefore' | 'recordRefusals' | 'refusalReport'> {
