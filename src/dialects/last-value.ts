@@ -11,7 +11,7 @@ const backslash = 0x5c;
  */
 export function lastValueOf(bytes: Buffer, name: Uint8Array): number | undefined {
   for (let at = bytes.lastIndexOf(name); at !== -1; at = bytes.lastIndexOf(name, at - 1)) {
-    const value = valueBehind(bytes, at + name.length);
+    const value = valueAfter(bytes, at + name.length);
     if (value !== undefined && bytes[at - 1] !== backslash) {
       return bytes[value] === 0x6e ? undefined : value;
     }
@@ -20,7 +20,7 @@ export function lastValueOf(bytes: Buffer, name: Uint8Array): number | undefined
   return undefined;
 }
 
-function valueBehind(bytes: Buffer, end: number): number | undefined {
+function valueAfter(bytes: Buffer, end: number): number | undefined {
   const at = skipSpace(bytes, end);
   return bytes[at] === colon ? skipSpace(bytes, at + 1) : undefined;
 }

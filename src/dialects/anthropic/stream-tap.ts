@@ -85,8 +85,8 @@ function isOver({ done, failure }: TapState): boolean {
 /** Passes whole events on. Deltas, as nearly all are, are not parsed one by one. */
 function pass(tap: TapState, handler: EventHandler, block: Uint8Array): Uint8Array {
   // Invalid bytes become longer when they are decoded, so their events are parsed.
-  const isKnowable = !tap.parsesAll && isUtf8(block);
-  return passEvents(block, isKnowable ? asBuffer(block).toString('latin1') : '', handler).bytes;
+  const canBeSearched = !tap.parsesAll && isUtf8(block);
+  return passEvents(block, canBeSearched ? asBuffer(block).toString('latin1') : '', handler).bytes;
 }
 
 /**

@@ -114,7 +114,7 @@ function addEvent(state: ContentState, event: ChoiceEvent): void {
       return addReasoning(state, event);
     case 'refusal':
       state.refusal += event.text;
-      return addWords(state, event);
+      return addVisibleText(state, event);
     case 'tool_begin':
       return beginCall(state, event);
     case 'tool_arguments':
@@ -138,7 +138,7 @@ function addEvent(state: ContentState, event: ChoiceEvent): void {
 }
 
 function addText(state: ContentState, event: EventOf<'text'>): void {
-  addWords(state, event);
+  addVisibleText(state, event);
   const { providerData } = event;
   if (providerData === undefined) return;
   closeCall(state);
@@ -149,7 +149,7 @@ function addText(state: ContentState, event: EventOf<'text'>): void {
 }
 
 /** Adds visible text to the open block of its kind, or to a new one. */
-function addWords(state: ContentState, { type, text }: EventOf<'text' | 'refusal'>): void {
+function addVisibleText(state: ContentState, { type, text }: EventOf<'text' | 'refusal'>): void {
   if (text === '') return;
   if (state.openText !== type) {
     closeBlock(state);

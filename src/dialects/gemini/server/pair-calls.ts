@@ -71,10 +71,10 @@ export function pairCalls(drafts: readonly DraftTurn[], drop: Drop): readonly Tu
   }));
 }
 
-/** A step begins with the first call after any part of the user. */
+/** A step begins with the first call, and with the first one after each user turn. */
 function stepsOf(drafts: readonly DraftTurn[]): readonly Step[] {
   const steps: { calls: CallDraft[]; results: ResultDraft[] }[] = [];
-  let userSpoke = true;
+  let beginsStep = true;
   for (const { role, parts } of drafts) {
     for (const part of parts) {
       if (part.kind === 'tool_result') {
@@ -82,11 +82,11 @@ function stepsOf(drafts: readonly DraftTurn[]): readonly Step[] {
         steps.at(-1)?.results.push(part);
       }
       if (part.kind !== 'tool_call') continue;
-      if (userSpoke) steps.push({ calls: [], results: [] });
-      userSpoke = false;
+      if (beginsStep) steps.push({ calls: [], results: [] });
+      beginsStep = false;
       steps.at(-1)?.calls.push(part);
     }
-    userSpoke ||= role === 'user';
+    beginsStep ||= role === 'user';
   }
   return steps;
 }

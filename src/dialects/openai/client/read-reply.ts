@@ -90,8 +90,8 @@ const maxChoices = 1024;
 
 function indexOf(node: JsonValue, position: number): number {
   const index = member(node, 'index');
-  const isSane = typeof index === 'number' && Number.isSafeInteger(index) && index >= 0;
-  return isSane && index < maxChoices ? index : position;
+  const isUsable = typeof index === 'number' && Number.isSafeInteger(index) && index >= 0;
+  return isUsable && index < maxChoices ? index : position;
 }
 
 /** Ends all choices. The reply is unusable if every choice is, or if a call of any was cut. */

@@ -237,8 +237,8 @@ function judge(
   // The vendor goes back to earlier calls, so the last call is no more likely than the others.
   if (isGuess ? table.hasReturned : isReturn && table.hasGuesses) table.isUnclear = true;
   const isMore = piece.arguments.trim() !== '' && !isRepetition(slot, piece);
-  const isBehindEnd = slot.isClosed || (!isAlone && !slot.isCustom && slot.end.isWhole());
-  if (isMore && isBehindEnd) table.isUnclear = true;
+  const isAfterEnd = slot.isClosed || (!isAlone && !slot.isCustom && slot.end.isWhole());
+  if (isMore && isAfterEnd) table.isUnclear = true;
 }
 
 /**
