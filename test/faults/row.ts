@@ -4,6 +4,7 @@
  */
 import type { ErrorCode } from '../../src/errors.ts';
 import type { CallOutcome } from '../../src/ports/usage-sink.ts';
+import { isOtherVersion } from '../support/sample.ts';
 import type { Script } from './raw-upstream.ts';
 
 /** A kind of call. The native stream is the one of server-sent events. */
@@ -81,7 +82,7 @@ export const allMounts: readonly MountName[] = [
  * On all Node versions but one the matrix is thin: one mount, and fewer offsets at which replies
  * are cut. `TEST_FORM=full` runs each row on all of its mounts.
  */
-export const isThin: boolean = process.env.TEST_FORM === 'thin';
+export const isThin: boolean = isOtherVersion;
 /** See {@link isThin}. */
 export const isFull: boolean = process.env.TEST_FORM === 'full';
 
