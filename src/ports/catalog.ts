@@ -328,7 +328,10 @@ export interface Model {
    * `upstreamModel`, if the model offers `embeddings`.
    */
   readonly sameVectors?: boolean;
-  /** Default: `images` for a price per image, else all others. */
+  /**
+   * The APIs through which the model is offered. Default: `images` for a price per image, else
+   * `chat`, `native`, `responses` and `messages`; `embeddings` must always be named.
+   */
   readonly protocols?: readonly ProtocolName[];
   /** Groups whose keys may use the model; an empty list means that no key may. */
   readonly groups: readonly string[];
