@@ -256,12 +256,12 @@ describe('thinking', () => {
     ],
     ['claude-3-haiku', thinks('high'), undefined, undefined, ['reasoning_effort']],
     ['claude-3-haiku', thinks('none'), undefined, undefined, []],
-  ])('of %s is requested in the form of the model (%#)', (model, members, thinking, word, remaining) => {
+  ])('of %s is sent as that model takes it (%#)', (model, members, thinking, level, lost) => {
     const { body, dropped } = written(members, target(model));
 
     expect(at(body, 'thinking')).toEqual(thinking);
-    expect(at(body, 'output_config', 'effort')).toBe(word);
-    expect(dropped).toEqual(remaining);
+    expect(at(body, 'output_config', 'effort')).toBe(level);
+    expect(dropped).toEqual(lost);
   });
 
   it('is shown or hidden as the caller asks', () => {
