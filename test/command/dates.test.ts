@@ -59,7 +59,7 @@ describe('a date on the command line', () => {
     const clock = fakeClock(Date.UTC(2026, 10, 23));
     const { call } = commandFolder({ clock });
     for (const [sentence, ...args] of [
-      ['over already', 'keys', 'issue', '--group', 'g', '--limit', '5', '--expires', '2026-11-23'],
+      ['in the past', 'keys', 'issue', '--group', 'g', '--limit', '5', '--expires', '2026-11-23'],
       ['in the future', 'usage', 'delete', '--before', '2026-11-24', '--yes'],
       ['--from must be before', 'usage', '--from', '2026-11-24'],
       ['--from must be before', 'usage', '--from', '2026-11-02', '--to', '2026-11-01'],

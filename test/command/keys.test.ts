@@ -49,7 +49,7 @@ describe('tollgate keys', () => {
 
     expect(rotated.code).toBe(0);
     expect(rotated.out).toMatch(/^tg_[\w-]{59}\n$/);
-    expect(rotated.err).toContain('ada-2 replaces ada, which ends 2026-01-02T00:00:00.000Z.');
+    expect(rotated.err).toContain('ada-2 replaces ada, which expires 2026-01-02T00:00:00.000Z.');
     expect(list.out).toMatch(/^ada +staff +until 2026-01-02 /m);
     expect(renewed).toMatchObject({ id: 'ada-2', balances: [{ subject: 'ada' }] });
   });
