@@ -1,6 +1,6 @@
 /**
  * Every test file is run by one of `npm test`, `npm run test:generators` and `npm run
- * test:services`, as the lists of `vitest.config.ts` divide them. Those of which `npm test` runs a
+ * test:services`, as the lists of `test/suites.ts` divide them. Those of which `npm test` runs a
  * sample are run by the generators too.
  */
 import { execFileSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
  * How much of a long search a test runs: a sample in `npm test` and on other Node versions, the
- * whole in `npm run test:generators`. The files that use it are `sampled` in vitest.config.ts.
+ * whole in `npm run test:generators`. The files that use it are `sampled` in test/suites.ts.
  */
 const form = process.env.TEST_FORM ?? '';
 /** Whether all runs. */
