@@ -1,7 +1,7 @@
 /**
  * Tollgate with all features on: key, scan, validation, group, reserve, settle, usage record.
  * `host` selects the server in which it is mounted; `dialect`, `keys`, `models` and `channels` its
- * set-up.
+ * set-up. With `watched` a listener gets the events of each call.
  */
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { createGateway, memoryUsageSink } from '../../dist/index.js';
@@ -44,5 +44,6 @@ const gateway = createGateway({
   ...memoryStores(options),
   usage: memoryUsageSink({ limit: 100 }),
   catalog: catalogOf(options),
+  ...(options.watched ? { onEvent: (event) => event.type } : {}),
 });
 await measured({ server: await hosts[options.host ?? 'node'](gateway) });

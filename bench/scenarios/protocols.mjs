@@ -1,4 +1,4 @@
-/** The protocols other than chat: a native call and an image, each of about 1 KB. */
+/** Calls beside a plain chat: a chat with a listener, a native call and an image, each of about 1 KB. */
 import { chatCall, imageCall, nativeCall } from '../lib/calls.mjs';
 import { compare, row, rowsOf } from '../lib/compare.mjs';
 import { bareRelay, freshRelay, tollgate } from '../lib/contenders.mjs';
@@ -10,7 +10,7 @@ const named = async (name, entry) => ({ ...(await entry), name });
 
 export const scenario = {
   name: 'protocols',
-  title: 'Native and images, 1 KB in and 1 KB out',
+  title: 'Listeners, native and images, 1 KB in and 1 KB out',
   description:
     'Compared with Tollgate’s own chat. An image always opens a new connection to its upstream; ' +
     'the cost of that is measured by a bare relay that opens one for each call.',
@@ -18,6 +18,7 @@ export const scenario = {
   async run(context) {
     const entries = await Promise.all([
       named('chat', tollgate(context, chatCall())),
+      named('chat, with a listener of events', tollgate(context, chatCall(), { watched: true })),
       named('native', tollgate(context, nativeCall(), { dialect: 'gemini' })),
       named('image', tollgate(context, imageCall(), { prefix: image })),
       bareRelay(context, imageCall(), { prefix: image }),
