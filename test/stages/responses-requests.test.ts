@@ -265,7 +265,7 @@ describe('compact', () => {
     const { reply, calls } = await sent(request({}, path), models);
 
     expect(reply.status).toBe(400);
-    expect(JSON.parse(reply.text).error.message).toMatch(/Only the provider/);
+    expect(JSON.parse(reply.text).error.message).toMatch(/no Responses API/);
     expect(calls).toEqual([]);
   });
 });

@@ -235,7 +235,7 @@ describe('a member without which the request would mean something else', () => {
     [{ container: 'container_1' }, 'container', /containers/],
     [{ container: { skills: [{ skill_id: 'pptx' }] } }, 'container', /containers/],
     [{ mcp_servers: [{ type: 'url', url: 'https://a.test' }] }, 'mcp_servers', /functions/],
-    [{ inference_geo: 'eu' }, 'inference_geo', /place/],
+    [{ inference_geo: 'eu' }, 'inference_geo', /region/],
   ])('%j is refused', (members, param, message) => {
     const refusal = refusalOf(() => requestWith(members));
 
