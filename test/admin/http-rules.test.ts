@@ -1,4 +1,7 @@
-/** The rules of the admin interface hold on every route: who may ask, and what may change. */
+/**
+ * The rules of the admin interface hold on every route: who may use it, and which requests may
+ * change something.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { routes } from '../../src/admin/http/routes.ts';
 import type { Authorize } from '../../src/admin/index.ts';
@@ -59,7 +62,7 @@ describe('every route', () => {
     }
   });
 
-  it('is never readable by another origin, stored or sniffed', async () => {
+  it('is never cached, sniffed, or readable by another origin', async () => {
     const { server } = await open();
 
     for (const method of ['GET', 'POST', 'HEAD', 'OPTIONS', 'PUT']) {

@@ -60,7 +60,7 @@ describe('keys', () => {
     });
   });
 
-  it('that have ended are not rotated, and a replacement has its id in the trail', async () => {
+  it('are not rotated once expired, and a replacement has its id in the audit trail', async () => {
     const { admin, entries } = adminSetup();
     await admin.keys.issue('ada', staff);
 
@@ -91,7 +91,7 @@ describe('keys', () => {
     expect(await codeOf(() => admin.keys.remove('ada', 'ada'))).toBe('not_found');
   });
 
-  it('are forgotten with their replies when removed, unless a rotated key has them', async () => {
+  it('are removed with their replies, except those that a rotated key may use', async () => {
     const items = memoryItemStore();
     const index = memoryResponseIndex();
     const results = memoryResultStore();
@@ -145,7 +145,7 @@ describe('keys', () => {
     expect(entries).toMatchObject([{ action: 'key.issue', target: key.id }]);
   });
 
-  it('have what they may spend, and of whom, in the audit trail', async () => {
+  it('are in the audit trail with their limits and their subjects', async () => {
     const { admin, entries } = adminSetup();
     await admin.keys.issue('ada', {
       ...{ id: 'ada', group: 'staff', limitNanos: 5n, period: 'day' },
@@ -170,7 +170,11 @@ describe('keys', () => {
     ]);
   });
 
-  it.each(['', '  ', undefined])('are changed by nobody without a name: %j', async (actor) => {
+  it.each([
+    '',
+    '  ',
+    undefined,
+  ])('are not changed by an actor without a name: %j', async (actor) => {
     const { admin, entries } = adminSetup();
     await admin.keys.issue('ada', staff);
     const nobody = JSON.parse(JSON.stringify({ actor })).actor;
@@ -180,7 +184,7 @@ describe('keys', () => {
     expect(entries).toHaveLength(1);
   });
 
-  it('get money once for each id, and the trail says so', async () => {
+  it('are topped up once for each id, and the audit trail says so', async () => {
     const { admin, entries } = adminSetup();
     await admin.keys.issue('ada', staff);
     const topUp = { id: 'invoice/4711 ü', amountNanos: 20n };
@@ -330,7 +334,7 @@ describe('a catalog', () => {
 });
 
 describe('CSV', () => {
-  it('has no cell that a spreadsheet runs', () => {
+  it('has no cell that a spreadsheet runs as a formula', () => {
     for (const start of ['=', '+', '-', '@', '\t', '\r']) {
       expect(csvLine([`${start}1+1`, 'end'])).toMatch(/^"?'/);
     }

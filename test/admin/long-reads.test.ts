@@ -145,7 +145,7 @@ describe.each(['memory', 'SQLite'] as const)('a log in this process (%s)', (name
 });
 
 describe('exports over HTTP', () => {
-  it('run four at a time, and end where the reader takes nothing for 30 s', async () => {
+  it('run four at a time, and end if the client reads nothing for 30 s', async () => {
     const record = usageRecord({ keyId: 'k'.repeat(500) });
     const usage: AdminUsage = {
       usageRecords: async () => ({

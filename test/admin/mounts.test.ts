@@ -94,7 +94,7 @@ async function open(listener: Listener) {
 }
 
 describe.each(hosts)('on %s', (_name, listener) => {
-  it('reads and changes by the bytes that were sent', async () => {
+  it('serves reads and changes, and refuses a wrong change', async () => {
     const { admin, origin } = await open(listener);
     const body = { id: 'ada', group: 'stäff', limitNanos: '5' };
     const post = (path: string, sent: unknown): Promise<HttpReply> =>
@@ -121,7 +121,7 @@ describe.each(hosts)('on %s', (_name, listener) => {
 });
 
 describe('a host whose parser keeps the body to itself', () => {
-  it('is told so, and nothing changes', async () => {
+  it('gets an error that says so, and nothing changes', async () => {
     const { admin, origin, entries } = await open((handler) => {
       const app = new Koa3();
       app.use(bodyParser());

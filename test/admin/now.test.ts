@@ -69,7 +69,7 @@ describe('a day and a month', () => {
     }
   });
 
-  it('ask the log for what may have changed, and no more than every 10 s', async () => {
+  it('query the log only for what may have changed, at most every 10 s', async () => {
     const { admin, questions, clock } = withLog();
     await admin.now('30d');
     expect(questions.reports).toBe(30);
@@ -106,7 +106,7 @@ describe('a day and a month', () => {
 });
 
 describe('calls of the log', () => {
-  it('are listed newest first, page by page, and a key knows its latest', async () => {
+  it('are listed newest first, page by page, and a key shows when it was last used', async () => {
     const { admin, log, clock } = withLog();
     await admin.keys.issue('ada', { id: 'ada', group: 'staff', limitNanos: 1n });
     const startMs = clock.now() - hourMs;
@@ -186,7 +186,7 @@ describe('keys that are nearly out', () => {
     expect(await percents(admin)).toEqual([]);
   });
 
-  it('are found at once where they were refused or called, and shared ones once', async () => {
+  it('are found at once if they were refused or made a call, and a shared subject once', async () => {
     const { admin, clock, charge, emit } = await withCrowd();
     await charge('team', 990n, 1_000n);
     await charge('key-340', 100n, 100n);
@@ -217,7 +217,7 @@ describe('what needs a person', () => {
     return adminSetup({ gateway, clock: plain.clock });
   }
 
-  it('is a charge that waits for the quota store, since when', async () => {
+  it('is a charge that waits for the quota store, and since when', async () => {
     const { admin, clock } = withStatus(() => ({ outbox: { waiting: 2, oldestMs: 5_000 } }));
 
     expect((await admin.now()).attention).toEqual([

@@ -136,7 +136,7 @@ describe('books', () => {
 describe('a call in doubt', () => {
   const doubt = { outcome: 'unknown', booked: false, chargeNanos: 0n } as const;
 
-  it('is shown, and ends by what the operator found out, once', async () => {
+  it('is shown, and is resolved once, with the outcome that the operator states', async () => {
     const requestId = 'img 1/ü';
     const record = usageRecord({ requestId, lines, heldNanos: 50n, ...doubt });
     const { get, server: opened, entries } = await open([record]);
@@ -176,7 +176,7 @@ describe('a call in doubt', () => {
 });
 
 describe('an export that is read slowly', () => {
-  it('waits for its reader, and ends when the reader leaves', async () => {
+  it('waits for its client, and ends when the client disconnects', async () => {
     let pages = 0;
     const record = usageRecord({ keyId: 'k'.repeat(500), lines });
     const usage = {

@@ -99,7 +99,7 @@ describe('a time that the admin library takes', () => {
     { fromMs: 1.5, toMs: 2 },
     { fromMs: Number.NaN, toMs: 2 },
     { fromMs: 1, toMs: Number.POSITIVE_INFINITY },
-  ])('is refused in a range that cannot be meant: %j', async (range) => {
+  ])('is refused in an impossible range: %j', async (range) => {
     const wrong = /fromMs (?:and toMs must be|must not be after)/;
 
     await expect(admin.calls.list(range)).rejects.toThrow(wrong);

@@ -39,7 +39,7 @@ describe('tollgate keys', () => {
     expect(none.data).toEqual([]);
   });
 
-  it('rotates a key: the new one is charged to the same quota, the old one ends', async () => {
+  it('rotates a key: the new one is charged to the same quota, the old one expires', async () => {
     const { call } = commandFolder();
     await call('keys', ...issueArgs, 'ada');
 
@@ -54,7 +54,7 @@ describe('tollgate keys', () => {
     expect(renewed).toMatchObject({ id: 'ada-2', balances: [{ subject: 'ada' }] });
   });
 
-  it('lists more keys than a page has, and shows how far it has come on a terminal', async () => {
+  it('lists more keys than a page has, and shows its progress on a terminal', async () => {
     const { call, callOnTerminal } = commandFolder();
     for (let number = 100; number <= 200; number += 1) {
       await call('keys', ...issueArgs, `key-${number}`);
@@ -137,7 +137,7 @@ describe('the audit trail of tollgate keys', () => {
     expect(done.map(({ err }) => err).join('')).not.toMatch(/tg_[\w-]{59}/);
   });
 
-  it('goes to a file of the owner alone, and its lines stay one another', async () => {
+  it('goes to a file that only its owner can read, which keeps all its lines', async () => {
     const { call, write, folder } = commandFolder();
     write({ ...sqliteConfig(), audit: { file: 'audit.jsonl' } });
     const done = await allOf(call, changes);

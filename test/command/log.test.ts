@@ -1,4 +1,4 @@
-/** The log of `tollgate serve`: which lines a level leaves out, and which it never does. */
+/** The log of `tollgate serve`: which lines a level leaves out, and which are always written. */
 import { expect, it } from 'vitest';
 import { auditTo } from '../../src/command/audit.ts';
 import { jsonLog } from '../../src/command/log.ts';

@@ -71,7 +71,7 @@ describe('npx tollgate', () => {
     [['usage', '--config', 'memory.json'], 'no command can reach them'],
     [['migrate', '--config', 'memory.json'], 'nothing to migrate'],
     [['demo', '--port', 'x'], '--port must be'],
-  ])('%j is a mistake of usage: exit code 2', async (args, sentence) => {
+  ])('%j is a usage error: exit code 2', async (args, sentence) => {
     const { call, write } = commandFolder();
     write({ catalog: { models: [modelAt('http://127.0.0.1:9/v1')] } }, 'memory.json');
     const { code, out, err } = await call(...args);
@@ -186,7 +186,7 @@ describe('tollgate check', () => {
 });
 
 describe('a table', () => {
-  it('aligns columns, figures to the right', () => {
+  it('aligns columns, numbers to the right', () => {
     expect(
       table(
         ['NAME', ' N'],
@@ -198,7 +198,7 @@ describe('a table', () => {
     ).toBe('NAME    N\na      10\nbcdef   7\n');
   });
 
-  it('passes no control character on to the terminal', () => {
+  it('passes no control characters to the terminal', () => {
     const text = table(['NAME'], [['\u001b]0;title\u0007\r\n\u009bm']]);
 
     expect(text).toBe('NAME\n?]0;title????m\n');

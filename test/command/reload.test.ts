@@ -35,7 +35,7 @@ const changes: readonly (readonly [name: string, isValid: boolean, change: Chang
 ];
 
 describe('a configuration file that changes', () => {
-  it.each(['poll', 'reload'] as const)('is taken by %s if it is valid', async (how) => {
+  it.each(['poll', 'reload'] as const)('is applied by %s if it is valid', async (how) => {
     const { path, live, model, out } = await runningGateway();
     let expected = 'gpt-4o-mini';
     // Each state follows each state once.
@@ -58,7 +58,7 @@ describe('a configuration file that changes', () => {
     expect(out()).not.toMatch(/the-account-key|\/tmp/);
   });
 
-  it('is not taken twice where it is only copied or touched', async () => {
+  it('is not applied again if it is only copied or touched', async () => {
     const { path, live, out } = await runningGateway();
     await live.poll();
     await live.poll();

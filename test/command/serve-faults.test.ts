@@ -89,8 +89,10 @@ const moments: readonly (readonly [name: string, reach: Reach])[] = [
   ],
 ];
 
-describe('tollgate serve that is told to end', () => {
-  it.each(moments)('during %s exits with 0, and its books are even', async (_name, reach) => {
+describe('tollgate serve that gets a signal to end', () => {
+  it.each(
+    moments,
+  )('during %s exits with 0, and the usage log and the quota store agree', async (_name, reach) => {
     const { folder, upstream, config } = await sqliteHost();
     writeConfig(folder, { ...config, log: { level: 'debug' }, shutdown: { drainMs: 1_000 } });
     const secret = await issuedAda(program, folder, env);

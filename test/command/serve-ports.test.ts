@@ -60,7 +60,7 @@ describe('the console of tollgate serve', () => {
   const authorization = `Bearer ${token}`;
   const change = { 'content-type': 'application/json', 'x-tollgate-admin': '1' };
 
-  it('lets one operator in by a link that no log has, and writes a new one at SIGHUP', async () => {
+  it('signs in one operator by a link, which no log has; SIGHUP writes a new one', async () => {
     const { folder, config } = await sqliteHost();
     writeConfig(folder, { ...config, admin: { port: 0 } });
     const { origin, child, exited, until, untilError, lines } = await served(program, folder, env);
@@ -93,7 +93,7 @@ describe('the console of tollgate serve', () => {
     for (const text of [first, next]) expect(JSON.stringify(lines)).not.toContain(text);
   });
 
-  it('writes the link to a file of the owner, and removes it at the end', async () => {
+  it('writes the link to a file of mode 600, and removes it at the end', async () => {
     const { folder, config } = await sqliteHost();
     const path = join(folder, 'sign-in.txt');
     writeFileSync(path, 'of somebody', { mode: 0o644 });

@@ -107,7 +107,7 @@ describe('tollgate check', () => {
     expect(out).toMatch(/^ok +stores\.sqlite/m);
   });
 
-  it('ends where a folder can never be made', async () => {
+  it('ends if a folder can never be created', async () => {
     const { call, write, folder } = commandFolder();
     onTestFinished(() => rmSync(join(folder, 'tollgate.db'), { force: true }));
     write({ catalog: { models }, stores: { sqlite: { path: '/proc/none/at/all/tollgate.db' } } });

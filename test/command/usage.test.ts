@@ -30,7 +30,7 @@ describe('tollgate usage', () => {
     expect(pairs).toHaveLength(42);
   });
 
-  it('prints a table with a total, and CSV that no spreadsheet runs', async () => {
+  it('prints a table with a total, and CSV without formulas', async () => {
     const host = await withCalls(4, (record, index) => ({
       ...record,
       metadata: { team: index < 2 ? '=1+1' : '\u001b[31mred' },
@@ -75,7 +75,7 @@ describe('tollgate usage calls', () => {
     expect(data[0]).toMatchObject({ requestId: 'req_0', chargeNanos: '8' });
   });
 
-  it('finds a request by its id, whenever it was', async () => {
+  it('finds a request of any age by its id', async () => {
     const host = await withCalls(3, (record) => ({ ...record, startedAtMs: 1 }));
     const found = await host.call('usage', 'calls', '--request', 'req_1');
 
@@ -83,7 +83,7 @@ describe('tollgate usage calls', () => {
     expect(found.out.trimEnd().split('\r\n')).toHaveLength(2);
   });
 
-  it('ends its document where the log fails halfway', async () => {
+  it('prints a complete JSON document even if the log fails halfway', async () => {
     const host = await withCalls(1_001);
     const file = new Database(join(host.folder, 'tollgate.db'));
     file.exec("UPDATE tollgate_usage SET outcome = 'x' WHERE request_id = 'req_1000'");
@@ -95,7 +95,7 @@ describe('tollgate usage calls', () => {
     expect(JSON.parse(err).error.code).toBe('failed');
   });
 
-  it('stops reading where nobody reads its output any more', async () => {
+  it('stops reading when its output is closed', async () => {
     let pieces = 0;
     const host = await withCalls(2_001, (record) => record, {
       isOutClosed: () => {

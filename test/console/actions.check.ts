@@ -1,4 +1,4 @@
-/** What an operator does in the console, and what the admin library is asked to do for it. */
+/** What an operator does in the console, and what the admin library does then. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Admin } from '../../src/admin/index.ts';
@@ -46,7 +46,7 @@ function recording<Part extends keyof Admin & ('channels' | 'calls')>(
 }
 
 describe('a key', () => {
-  it('is issued with its secret shown once, kept open until it is stored, then gone', async () => {
+  it('is issued, and its secret is shown once, until the operator has stored it', async () => {
     const { server, page, complaints } = await withKeys('#/keys');
 
     await press(page, 'Issue a key');
@@ -98,7 +98,7 @@ describe('a key', () => {
   it.each([
     ['Set limit', 'Limit, in your currency unit', 'limitNanos'],
     ['Top up', 'Amount, in your currency unit', 'amountNanos'],
-  ])('refuses an amount with a comma under “%s”, and says what it has read', async (...form) => {
+  ])('refuses a comma under “%s”, and shows the amount that it has parsed', async (...form) => {
     const [action, label, name] = form;
     const { server, page } = await withKeys('#/keys/partner-eu');
     const before = await server.admin.keys.find('partner-eu');
@@ -311,7 +311,7 @@ describe('a call', () => {
     await page.getByRole('searchbox').and(page.locator(':focus')).waitFor();
   });
 
-  it('is in a page that the next button leads to, and the filters start again', async () => {
+  it('is on the page that the next button loads, and a filter begins at the first page', async () => {
     const { page } = await openedPage(browser, '#/calls');
 
     await press(page, 'Next');

@@ -1,4 +1,4 @@
-/** The console over HTTP: what everybody gets, what operators get, and the headers of it all. */
+/** The console over HTTP: what everybody gets, what operators get, and the headers of both. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ConsoleServer, changing, consoleServer, tokenOf } from './console-host.ts';
 
@@ -21,7 +21,7 @@ describe('an operator with a session', () => {
     ['/console/sign-in', 'text/html; charset=utf-8', 'Sign in'],
     ['/console/sign-in.js', 'text/javascript; charset=utf-8', 'token'],
     ['/console/sign-in.css', 'text/css; charset=utf-8', 'color-scheme'],
-  ])('gets %s, with the headers that guard it', async (path, type, text) => {
+  ])('gets %s, with its security headers', async (path, type, text) => {
     const server = await started();
     const headers = { cookie: await server.cookie() };
 

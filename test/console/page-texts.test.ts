@@ -148,8 +148,8 @@ it('a share is 100 % only where nothing is missing', () => {
   expect(spanText(-5)).toBe('0 s');
 });
 
-describe('a place', () => {
-  it('comes back from its URL, whatever its id and its filters are', () => {
+describe('a route', () => {
+  it('is read back from its URL, whatever its id and its filters are', () => {
     const route = fc.record({
       view: fc.constantFrom(...viewNames),
       id: fc.option(text, { nil: undefined }),
@@ -164,7 +164,7 @@ describe('a place', () => {
     );
   });
 
-  it('is found in any URL', () => {
+  it('is read from any URL', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (hash) => {
         expect(viewNames).toContain(routeOf(hash, '1h').view);

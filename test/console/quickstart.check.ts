@@ -57,7 +57,7 @@ describe('the console of npm start', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('takes a change from its own page, as a browser sends it', async () => {
+  it('accepts a change from its own page, as a browser sends it', async () => {
     const status = await page.evaluate(async () => {
       const reply = await fetch('/console/api/keys', {
         method: 'POST',
@@ -70,7 +70,7 @@ describe('the console of npm start', () => {
     expect(status).toBe(201);
   });
 
-  it('takes none from a page of another name of the same machine', async () => {
+  it('refuses a change from a page under another name of the same machine', async () => {
     const other = await browser.newPage();
     await other.goto(`${origin.replace('localhost', '127.0.0.1')}/`);
     const outcome = await other.evaluate(async (target) => {
@@ -91,7 +91,7 @@ describe('the console of npm start', () => {
     expect(data).toHaveLength(3);
   });
 
-  it('signs out, and its session is worth nothing from then on', async () => {
+  it('signs out, after which its session is invalid', async () => {
     const cookies = await page.context().cookies();
     const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
 

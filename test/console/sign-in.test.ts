@@ -64,7 +64,7 @@ describe('a link', () => {
     expect(await statusOf(server, cookieOf(headers))).toBe(200);
   });
 
-  it('needs an address', () => {
+  it('needs a URL', () => {
     for (const url of ['/console', 'javascript:alert(1)', 'ftp://a/b', '']) {
       expect(() => consoleSignIn().link(url)).toThrow('url must be the URL');
     }
@@ -76,7 +76,7 @@ describe('a link', () => {
     { actor: 'ada', can: 'write' },
     { actor: 'ada' },
     'ada',
-  ])('needs an access that can sign in, not %j', (access) => {
+  ])('needs a valid access, not %j', (access) => {
     const { link } = consoleSignIn();
     expect(() => Reflect.apply(link, undefined, ['http://a/console', access])).toThrow(/must be/);
   });
@@ -107,7 +107,7 @@ describe('a link', () => {
     ['another site', { 'sec-fetch-site': 'cross-site' }, 403],
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
     ['a script that does not say so', { 'x-tollgate-admin': '' }, 403],
-  ])('is not spent by %s', async (_name, headers, status) => {
+  ])('is not used up by %s', async (_name, headers, status) => {
     const server = await started();
     const body = { token: tokenOf(server.signIn.link(`${server.origin}/console`)) };
 
@@ -190,7 +190,7 @@ describe('a session', () => {
     expect(await statusOf(server, watching)).toBe(401);
   });
 
-  it('that only asks for live figures, every 5 s as the page does, ends in time', async () => {
+  it('that only requests live figures, every 5 s as the page does, ends in time', async () => {
     const server = await started();
     const cookie = await server.cookie();
     const openedMs = server.clock.now();
@@ -246,7 +246,7 @@ describe('a session', () => {
     expect(await statusOf(server, cookie)).toBe(200);
   });
 
-  it('of the oldest operator ends where there are a hundred', async () => {
+  it('that is the oldest ends when one more than a hundred begins', async () => {
     const server = await started();
     const cookies: string[] = [];
 
@@ -256,7 +256,7 @@ describe('a session', () => {
     expect(statuses).toEqual([401, ...Array<number>(100).fill(200)]);
   });
 
-  it('has a cookie for TLS alone where the browser uses TLS', async () => {
+  it('has a Secure cookie if the browser uses TLS', async () => {
     const server = await started();
     const token = tokenOf(server.signIn.link(`${server.origin}/console`));
 
@@ -294,7 +294,7 @@ describe('on a loopback address', () => {
     expect([operator.status, api.status]).toEqual(status === 403 ? [403, 403] : [200, 200]);
   });
 
-  it('only the hosts of the option are served where it is given', async () => {
+  it('only the hosts of the option are served if it is given', async () => {
     const server = await started({ hosts: ['Gateway.example'] });
 
     const named = await server.call({ path: '/console', headers: { host: 'gateway.example:443' } });

@@ -1,4 +1,4 @@
-/** The states in which operators meet the console when something is wrong, or not there yet. */
+/** The states of the console when something is wrong, or not loaded yet. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, AdminError } from '../../src/admin/index.ts';
@@ -38,7 +38,7 @@ describe('a panel', () => {
     expect(await axeFindings(page)).toEqual([]);
   });
 
-  it('that fails says why and can be tried again, while the rest of the page lives', async () => {
+  it('that fails says why and can be tried again, while the rest of the page works', async () => {
     const { server, page, complaints } = await openedPage(browser, '#/now');
     const { list } = server.state.calls;
     listing(server, down);
@@ -107,7 +107,7 @@ describe('many tabs', () => {
     expect(server.streams()).toBe(2);
   });
 
-  it('that are hidden ask once a minute, so that their titles still warn', async () => {
+  it('that are hidden poll once a minute, so that their titles still warn', async () => {
     const { server, page } = await openedPage(browser, '#/now');
     await page.getByText('live', { exact: true }).waitFor();
     expect(await page.title()).toBe('Now · Acme gateway');
@@ -123,7 +123,7 @@ describe('many tabs', () => {
 });
 
 describe('a request without an answer', () => {
-  it('is given up after half a minute, and can be tried again', async () => {
+  it('is aborted after half a minute, and can be tried again', async () => {
     const { server, page } = await openedPage(browser, '#/now');
     const { list } = server.state.calls;
     listing(server, () => new Promise(() => {}));

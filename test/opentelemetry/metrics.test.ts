@@ -116,7 +116,7 @@ it('refusals are counted by code and reason, without what the caller sent', asyn
   expect(JSON.stringify(refusals)).not.toContain('no-such');
 });
 
-it('a catalog that makes up models gives 200 series, and one for all others', async () => {
+it('a catalog that invents models gives 200 series, and one for all others', async () => {
   const any = { ...staticCatalog([]), find: (id: string) => model({ id }) };
   const { call, ended, points } = watched({
     options: { catalog: any },

@@ -1,4 +1,4 @@
-/** The usage log in memory answers questions as those in a database do. */
+/** The usage log in memory answers queries as those in a database do. */
 import { describe, expect, it } from 'vitest';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { recordedRefusals, usageRecord } from '../../src/testing/index.ts';

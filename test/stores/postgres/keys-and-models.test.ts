@@ -113,7 +113,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     other.close();
   });
 
-  it('two processes that change a channel at the same time both have their way', async () => {
+  it('two concurrent changes of one channel are both kept', async () => {
     const options = { client: pool, clock: fakeClock(), credentials: () => 'secret' };
     const [one, other] = [await postgresCatalog(options), await postgresCatalog(options)];
     const first = {

@@ -34,7 +34,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     for (const sink of logs) await sink.close();
   });
 
-  it('tables without refusals hold up no call, and take them once they are upgraded', async () => {
+  it('old tables block no calls, and keep refusals once they are upgraded', async () => {
     const { db, cleanup } = scratch(kind);
     onTestFinished(cleanup);
     db.exec('DROP TABLE tollgate_refusal');
