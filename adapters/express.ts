@@ -85,7 +85,7 @@ const unreadable: Refusal = [
   'The request could not be read. Check its headers and its body.',
 ];
 
-/** The errors of body-parser, by `type`, for which there is more to say than the status. */
+/** The errors of body-parser, by `type`, whose message says more than their status does. */
 const refusals: ReadonlyMap<unknown, Refusal> = new Map<unknown, Refusal>([
   ['entity.too.large', tooLarge],
   ['entity.parse.failed', ['invalid_request', 'The request body is not valid JSON.']],

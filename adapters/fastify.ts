@@ -34,7 +34,7 @@ export interface FastifyHostReply {
   callNotFound(): unknown;
 }
 
-/** Handles what a hook threw: an `Error`, as a rule. */
+/** Handles what a hook threw, usually an `Error`. */
 export type FastifyHostErrorHandler = (
   error: Error,
   request: FastifyHostRequest,

@@ -83,7 +83,7 @@ async function answer(
   }
 }
 
-/** What a refusal needs to know of a request, where nothing could be read of it. */
+/** Stands for a request that could not be read. */
 const nothingKnown = { method: 'GET', path: '', headers: {} };
 
 const notARequest =

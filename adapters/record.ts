@@ -101,8 +101,8 @@ export type Refusal = readonly [code: ErrorCode, message: string];
 export interface AdaptedRequest {
   readonly request: GatewayRequest;
   /**
-   * Set when the adapter writes the reply: from then on an end of the response is not an act of the
-   * host.
+   * Set when the adapter writes the reply: from then on the response is ended by the adapter, and
+   * not by the host.
    */
   isAnswered: boolean;
 }

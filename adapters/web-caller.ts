@@ -1,4 +1,4 @@
-/** Notices that the caller of a Web `Request` has disconnected. Not an entry point. */
+/** Detects that the caller of a Web `Request` has disconnected. Not an entry point. */
 
 /** The caller of one request. */
 export interface WebCaller {

@@ -27,7 +27,7 @@ export async function nearestText(
   return texts[scores.indexOf(Math.max(...scores))];
 }
 
-/** The cosine of the angle between two vectors, because both have length one. */
+/** The dot product, which is the cosine of the angle because both vectors have length one. */
 function similarity(one: readonly number[], other: readonly number[]): number {
   return one.reduce((sum, value, index) => sum + value * (other[index] ?? 0), 0);
 }

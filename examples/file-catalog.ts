@@ -19,7 +19,7 @@ export interface FileGateway {
 /** Describes a version of the file in a line: an invalid one with its error and how to fix it. */
 export function lineWriter(write: (line: string) => void): EventListener {
   return (event) => {
-    if (event.type === 'catalog_refused') write(`${event.reason} The old models go on.`);
+    if (event.type === 'catalog_refused') write(`${event.reason} The previous models stay in use.`);
     if (event.type === 'catalog_loaded') write(`${event.models} models from ${event.source}.`);
   };
 }

@@ -1,4 +1,4 @@
-/** Guards: an allow-list of models, moderation, tags from the request, and an audit of prompts. */
+/** Guards: an allow-list of models, moderation, labels from the request, and an audit of prompts. */
 import type { Guard, GuardDecision, GuardedCall } from 'tollgate';
 
 /** All strings of a request, in the form of any of the APIs: its prompts, and a few names. */
@@ -26,8 +26,8 @@ export function moderation(isFlagged: (text: string) => Promise<boolean>): Guard
   };
 }
 
-/** Puts the caller's own tag, one of a few, into the usage record. */
-export function tagsFrom(allowed: readonly string[]): Guard {
+/** Puts the caller's own label, one of a few, into the usage record. */
+export function labelsFrom(allowed: readonly string[]): Guard {
   return {
     check: ({ body }) => {
       const request = body();

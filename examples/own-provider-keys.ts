@@ -6,7 +6,7 @@ export interface Vault {
   openaiKeyOf(userId: string): Promise<string | undefined>;
 }
 
-/** Uses a user's own key where there is one. Its failures are only this user's. */
+/** Uses a user's own key if there is one. Its failures affect only this user. */
 export function openaiChannel(baseUrl: string, operatorSecret: string, vault: Vault): Channel {
   return {
     id: 'openai',

@@ -1,6 +1,6 @@
 /**
  * `npm start`: a host app with the gateway and its console, an embedded upstream, and commands to
- * paste. It listens on 127.0.0.1, and the console answers to no name but those of this machine.
+ * paste. It listens on 127.0.0.1, and the console answers only to host names of this machine.
  * With OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY set it calls the real upstreams.
  * Keys, quota and usage are kept in ./.data.
  */
@@ -45,8 +45,8 @@ app.get('/', (_req, res) => {
 const server = createServer(app);
 server.once('error', (error) => {
   const taken = 'code' in error && error.code === 'EADDRINUSE';
-  const cure = taken ? 'It is taken: set PORT to a free one.' : error.message;
-  process.stderr.write(`Can't listen on port ${port}. ${cure}\n`);
+  const fix = taken ? 'It is taken: set PORT to a free one.' : error.message;
+  process.stderr.write(`Can't listen on port ${port}. ${fix}\n`);
   process.exit(1);
 });
 server.listen(port, '127.0.0.1', () => {

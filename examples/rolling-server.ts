@@ -24,7 +24,7 @@ export function rollingServer(gateway: Gateway, times: StopTimes): RollingServer
   let stopping: Promise<void> | undefined;
   const server = createServer((req, res) => {
     void serveGateway(req, res, () => {
-      // Liveness asks only whether the event loop turns; an outage of a store must restart nothing.
+      // Liveness checks only that the event loop runs: an outage of a store must restart nothing.
       const isKnown = req.url === '/healthz' || req.url === '/readyz';
       const isServing = stopping === undefined && !gateway.status().isClosing;
       const isReady = req.url === '/healthz' || isServing;

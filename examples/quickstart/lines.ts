@@ -24,7 +24,7 @@ export function linesToPaste({ base, link, secrets, models, place }: Demo): stri
   const native = { contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] };
   const nativePath = `/v1beta/models/${models.native}`;
   const named = models.faults.join(', ');
-  const faults = named === '' ? '' : `These models fail as they say: ${named}\n`;
+  const faults = named === '' ? '' : `These models fail as their names say: ${named}\n`;
   return `
 Tollgate serves at ${base}
 
@@ -81,7 +81,7 @@ await google.models.generateContent({ model: '${models.native}', contents: 'Say 
 const anthropic = new Anthropic({ baseURL: '${base}', apiKey: process.env.KEY });
 await anthropic.messages.create(${JSON.stringify(messagesBody)});
 
-# Each of these answers chat, Responses, Messages and native calls, whatever its upstream speaks
+# Each of these serves chat, Responses, Messages and native calls, whatever API its upstream has
 ${models.either.join(', ')}
 
 ${faults}Ctrl-C ends it.

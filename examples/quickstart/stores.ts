@@ -45,7 +45,7 @@ export async function demoStores(folder: string): Promise<DemoStores> {
     return await storesIn(folder);
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : 'unknown';
-    return inMemory(`memory, and gone at the end: SQLite can't be used (${reason})`);
+    return inMemory(`memory, and lost at the end: SQLite can't be used (${reason})`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** The port that lists the models, who may use them, what they cost, and which channels serve. */
+/** The port that lists the models: who may use them, their prices, and the channels behind them. */
 import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
 import type { ApiKey } from './key-store.ts';
@@ -158,7 +158,10 @@ export interface Capabilities {
    * numbers, and callers that asked for Base64 get it from the gateway.
    */
   readonly embeddingBase64?: boolean;
-  /** Embeddings: accepts `encoding_format: "float"`; where it is false, the other way round. */
+  /**
+   * Embeddings: accepts `encoding_format: "float"`. Where it is false, the upstream is asked for
+   * Base64, and callers that asked for numbers get them from the gateway.
+   */
   readonly embeddingFloat?: boolean;
   /** Embeddings: accepts token ids as input. */
   readonly embeddingTokens?: boolean;
@@ -288,8 +291,8 @@ export interface Channel {
   /**
    * Keeps calls of one key on one account, where their prompts are cached: all of them (`key`),
    * those with one `prompt_cache_key`, or those of one session as the clients of each API name it
-   * (`session`; all calls that name none are one session). Default: each call's channel is chosen
-   * by weight, and so is that of a call without a `prompt_cache_key`.
+   * (`session`; all calls that name none are one session). Default: the channel is chosen by weight
+   * for each call. With `prompt_cache_key`, so it is for calls that have none.
    */
   readonly stickyBy?: 'key' | 'prompt_cache_key' | 'session';
   /**
@@ -359,7 +362,7 @@ export interface Model {
   /**
    * How many calls and tokens all keys together may use of the model per minute, hour and day, such
    * as the upstream accounts can serve: `{ tokens: { perMinute: 2_000_000 } }`. Callers do not see
-   * its figures. Default: no limit.
+   * its numbers. Default: no limit.
    */
   readonly rates?: RateLimits;
   /** The largest `n` or `candidateCount`. Default: 10 for images, else unbounded. */

@@ -11,7 +11,7 @@ export interface EmbeddingProblem {
   readonly problem: string;
 }
 
-/** What is wrong with a model as one that offers embeddings; undefined if nothing is. */
+/** What is wrong with a model that offers embeddings; undefined for all other models. */
 export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
   const { id, price, channels, fallbacks = [], sameVectors = false } = model;
   if (!protocolsOf(model).includes('embeddings')) return undefined;
@@ -35,5 +35,5 @@ export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
 }
 
 const otherVectors =
-  'makes other vectors, which would spoil an index without a sign. Use one upstream model, or ' +
+  'makes different vectors, which would corrupt an index unnoticed. Use one upstream model, or ' +
   'state sameVectors: true if these are names of the same one.';

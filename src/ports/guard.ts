@@ -1,6 +1,6 @@
 /**
  * The optional port that looks at a call before it is paid for: moderation, allow-lists, an audit
- * of prompts, tags for the usage record.
+ * of prompts, labels for the usage record.
  */
 import type { CallOptions, MaybePromise } from './call-options.ts';
 import type { Model, ProtocolName } from './catalog.ts';
@@ -25,7 +25,7 @@ export interface GuardedCall {
   body(): unknown;
 }
 
-/** What a guard says about a call: that it may run, with tags, or that it is refused. */
+/** A guard's decision about a call: it may run, with labels, or it is refused. */
 export interface GuardDecision {
   /**
    * Refuses the call: the sentence for the caller, of which 300 characters are sent. Say what to do
@@ -33,8 +33,8 @@ export interface GuardDecision {
    */
   readonly refuse?: string;
   /**
-   * Labels for the usage record, beside those of the key, whose labels take precedence. At most 16,
-   * with names of at most 64 characters and values of at most 512.
+   * Labels for the usage record, in addition to those of the key, which take precedence. At most
+   * 16, with names of at most 64 characters and values of at most 512.
    */
   readonly metadata?: Readonly<Record<string, string>>;
 }

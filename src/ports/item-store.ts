@@ -28,7 +28,7 @@ export interface ItemStore {
   ): MaybePromise<readonly string[]>;
   /**
    * The bytes of the items, in the order of the ids. Undefined for an item that is no longer kept,
-   * or another owner's, which must not be told apart.
+   * and in the same way for another owner's.
    */
   get(
     owner: string,

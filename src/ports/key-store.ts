@@ -54,13 +54,13 @@ export interface ApiKey {
    * the id of the key that it replaces. Default: the key's id, so that each key has its own.
    */
   readonly responseOwner?: string;
-  /** The host's own labels; they appear in usage records, beside those of a `Guard`. */
+  /** The host's own labels; they appear in usage records, together with those of a `Guard`. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /**
- * The request that a key belongs to: a copy, so that no change of it changes the call. The object
- * is frozen, its `headers` are not.
+ * The request that a key belongs to: a copy, so that changing it does not change the call. The
+ * object is frozen, its `headers` are not.
  */
 export interface KeyRequest {
   /** `POST` */
@@ -89,7 +89,7 @@ export interface KeyStore {
    * The secret is printable ASCII of at most 8 KiB, so it may be a JWT. Answer with an `id` that
    * stays the same for all tokens of a user, and with the token's end as `expiresAtMs`.
    *
-   * @throws StoreUnavailable if the store can't tell; the caller then gets 503, never 401
+   * @throws StoreUnavailable if the store can't answer; the caller then gets 503, never 401
    */
   find(secret: string, options?: KeyLookupOptions): MaybePromise<ApiKey | undefined>;
 }
@@ -113,7 +113,7 @@ export interface SessionStore {
   /**
    * The key of the user that is signed in, or undefined if none is. May answer without a promise.
    *
-   * @throws StoreUnavailable if the store can't tell; the caller then gets 503, never 401
+   * @throws StoreUnavailable if the store can't answer; the caller then gets 503, never 401
    */
   find(request: KeyRequest, options?: CallOptions): MaybePromise<ApiKey | undefined>;
 }

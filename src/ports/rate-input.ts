@@ -1,4 +1,4 @@
-/** Checks what a rate limiter is asked, so that every limiter refuses the same mistakes. */
+/** Checks the inputs of a rate limiter, so that every limiter refuses the same mistakes. */
 import type { RateTake } from './rate-limiter.ts';
 
 /** The largest limit: 60,000 times more are still integers that a double holds exactly. */

@@ -55,7 +55,7 @@ export interface RateLimiter {
    * A take is granted where the bucket, refilled since its last grant by the limit of that grant,
    * and `limit` in size, has the amount. A refused take changes nothing.
    *
-   * @throws StoreUnavailable if the limiter can't tell; the caller then gets 503
+   * @throws StoreUnavailable if the limiter can't answer; the caller then gets 503
    */
   take(takes: readonly RateTake[], options?: CallOptions): MaybePromise<RateDecision>;
   /**

@@ -1,12 +1,12 @@
 /**
- * Validates rate limits. Apart from their types, which hosts compile without the types of zod.
+ * Validates rate limits. Separate from their types, so that hosts can compile those without zod's.
  */
 import { z } from 'zod';
 import { maxRate } from './rate-input.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from './rates.ts';
 import { aName, flag, type Path, text } from './set-up.ts';
 
-/** The most entries in the record of one key, since each call asks for all of them. */
+/** The maximum number of entries in the record of one key, since each call checks all of them. */
 const maxKeyRates = 32;
 
 const rate = z
@@ -63,9 +63,9 @@ export function areKeyRates(value: unknown): value is readonly KeyRateLimits[] {
   return keyRatesSchema.safeParse(value).success;
 }
 
-/** By name of an optional member: what leaving it out means. */
+/** The remedy for each optional member, by name. */
 const remedies: ReadonlyMap<unknown, string> = new Map([
-  ['rates', 'Leave it out for no limit of rates'],
+  ['rates', 'Leave it out for no rate limits'],
   ['calls', 'Leave it out for no limit of calls'],
   ['tokens', 'Leave it out for no limit of tokens'],
   ['perMinute', 'Leave it out for no limit per minute'],
@@ -76,7 +76,7 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
   ['visible', 'Leave it out to hide it from callers'],
 ]);
 
-/** What to do about the member of rate limits at a path. */
+/** The remedy for the wrong member of rate limits at a path. */
 export function rateRemedyOf(path: Path): string | undefined {
   return remedies.get(path.at(-1));
 }

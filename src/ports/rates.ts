@@ -43,7 +43,7 @@ export interface KeyRateLimits extends RateLimits {
   readonly model?: string;
   /**
    * Shows callers the limit and the remaining amount of a shared subject. Default: false, because
-   * they tell what others use. Those of the key itself are always shown.
+   * they reveal what others use. Those of the key itself are always shown.
    */
   readonly visible?: boolean;
 }

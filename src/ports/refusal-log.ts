@@ -8,8 +8,9 @@ import type { CallOptions, MaybePromise } from './call-options.ts';
 import type { ProtocolName } from './catalog.ts';
 
 /**
- * Stands for the key, the group and the model of refusals that are not told apart: those beyond the
- * thousand different counts that a process keeps in a minute, so that a flood takes little memory.
+ * Stands for the key, the group and the model of refusals that are counted together: those beyond
+ * the thousand different counts that a process keeps in a minute, so that a flood takes little
+ * memory.
  */
 export const otherRefusals = '(other)';
 

@@ -3,7 +3,7 @@
  * account it is stored. It holds ids only, never content.
  *
  * A gateway puts many callers behind one account of a provider, and any key of that account may use
- * any id. Without this index, an id that leaked would be its owner's conversation.
+ * any id. Without this index, whoever learned an id could read its owner's conversation.
  */
 import type { CallOptions, MaybePromise } from './call-options.ts';
 
@@ -37,8 +37,8 @@ export interface ResponseIndex {
   /** Adds all entries of one reply, at most 1,024. A later entry of an owner and id wins. */
   remember(entries: readonly IndexEntry[], options?: CallOptions): MaybePromise<void>;
   /**
-   * The entries of these ids, at most 1,024, in their order. Undefined for an id that is unknown,
-   * expired, or another owner's, which must not be told apart.
+   * The entries of these ids, at most 1,024, in their order. Undefined for an id that is unknown or
+   * expired, and in the same way for another owner's.
    */
   find(
     owner: string,

@@ -1,6 +1,6 @@
 /**
- * Validates the option `responses`. Apart from its types, which hosts compile without the types of
- * zod.
+ * Validates the option `responses`. Separate from its types, so that hosts can compile those
+ * without zod's.
  */
 import { z } from 'zod';
 import type { ResponseOptions } from './response-options.ts';

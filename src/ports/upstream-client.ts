@@ -1,6 +1,6 @@
 /**
- * The port that sends HTTP requests to upstreams. The package has one implementation,
- * `undiciClient()`; hosts may provide another.
+ * The port that sends HTTP requests to upstreams. The package has two implementations,
+ * `undiciClient()` and, for Bun, `fetchUpstreamClient()`; hosts may provide another.
  */
 import type { HeaderMap } from '../http.ts';
 
@@ -57,8 +57,8 @@ export interface UpstreamBody {
 export interface UpstreamResponse {
   readonly status: number;
   /**
-   * The gateway reads `content-type`, `content-encoding`, `retry-after`, `retry-after-ms` and
-   * `date`. Others may be left out.
+   * The gateway reads `content-type`, `retry-after`, `retry-after-ms` and `date`. Others may be
+   * left out. The client itself must decode a `content-encoding`.
    */
   readonly headers: HeaderMap;
   readonly body: UpstreamBody;

@@ -12,7 +12,7 @@ export interface CallAttempt {
   readonly channelId: string;
   /**
    * The HTTP status that the upstream sent, or undefined if none arrived: 200 also for a reply that
-   * was useless, which `reason` says.
+   * was unusable, which has a `reason`.
    */
   readonly status: number | undefined;
   /**

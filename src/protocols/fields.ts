@@ -56,7 +56,7 @@ export function parsedValue(body: Body, span: Span): JsonValue {
   return hasElisions ? parsePart(body, start, end) : valueAt(body.text, span);
 }
 
-/** Reads the members of a member that is an object; for other values as {@link fieldOf}. */
+/** Reads the members of a member that is an object; other values are read by {@link fieldOf}. */
 export function insideField<T>(
   scanned: ScannedBody,
   name: string,

@@ -33,7 +33,7 @@ const root: GuardedNode = buildTree();
  */
 const toolNode: GuardedNode = childOf(root, 'tools');
 /** Messages, their blocks, and blocks inside these. */
-const contentNode: GuardedNode = newPlace();
+const contentNode: GuardedNode = newNode();
 const inputNode: GuardedNode = childOf(root, 'input');
 for (const name of ['tools', 'tool', 'definition', 'definitions']) {
   for (const { members } of [toolNode, contentNode, inputNode]) members.set(name, toolNode);
@@ -322,7 +322,7 @@ function modalitiesIn(value: JsonValue | undefined): readonly string[] {
 
 /** Builds the tree of paths, so that a body is walked once, and only where a row may match. */
 function buildTree(): GuardedNode {
-  const tree = newPlace();
+  const tree = newNode();
   for (const row of guardedRows) {
     for (const path of row.places ?? []) {
       let place = tree;
@@ -337,7 +337,7 @@ function buildTree(): GuardedNode {
 }
 
 function childOf({ members }: GuardedNode, name: string): GuardedNode {
-  const known = members.get(name) ?? newPlace();
+  const known = members.get(name) ?? newNode();
   members.set(name, known);
   members.set(camelCase(name), known);
   return known;
@@ -347,6 +347,6 @@ function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function newPlace(): GuardedNode {
+function newNode(): GuardedNode {
   return { row: undefined, members: new Map() };
 }

@@ -70,7 +70,7 @@ export interface Caller {
   readonly models: ModelLists;
   /** The status of an error, where these clients expect another one than the code's. */
   statusOf?(error: GatewayError): number | undefined;
-  /** The header in which these clients look for the request's id, beside `x-request-id`. */
+  /** The header in which these clients look for the request's id, in addition to `x-request-id`. */
   readonly requestIdHeader?: string;
   /** Writes what remains of rate limits; undefined if the provider has no headers for it. */
   readonly rateHeaders: ((states: RateStates, nowMs: number) => HeaderMap) | undefined;
@@ -82,7 +82,7 @@ export interface RateStates {
   readonly tokens: RateState | undefined;
 }
 
-/** A rate limit, how much of it remains, and after which time it would be unused. */
+/** A rate limit, how much of it remains, and the time until all of it is available again. */
 export interface RateState {
   readonly limit: number;
   readonly remaining: number;
@@ -134,8 +134,8 @@ export interface Protocol {
   /** The member for the number of completions, and its maximum if the model states none. */
   readonly candidates: { readonly member: string; readonly maximum: number };
   /**
-   * Tools that clients declare although nobody asked for them. Where the price of a model does not
-   * cover them, a call that can do without them is sent without them.
+   * Tools that clients declare by default, whether or not they are needed. If the price of a model
+   * does not cover them, a call that can do without them is sent without them.
    */
   readonly optionalTools?: readonly CostMember[];
   /**
@@ -149,7 +149,7 @@ export interface Protocol {
    */
   sessionOf?(call: Call, headers: IncomingHeaders): string | undefined;
   /**
-   * Checks the headers that go up with a relayed call; absent if none do.
+   * Checks the headers that are forwarded with a relayed call; absent if none are.
    *
    * @throws GatewayError `invalid_request` that names the header
    */
@@ -238,13 +238,13 @@ export interface CallTarget {
   readonly framing: Framing;
 }
 
-/** What a request says beside its body. */
+/** What a request says besides its body. */
 export type RequestParts = Pick<GatewayRequest, 'headers' | 'search'>;
 
-/** What a model's record states of its limits, which bound the hold and the charge. */
+/** The limits in a model's record that bound the hold and the charge. */
 export type ModelLimits = Pick<Model, 'contextTokens' | 'maxOutputTokens'>;
 
-/** The parts of a request beside its body that go upstream with a relayed call. */
+/** The parts of a request besides its body that are sent upstream with a relayed call. */
 export interface ForwardedParts {
   /** They replace those that the channel sends. */
   readonly headers: HeaderMap;
@@ -272,11 +272,11 @@ export interface RelayRules {
   /** The edits of the caller's body that this channel needs. */
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
   /**
-   * What the upstream of this API could not read, such as reasoning of another provider. Absent in
-   * APIs whose requests have none.
+   * The parts of a body that the upstream could not read, such as reasoning of another provider.
+   * Absent in APIs whose requests have none.
    */
   cuts?(call: Call): RelayCuts | undefined;
-  /** What goes up beside the body. Absent in APIs that have nothing there. */
+  /** What is sent upstream besides the body. Absent in APIs that send only the body. */
   forward?(request: RequestParts, channel: Channel, limits: ModelLimits): ForwardedParts;
   /** Creates a tap for a reply. `requestId` names the call in an error that ends it. */
   tap(call: Call, channel: Pick<Channel, 'capabilities'>, requestId: string): StreamTap;
@@ -285,7 +285,7 @@ export interface RelayRules {
    * undefined if there is none.
    */
   readonly inBandFailure?: Dialect['inBandFailure'];
-  /** What may stay of an upstream's error texts; absent if nothing else than usually. */
+  /** Which parts of an upstream's error texts are kept; absent for the default. */
   readonly errorTexts?: TextRules;
   /** Why a document is not a valid reply to this call; undefined if it is. */
   invalidReplyReason(reply: JsonValue, call: Pick<Call, 'operation'>): FailureReason | undefined;
@@ -304,13 +304,12 @@ export interface RelayRules {
     counted: () => number,
   ): Usage | undefined;
   /**
-   * Repairs a reply that is not in the format that the call asked for. Absent in APIs whose
+   * Repairs a reply that is not in the format that the call requested. Absent in APIs whose
    * upstreams keep to the format.
    */
   repair?(call: Call, channel: Pick<Channel, 'capabilities'>): ReplyRepair;
   /**
-   * What to say of a whole reply that is passed on as it is. Absent in APIs that have nothing to
-   * say.
+   * Remarks on a whole reply that is passed on unchanged. Absent in APIs that have none.
    */
   remarks?(reply: JsonValue, call: Call, usage: Usage | undefined): ReplyRemarks;
   /**
@@ -325,7 +324,7 @@ export interface RelayRules {
   referable?(reply: JsonValue): ReferableReply | undefined;
 }
 
-/** What is said of a reply that is passed on as it is. */
+/** Remarks on a reply that is passed on unchanged. */
 export interface ReplyRemarks {
   /** For the usage record. */
   readonly reason: FailureReason | undefined;
@@ -333,13 +332,13 @@ export interface ReplyRemarks {
   readonly notes: HeaderMap;
 }
 
-/** Brings a reply into the format that its call asked for, as it passes. */
+/** Converts a reply to the format that its call requested, while it passes. */
 export interface ReplyRepair {
   /** The bytes to pass on for the next bytes of the reply. */
   write(chunk: Uint8Array): Uint8Array;
   /** A part had another format than the channel's capabilities say. */
   hasRepaired(): boolean;
-  /** The reply has something that can't be. */
+  /** The reply contains something that can't be converted. */
   isUnusable(): boolean;
 }
 

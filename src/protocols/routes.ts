@@ -148,7 +148,7 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
   }
 }
 
-/** A path below one that is served must not be mistaken for it; Google's have no names. */
+/** Does not name a path below one that is served, or below `/v1beta`, by the path above it. */
 function describedPath(listed: string, { calls }: PathTable): string {
   const isParent = listed === '/v1beta' || calls.has(listed);
   return isParent ? `This path below ${listed}` : `The path ${listed}`;

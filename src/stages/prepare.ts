@@ -191,7 +191,7 @@ function moreEdits(
   };
 }
 
-/** Notices if the upstream can't read encrypted content of unknown origin. */
+/** Detects that the upstream can't read encrypted content of unknown origin. */
 function noticingUnreadable(
   prepared: PreparedRequest,
   references: ResolvedReferences,

@@ -1,6 +1,6 @@
 /**
- * The table of upstream accounts of one gateway, with the health of each account and its models: an
- * own account for each channel, and the accounts that credential functions name.
+ * The table of upstream accounts of one gateway, with the health of each account and its models:
+ * each channel's own account, and the accounts that credential functions name.
  */
 
 import type { Clock } from '../clock.ts';
@@ -50,7 +50,7 @@ export interface AccountTable {
   emitChange(account: Account, upstreamModel: string | undefined, status: HealthStatus): void;
 }
 
-/** A bound on memory, in case a catalog keeps making up new ids. */
+/** Bounds the memory, because a host's catalog may keep returning new ids. */
 const maxAccounts = 10_000;
 const maxNamedAccounts = 10_000;
 const maxUnhealthyModels = 1_000;
@@ -107,8 +107,8 @@ function namedAccount(named: Map<string, Account>, channelId: string, name: stri
 }
 
 /**
- * The name under which the failures of a credential function are counted while it has not said
- * which account a key uses. No account that it names begins with a control character.
+ * The name under which the failures of a credential function are counted until it has named the
+ * account of a key. No account that it names begins with a control character.
  */
 export function keyScope(keyId: string): string {
   return `\n${keyId}`;

@@ -101,8 +101,8 @@ const defaultTrialMs = 30_000;
 interface ChannelsState extends HealthRecords {
   readonly calls: WaitingCalls;
   /**
-   * The calls of named accounts, which are compared with nobody's: how fast one user's account is
-   * says nothing about a channel.
+   * The calls of named accounts. They are not compared with those of a channel, because the speed
+   * of one user's account says nothing about the channel.
    */
   readonly namedCalls: WaitingCalls;
 }
@@ -157,7 +157,7 @@ function namedAvailability(
   if (accounts.find(channel.id)?.isOff === true) return switchedOffChannel;
   const account = accounts.find(channel.id, name);
   if (account === undefined) return available;
-  // How an earlier secret failed is only forgotten when a call begins.
+  // The failures of an earlier secret are removed only when a call begins.
   const health = hasOtherSecret(account, secret) ? withoutOwn(account.health) : account.health;
   return availabilityOf({ ...account, health }, channel, upstreamModel, call, state);
 }

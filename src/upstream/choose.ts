@@ -254,9 +254,9 @@ function chooseFromAll(
 }
 
 /**
- * In a pool of four or more, at most half are kept out by an open circuit; the others are
- * readmitted, those first that would return first. Channels that are unreachable or time out are
- * not readmitted, because they would take no load off the rest.
+ * In a pool of four or more, at most half are kept out by an open circuit. The others are
+ * readmitted, beginning with those whose circuit would close first. Channels that are unreachable
+ * or time out are not readmitted, because they would take no load off the rest.
  */
 function readmittedAboveCap(pool: readonly Candidate[]): readonly Channel[] {
   if (pool.length < cappedPoolSize) return [];
@@ -344,8 +344,9 @@ function weighCandidate(
 }
 
 /**
- * What the calls that a sticky channel keeps together have in common; undefined for a call that
- * goes by weight. It always contains the key: the names that callers choose are not unique.
+ * The text that is equal for all calls which a sticky channel keeps together; undefined for a call
+ * whose channel is chosen by weight. It contains the key's id, because the names that callers
+ * choose are not unique.
  */
 function stickyText(
   { channel: { stickyBy } }: Candidate,

@@ -17,7 +17,7 @@ import { transportError } from './transport-error.ts';
 /**
  * An upstream client for Bun, whose own version of undici lacks what `undiciClient` needs. On Node
  * and Deno use `undiciClient`: it knows more about a call than `fetch` shows, and Node's `fetch` is
- * a copy of undici that may have faults which the installed one has not.
+ * a copy of undici that may have bugs which the installed version does not have.
  *
  * - A refused connection, a failed look-up and a failed TLS handshake count as not sent. All other
  *   failures before the response count as sent, as calls that may have run.

@@ -25,7 +25,7 @@ export interface Pause {
    * every caller would pay for the attempt with a long wait.
    */
   readonly lastResort: boolean;
-  /** The upstream said 429. */
+  /** The upstream replied 429. */
   readonly isRateLimit: boolean;
   /** It was caused by a timeout, so the trial call may have to wait too. */
   readonly isTimeout: boolean;
@@ -71,7 +71,7 @@ export interface CooldownInput {
   /** The length that the upstream named, in ms; undefined if it named none. */
   readonly forMs: number | undefined;
   readonly lastResort: boolean;
-  /** The upstream said 429. */
+  /** The upstream replied 429. */
   readonly isRateLimit?: boolean;
 }
 

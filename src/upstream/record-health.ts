@@ -79,7 +79,7 @@ export function recordStart(
   return { account: ofAccount.health, model: ofModel.health, isTrial };
 }
 
-/** As {@link recordStart}, in one scope: the account (`undefined`) or one model on it. */
+/** Like {@link recordStart}, in one scope: the account (`undefined`) or one model on it. */
 function recordStartIn(
   { accounts, lastResortInUse }: HealthRecords,
   account: Account,

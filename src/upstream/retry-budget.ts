@@ -26,7 +26,7 @@ interface RunningCalls {
 const freeRetries = 3;
 const retryShare = 0.2;
 
-/** A bound on memory, in case a catalog keeps making up new ids. */
+/** Bounds the memory, because a host's catalog may keep returning new ids. */
 const maxIdleModels = 10_000;
 
 /** Starts with no calls. */

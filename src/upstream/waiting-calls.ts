@@ -96,7 +96,7 @@ const minLimitMs = 10_000;
 const limitMedians = 5;
 const maxSamples = 32;
 const comparisonMs = 10_000;
-/** A bound on memory, in case a catalog keeps making up new ids. */
+/** Bounds the memory, because a host's catalog may keep returning new ids. */
 const maxModels = 10_000;
 const maxChannels = 1_000;
 

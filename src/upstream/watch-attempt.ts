@@ -133,7 +133,7 @@ export function stopWatching(watch: AttemptWatch): void {
   watch.awaits = 'nothing';
 }
 
-/** The action for a timeout that is over; undefined if none is. */
+/** The action for an expired timeout; undefined if none has expired. */
 export function overdueAction(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
   const { awaits, pausedAtMs, deps } = watch;
   if (awaits === 'nothing') return undefined;

@@ -46,7 +46,7 @@ it('examples/file-catalog serves its models, and accepts valid changes', async (
   ]);
   expect(lines).toEqual([
     'jsonFileCatalog: models.json: models[0].price.per ' +
-      "must be 'token', 'image' or 'free'. The old models go on.",
+      "must be 'token', 'image' or 'free'. The previous models stay in use.",
     '1 models from models.json.',
   ]);
   expect(after?.id).toBe('gpt-5-mini');

@@ -1,6 +1,6 @@
 /** The example's guards refuse, tag and keep what they say. */
 import { expect, it } from 'vitest';
-import { allOf, audit, moderation, onlySmallModels, tagsFrom } from '../../examples/guards.ts';
+import { allOf, audit, labelsFrom, moderation, onlySmallModels } from '../../examples/guards.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, completeReply } from '../support/models.ts';
 
@@ -12,7 +12,7 @@ it('examples/guards moderate, tag and keep prompts of users who agreed', async (
       guard: allOf(
         onlySmallModels,
         moderation(async (text) => text.includes('forbidden')),
-        tagsFrom(['search', 'chat']),
+        labelsFrom(['search', 'chat']),
         audit(
           (id) => id === 'caller',
           async (id, body) => {

@@ -58,7 +58,7 @@ describe('npm start', () => {
     const { output } = await started('0', {}, folder);
     const answer = await send(chatLineOf(output));
 
-    expect(output).toMatch(/in memory, and gone at the end: SQLite can't be used \(EEXIST/);
+    expect(output).toMatch(/in memory, and lost at the end: SQLite can't be used \(EEXIST/);
     expect(answer.status).toBe(200);
   });
 

@@ -39,7 +39,7 @@ export const anthropicCaller: Caller = {
 
 /**
  * A bearer key comes first: clients that are pointed at a gateway put its key there, and an
- * `x-api-key` beside it is usually the user's own key for Anthropic.
+ * additional `x-api-key` is usually the user's own key for Anthropic.
  */
 function anthropicSecret(request: GatewayRequest): string | undefined {
   return bearerSecret(request) ?? headerOnce(request, anthropicKeyHeader);

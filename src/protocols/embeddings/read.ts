@@ -61,7 +61,7 @@ export function readEmbeddings(scanned: ScannedBody): Call {
   );
 }
 
-/** Checks the members beside the input; returns the model. */
+/** Checks the members other than the input; returns the model. */
 function readSettings(scanned: ScannedBody): string {
   const { model, dimensions, encoding_format } = checkedFields(embeddingFields, {
     model: fieldOf(scanned, 'model'),
@@ -71,7 +71,7 @@ function readSettings(scanned: ScannedBody): string {
   checkExtraBody(scanned, {
     members: {
       model,
-      // No value is the same as that of the body: the gateway has counted only that one.
+      // Refused with any value: the gateway has counted only the one at the top level.
       input: null,
       dimensions: dimensions ?? undefined,
       encoding_format: encoding_format ?? undefined,

@@ -29,7 +29,6 @@ export const imagesRelay: RelayRules = {
     }),
   invalidReplyReason,
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
-  // Images are charged by number, not by tokens.
 };
 
 /** Whether the body has a model, or the gateway's default applies. */

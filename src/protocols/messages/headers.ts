@@ -1,6 +1,6 @@
 /**
- * The headers of a Messages request that say which form and which beta features of the API it is
- * written for. They belong to its body, so a relay sends them as they came. All others stay here.
+ * The headers of a Messages request that state the version and the beta features of the API for
+ * which its body is written. A relay forwards them with the body, and no other header.
  */
 import { GatewayError } from '../../errors.ts';
 import type { IncomingHeaders } from '../../http.ts';
@@ -9,7 +9,7 @@ import { anthropicVersionHeader } from '../callers/anthropic.ts';
 import type { ForwardedParts, ModelLimits, RequestParts } from '../protocol.ts';
 
 const betaHeader = 'anthropic-beta';
-/** The version that clients mean which send none. */
+/** The version that applies if a client sends none. */
 const defaultVersion = '2023-06-01';
 const versionForm = /^\d{4}-\d{2}-\d{2}$/;
 const betaForm = /^[A-Za-z0-9._-]{1,64}$/;
@@ -26,9 +26,9 @@ export function checkMessagesHeaders(headers: IncomingHeaders): void {
 const limitForm = /^(context|output)-(\d+)([km])(?![a-z0-9])/i;
 
 /**
- * What goes up with the body. Beta flags of the channel's own headers replace those of the caller,
- * its account may refuse single ones, and none may raise a limit above the one that the record
- * states: hold and charge end there, and the account would pay for the rest.
+ * What is sent upstream with the body. Beta flags in the channel's own headers replace those of the
+ * caller. Flags that the account refuses are left out, and so are those that raise a limit above
+ * the one in the model's record: hold and charge end there, and the account would pay for the rest.
  */
 export function forwardedParts(
   { headers, search }: RequestParts,

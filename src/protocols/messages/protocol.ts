@@ -23,8 +23,8 @@ export const messages: Protocol = {
   methods: {},
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'messages',
-  // The API has no member for several answers.
   toolBound: 'max_uses',
+  // The API has no member for several answers.
   candidates: { member: 'n', maximum: 1 },
   sessionOf: messagesSession,
   checkHeaders: checkMessagesHeaders,

@@ -24,7 +24,7 @@ interface MessagesFields {
   readonly max_tokens?: number | null | undefined;
 }
 
-const boundMessage = 'must be an integer of 0 or above: the most tokens to generate';
+const boundMessage = 'must be an integer of at least 0: the maximum number of tokens to generate';
 
 const messagesFields: z.ZodType<MessagesFields> = z.object({
   model: modelField,
@@ -76,7 +76,7 @@ export function readMessages(scanned: ScannedBody, { operation }: CallTarget): C
   };
 }
 
-/** Refuses a second value of what the call is checked by, in another place or by another name. */
+/** Refuses a different value of a checked member in another place, or under another name. */
 function checkBounds(scanned: ScannedBody, { model, stream, max_tokens }: MessagesFields): void {
   const bound = max_tokens ?? undefined;
   if (bound !== undefined) refuseOtherBounds(scanned);
@@ -125,7 +125,10 @@ function checkFallbacks(scanned: ScannedBody): void {
 }
 
 function noBound(): GatewayError {
-  return invalid('`max_tokens` is missing. Send the most tokens to generate.', 'max_tokens');
+  return invalid(
+    '`max_tokens` is missing. Send the maximum number of tokens to generate.',
+    'max_tokens',
+  );
 }
 
 function noRole(): GatewayError {

@@ -89,7 +89,7 @@ function readOne(request: ScannedBody, modelId: string, at: string): InputSize {
   return { textBytes: contentBytes + settingBytes(request), tokens: 0, media };
 }
 
-/** The names around every text. Those around media are few beside their tokens, and count. */
+/** The names around every text. Those around media are counted, which changes little. */
 const contentNames: readonly string[] = ['parts', 'text', 'role'];
 
 /** No task has a longer name. A longer value counts as text. */

@@ -18,14 +18,14 @@ import { eachElement, presentValue, shortText } from '../../dialects/prompt-size
  * One of these texts is in every body that refers to something. Names may be written with escapes,
  * and an item may have nothing but its id.
  */
-const tellingTexts: readonly string[] = [
+const markerTexts: readonly string[] = [
   ...['"id"', 'previous_response_id', 'encrypted_content', '\\u00'],
 ];
 
 /** The references of a request; undefined if it has none. */
 export function findReferences({ body, members }: ScannedBody): readonly Reference[] | undefined {
   const { text } = body;
-  if (!tellingTexts.some((name) => text.includes(name))) return undefined;
+  if (!markerTexts.some((name) => text.includes(name))) return undefined;
   const found: Reference[] = [];
   const previous = presentValue(text, members, 'previous_response_id');
   if (previous !== undefined) found.push(previousReply(textAt(text, previous)));
@@ -113,7 +113,7 @@ function hasText(text: Buffer, members: readonly Member[], name: string): boolea
   return value !== undefined && text[value.start] === quote && value.end - value.start > 2;
 }
 
-/** True for content that a translated reply has wrapped, which is for no upstream as it is. */
+/** True for content in an envelope of the gateway, which no upstream can read. */
 function isMadeHere(text: Buffer, { start, end }: Span): boolean {
   return isEnvelope(text.toString('latin1', start + 1, Math.min(end - 1, start + 65)));
 }

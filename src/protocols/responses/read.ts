@@ -94,7 +94,7 @@ export function readResponses(scanned: ScannedBody, { operation }: CallTarget): 
   };
 }
 
-/** Refuses a second value of what the call is checked by, in another place or by another name. */
+/** Refuses a different value of a checked member in another place, or under another name. */
 function checkBounds(scanned: ScannedBody, fields: ResponsesFields): void {
   const bound = fields.max_output_tokens ?? undefined;
   if (bound !== undefined) refuseOtherBounds(scanned);
@@ -104,7 +104,7 @@ function checkBounds(scanned: ScannedBody, fields: ResponsesFields): void {
       stream: fields.stream ?? false,
       n: fields.n ?? 1,
       previous_response_id: fields.previous_response_id ?? null,
-      // What is checked or refused at the top level must not come in another way.
+      // What is checked or refused at the top level must not come in `extra_body` instead.
       ...{ input: null, instructions: null, background: false, conversation: null, prompt: null },
     },
     bound,

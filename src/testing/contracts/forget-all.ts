@@ -1,4 +1,4 @@
-/** Forgets all of an owner, batch by batch, as an operator does who removes a key. */
+/** Forgets everything of an owner, batch by batch, as an operator does when removing a key. */
 import assert from 'node:assert/strict';
 
 /** More batches than any case needs: a store that never returns 0 fails. */

@@ -183,7 +183,7 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
     },
   },
   {
-    name: 'IT-10 all items of an owner are forgotten bit by bit, and no others, if a store can',
+    name: 'IT-10 forgetOwner, if the store has it, removes all items of an owner and no others',
     run: async ({ store, ...setup }) => {
       if (store.forgetOwner === undefined) return;
       const [owner, other, json] = [newOwner(), newOwner(), randomBytes(16)];

@@ -1,6 +1,6 @@
 /**
  * The contract of `RateLimiter`: grants never exceed the limits, all amounts of a call are taken or
- * none, waits are true, and corrections keep buckets between empty and full.
+ * none, waits are exact, and corrections keep buckets between empty and full.
  */
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ContractCase } from './contract-case.ts';

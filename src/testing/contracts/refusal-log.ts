@@ -58,7 +58,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
     },
   },
   {
-    name: 'RF-04 new counts beside known ones are added',
+    name: 'RF-04 new counts that are sent together with known ones are added',
     run: async ({ log, stored }) => {
       const [first, second, third] = [1, 2, 3].map((number) =>
         recordedRefusals({ id: idOf(number) }),
@@ -98,7 +98,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
     },
   },
   {
-    name: 'RF-07 five hundred counts are added at once, and no counts are',
+    name: 'RF-07 a batch may have five hundred counts, or none',
     run: async ({ log, stored }) => {
       const counts = Array.from({ length: 500 }, (_, index) =>
         recordedRefusals({ id: idOf(index) }),

@@ -183,7 +183,7 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
     },
   },
   {
-    name: 'RI-10 all entries of an owner are forgotten bit by bit, and no others, if an index can',
+    name: 'RI-10 forgetOwner, if the index has it, removes all entries of an owner and no others',
     run: async (setup) => {
       const { index } = setup;
       if (index.forgetOwner === undefined) return;

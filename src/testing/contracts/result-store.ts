@@ -99,7 +99,7 @@ const cases: readonly SubjectCase<ResultStore>[] = [
     },
   },
   {
-    name: 'RS-07 all replies of an owner are forgotten bit by bit, and no others, if a store can',
+    name: 'RS-07 forgetOwner, if the store has it, removes all replies of an owner and no others',
     run: async (store) => {
       if (store.forgetOwner === undefined) return;
       const [owner, other, body] = [randomUUID(), randomUUID(), randomBytes(16)];

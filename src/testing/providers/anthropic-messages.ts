@@ -79,7 +79,7 @@ function turnFor(body: JsonValue | undefined, context: ReplyContext): Turn {
 }
 
 /**
- * The tool that the request forces, or its first two tools if it allows parallel calls. Tools that
+ * The tool that `tool_choice` names, or the first two tools if it allows parallel calls. Tools that
  * Anthropic runs itself have no schema and are skipped.
  */
 function chosenTools(body: JsonValue | undefined): readonly JsonValue[] {

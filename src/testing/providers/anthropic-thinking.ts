@@ -98,7 +98,7 @@ function isUnchanged(block: JsonValue): boolean {
   return isOmitted || signature === signatureOf(String(thinking));
 }
 
-/** Blocks of an agent's current turn stand in the message of their round, all or none of them. */
+/** Blocks of an agent's current turn are in the message of their round, all or none of them. */
 function movedThinking(model: string, messages: readonly Message[]): string | undefined {
   if (!agentOf(model).signsEachRound) return undefined;
   const answers = currentTurn(messages).filter(({ role }) => role === 'assistant');

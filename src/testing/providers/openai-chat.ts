@@ -122,7 +122,7 @@ function withReasoning(turn: Turn): Turn {
   };
 }
 
-/** The function that the request forces, or all its functions; none where it forbids calls. */
+/** The function that `tool_choice` names, else all functions; none if it is `none`. */
 function chosenTools(body: JsonValue | undefined): readonly JsonValue[] {
   const choice = member(body, 'tool_choice');
   if (choice === 'none') return [];

@@ -41,7 +41,7 @@ function currentTurn(messages: readonly JsonValue[]): readonly JsonValue[] {
   return messages.slice(lastUserMessage + 1);
 }
 
-/** A result can only have text, so its media stand in a message of the user behind it. */
+/** A result can only have text, so its media are in a user message after it. */
 function isMediaOfResult(messages: readonly JsonValue[], index: number): boolean {
   const parts = items(member(messages[index], 'content'));
   return (

@@ -28,7 +28,7 @@ export interface Content {
   readonly tokens: readonly [input: number, output: number];
 }
 
-/** What a response says beside its output. */
+/** What a response says besides its output. */
 export interface ResponseHead {
   readonly id: string;
   readonly createdAtSeconds: number;

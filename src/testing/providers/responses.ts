@@ -115,7 +115,7 @@ function reasoningItem(
   };
 }
 
-/** The tool that the request forces, or as many of its tools as the model calls at once. */
+/** The tool that `tool_choice` names, or as many tools as the model calls at once. */
 function chosenTools(body: JsonValue | undefined, agent: Agent): readonly JsonValue[] {
   const choice = member(body, 'tool_choice');
   if (choice === 'none') return [];

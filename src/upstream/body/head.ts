@@ -42,7 +42,7 @@ export async function readHead(
 }
 
 /**
- * As {@link readHead}, but keeps no bytes. `interruptible` receives a function that stops the
+ * Like {@link readHead}, but keeps no bytes. `interruptible` receives a function that stops the
  * reading early; once reading has ended it does nothing.
  *
  * @throws UpstreamError if the body fails before that

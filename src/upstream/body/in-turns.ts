@@ -1,6 +1,6 @@
 /**
- * Delivers a body a bounded number of bytes in each turn of the event loop, for readers that
- * compute with each of them. A client may deliver megabytes at once.
+ * Delivers a body in bounded amounts, one in each turn of the event loop, for readers that work on
+ * each byte. A client may deliver megabytes at once.
  */
 // Imported, because a host's tests may replace the global timers with fakes.
 import { setImmediate } from 'node:timers';

@@ -1,4 +1,4 @@
-/** Admission: exact under races, all lines or none, and with the true rest. */
+/** Admission is exact under races, holds all lines or none, and returns the exact remainder. */
 import assert from 'node:assert/strict';
 import type { QuotaCase } from './case-context.ts';
 import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';

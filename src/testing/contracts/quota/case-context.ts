@@ -1,5 +1,5 @@
 /**
- * What each quota case works with: a new store, a new partition, and short forms of the calls.
+ * The context of each quota case: a new store, a new partition, and short forms of the calls.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
