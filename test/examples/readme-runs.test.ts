@@ -1,0 +1,150 @@
+/** The code of the README runs as it stands there, with a fake upstream in place of OpenAI. */
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Gateway, MemoryUsageSink } from 'tollgate';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type FakeUpstream, script, startFakeUpstream } from '../../src/testing/index.ts';
+import { readText } from '../house/sources.ts';
+import { closed } from '../support/servers.ts';
+
+/** What the block with the gateway exports. */
+interface GatewayModule {
+  readonly gateway: Gateway;
+  readonly usage: MemoryUsageSink;
+}
+
+/** A block with a host app that runs. */
+interface Running extends GatewayModule {
+  readonly origin: string;
+  /** What was printed until the app listened. */
+  readonly printed: readonly string[];
+  close(): Promise<void>;
+}
+
+let upstream: FakeUpstream;
+let folder: string;
+let running: Running | undefined;
+
+beforeEach(async () => {
+  upstream = await startFakeUpstream();
+  // Inside the repo, so that packages are found; a new one, because modules are loaded once.
+  const parent = join(import.meta.dirname, '.build');
+  mkdirSync(parent, { recursive: true });
+  folder = mkdtempSync(join(parent, 'readme-'));
+  vi.stubEnv('OPENAI_API_KEY', 'the secret of an account');
+});
+
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+  await upstream.close();
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the code of the README', () => {
+  it('says at start-up that the secret of the account is not set', async () => {
+    vi.stubEnv('OPENAI_API_KEY', undefined);
+
+    await expect(run("app.get('/'")).rejects.toThrow('OPENAI_API_KEY is not set');
+  });
+
+  it('serves its call and the host app, and records what the call cost', async () => {
+    running = await run("app.get('/'");
+    const { origin, usage } = running;
+
+    const reply = await called(running);
+    const home = await fetch(origin);
+
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { role: 'assistant' } }] });
+    expect(await home.text()).toBe('the host app');
+    const requestId = reply.headers.get('x-request-id') ?? '';
+    const [record] = usage.usageRecords({ requestId }).records;
+    expect(record).toMatchObject({ modelId: 'gpt-4o-mini', outcome: 'complete' });
+    expect(record?.chargeNanos).toBeGreaterThan(0n);
+  });
+
+  it('logs why it has no available account', async () => {
+    running = await run("app.get('/'");
+    const warned = vi.spyOn(console, 'warn').mockReturnValue();
+    upstream.enqueue(script.json(401, { error: { message: 'Incorrect API key provided.' } }));
+
+    await called(running);
+    const reply = await called(running);
+
+    expect(reply.status).toBe(503);
+    expect(await reply.text()).toContain('No available OpenAI accounts');
+    const lines = warned.mock.calls.map((words) => words.join(' ')).join('\n');
+    expect(lines).toMatch(/tollgate channel_changed .*"openai-1".*"reason":"upstream_auth_error"/);
+  });
+
+  it('mounts the console behind the link that it prints', async () => {
+    running = await run('consoleHandler(admin');
+    const { origin, printed } = running;
+    const link = new URL(printed.find((line) => line.includes('#token=')) ?? '');
+
+    const page = await fetch(`${origin}${link.pathname}`);
+
+    expect(link.pathname).toBe('/console/sign-in');
+    expect(page.status).toBe(200);
+  });
+});
+
+/** Runs the block that contains a text, beside the block with the gateway. */
+async function run(text: string): Promise<Running> {
+  write('gateway', blockWith('export const gateway'));
+  write('app', blockWith(text));
+  const printed: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line) => printed.push(String(line)));
+  const { server }: { server: Server } = await import(join(folder, 'app.ts'));
+  if (!server.listening) await once(server, 'listening');
+  log.mockRestore();
+  const { gateway, usage }: GatewayModule = await import(join(folder, 'gateway.ts'));
+  return {
+    gateway,
+    usage,
+    printed,
+    origin: `http://127.0.0.1:${portOf(server.address())}`,
+    close: async () => {
+      await closed(server);
+      await gateway.close({ drainMs: 1 });
+    },
+  };
+}
+
+function blockWith(text: string): string {
+  const blocks = [...readText('README.md').matchAll(/^```(?:ts|sh)\n(.*?)^```$/gms)];
+  const block = blocks.map(([, code = '']) => code).find((code) => code.includes(text));
+  if (block === undefined) throw new Error(`No block of the README has the text ${text}.`);
+  return block;
+}
+
+/** Writes a module that calls the fake upstream and listens on a free port. */
+function write(name: string, code: string): void {
+  const runnable = code
+    .replace('https://api.openai.com/v1', upstream.openaiBaseUrl)
+    .replace('app.listen(3000', 'export const server = app.listen(0');
+  writeFileSync(join(folder, `${name}.ts`), runnable);
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') throw new Error('It listens on no port.');
+  return address.port;
+}
+
+/** Sends the call that the README has as a command for a terminal. */
+function called({ origin, printed }: Running): Promise<Response> {
+  const command = blockWith('curl ');
+  const [, path = ''] = /http:\/\/localhost:3000(\S+)/.exec(command) ?? [];
+  const [, body = ''] = /-d '(.*)'/.exec(command) ?? [];
+  const secret = printed.find((line) => line.startsWith('tg_'));
+  return fetch(`${origin}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body,
+  });
+}
