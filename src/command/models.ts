@@ -35,13 +35,15 @@ export async function allModels(
   return checked(items(parseJson(stored?.models ?? '[]')), clock);
 }
 
-/** @throws ConfigurationError without the path, which may have a user's name in it */
+/** @throws ConfigurationError with the whole path, because a relative one begins at another file */
 async function bytesAt(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (error) {
     const code: unknown = Reflect.get(Object(error), 'code');
-    throw new ConfigurationError(`catalog.file can't be read (${code}). Name a file of models.`);
+    throw new ConfigurationError(
+      `catalog.file can't be read (${code}): ${path}. Name a file of models.`,
+    );
   }
 }
 

@@ -84,7 +84,7 @@ describe('tollgate check', () => {
     [
       'in a file that is missing',
       { file: 'none.json' },
-      [/^failed +catalog\.file: catalog\.file can't be read \(ENOENT\)/m],
+      [/^failed +catalog\.file: catalog\.file can't be read \(ENOENT\): \/.*\/none\.json\./m],
     ],
     [
       'in a file with mistakes',

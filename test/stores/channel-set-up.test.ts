@@ -38,10 +38,39 @@ describe('a catalog refuses', () => {
   });
 
   it.each([
+    ['openai', 'https://api.openai.com/v1/chat/completions', '/chat/completions'],
+    ['openai', 'https://api.openai.com/v1/chat/completions/', '/chat/completions'],
+    ['openai', 'https://api.openai.com/v1/responses', '/responses'],
+    ['openai', 'https://api.openai.com/v1/images/generations', '/images/generations'],
+    ['openai', 'https://api.openai.com/v1/embeddings', '/embeddings'],
+    ['openai', 'https://api.anthropic.com/v1/messages', '/messages'],
+    ['anthropic', 'https://api.anthropic.com/v1/messages', '/messages'],
+    [
+      'gemini',
+      'https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent',
+      '/models/*:generateContent',
+    ],
+    [
+      'gemini',
+      'https://generativelanguage.googleapis.com/v1beta/models/g:streamGenerateContent',
+      '/models/*:streamGenerateContent',
+    ],
+    ['gemini', 'https://generativelanguage.googleapis.com/v1beta/models', '/models'],
+    ['openai', 'http://llm.internal:8000/chat/completions', '/chat/completions'],
+  ] as const)('a base URL with the path of a call: %s, %s', (dialect, baseUrl, path) => {
+    refuses(
+      [{ ...model, protocols: ['chat'], channels: [{ ...channel, dialect, baseUrl }] }],
+      `channel "openai-1": its baseUrl ends in ${path}, the path of a call. Remove it`,
+    );
+  });
+
+  it.each([
     ['openai', 'https://api.openai.com/v1/'],
     ['openai', 'https://generativelanguage.googleapis.com/v1beta/openai'],
     ['openai', 'https://api.z.ai/api/paas/v4'],
     ['openai', 'https://models.example/inference'],
+    ['openai', 'https://one.services.ai.azure.com/models'],
+    ['openai', 'https://proxy.example/v1/my-responses'],
     ['openai', 'https://api.perplexity.ai/'],
     ['openai', 'https://gateway.example/v1/account/name/openai'],
     ['openai', 'https://one.openai.azure.com/openai/deployments/gpt'],

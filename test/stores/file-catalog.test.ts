@@ -1,6 +1,6 @@
 /** A catalog from a JSON file: what it accepts, and the error messages for what it refuses. */
 import { appendFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import { priceToJson } from '../../src/prices/codec.ts';
@@ -137,7 +137,7 @@ describe('a file is refused at start-up', () => {
 
   const models: readonly (readonly [problem: string, model: object, expected: string])[] = [
     ['models[1] must be a model', [], 'an id, groups, a price'],
-    ['models[1].id must be text', { ...modelJson, id: 5 }, 'one character at least'],
+    ['models[1].id must be text', { ...modelJson, id: 5 }, 'at least one character'],
     [
       'models[1].channels[0].priority must be a number',
       { ...modelJson, id: 'b', channels: [{ ...channelJson, priority: '1' }] },
@@ -202,6 +202,11 @@ describe('a file is refused at start-up', () => {
     const { write, open } = await catalogFile();
     const sources: readonly (readonly [object, object, string])[] = [
       [{ env: 'sk-pasted-here' }, {}, '.env names a variable that is not set. Set it before'],
+      [
+        { env: 'NO_SUCH_API_KEY' },
+        {},
+        '.env names NO_SUCH_API_KEY, which is not set. Set it before the file is read.',
+      ],
       [{ name: 'sk-pasted-here' }, {}, '.name needs options.credentials. Give a function'],
       ...[() => '', () => 5, () => undefined, async () => () => 'sk-pasted-here'].map(
         (credentials) =>
@@ -226,21 +231,27 @@ describe('a file is refused at start-up', () => {
     }
   });
 
-  it('if it is missing, not a file, or too large, by its base name', async () => {
+  it('if it is missing, by its whole path, which a relative one does not show', async () => {
+    const { folder, open } = await catalogFile();
+    const path = join(folder, 'missing.json');
+
+    for (const given of [path, relative(process.cwd(), path)]) {
+      expect(await refusal(open({ path: given }))).toBe(
+        `jsonFileCatalog: ${path} can't be read (ENOENT). It must exist and be readable by this app.`,
+      );
+    }
+  });
+
+  it('if it is not a file, or too large, by its base name', async () => {
     const { folder, write, open } = await catalogFile();
     await write(Buffer.alloc(16 * 1024 * 1024 + 1, ' '));
 
-    const missing = await refusal(open({ path: join(folder, 'missing.json') }));
     const directory = await refusal(open({ path: folder }));
     const large = await refusal(open());
 
-    expect(missing).toBe(
-      "jsonFileCatalog: missing.json can't be read (ENOENT). " +
-        'It must exist and be readable by this app.',
-    );
     expect(directory).toMatch(/: the path is not a regular file\. Name a JSON file\.$/);
     expect(large).toMatch(/is larger than 16 MiB/);
-    for (const message of [missing, directory, large]) expect(message).not.toContain(`${folder}/`);
+    for (const message of [directory, large]) expect(message).not.toContain(`${folder}/`);
   });
 
   it('if it keeps changing', async () => {

@@ -37,7 +37,7 @@ const notPrintable =
 const token = { per: 'token', rates: { input: 1n, output: 1n } };
 
 const members: readonly Row[] = [
-  ['vendor', notTextIfGiven, 'must be text of one character at least'],
+  ['vendor', notTextIfGiven, 'must be text of at least one character'],
   [
     'protocols',
     [null, 'chat', {}],
@@ -54,7 +54,7 @@ const members: readonly Row[] = [
     "must be 'chat', 'images', 'native', 'responses', 'messages' or 'embeddings'.",
   ],
   ['groups', [undefined, null, 'chat'], 'must be a list of groups; an empty one is for nobody.'],
-  ['groups[0]', notText.map((group) => [group]), 'must be text of one character at least'],
+  ['groups[0]', notText.map((group) => [group]), 'must be text of at least one character'],
   [
     'price',
     [undefined, null, 5, []],
@@ -121,7 +121,7 @@ const members: readonly Row[] = [
     'must be a channel: an id, a dialect, a baseUrl and a credential.',
   ],
   ['aliases', [null, 'gpt', {}], 'must be a list of ids. Leave it out for none.'],
-  ['aliases[0]', notText.map((alias) => [alias]), 'must be text of one character at least'],
+  ['aliases[0]', notText.map((alias) => [alias]), 'must be text of at least one character'],
   ['maxOutputTokens', notCounts, 'must be a positive integer. Leave it out if it is not known.'],
   ['contextTokens', notCounts, 'must be a positive integer. Leave it out if it is not known.'],
   ['tokensPerByte', [0, -1, '1'], 'must be a number above 0. Leave it out for 0.4.'],
@@ -153,7 +153,7 @@ const members: readonly Row[] = [
 ];
 
 const ofChannel: readonly Row[] = [
-  ['id', notText, 'must be text of one character at least'],
+  ['id', notText, 'must be text of at least one character'],
   ['dialect', [undefined, null, 'OpenAI'], "must be 'openai', 'gemini' or 'anthropic'."],
   [
     'baseUrl',
@@ -169,7 +169,11 @@ const ofChannel: readonly Row[] = [
   ['credential', [''], 'must not be empty. Set the environment variable that it is read from'],
   ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], notPrintable],
   ['id', ['.', '..'], 'must not be one or two dots, which stand for folders in a path.'],
-  ['upstreamModel', ['', 'a\r\nb', 5, null], "control character. Leave it out for the model's id."],
+  [
+    'upstreamModel',
+    ['', 'a\r\nb', 5, null],
+    "control characters. Leave it out for the model's id.",
+  ],
   ['priority', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'must be a number; lower'],
   ['weight', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'number of 0 or above; 0'],
   ['weight', [-1], 'must be 0 or above; 0 takes no calls.'],
@@ -231,7 +235,7 @@ describe('a catalog refuses', () => {
   });
 
   it.each(notText)('a model whose id is %o', (id) => {
-    refuses([{ ...model, id }], 'models[0].id must be text of one character at least');
+    refuses([{ ...model, id }], 'models[0].id must be text of at least one character');
   });
 
   it.each([[null], [undefined], ['gpt-5'], [5], [[]]])('a model that is %o', (bad) => {

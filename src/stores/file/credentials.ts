@@ -15,8 +15,8 @@ export interface CredentialSources {
 /**
  * Resolves a `credential` member of the file to its secret.
  *
- * @throws ConfigurationError that names the member's path and says how to fix it. It never repeats
- *   the value: a secret written where a name belongs must not reach a log.
+ * @throws ConfigurationError that names the member's path and says how to fix it. It repeats
+ *   no value but the name of a variable: a secret written where a name belongs must not reach a log.
  */
 export type ReadCredential = (value: JsonValue, path: string) => Promise<string>;
 
@@ -53,8 +53,12 @@ const forms = '{ "env": "NAME OF A VARIABLE" } or { "name": "…" }';
 function fromEnvironment(variable: string, path: string): string {
   const secret = process.env[variable];
   if (secret !== undefined && secret !== '') return secret;
-  refuse(`${path}.env`, 'names a variable that is not set. Set it before the file is read');
+  const named = looksLikeVariable.test(variable) ? ` ${variable}, which` : ' a variable that';
+  refuse(`${path}.env`, `names${named} is not set. Set it before the file is read`);
 }
+
+/** A secret that was written here by mistake does not look like this, and must not reach a log. */
+const looksLikeVariable = /^[A-Z][A-Z0-9]{0,19}(?:_[A-Z0-9]{1,19}){1,5}$/;
 
 async function resolve(
   name: string,

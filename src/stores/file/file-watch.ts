@@ -2,7 +2,7 @@
  * Keeps the value parsed from the last valid version of a file. It polls, because `fs.watch` loses
  * files that are replaced by a rename, and the symbolic links by which Kubernetes swaps a volume.
  */
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { ConfigurationError, isConfigurationError, isError } from '../../errors.ts';
 import type { Disk, FileText } from './stable-read.ts';
 
@@ -34,7 +34,8 @@ interface ValidVersion<T> {
  * Reads the file for the first time.
  *
  * @param reader the beginning of error messages, before the name of the file
- * @throws ConfigurationError with the file's base name, where it is wrong, and how to fix it
+ * @throws ConfigurationError with the file's base name, or with its whole path if it can't be read,
+ *   where it is wrong, and how to fix it
  */
 export async function fileWatch<T>(
   path: string,
@@ -44,7 +45,8 @@ export async function fileWatch<T>(
 ): Promise<FileWatch<T>> {
   const withFileName = (error: unknown): ConfigurationError => namedError(reader, path, error);
   let valid = await readFirst(path, parse, disk).catch((error: unknown) => {
-    throw withFileName(error);
+    // A start-up is watched by an operator, so that the whole path may be shown.
+    throw namedError(reader, path, error, resolve(path));
   });
   // A version is final once two successive polls have read the same bytes: a second write within
   // one tick of the file system's clock changes only the bytes, not the version.
@@ -95,8 +97,17 @@ function isSame(one: FileText, other: FileText): boolean {
   return one.version === other.version && one.bytes.equals(other.bytes);
 }
 
-/** The problem, prefixed with the file's base name: the folders must not reach a log. */
-function namedError(reader: string, path: string, error: unknown): ConfigurationError {
+/**
+ * The problem, prefixed with the file's base name: the folders must not reach a log.
+ *
+ * @param shown the path to show if the file can't be read
+ */
+function namedError(
+  reader: string,
+  path: string,
+  error: unknown,
+  shown = basename(path),
+): ConfigurationError {
   const file = `${reader}${basename(path)}`;
   if (isConfigurationError(error)) {
     return new ConfigurationError(`${file}: ${error.message}`, { cause: error.cause });
@@ -104,6 +115,6 @@ function namedError(reader: string, path: string, error: unknown): Configuration
   // The message of a `node:fs` error contains the whole path, so only its code is kept.
   const code = isError(error) && 'code' in error ? ` (${error.code})` : '';
   return new ConfigurationError(
-    `${file} can't be read${code}. It must exist and be readable by this app.`,
+    `${reader}${shown} can't be read${code}. It must exist and be readable by this app.`,
   );
 }

@@ -1,8 +1,9 @@
 /**
- * Finds the two mistakes that most first set-ups make in a channel: a base URL without its API
- * version, and a credential from an environment variable that is not set.
+ * Finds the mistakes that most first set-ups make in a channel: a base URL without its API version
+ * or with the path of a call, and a credential from an environment variable that is not set.
  */
 import type { Channel, DialectName } from '../../ports/catalog.ts';
+import { protocols } from '../../protocols/table.ts';
 
 /** Base URLs of well-known providers, by host: everything that they serve is below a version. */
 const knownBaseUrls: ReadonlyMap<string, string> = new Map(
@@ -24,6 +25,10 @@ const knownBaseUrls: ReadonlyMap<string, string> = new Map(
  */
 export function baseUrlProblem({ baseUrl, dialect }: Channel): string | undefined {
   const { host, pathname } = new URL(baseUrl);
+  const callPath = callPathAt(pathname.replace(/\/+$/, ''), dialect);
+  if (callPath !== undefined) {
+    return `its baseUrl ends in ${callPath}, the path of a call. Remove it: the gateway adds it.`;
+  }
   if (/\/v\d/.test(pathname)) return undefined;
   const known = knownBaseUrls.get(host);
   if (known !== undefined) return `its baseUrl has no API version. Use ${known}.`;
@@ -34,6 +39,20 @@ export function baseUrlProblem({ baseUrl, dialect }: Channel): string | undefine
     `its baseUrl has no API version. Most servers need one: add /${version}. ` +
     'If the paths of this server have none, end the URL with a slash.'
   );
+}
+
+/** The paths of calls below a base URL: `/chat/completions`, `/models/*:generateContent`. */
+const callPaths: readonly string[] = Object.values(protocols).flatMap(({ paths, methods }) => [
+  ...Object.keys(paths).map((path) => path.replace('/v1', '')),
+  ...Object.keys(methods).map((method) => `/models/*:${method}`),
+]);
+
+/** The path of a call in which a path ends, with `*` for the model; undefined for a base path. */
+function callPathAt(path: string, dialect: DialectName): string | undefined {
+  const withoutModel = path.replace(/\/models\/[^/]+(?=:\w+$)/, '/models/*');
+  const found = callPaths.find((one) => withoutModel.endsWith(one));
+  if (found !== undefined || dialect !== 'gemini') return found;
+  return path.endsWith('/models') ? '/models' : undefined;
 }
 
 const variables: Readonly<Record<DialectName, string>> = {
