@@ -186,7 +186,7 @@ describe('keys that are nearly out', () => {
     expect(await percents(admin)).toEqual([]);
   });
 
-  it('are found at once if they were refused or made a call, and a shared subject once', async () => {
+  it('are found at once if they were refused or called, and a shared subject once', async () => {
     const { admin, clock, charge, emit } = await withCrowd();
     await charge('team', 990n, 1_000n);
     await charge('key-340', 100n, 100n);

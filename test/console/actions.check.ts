@@ -311,7 +311,7 @@ describe('a call', () => {
     await page.getByRole('searchbox').and(page.locator(':focus')).waitFor();
   });
 
-  it('is on the page that the next button loads, and a filter begins at the first page', async () => {
+  it('is on the page that the next button loads, and a filter goes to the first page', async () => {
     const { page } = await openedPage(browser, '#/calls');
 
     await press(page, 'Next');

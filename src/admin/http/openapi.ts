@@ -10,7 +10,7 @@ import { nowQuery } from './shapes.ts';
 export type OpenApiDocument = Readonly<Record<string, unknown>>;
 
 /**
- * The document of `{path}/api`, which is also `GET /openapi.json` and `dist/admin-openapi.json`.
+ * The document of `{path}/api`, also served at `/openapi.json` and in `dist/admin-openapi.json`.
  */
 export function adminOpenApi(): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {
@@ -45,12 +45,7 @@ export function adminOpenApi(): OpenApiDocument {
         },
       },
       securitySchemes: {
-        host: {
-          type: 'apiKey',
-          in: 'cookie',
-          name: 'host',
-          description: 'The sign-in of the host',
-        },
+        host: { type: 'apiKey', in: 'cookie', name: 'host', description: 'The host’s sign-in' },
       },
     },
   };

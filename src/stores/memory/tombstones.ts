@@ -15,7 +15,7 @@ export interface Tombstones {
   nextNumber(): number;
   /** Whether an entry is still remembered. Takes any number ever returned, and 0, for none. */
   has(number: number): boolean;
-  /** The slot of the next entry, or of a remembered one. Slots are used in order, beginning with 0. */
+  /** The slot of the next or of a remembered entry. Slots are used in order, beginning with 0. */
   slotOf(number: number): number;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Queries on a usage log in a database: sums for billing, the records themselves, and the deletion
- * of old ones.
- */
+/** Queries on a usage log in a database: sums for billing, single records, deletion of old ones. */
 import type { Usage } from '../../money.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
 import type { CallOutcome, UsageRecord } from '../../ports/usage-sink.ts';
@@ -243,8 +240,7 @@ export function checkReport(query: UsageReportQuery): readonly CheckedGrouping[]
   if (new Set(values).size < values.length) refuse('the groupings of by must differ');
   const groupings = values.map(groupingOf);
   checkFilter(query);
-  if (query.fromMs === undefined || query.toMs === undefined)
-    refuse('fromMs and toMs are required');
+  if (query.fromMs === undefined || query.toMs === undefined) refuse('fromMs or toMs is missing');
   return groupings;
 }
 
@@ -327,8 +323,7 @@ export function pageStart(
 
 /** @throws RangeError where there are too many ids, or one is no text */
 export function checkKeyIds(keyIds: readonly string[]): void {
-  if (!Array.isArray(keyIds) || keyIds.length > 1_000)
-    refuse('keyIds must be a list of at most 1,000 ids');
+  if (!Array.isArray(keyIds) || keyIds.length > 1_000) refuse('keyIds may have at most 1,000 ids');
   if (!keyIds.every((id) => typeof id === 'string')) refuse('the id of a key must be text');
 }
 

@@ -73,7 +73,7 @@ describeRedis('the Redis stores of replies', (server) => {
     });
     for (const { name, run: prove } of contract) it(name, prove);
 
-    it('forgets the least recently used items, first those of an owner above its share', async () => {
+    it('forgets the least recently used items, first of an owner above its share', async () => {
       const clock = serverClock();
       const run = bytesOnClock(bytesScriptRunner(client), clock);
       const store = itemStoreOver(run, { prefix: newPrefix(), maxBytes: 40_000 });
