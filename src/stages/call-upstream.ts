@@ -20,6 +20,7 @@ import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
 import { type Prepared, type PrepareForChannel, preparer } from './prepare.ts';
 import {
+  reportIfObserved,
   tryChannel,
   type UpstreamOutcome,
   type UpstreamReply,
@@ -119,6 +120,7 @@ async function tryChannels(
     const firstByteMs = isTrial ? trialMs : leftMs;
     const credential = credentials?.get(channel.id);
     const { mayRetry } = budget;
+    const report = reportIfObserved({ held, channelPlan, credential, lease });
     const attempt = {
       held,
       channelPlan,
@@ -128,6 +130,7 @@ async function tryChannels(
       lease,
       mayRetry,
       latestResponse: { status: undefined },
+      report,
     };
     const ended = await tryChannel(attempt, upstreams);
     const outcome = isTrial ? allowRetryAfterTrial(ended) : ended;

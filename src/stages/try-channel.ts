@@ -91,24 +91,24 @@ export interface Attempt {
   readonly mayRetry: () => boolean;
   readonly latestResponse: LatestResponse;
   /** Undefined if nobody listens to events. */
-  readonly report?: AttemptReport;
+  readonly report: AttemptReport | undefined;
 }
 
-/** Tries the channel. Never rejects because of an upstream's failure. */
-export function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
-  return attempt.held.admitted.received.emit.isObserved
-    ? runAttempt({ ...attempt, report: reportOf(attempt) }, upstreams)
-    : runAttempt(attempt, upstreams);
+type StartingAttempt = Pick<Attempt, 'held' | 'channelPlan' | 'credential' | 'lease'>;
+
+/** Reports that an attempt starts, if somebody listens. */
+export function reportIfObserved(starting: StartingAttempt): AttemptReport | undefined {
+  return starting.held.admitted.received.emit.isObserved ? reportOf(starting) : undefined;
 }
 
-function reportOf(attempt: Attempt): AttemptReport {
-  const { held, channelPlan, credential, lease } = attempt;
+function reportOf({ held, channelPlan, credential, lease }: StartingAttempt): AttemptReport {
   const { startedMs } = lease;
   const account = shownAccount(credential, channelPlan.channel);
   return reportAttempt({ held, channelPlan, account, startedMs });
 }
 
-async function runAttempt(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
+/** Tries the channel. Never rejects because of an upstream's failure. */
+export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { admitted } = attempt.held;
   const { prepared, channelPlan } = attempt;
   let series: RequestSeries | undefined;
