@@ -76,7 +76,7 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-/** Everybody may manage. */
+/** Signs everybody in as an operator who may manage. */
 export const anyone: Authorize = () => ({ actor: 'ada', can: 'manage' });
 
 /** Starts the server. */
@@ -107,7 +107,7 @@ export const changing: Readonly<Record<string, string>> = {
   'sec-fetch-site': 'same-origin',
 };
 
-/** Sends a request. Not `fetch`, which sets the headers of a browser by itself. */
+/** Sends a request. Not `fetch`, which adds headers of a browser. */
 export function send(
   origin: string,
   { method = 'GET', path, headers = {}, body }: HttpCall,

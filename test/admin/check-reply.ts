@@ -6,7 +6,7 @@ import { nowReply, sessionReply } from '../../src/admin/http/replies/now.ts';
 import { routeAt } from '../../src/admin/http/routes.ts';
 import type { HttpCall, HttpReply } from './admin-host.ts';
 
-/** Fails if the reply has a member too few, too many, or of another kind. */
+/** Fails if the reply lacks a member, or has an extra one or one of another type. */
 export function checkReply({ method = 'GET', path }: HttpCall, reply: HttpReply): void {
   const { status, headers, text } = reply;
   if (method === 'HEAD') return;

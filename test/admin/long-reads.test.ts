@@ -1,6 +1,6 @@
 /**
- * Long reads of the log leave the event loop to others: over a log in this process, one small read
- * in each turn, however many exports there are; with the same result as one read of everything.
+ * Long reads of the log don't block the event loop: a log in this process gets one small read per
+ * turn, however many exports run. The result is that of a single read of everything.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -41,7 +41,7 @@ const logs = {
   },
 } as const;
 
-/** A log whose reads take time, 1 ms for 50 rows, and which tells of each read. */
+/** A log whose reads take time, 1 ms for 50 rows, and which reports each read. */
 function watched(inner: MemoryUsageQueries, clock: FakeClock, onRead: () => void): AdminUsage {
   const read = (rows: number): void => {
     onRead();
@@ -113,7 +113,7 @@ describe.each(['memory', 'SQLite'] as const)('a log in this process (%s)', (name
       textOf(admin.usage.reportCsv({ ...whole, ...filter, by })),
     ]);
 
-    // A read may come before the count of its turn begins anew.
+    // Two, because a read may run before the counter of its turn is reset.
     expect(await turns.stop()).toBeLessThanOrEqual(2);
     expect(report.data).toEqual(log.usageReport({ ...whole, ...filter, by }));
     expect(books).toMatchObject(log.usageCharges({ subject: 's1' }));
@@ -172,7 +172,7 @@ describe('exports over HTTP', () => {
   });
 });
 
-/** Has got the headers of an export, and reads no more. */
+/** A client that has received the headers of an export, and then stops reading. */
 async function silentReader(origin: string): Promise<Socket> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1');
   socket.on('error', () => {});

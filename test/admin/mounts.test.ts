@@ -26,7 +26,7 @@ function onExpress(express: typeof express5, parsers: readonly string[]): Listen
   };
 }
 
-/** As docs/admin.md has it. */
+/** The Koa example of docs/admin.md. */
 function onKoa(Koa: typeof Koa3, parser: 'none' | 'koa-bodyparser' | 'koa-body'): Listener {
   return (handler) => {
     const app = new Koa();

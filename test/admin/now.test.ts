@@ -79,7 +79,7 @@ describe('a day and a month', () => {
     clock.advance(10_000);
     await Promise.all([admin.now('30d'), admin.now('30d'), admin.now('1h')]);
 
-    // Today, and yesterday within the first hour of a day.
+    // Thirty days, today, and yesterday during the first hour of a day.
     expect(questions.reports).toBeLessThanOrEqual(32);
   });
 

@@ -1,7 +1,6 @@
 /**
- * Requests that the console never sends, over every store: they are answered alike, a change that
- * does not happen leaves one entry in the audit trail, and nothing is reported as a failure of the
- * host.
+ * Requests that the console never sends, over every store: all stores answer alike, a change that
+ * is refused leaves one entry in the audit trail, and nothing is reported as a failure of the host.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -88,7 +87,7 @@ const posts: readonly HttpCall[] = changes.flatMap(({ path }) => {
   ];
 });
 
-/** The status of each request, once nothing else is wrong with its answer. */
+/** The status of each request, after the rest of its answer was checked. */
 async function statuses(stores: Stores): Promise<readonly string[]> {
   const errors: unknown[] = [];
   const { admin, entries } = adminSetup({ ...stores, clock: fakeClock() });

@@ -1,6 +1,6 @@
 /**
- * Random sequences of what operators do, with calls at the same time, against a model: the balances
- * and the audit trail agree with it, and what was refused has changed nothing.
+ * Random sequences of operators' changes, concurrent with calls, are compared with a model: the
+ * balances and the audit trail agree with it, and refused changes have no effect.
  */
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
@@ -82,7 +82,7 @@ describe.each(['memory', 'SQLite'] as const)('over %s', (name) => {
 
 type Operation = () => Promise<void>;
 
-/** Calls and top ups of one key at once: in any order they have the same sum. */
+/** Concurrent calls and top-ups of one key: in any order they have the same sum. */
 function several(world: World): readonly Operation[] {
   const id = aKey(world);
   const topUpIds = [...'aabb'].map((letter) => `${letter}${world.count}`);
@@ -113,7 +113,7 @@ function anOperation(world: World): Operation {
   return operations[draw(operations.length)] ?? (() => issue(world));
 }
 
-/** One of the keys, or one that there is not. */
+/** One of the keys, or an id without a key. */
 function aKey({ model, draw }: World): string {
   const ids = [...model.keys.keys(), 'nobody'];
   return ids[draw(ids.length)] ?? 'nobody';
@@ -182,7 +182,7 @@ async function setLimit(world: World, id: string, subject: string): Promise<void
   const key = model.keys.get(id);
   const isCharged = key?.limits.has(subject) === true;
   const limitNanos = BigInt(draw(2_000));
-  // Before the change runs: others that run at the same time are of other subjects.
+  // Set before the change runs: concurrent operations are on other subjects.
   if (isCharged && key.limits.get(subject) !== undefined) key.limits.set(subject, limitNanos);
   else if (isCharged) rowOf(model, subject).limit = limitNanos;
   await change(world, ['key.limit', id], isCharged ? undefined : 'not_found', () =>

@@ -1,4 +1,4 @@
-/** Every refusal says what it means, also where it has a code alone. */
+/** Every refusal says what it means, also if it has only a code. */
 import { describe, expect, it } from 'vitest';
 import { refusalSummary } from '../../src/admin/call-summary.ts';
 import { errorCodes } from '../../src/errors.ts';

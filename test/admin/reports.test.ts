@@ -93,7 +93,7 @@ describe('reports', () => {
   ])('and other lists refuse the page %s', async (page) => {
     const { server: opened } = await open(calls(3));
     for (const path of ['/usage?by=key&fromMs=0&toMs=9', '/calls?fromMs=0', '/keys?q=a']) {
-      // Any text may follow the id of a key, which is its cursor.
+      // The cursor of keys is an id, so any text is a valid one.
       const expected = path.startsWith('/keys') && page.startsWith('after=') ? 200 : 400;
       expect((await opened.call({ path: `${path}&${page}` })).status, path).toBe(expected);
     }
@@ -201,7 +201,7 @@ describe('an export that is read slowly', () => {
     const [response] = responses;
     if (response === undefined) throw new Error('there was a request');
 
-    // The kernel takes some megabytes; when it takes no more, no page is asked for.
+    // The kernel buffers some megabytes; once it is full, no more pages are read.
     let before = -1;
     for (let quiet = 0; quiet < 200; quiet = pages === before ? quiet + 1 : 0) {
       before = pages;

@@ -1,6 +1,7 @@
 /**
- * Two operators end the same call in doubt, over every store. The first one's finding counts. The
- * second one gets a conflict, unless both found the same, and the audit trail has that outcome.
+ * Two operators resolve the same call in doubt, over every store. The first resolution counts. The
+ * second operator gets a conflict, unless both resolutions are the same, and the audit trail has
+ * that outcome.
  */
 import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +26,7 @@ const findings = [
   { ran: true, chargeNanos: '0' },
 ] as const;
 
-/** What a finding charges; a release and a charge of nothing are still two different ends. */
+/** What a resolution charges. A release and a charge of 0 are different resolutions. */
 function chargeOf(finding: (typeof findings)[number]): bigint | undefined {
   if (!finding.ran) return undefined;
   return 'chargeNanos' in finding ? BigInt(finding.chargeNanos) : heldNanos;
@@ -44,7 +45,7 @@ function cases(name: string, open: () => QuotaStore): void {
       ...{ requestId: id, reservationId: id, outcome: 'unknown', booked: false, heldNanos },
       lines: [{ subject, period: '', heldNanos }],
     });
-    // A log that both operators have read before either of them ended the call.
+    // A log as both operators read it before either of them resolved the call.
     const usage = { usageRecords: () => ({ records: [doubt], next: undefined }) };
     const { gateway } = gatewayInProcess({ store: () => quota });
     const { admin, entries } = adminSetup({ gateway, quota, usage });

@@ -20,7 +20,7 @@ export interface Called {
 export interface CommandFolder {
   readonly folder: string;
   call(...args: readonly string[]): Promise<Called>;
-  /** The same on a terminal, which shows how far long work has come. */
+  /** The same on a terminal, which shows the progress of long tasks. */
   callOnTerminal(...args: readonly string[]): Promise<Called>;
   /** Writes `tollgate.json`, or another file. */
   write(config: object, name?: string): void;
@@ -67,7 +67,7 @@ async function called(
   return { code: await runProgram(args, commands, host), out, err };
 }
 
-/** A process that nobody reads, with the variable of the model's credential. */
+/** A process without a terminal, with the variable of the model's credential. */
 export function surroundings(around: Partial<Surroundings>): Surroundings {
   return {
     out: () => {},

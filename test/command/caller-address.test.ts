@@ -1,4 +1,4 @@
-/** The address by which `serve` limits invalid keys: never one that a caller has invented. */
+/** The address by which `serve` limits invalid keys: never one that a caller can choose. */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Mistakes in the configuration file, planted in every combination: all of them are reported at
- * once, each by its path. And variables with any content, which stays text and reaches no message.
+ * Mistakes in the configuration file, in every combination: all are reported at once, each by its
+ * path. Variables may have any content: it stays text, and is in no message.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ const model: Path = ['catalog', 'models', 0];
 const channel: Path = [...model, 'channels', 0];
 const other: Path = ['catalog', 'models', 1];
 
-/** With a second model and a second key, to disagree with the first, and without SQLite. */
+/** With a second model and a second key that can contradict the first, and without SQLite. */
 const valid = withAll(whole, [
   [other, { ...objectAt(model), id: 'other', aliases: ['also'] }],
   [[...other, 'channels'], [{ ...objectAt(channel), id: 'openai-2' }]],
@@ -27,10 +27,10 @@ const variables = {
   FORGED: `tg_${'canary'.repeat(10)}`,
 };
 
-/** A member, the value that is wrong there, and how the report of it begins. */
+/** A member, a wrong value for it, and the beginning of its message. */
 type Mistake = readonly [path: Path, value: JsonValue | undefined, report: string];
 
-/** None of them is the reason of another. */
+/** None of them causes another. */
 const mistakes: readonly Mistake[] = [
   [['listen', 'port'], 70_000, 'listen.port must be a port'],
   [['listen', 'host'], '\u0024{NOT_SET}', 'listen.host needs the environment variable NOT_SET'],

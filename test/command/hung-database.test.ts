@@ -11,7 +11,7 @@ const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 let server: Server | undefined;
 afterEach(() => server?.close());
 
-/** Accepts anybody and answers the first query, and no other. */
+/** Accepts any client and answers only its first query. */
 function answerOnce(socket: Socket): void {
   socket.on('error', () => {});
   socket.once('data', () => {

@@ -1,4 +1,4 @@
-/** The output of a command that can't be written: a script must not take the task for done. */
+/** If the output of a command can't be written, its exit code says so. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';

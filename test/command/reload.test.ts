@@ -1,4 +1,7 @@
-/** The configuration file under a running gateway: in any state, the last valid one counts. */
+/**
+ * The configuration file under a running gateway: whatever happens to the file, its last valid
+ * version is applied.
+ */
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';

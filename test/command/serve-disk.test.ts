@@ -100,12 +100,12 @@ function hasLimits(): boolean {
   }
 }
 
-/** Limits the size of all files that the process writes; pipes are none. */
+/** Limits the size of all files that the process writes; pipes are not affected. */
 function limitFiles({ child }: Served, bytes: string): void {
   execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:unlimited`]);
 }
 
-/** Asks until the probe of readiness answers so, which it does within the time of the test. */
+/** Sends requests until the readiness probe has this status. */
 async function statusWhen(
   { origin }: Served,
   isWanted: (status: number) => boolean,

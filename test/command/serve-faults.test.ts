@@ -1,6 +1,6 @@
 /**
- * What `tollgate serve` does when its environment fails: a signal to end at any moment of a call,
- * an output that nobody reads, a second process, and a file that is not a database.
+ * What `tollgate serve` does when its environment fails: a signal to end at any moment of a call, a
+ * closed output, a second process, and a file that is not a database.
  */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   program = await builtProgram();
 }, 60_000);
 
-/** Brings a call as far as the test wants; the function lets it continue, if anything waits. */
+/** Brings a call to a moment; the returned function lets it continue if it waits there. */
 type Reach = (call: {
   readonly served: Served;
   readonly secret: string;
@@ -41,7 +41,7 @@ const body = JSON.stringify({
   stream: true,
 });
 
-/** Each moment of a call at which the process may be told to end. */
+/** Each moment of a call at which the process gets the signal. */
 const moments: readonly (readonly [name: string, reach: Reach])[] = [
   ['a connection without a request', sending(() => '')],
   ['half of the headers', sending((head) => head.slice(0, 40))],

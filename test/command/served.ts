@@ -35,7 +35,7 @@ export async function builtProgram(): Promise<string> {
   return join(outDir, 'tollgate.mjs');
 }
 
-/** A temporary folder inside the repo's reach, so that the drivers are found. */
+/** A temporary folder inside the repo, so that the drivers are found. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-command-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -243,7 +243,7 @@ export async function sqliteHost(): Promise<{
   return { folder, upstream, config };
 }
 
-/** What the books and the usage log of the key `ada` have. */
+/** What the quota store and the usage log have for the key `ada`. */
 export interface Books {
   readonly balance: { readonly usedNanos: string; readonly heldNanos: string };
   /** The sum of its charges in the log. */
@@ -252,7 +252,7 @@ export interface Books {
   readonly calls: number;
 }
 
-/** Asks for the books by the commands of an operator. */
+/** Reads both by the commands that an operator uses. */
 export async function booksOf(
   program: string,
   folder: string,

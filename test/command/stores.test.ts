@@ -1,4 +1,4 @@
-/** All stores of a configuration that keep replies forget those of a removed key. */
+/** The replies of a removed key are deleted in all stores of a configuration that keep replies. */
 import { describe, expect, it } from 'vitest';
 import type { OpenRedis } from '../../src/command/databases.ts';
 import { gatewayOptions } from '../../src/command/open-gateway.ts';
@@ -6,7 +6,7 @@ import { makeStores } from '../../src/command/stores.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
 const unused = (): Promise<never> => Promise.reject(new Error('nothing is sent'));
-/** An ioredis, as far as the stores look at it. */
+/** The methods of an ioredis that the stores look for. */
 const client = { evalsha: unused, eval: unused, callBuffer: unused };
 const redis: OpenRedis = { client, prefix: 'tollgate', send: () => Promise.resolve('OK') };
 const databases = { sqlite: undefined, postgres: undefined, redis, close: async () => {} };
@@ -25,7 +25,7 @@ describe('the replies of a removed key', () => {
     const { results, responses } = gatewayOptions(whole, stores);
     const { replyStores } = stores;
 
-    // The gateway has no store of its own, which the admin library would not know.
+    // The gateway must not have a store that the admin library does not know.
     expect(replyStores).toEqual([results, responses?.index, responses?.items]);
     expect(replyStores[0]).toBe(results);
     expect(new Set(replyStores).size).toBe(3);

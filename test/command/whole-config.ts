@@ -11,7 +11,7 @@ export const env = {
   EMPTY: '',
 };
 
-/** Every member that the file may have, but for the sources of models that exclude each other. */
+/** Every member that the file may have, except the sources of models, which exclude each other. */
 export const whole: JsonValue = {
   $schema: './tollgate-config.schema.json',
   listen: { port: 8787, host: '127.0.0.1', basePath: '/llm' },

@@ -8,14 +8,14 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath(),
-    // Chromium's sandbox does not work for root, as which containers run.
+    // Chromium's sandbox does not work for root, which is the user in many containers.
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
 }
 
 /** What axe-core finds in the page, as sentences with the elements. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
-  // By the debugger, which the page's content security policy does not stop.
+  // Run through the debugger, to which the page's content security policy does not apply.
   await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { violations } = await Reflect.get(globalThis, 'axe').run();
@@ -26,7 +26,7 @@ export async function axeFindings(page: Page): Promise<readonly string[]> {
   });
 }
 
-/** A page's errors, and the replies and logs in which the browser complains. */
+/** A page's errors, and the warnings and errors that the browser reports. */
 export function complaintsOf(page: Page): readonly string[] {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));

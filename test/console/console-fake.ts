@@ -1,6 +1,6 @@
 /**
- * The console over an admin library that says what a test wants. The handler in front of it is the
- * real one, so the page gets the real headers and the real JSON; keys and their money are real too.
+ * The console over an admin library whose results a test chooses. The handler in front of it is the
+ * real one, so the page gets the real headers and JSON. Keys and their balances are real too.
  */
 import { createServer } from 'node:http';
 import { type Admin, type AdminAccess, AdminError, type Now } from '../../src/admin/index.ts';
@@ -14,7 +14,7 @@ import { closed, listening } from '../support/servers.ts';
 import { call, callPage, dayNow, detail, models, nowMs, refusal, wellNow } from './fake-data.ts';
 import { fakeUsage } from './fake-usage.ts';
 
-/** What the fake says; tests change its members. */
+/** The results of the fake; tests change its members. */
 export interface FakeState {
   title: string;
   now: Now;
@@ -95,7 +95,9 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
   };
 }
 
-/** The real library, but for what a test replaces: members are read when a request needs them. */
+/**
+ * The real library, except for what a test replaces. Members are read when a request needs them.
+ */
 function fakeAdmin(real: Admin, state: FakeState): Admin {
   return {
     ...real,

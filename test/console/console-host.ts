@@ -96,7 +96,7 @@ export function cookieOf(headers: IncomingMessage['headers']): string {
   return headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 }
 
-/** Not `fetch`, which normalises paths and sets the headers of a browser by itself. */
+/** Not `fetch`, which normalises paths and adds headers of a browser. */
 export function send(
   origin: string,
   { method = 'GET', path, headers = {}, body }: ConsoleCall,

@@ -210,7 +210,7 @@ export function call(index: number, change: Partial<CallSummary> = {}): CallSumm
   };
 }
 
-/** Calls with every look that a row has. */
+/** Calls that show a row in each of its looks. */
 export function callPage(): CallPage {
   const calls = Array.from({ length: 40 }, (_, index) => call(index));
   const changed: Readonly<Record<number, Partial<CallSummary>>> = {
@@ -255,7 +255,7 @@ const failed: Partial<CallSummary> = {
   outputTokens: undefined,
 };
 
-/** All that is known of a call. */
+/** Everything that is known about a call. */
 export function detail(summary: CallSummary): CallDetail {
   const isInDoubt = summary.outcome === 'unknown' && !summary.booked;
   return {
@@ -296,7 +296,7 @@ function reasonOf({ outcome, reason }: CallSummary): FailureReason | undefined {
   return outcome === 'complete' ? undefined : reason;
 }
 
-/** A request that was refused for want of quota. */
+/** A request that was refused because of insufficient quota. */
 export function refusal(index: number): RefusalSummary {
   return {
     kind: 'refusal',

@@ -1,4 +1,4 @@
-/** Keys with every look that a row has, issued and charged for real. */
+/** Keys that show a row in each of its looks, issued and charged by the real library. */
 import type { FakeConsole } from './console-fake.ts';
 import { nowMs } from './fake-data.ts';
 
@@ -38,6 +38,6 @@ export async function issueKeys({ admin, keys, quota }: FakeConsole): Promise<vo
     if (held > 0n) await quota.reserve({ ...hold(held, 'held'), ...lease });
   }
   await admin.keys.disable('setup', 'partner-us');
-  // A day ago: the library issues no key that has ended.
+  // Set afterwards, because the library issues no expired key.
   keys.update('qa-old', { expiresAtMs: nowMs - 86_400_000 });
 }

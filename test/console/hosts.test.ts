@@ -21,7 +21,7 @@ type Start = (handler: AdminHandler) => Promise<Running>;
 
 interface Running {
   readonly origin: string;
-  /** As a host closes its server: waits for the connections, and cuts none. */
+  /** Closes the server as a host does: waits for open connections, and closes none. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -208,7 +208,7 @@ interface OpenStream {
   leave(): void;
 }
 
-/** Asks for a stream, as a client that keeps its connections, and waits for its first event. */
+/** Opens a stream on a keep-alive connection, and waits for its first event. */
 function openStream(url: string, headers: Readonly<Record<string, string>>): Promise<OpenStream> {
   return new Promise((resolve, reject) => {
     const agent = new Agent({ keepAlive: true });

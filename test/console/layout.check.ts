@@ -1,4 +1,4 @@
-/** The page fits its window and nothing covers its header, however long the names of others are. */
+/** The page fits its window and nothing covers its header, however long the names in it are. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBrowser } from './browser.ts';

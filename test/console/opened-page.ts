@@ -24,7 +24,7 @@ export const looks: Readonly<Record<'light' | 'dark' | 'phone', Look>> = {
   phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true },
 };
 
-/** Opens a place, such as `#/calls`, of a console that says what `state` has. */
+/** Opens a view, such as `#/calls`, of a console with this state. */
 export async function openedPage(
   browser: Browser,
   place: string,

@@ -1,4 +1,7 @@
-/** The texts of the console: amounts that are exact in both directions, and URLs that come back. */
+/**
+ * The texts of the console: amounts that are exact in both directions, and routes that are read
+ * back from their URL.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

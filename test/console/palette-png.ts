@@ -93,7 +93,7 @@ function paeth(left: number, above: number, corner: number): number {
 
 /**
  * The most frequent colours: first those that differ much from all chosen before, so that a small
- * green dot keeps its colour beside the many shades of grey at the edges of letters.
+ * green dot keeps its colour although there are many shades of grey at the edges of letters.
  */
 function paletteOf({ bytes, depth }: Pixels): readonly number[] {
   const counts = new Map<number, number>();

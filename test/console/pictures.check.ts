@@ -67,7 +67,7 @@ it.each(pictures)('$name is there, small, and shown on a page', async (picture) 
   const found = readFileSync(path);
   expect(found.subarray(1, 4).toString()).toBe('PNG');
   expect(found.length).toBeLessThan(maxBytes);
-  // Of the same size in pixels: the page still looks like its picture.
+  // The same size in pixels: otherwise the page no longer looks like its picture.
   expect(found.readBigUInt64BE(16)).toBe(shot.readBigUInt64BE(16));
   expect(pages.some((page) => page.includes(`pictures/${picture.name}.png`))).toBe(true);
 });
@@ -80,7 +80,7 @@ async function screenshot({ place, shows, look, state = {} }: Picture): Promise<
   await page.getByText(shows).first().waitFor();
   // Charts are drawn when their size is known.
   if (place === '#/now') await page.locator('.chart canvas').waitFor();
-  // The focus belongs to nobody.
+  // No element has the focus in a picture.
   await page.evaluate('document.activeElement?.blur()');
   await page.clock.runFor(100);
   return palettePng(await page.screenshot({ animations: 'disabled' }));

@@ -109,7 +109,7 @@ describe('a link to a view', () => {
     await fromElsewhere(other, `${server.origin}/console${view}`);
 
     await other.waitForURL(`${server.origin}/console#/keys?range=24h&disabled=true`);
-    // The cookie was not sent at first: that is what the sign-in page is there for.
+    // The first request came without the cookie, so it led to the sign-in page.
     expect(statuses).toEqual([303, 200, 200]);
     expect(complaints).toEqual([]);
   });

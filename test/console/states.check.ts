@@ -77,7 +77,7 @@ describe('a panel', () => {
   });
 });
 
-/** Chromium without a window takes every page for a visible one. */
+/** Sets the visibility by hand: in headless Chromium every page is visible. */
 async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   await page.evaluate((hidden) => {
     const document = Reflect.get(globalThis, 'document');

@@ -1,9 +1,9 @@
-/** A fake console in which a text stands wherever the console shows texts that are not its own. */
+/** A fake console that has one text wherever the console shows text from outside. */
 import type { CallDetail, Now } from '../../src/admin/index.ts';
 import type { FakeConsole } from './console-fake.ts';
 import { call, detail, failingNow, models } from './fake-data.ts';
 
-/** Every text of the figures that is not ours. */
+/** Live figures that have the text in every place for text from outside. */
 export function hostileNow(text: string): Now {
   const now = failingNow();
   return {

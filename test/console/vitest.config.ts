@@ -1,6 +1,6 @@
 /**
  * `npm run test:console`: the console in a real Chromium. Not part of `npm test`, which needs no
- * browser. Fails where there is none, so that it can't pass by not running.
+ * browser. Fails without a browser, so that it can't pass without running.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { consolePages } from '../../console-page.ts';

@@ -1,6 +1,6 @@
 /**
  * Nobody without a session gets more than the sign-in page, whatever they send: every path and
- * method, with cookies of no use, from other hosts and origins.
+ * method, with invalid cookies, from other hosts and origins.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -125,7 +125,7 @@ function bodyOf(method: string): unknown {
   return ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) ? {} : undefined;
 }
 
-/** The one answer that each path and method has for strangers. */
+/** Checks the one answer that each path and method gives without a session. */
 function expectNothing(
   method: string,
   path: string,

@@ -30,7 +30,7 @@ interface Host {
   waitForCalls(calls: number): Promise<void>;
 }
 
-/** The request loggers of a host; `leak` is written by each logger of events too. */
+/** The request loggers of a host. Each event logger also writes `leak`. */
 interface Loggers {
   readonly requests: typeof requestLogger;
   readonly access: typeof accessLog;

@@ -1,4 +1,4 @@
-/** Collects what a watched gateway gives to the SDK: finished spans, and the sums of metrics. */
+/** Collects what a watched gateway reports to the SDK: finished spans, and the sums of metrics. */
 
 import type { MeterProvider as Meters, TracerProvider } from '@opentelemetry/api';
 import {

@@ -1,6 +1,6 @@
 /**
  * A host with Express and OpenTelemetry's instrumentations of `http` and Express, which change the
- * modules of their process. The parent calls it, and asks for the spans by a message.
+ * modules of their process. The parent process calls it, and requests the spans by a message.
  */
 import { createRequire } from 'node:module';
 import { context, propagation, trace } from '@opentelemetry/api';

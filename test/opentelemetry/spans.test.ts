@@ -203,7 +203,7 @@ it('a caller that disconnects is shown as such, and is not an error of the call'
   await firstBytes;
   disconnect();
   await setImmediate();
-  // The gateway reads on for the usage, for two seconds.
+  // The gateway keeps reading for two seconds, to get the usage.
   vi.advanceTimersByTime(2_000);
   await sent.aborted;
   await reply;

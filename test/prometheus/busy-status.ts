@@ -1,4 +1,4 @@
-/** The status of a gateway in which every metric of the moment has a value. */
+/** The status of a gateway in which every gauge has a value. */
 import type { GatewayStatus } from 'tollgate';
 
 /** Three running calls, a waiting charge, and a quota store that was slow and failed once. */

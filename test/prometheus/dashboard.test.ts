@@ -94,7 +94,7 @@ const outcomes = callOutcomes
   .filter((outcome) => outcome !== 'refused' && outcome !== 'failed')
   .toSorted();
 
-/** The increasing series of the panels about trouble. */
+/** The series that must increase on each panel about trouble. */
 const causes: Readonly<Record<string, readonly string[]>> = {
   'Refusals by code': [
     'invalid_key none',

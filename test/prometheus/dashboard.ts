@@ -24,7 +24,9 @@ export interface Panel {
   }[];
 }
 
-/** All panels but the rows between them. The queries are of all models and channels, of 5 min. */
+/**
+ * All panels except the rows between them. The queries cover all models and channels, and 5 min.
+ */
 export const panels: readonly Panel[] = schema
   .parse(JSON.parse(readText('docs/dashboards/grafana.json')))
   .panels.flatMap(({ title, fieldConfig, targets }) =>

@@ -1,6 +1,6 @@
 /**
- * A gateway with its metrics, whose calls end in every way that there is: the figures for which the
- * dashboard and the alerts are made.
+ * A gateway with its metrics, whose calls end in every possible way, to test the dashboard and the
+ * alerts.
  */
 import client from 'prom-client';
 import { prometheusMetrics } from 'tollgate/prometheus';
@@ -36,7 +36,7 @@ export interface TroubledGateway {
   readonly register: client.Registry;
   /** Calls that complete, of each kind. */
   serveWell(): Promise<void>;
-  /** The provider takes back the credential of a model's only channel. */
+  /** The provider revokes the credential of a model's only channel. */
   lockOut(): Promise<void>;
   /** A call for each way in which one may not complete, and one for each event of trouble. */
   serveBadly(): Promise<void>;
@@ -52,7 +52,7 @@ interface Faults {
   releaseIsSlow: boolean;
 }
 
-/** Creates it. Nothing must be closed: neither timers nor sockets are real. */
+/** Creates the gateway. It need not be closed: neither timers nor sockets are real. */
 export function troubledGateway(): TroubledGateway {
   const faults: Faults = {
     settleIsDown: false,
@@ -272,7 +272,7 @@ async function lostMoney(harness: InProcessGateway, faults: Faults): Promise<voi
   await pass(harness.clock, 100_000);
 }
 
-/** Makes a call of which the upstream does this. */
+/** Makes a call, which the upstream handles like this. */
 async function answered(
   harness: InProcessGateway,
   request: CallerRequest,
@@ -281,7 +281,7 @@ async function answered(
   await replied(harness, harness.start(request), handler);
 }
 
-/** The upstream does this at each attempt of the call, until its caller has the reply. */
+/** Makes a call; the upstream handles each attempt like this until the caller has the reply. */
 async function replied(
   harness: InProcessGateway,
   calling: CallInProgress,

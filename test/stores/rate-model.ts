@@ -1,6 +1,6 @@
 /**
- * A model of token buckets, to which the limiters are compared: big integers and fractions instead
- * of doubles, and no buckets that are forgotten. Time counts in 1/60,000 of the period.
+ * A model of token buckets, to which the limiters are compared: it has big integers and fractions
+ * instead of doubles, and forgets no bucket. Time counts in 1/60,000 of the period.
  */
 import fc from 'fast-check';
 import type { RateDecision, RatePeriodMs, RateTake } from '../../src/ports/rate-limiter.ts';

@@ -86,7 +86,7 @@ describeRedis('a rate limiter in Redis', (server) => {
     const granted = (await Promise.all(calls)).filter((decision) => decision.granted);
 
     expect(granted).toHaveLength(30);
-    // The key has back what it gave to calls that its group refused.
+    // The amounts of calls that the group's limit refused were given back to the key.
     expect(await own[0]?.take([{ ...minute, amount: 30 }])).toMatchObject({ granted: true });
   });
 

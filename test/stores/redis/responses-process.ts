@@ -1,6 +1,6 @@
 /**
  * A process with a gateway whose index and items are in Redis. Several of them serve the same
- * callers; each asks another account first.
+ * callers; each tries another account first.
  */
 import { createServer } from 'node:http';
 import { createClient } from 'redis';
@@ -20,7 +20,7 @@ const config = z
   .object({
     redisPath: z.string(),
     prefix: z.string(),
-    /** The base URLs of the accounts, the one that is asked first at the beginning. */
+    /** The base URLs of the accounts; the first one is tried first. */
     accounts: z.array(z.object({ name: z.string(), baseUrl: z.string() })),
     secrets: z.record(z.string(), z.string()),
   })
