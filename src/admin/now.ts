@@ -30,7 +30,7 @@ export interface Now {
   readonly status: GatewayStatus;
   /** The length of a bucket: a minute, an hour or a day. */
   readonly bucketMs: number;
-  /** Oldest first; the last one is still going on. */
+  /** Oldest first; the last one is incomplete. */
   readonly buckets: readonly NowBucket[];
   /** Of all buckets together. */
   readonly firstByteP50Ms: number | undefined;

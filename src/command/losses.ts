@@ -1,6 +1,6 @@
 /**
- * Reports failures of a usage log that writes in the background, as events beside those of the
- * gateway, and counts what the process has lost, for its exit code.
+ * Reports failures of a usage log that writes in the background, as further events of the gateway,
+ * and counts what the process has lost, for its exit code.
  */
 import { errorName } from '../errors.ts';
 import { type EventListener, type GatewayEvent, swallowErrors } from '../events.ts';

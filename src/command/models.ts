@@ -1,4 +1,4 @@
-/** The models of a configuration as a list, for the commands that look at all of them. */
+/** The models of a configuration as a list, for the commands that need all of them. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';

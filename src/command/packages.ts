@@ -1,6 +1,6 @@
 /**
  * Loads packages that the user installs: drivers of databases and prom-client. They are looked for
- * beside the user's project first, because `npx` may run Tollgate from a folder of its own.
+ * in the user's project first, because `npx` may run Tollgate from another folder.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

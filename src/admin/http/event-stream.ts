@@ -18,9 +18,10 @@ export interface StreamOptions {
 
 /**
  * Sends `event: now` at once and every 2 s; an event is skipped while the client has not read the
- * last one. Asks every minute whether the operator is still signed in; if not, `event: signed-out`
- * ends the stream. The stream also ends when the library or its gateway is closed, because a server
- * that is closing waits for it. Later requests get 204, which tells browsers not to reconnect.
+ * last one. It checks every minute whether the operator is still signed in; if not,
+ * `event: signed-out` ends the stream. The stream also ends when the library or its gateway is
+ * closed, because a server that is closing waits for it. Later requests get 204, which tells
+ * browsers not to reconnect.
  */
 export async function streamEvents(
   admin: Admin,

@@ -2,7 +2,7 @@
 import { el } from './dom.ts';
 import { moneyText, percentText, shareOf } from './format.ts';
 
-/** A bar whose length is a share, 0 to 1; the number stands beside it. */
+/** A bar whose length is a share, 0 to 1; the number is next to it. */
 export function shareBar(share: number, color: string): HTMLElement {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, part(share, `fill${color}`));
 }

@@ -1,4 +1,4 @@
-/** A small line of the last minutes, beside the figure that it explains; it has no axes. */
+/** A small line of the last minutes, next to the figure that it explains; it has no axes. */
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 const width = 120;

@@ -16,7 +16,7 @@ export interface TableInput<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   keyOf(row: T): string;
-  /** What a click on a row does, beside the link in it. */
+  /** What a click on a row does, in addition to the link in it. */
   open?(row: T): void;
   rowClass?(row: T): string | undefined;
 }

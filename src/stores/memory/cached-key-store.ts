@@ -73,7 +73,7 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** While a stale key is served, the failing store is asked again only after this pause. */
+/** While a stale key is served, the failing store is tried again only after this pause. */
 const downMs = 1_000;
 
 /**

@@ -16,7 +16,7 @@ const thinkingBudget = z.strictObject(
   'must be a range: { min, max }, in tokens',
 );
 
-/** The type asks for a schema for every flag, so that a new one can't be forgotten. */
+/** The type requires a schema for every flag, so that a new one can't be forgotten. */
 const flags = {
   includeUsage: flag.optional(),
   reasoningOutsideCompletion: flag.optional(),

@@ -17,7 +17,7 @@ import type { Timeouts } from '../../ports/timeouts.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';
 
-/** Asks for a schema for every member of a type, so that a new one can't be forgotten. */
+/** Requires a schema for every member of a type, so that a new one can't be forgotten. */
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 const name = text('must be text of at least one character, without control characters');

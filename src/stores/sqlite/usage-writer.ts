@@ -119,7 +119,7 @@ interface BufferedRecord {
   readonly values: readonly SqliteValue[];
 }
 
-/** A record that SQLite refused. Its transaction goes on without it. */
+/** A record that SQLite refused. Its transaction continues without it. */
 interface Refused {
   readonly record: UsageRecord;
   readonly error: Error;

@@ -1,4 +1,4 @@
-/** What is known of a request: who asked for what, what was held, and what was charged. */
+/** What is known about a request: its key and model, what was held, and what was charged. */
 import type { PageContext } from '../context.ts';
 import { type Child, el, link, timeOf } from '../dom.ts';
 import { factList } from '../facts.ts';

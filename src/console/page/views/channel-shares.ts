@@ -49,7 +49,7 @@ function shareFields({ weight, priority, hasCost }: Channel): ShareFields {
     weight: textField('weight', 'Weight', {
       inputmode: 'decimal',
       value: String(weight),
-      hint: 'Its share beside channels of the same priority; 0 for no calls.',
+      hint: 'Its share among channels of the same priority; 0 for no calls.',
     }),
     priority: textField('priority', 'Priority', {
       inputmode: 'numeric',

@@ -60,7 +60,7 @@ export function channelSwitchDialog(
   });
 }
 
-/** A share of the calls; only its size beside the others counts. */
+/** A share of the calls, relative to the weights of other channels. */
 export function weightIn(text: string): number {
   const weight = Number(text);
   if (text !== '' && weight >= 0 && weight <= 1_000_000) return weight;

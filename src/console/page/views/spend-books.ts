@@ -19,7 +19,7 @@ export function booksPanel(page: PageContext): Panel {
     el('option', { value: 'total' }, 'limits without a period'),
   );
   const books = panel<{ readonly data: readonly BooksRow[] }>({
-    title: 'Log beside books',
+    title: 'Usage log and quota store',
     what: 'the books',
     tools: period,
     load: (signal) => {
