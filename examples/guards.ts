@@ -1,4 +1,4 @@
-/** Guards: an allow-list of models, moderation, labels from the request, and an audit of prompts. */
+/** Guards: an allow-list of models, moderation, labels from the request and an audit of prompts. */
 import type { Guard, GuardDecision, GuardedCall } from 'tollgate';
 
 /** All strings of a request, in the form of any of the APIs: its prompts, and a few names. */

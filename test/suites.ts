@@ -91,7 +91,7 @@ const pure: readonly string[] = [
   'test/translate/**',
   'test/{bytes,dialects,holds,prices,protocols}/**',
 ];
-/** What runs a server, a process or a database, and the slowest of the rest: not in `test:quick`. */
+/** What runs a server, a process or a database, and other slow tests: not in `test:quick`. */
 const slow: readonly string[] = [
   'test/{acceptance,adapters,admin,command,console,examples,faults,opentelemetry}/**',
   'test/{prometheus,proof,relay,stores,testing}/**',

@@ -237,7 +237,8 @@ describe('a file is refused at start-up', () => {
 
     for (const given of [path, relative(process.cwd(), path)]) {
       expect(await refusal(open({ path: given }))).toBe(
-        `jsonFileCatalog: ${path} can't be read (ENOENT). It must exist and be readable by this app.`,
+        `jsonFileCatalog: ${path} can't be read (ENOENT). ` +
+          'It must exist and be readable by this app.',
       );
     }
   });

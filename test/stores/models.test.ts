@@ -83,7 +83,7 @@ const members: readonly Row[] = [
     'must be a positive integer',
   ],
   ['rates', [null, 5, []], 'must be limits: { calls: { perMinute: 60 }'],
-  ['rates', [{}], 'must limit calls, tokens or both. Leave it out for no limit of rates.'],
+  ['rates', [{}], 'must limit calls, tokens or both. Leave it out for no rate limits.'],
   ['rates.call', [{ call: { perMinute: 5 } }], unknown],
   ['rates.calls', [{ calls: {} }], 'must state perMinute, perHour or perDay. Leave it out for no'],
   [

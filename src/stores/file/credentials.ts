@@ -15,8 +15,8 @@ export interface CredentialSources {
 /**
  * Resolves a `credential` member of the file to its secret.
  *
- * @throws ConfigurationError that names the member's path and says how to fix it. It repeats
- *   no value but the name of a variable: a secret written where a name belongs must not reach a log.
+ * @throws ConfigurationError that names the member's path and says how to fix it. Of values, it
+ *   repeats only the name of a variable: a secret written in its place must not reach a log.
  */
 export type ReadCredential = (value: JsonValue, path: string) => Promise<string>;
 
