@@ -144,8 +144,7 @@ export type CallSeries = 'complete' | 'refused' | 'failed' | 'left';
 export function seriesOf(outcome: UsageRecord['outcome']): CallSeries {
   switch (outcome) {
     case 'complete':
-    case 'refused':
-      return outcome;
+      return 'complete';
     case 'caller_left':
       return 'left';
     default:

@@ -86,7 +86,7 @@ function bucketOf(
     ...{ chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n },
   };
   for (const { names, calls, chargeNanos, unbookedNanos, costNanos } of rows) {
-    const outcome = callOutcomes.find((known) => known === names[0]) ?? 'failed';
+    const outcome = callOutcomes.find((known) => known === names[0]) ?? 'unknown';
     bucket[seriesOf(outcome)] += calls;
     bucket.calls += calls;
     bucket.chargeNanos += chargeNanos;

@@ -35,9 +35,7 @@ export interface RecordedLine {
 /** How a call may end. */
 export const callOutcomes = [
   'complete',
-  'refused',
   'not_run',
-  'failed',
   'truncated',
   'broken',
   'caller_left',

@@ -36,7 +36,7 @@ describe('the minutes', () => {
   it('count each call once, by its outcome', async () => {
     const { admin, emit, clock } = adminSetup();
 
-    for (const outcome of ['complete', 'complete', 'caller_left', 'failed', 'unknown'] as const) {
+    for (const outcome of ['complete', 'complete', 'caller_left', 'broken', 'unknown'] as const) {
       emit(ended({ outcome, chargeNanos: 3n, firstByteMs: 40 }));
     }
     emit(refused());

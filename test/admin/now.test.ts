@@ -39,7 +39,7 @@ describe('a day and a month', () => {
     const nowMs = clock.now();
     for (let call = 0; call < 200; call += 1) {
       const startedAtMs = nowMs - call * 4 * hourMs;
-      const outcome = (['complete', 'failed', 'caller_left', 'refused'] as const)[call % 4];
+      const outcome = (['complete', 'broken', 'caller_left', 'not_run'] as const)[call % 4];
       const ids = { requestId: `r${call}`, startedAtMs, chargeNanos: 3n };
       log.record(usageRecord({ ...ids, outcome: outcome ?? 'complete', firstByteMs: 400 }));
     }
@@ -58,9 +58,9 @@ describe('a day and a month', () => {
         Array.from({ length: count }, (_, index) => fromMs + index * bucketMs),
       );
       expect(total(now, 'complete')).toBe(are('complete'));
-      expect(total(now, 'failed')).toBe(are('failed'));
+      expect(total(now, 'failed')).toBe(are('broken') + are('not_run'));
       expect(total(now, 'left')).toBe(are('caller_left'));
-      expect(total(now, 'refused')).toBe(are('refused'));
+      expect(total(now, 'refused')).toBe(0);
       expect(now.buckets.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n)).toBe(
         BigInt(3 * shown.length),
       );
@@ -112,7 +112,7 @@ describe('calls of the log', () => {
     const startMs = clock.now() - hourMs;
     for (let call = 0; call < 25; call += 1) {
       const ids = { requestId: `r${call}`, keyId: 'ada', startedAtMs: startMs + call };
-      log.record(usageRecord({ ...ids, outcome: 'failed', reason: 'upstream_rate_limited' }));
+      log.record(usageRecord({ ...ids, outcome: 'not_run', reason: 'upstream_rate_limited' }));
     }
 
     const found: string[] = [];

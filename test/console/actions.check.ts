@@ -318,9 +318,9 @@ describe('a call', () => {
     await page.getByRole('link', { name: call(41).requestId }).waitFor();
     await press(page, 'Previous');
     await page.getByRole('link', { name: call(0).requestId }).waitFor();
-    await page.getByLabel('Outcome').selectOption('failed');
+    await page.getByLabel('Outcome').selectOption('truncated');
 
-    await page.waitForURL('**#/calls?range=1h&outcome=failed');
+    await page.waitForURL('**#/calls?range=1h&outcome=truncated');
     await page.getByText('upstream overloaded').waitFor();
     expect(await page.locator('tbody tr').count()).toBe(1);
   });

@@ -217,7 +217,7 @@ export function callPage(): CallPage {
     0: inDoubt,
     3: failed,
     8: { outcome: 'caller_left', status: 499, reason: 'caller_left' },
-    13: { outcome: 'refused', status: 400, reason: 'upstream_refused', chargeNanos: 0n },
+    13: { outcome: 'not_run', status: 400, reason: 'upstream_refused', chargeNanos: 0n },
     17: { booked: false },
   };
   return {
@@ -246,7 +246,7 @@ const inDoubt: Partial<CallSummary> = {
 
 const failed: Partial<CallSummary> = {
   booked: true,
-  outcome: 'failed',
+  outcome: 'truncated',
   status: 503,
   reason: 'upstream_overloaded',
   chargeNanos: 0n,

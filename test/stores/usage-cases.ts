@@ -17,7 +17,7 @@ export type OpenUsageTable = () => UsageSink & UsageQueries & UsageRetention;
 
 const dayMs = 86_400_000;
 const startMs = Date.UTC(2026, 10, 20, 22);
-const outcomes: readonly CallOutcome[] = ['complete', 'failed', 'caller_left'];
+const outcomes: readonly CallOutcome[] = ['complete', 'broken', 'caller_left'];
 /** Names that a path in JSON or a statement would read in another way. */
 const metadataNames = ['team', 'a.b', '$', 'a"b', "a'b", 'größe', '[0]', '*', 'a\\b', '__proto__'];
 const groupings: readonly UsageGrouping[] = [
@@ -66,7 +66,7 @@ export function usageQueryCases(open: OpenUsageLog): void {
       for (const record of records) await log.record(record);
       const filters = [
         ...[{ keyId: 'k1' }, { group: 'g0' }, { modelId: 'm1' }, { channelId: 'c1' }],
-        ...[{ outcome: 'failed' }, { channelId: 'c0', outcome: 'complete', keyId: 'k0' }],
+        ...[{ outcome: 'broken' }, { channelId: 'c0', outcome: 'complete', keyId: 'k0' }],
       ] as const;
 
       for (const filter of filters) {

@@ -49,7 +49,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
         upstreamModel: undefined,
         attempts: [],
         firstByteMs: undefined,
-        outcome: 'failed',
+        outcome: 'broken',
         reason: 'upstream_error',
         usage: undefined,
         price: { per: 'image', rows: [{ size: '1x1', nanos: 40_000_000n }] },

@@ -6,11 +6,14 @@ import type { Call, Refusal } from '../wire.ts';
 
 type Tone = 'ok' | 'warn' | 'bad' | 'off';
 
-const looks: Readonly<Record<string, { readonly tone: Tone; readonly icon: IconName }>> = {
+interface Look {
+  readonly tone: Tone;
+  readonly icon: IconName;
+}
+
+const looks: Readonly<Record<string, Look>> = {
   complete: { tone: 'ok', icon: 'ok' },
-  refused: { tone: 'warn', icon: 'off' },
   not_run: { tone: 'bad', icon: 'bad' },
-  failed: { tone: 'bad', icon: 'bad' },
   truncated: { tone: 'bad', icon: 'bad' },
   broken: { tone: 'bad', icon: 'bad' },
   cut: { tone: 'bad', icon: 'bad' },
@@ -18,25 +21,21 @@ const looks: Readonly<Record<string, { readonly tone: Tone; readonly icon: IconN
   unknown: { tone: 'warn', icon: 'question' },
 };
 
+const refusalLook: Look = { tone: 'warn', icon: 'off' };
+/** A call that may have run, and whose hold has ended: charged nothing, or by the operator. */
+const failedLook: Look = { tone: 'bad', icon: 'bad' };
+
 /** The outcomes that can be filtered by. */
 export const outcomeNames: readonly string[] = Object.keys(looks);
 
-/** The word for an outcome. */
+/** The word for an outcome as a filter. */
 export function outcomeWord(outcome: string): string {
-  return outcome === 'unknown' ? 'in doubt' : wordsOf(outcome);
+  return outcome === 'unknown' ? 'failed or in doubt' : wordsOf(outcome);
 }
 
 /** The outcome of a call, or the code of a refusal, and the reason. */
 export function outcomeBadge(row: Call | Refusal): Child {
-  const isRefusal = row.kind === 'refusal';
-  const outcome = isRefusal ? 'refused' : row.outcome;
-  const { tone, icon: name } = looks[outcome] ?? { tone: 'off', icon: 'question' };
-  // Resolved calls keep their outcome, and are booked then.
-  const word = isRefusal
-    ? row.code
-    : row.kind === 'call' && row.booked && outcome === 'unknown'
-      ? 'resolved'
-      : outcomeWord(outcome);
+  const { tone, icon: name, word } = badgeOf(row);
   const { reason } = row;
   return el(
     'span',
@@ -44,4 +43,12 @@ export function outcomeBadge(row: Call | Refusal): Child {
     el('span', { class: `badge badge-${tone}` }, icon(name), word),
     reason === null ? undefined : el('span', { class: 'reason' }, wordsOf(reason)),
   );
+}
+
+function badgeOf(row: Call | Refusal): Look & { readonly word: string } {
+  if (row.kind === 'refusal') return { ...refusalLook, word: row.code };
+  const { outcome, booked } = row;
+  const look = looks[outcome] ?? { tone: 'off', icon: 'question' };
+  if (outcome !== 'unknown') return { ...look, word: wordsOf(outcome) };
+  return booked ? { ...failedLook, word: 'failed' } : { ...look, word: 'in doubt' };
 }
