@@ -131,6 +131,11 @@ export interface Protocol {
    * is ignored.
    */
   readonly repeatableAs: ClaimInput['operation'] | undefined;
+  /**
+   * The members that limit the length of a reply, the usual one first; empty if there is none. A
+   * member inside another one has its path: `generationConfig.maxOutputTokens`.
+   */
+  readonly outputLimits: readonly string[];
   /** The member for the number of completions, and its maximum if the model states none. */
   readonly candidates: { readonly member: string; readonly maximum: number };
   /**

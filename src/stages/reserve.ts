@@ -16,6 +16,7 @@ import type { PortCalls } from './port-calls.ts';
 import { quotaLevels } from './quota-levels.ts';
 import { tooManyConcurrentCalls } from './refuse.ts';
 import type { Reservation } from './settlement.ts';
+import { type ShorterReply, shorterReply } from './shorter-reply.ts';
 
 /** Reserves the quota of a call. */
 export type Reserve = (admitted: Admitted) => Promise<Reservation>;
@@ -29,7 +30,10 @@ export type Reserve = (admitted: Admitted) => Promise<Reservation>;
 export function reserver(emit: EventListener): Reserve {
   const periodFor = periodNames();
   const reportLevels = quotaLevels(emit);
-  return async ({ key, hold: { nanos }, received: { settings, ports } }) => {
+  return async (admitted) => {
+    const { key, hold: planned, received } = admitted;
+    const { settings, ports } = received;
+    const { nanos } = planned;
     if (key.quota.length === 0) throw noQuota('unknown_subject');
     const subjects = heldSubjects(key);
     const nowMs = settings.clock.now();
@@ -44,7 +48,7 @@ export function reserver(emit: EventListener): Reserve {
       );
       reportLevels(lines, result);
       if (result.status === 'held') return hold;
-      throw reserveError(result, { keyId: key.id, nanos });
+      throw reserveError(result, { keyId: key.id, nanos, shorter: shorterReply(admitted) });
     } catch (error) {
       // The hold may exist although the store did not answer.
       if (mayBeHeld(error)) void releaseIfHeld(hold, settings, ports);
@@ -189,6 +193,8 @@ export interface RefusedCall {
   readonly nanos: Nanos;
   /** The part of that which is held already. */
   readonly heldNanos?: Nanos;
+  /** How a shorter reply would make the call cheaper, if it would. */
+  readonly shorter?: ShorterReply | undefined;
 }
 
 /** The error for a hold that the store refused, or refused to grow. */
@@ -208,17 +214,28 @@ export function reserveError(
  */
 function insufficientQuota(
   { subject, available }: Extract<ReserveResult, { readonly status: 'insufficient' }>,
-  { keyId, nanos, heldNanos = 0n }: RefusedCall,
+  { keyId, nanos, heldNanos = 0n, shorter }: RefusedCall,
 ): GatewayError {
   const cost = `This request may cost up to ${formatMoney(nanos)}`;
+  if (subject !== keyId) {
+    return insufficient(
+      `${cost}, and the quota of this key's group is not sufficient. ${askForMore}`,
+    );
+  }
   const left = available + heldNanos;
-  const why =
-    subject === keyId
-      ? `${cost}, and ${formatMoney(left > 0n ? left : 0n)} is left of this key's quota.`
-      : `${cost}, and the quota of this key's group is not sufficient.`;
-  return new GatewayError('insufficient_quota', `${why} ${askForMore}`, {
-    reason: 'insufficient',
-  });
+  const balance = `and ${formatMoney(left > 0n ? left : 0n)} is left of this key's quota`;
+  if (shorter === undefined || shorter.leastNanos > left) {
+    return insufficient(`${cost}, ${balance}. ${askForMore}`);
+  }
+  const { heldTokens, member } = shorter;
+  return insufficient(
+    `${cost}, because up to ${heldTokens} output tokens are reserved, ${balance}. ` +
+      `Send a smaller \`${member}\`, or ask whoever issued the key.`,
+  );
+}
+
+function insufficient(message: string): GatewayError {
+  return new GatewayError('insufficient_quota', message, { reason: 'insufficient' });
 }
 
 const askForMore = 'Ask whoever issued the key.';

@@ -2,13 +2,34 @@
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../src/ports/quota-store.ts';
 import { quotaLevels } from '../../src/stages/quota-levels.ts';
-import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
-import { completeReply, sampleRequests } from '../support/models.ts';
+import {
+  type CallerRequest,
+  gatewayInProcess,
+  type InProcessGateway,
+} from '../support/gateway-in-process.ts';
+import { chat, completeReply, defaultModels, model, sampleRequests } from '../support/models.ts';
 
 const month = '2026-01';
 
 function quotaLow({ events }: InProcessGateway): readonly unknown[] {
   return events.filter(({ type }) => type === 'quota_low');
+}
+
+const messages = [{ role: 'user', content: 'hi' }];
+
+/** A gateway with a model for every API of text, and a key that may spend this much. */
+function withLimit(limitNanos: bigint): InProcessGateway {
+  const others = defaultModels().filter(({ id }) => id !== 'chat');
+  return gatewayInProcess({
+    models: [model({ protocols: ['chat', 'responses', 'messages'] }), ...others],
+    key: { quota: [{ id: 'caller', period: 'total', limitNanos }] },
+    handlers: [(up) => up.answer(400, '{}', {})],
+  });
+}
+
+/** A call of one of OpenAI's or Anthropic's APIs. */
+function of(api: 'responses' | 'messages', members: object): CallerRequest {
+  return { path: `/v1/${api}`, body: { model: 'chat', ...members } };
 }
 
 describe('a 403', () => {
@@ -21,8 +42,36 @@ describe('a 403', () => {
 
     expect(status).toBe(403);
     expect(text).toContain(
-      "This request may cost up to 0.000000211, and 0.0000001 is left of this key's quota.",
+      'This request may cost up to 0.000000211, because up to 100 output tokens are reserved, and ' +
+        "0.0000001 is left of this key's quota. Send a smaller `max_tokens`, or ask whoever issued",
     );
+  });
+
+  it.each<readonly [member: string, request: CallerRequest, shorter: object]>([
+    ['max_tokens', chat(), { max_tokens: 1 }],
+    ['max_tokens', chat({ max_tokens: 90 }), { max_tokens: 1 }],
+    ['max_completion_tokens', chat({ max_completion_tokens: 90 }), { max_completion_tokens: 1 }],
+    ['max_output_tokens', of('responses', { input: 'hi' }), { max_output_tokens: 1 }],
+    ['max_tokens', of('messages', { messages, max_tokens: 90 }), { max_tokens: 1 }],
+    [
+      'generationConfig.maxOutputTokens',
+      sampleRequests.native,
+      { generationConfig: { maxOutputTokens: 1 } },
+    ],
+  ])('names `%s` where a shorter reply would fit, and it does', async (member, request, shorter) => {
+    const remedy = `Send a smaller \`${member}\`, or ask whoever issued the key.`;
+
+    // 11 tokens of the prompt at 1 nano, and one of the reply at 2.
+    const refused = await withLimit(13n).call(request);
+    const accepted = await withLimit(13n).call({
+      ...request,
+      body: { ...Object(request.body), ...shorter },
+    });
+    const hopeless = await withLimit(12n).call(request);
+
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(remedy)]);
+    expect(accepted.status, accepted.text).toBe(400);
+    expect(hopeless.text).toMatch(/is left of this key's quota\. Ask whoever issued the key\."/);
   });
 
   it('never says that less than nothing is left', async () => {

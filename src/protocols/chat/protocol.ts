@@ -18,6 +18,7 @@ export const chat: Protocol = {
   methods: {},
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'chat',
+  outputLimits: ['max_tokens', 'max_completion_tokens'],
   candidates: { member: 'n', maximum: Number.POSITIVE_INFINITY },
   sessionOf: ({ promptCacheKey }) => promptCacheKey,
   read: readChat,

@@ -18,6 +18,7 @@ export const embeddings: Protocol = {
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'embeddings',
   // The API has no member for several answers.
+  outputLimits: [],
   candidates: { member: 'n', maximum: 1 },
   read: readEmbeddings,
   relay: embeddingsRelay,

@@ -17,6 +17,7 @@ export const images: Protocol = {
   methods: {},
   maxBodyBytes: ({ maxImageBodyBytes }) => maxImageBodyBytes,
   repeatableAs: 'images',
+  outputLimits: [],
   candidates: { member: 'n', maximum: 10 },
   read: readImages,
   relay: imagesRelay,

@@ -25,6 +25,7 @@ export const messages: Protocol = {
   repeatableAs: 'messages',
   toolBound: 'max_uses',
   // The API has no member for several answers.
+  outputLimits: ['max_tokens'],
   candidates: { member: 'n', maximum: 1 },
   sessionOf: messagesSession,
   checkHeaders: checkMessagesHeaders,

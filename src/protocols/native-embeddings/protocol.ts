@@ -23,6 +23,7 @@ const shared: Omit<Protocol, 'methods' | 'read' | 'relay' | 'codecs'> = {
   // Google's clients don't send this header.
   repeatableAs: undefined,
   // The API has no member for several answers.
+  outputLimits: [],
   candidates: { member: 'candidateCount', maximum: 1 },
   imageCounter: undefined,
   keepAlive: () => undefined,

@@ -31,6 +31,7 @@ export const native: Protocol = {
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header, and other clients of its streams have no use for it.
   repeatableAs: undefined,
+  outputLimits: ['generationConfig.maxOutputTokens'],
   candidates: {
     member: 'generationConfig.candidateCount',
     maximum: Number.POSITIVE_INFINITY,

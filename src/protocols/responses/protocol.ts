@@ -34,6 +34,7 @@ export const responses: Protocol = {
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'responses',
   // The API has one answer.
+  outputLimits: ['max_output_tokens'],
   candidates: { member: 'n', maximum: 1 },
   // Codex declares a search in every request.
   optionalTools: ['web_search'],

@@ -44,6 +44,7 @@ export const toyProtocol: Protocol = {
   methods: {},
   maxBodyBytes: () => 1_024,
   repeatableAs: undefined,
+  outputLimits: ['most'],
   candidates: { member: 'times', maximum: 1 },
   read: (scanned) => {
     arrayMember(scanned, 'ask', 'Send what is asked.');
