@@ -104,7 +104,7 @@ export interface GatewayOptions {
   readonly ownerRoutes?: boolean;
   /** The model's id for image requests without `model`, which OpenAI allows. Default: 400. */
   readonly defaultImageModel?: string;
-  /** The largest chat or native request body, in bytes. */
+  /** The largest request body of every API but images, in bytes. */
   readonly maxBodyBytes?: number;
   /** The largest image request body, in bytes. */
   readonly maxImageBodyBytes?: number;

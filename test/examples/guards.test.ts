@@ -1,10 +1,10 @@
-/** The example's guards refuse, tag and keep what they say. */
+/** The example's guards refuse calls, label them and keep prompts, as they say. */
 import { expect, it } from 'vitest';
 import { allOf, audit, labelsFrom, moderation, onlySmallModels } from '../../examples/guards.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, completeReply } from '../support/models.ts';
 
-it('examples/guards moderate, tag and keep prompts of users who agreed', async () => {
+it('examples/guards moderate and label calls and keep prompts of users who agreed', async () => {
   const kept: unknown[] = [];
   const { call, records, nextRecord } = gatewayInProcess({
     handlers: [completeReply('chat'), completeReply('chat')],

@@ -14,4 +14,4 @@ function handler(request: Request): Promise<Response> {
   return adapter(request);
 }
 
-export { handler as GET, handler as HEAD, handler as POST };
+export { handler as DELETE, handler as GET, handler as HEAD, handler as POST };
