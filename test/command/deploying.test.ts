@@ -49,6 +49,16 @@ describe('the examples of a deployment', () => {
     expect(kubernetes).not.toContain('preStop');
   });
 
+  it('mount the configuration and the files that it names', async () => {
+    const env = { DATABASE_URL: 'postgres://h/d', OPENAI_API_KEY: 'x' };
+    const { config: read } = await readConfig(Buffer.from(config), env);
+    const [, folder = ''] = /^WORKDIR (\S+)$/m.exec(container) ?? [];
+
+    for (const file of ['tollgate.json', read.catalog.file ?? '']) {
+      expect(kubernetes).toContain(`mountPath: ${folder}/${file}, subPath: ${file} }`);
+    }
+  });
+
   it('let Prometheus reach the metrics, and nobody the console', async () => {
     const env = { DATABASE_URL: 'postgres://h/d', OPENAI_API_KEY: 'x' };
     const { config: read } = await readConfig(Buffer.from(config), env);

@@ -42,8 +42,8 @@ describe('a 403', () => {
 
     expect(status).toBe(403);
     expect(text).toContain(
-      'This request may cost up to 0.000000211, because up to 100 output tokens are reserved, and ' +
-        "0.0000001 is left of this key's quota. Send a smaller `max_tokens`, or ask whoever issued",
+      'This request may cost up to 0.000000211, because up to 100 output tokens are reserved, ' +
+        "and 0.0000001 is left of this key's quota. Send a smaller `max_tokens`, or ask whoever",
     );
   });
 
@@ -58,7 +58,7 @@ describe('a 403', () => {
       sampleRequests.native,
       { generationConfig: { maxOutputTokens: 1 } },
     ],
-  ])('names `%s` where a shorter reply would fit, and it does', async (member, request, shorter) => {
+  ])('names `%s` where a shorter reply fits, and it does', async (member, request, shorter) => {
     const remedy = `Send a smaller \`${member}\`, or ask whoever issued the key.`;
 
     // 11 tokens of the prompt at 1 nano, and one of the reply at 2.
