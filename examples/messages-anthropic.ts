@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk';
 
 /** A gateway, and who calls it. */
 export interface GatewayAccount {
-  /** Without `/v1`, which the SDK adds: `http://localhost:8787`. */
+  /** Without `/v1`, which the SDK adds: `http://localhost:3000`. */
   readonly baseURL: string;
   readonly apiKey: string;
 }

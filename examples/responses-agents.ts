@@ -14,7 +14,7 @@ const weather = tool({
 
 /** A gateway, and who calls it. */
 export interface GatewayAccount {
-  /** With `/v1`: `http://localhost:8787/v1`. */
+  /** With `/v1`: `http://localhost:3000/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
 }

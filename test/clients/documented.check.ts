@@ -19,7 +19,7 @@ import { readText } from '../house/sources.ts';
 import { recordLog } from '../support/record-log.ts';
 import { closed, listening } from '../support/servers.ts';
 
-const address = 'http://localhost:8787';
+const address = 'http://localhost:3000';
 /** What a page shows of the replies. */
 const pages = [
   ['docs/responses.md', /Hello|Hi\b/, 4],
