@@ -1,6 +1,7 @@
 /**
  * The gateway that the example apps share: a model for text and one for embeddings of OpenAI and of
- * Google, and one key.
+ * Google, and one key. Where a variable is not set the credential is `none`, which only the fake
+ * upstream of the tests accepts: leave it empty in your app, so that start-up names the variable.
  */
 import {
   createGateway,
