@@ -21,9 +21,12 @@ export interface ConfigFile {
 /** The file that the option `config` names. */
 export function configFile({ around, text }: Pick<Given, 'around' | 'text'>): ConfigFile {
   const path = resolve(around.cwd, text('config') ?? 'tollgate.json');
+  const name = basename(path);
+  const names = { reader: '', unreadable: name };
   return {
     path,
-    name: basename(path),
-    open: () => fileWatch(path, (bytes) => readConfig(bytes, around.env), disk, ''),
+    name,
+    // A reload opens it again, and reports its errors to the log.
+    open: () => fileWatch(path, (bytes) => readConfig(bytes, around.env), disk, names),
   };
 }

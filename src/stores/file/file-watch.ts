@@ -30,23 +30,28 @@ interface ValidVersion<T> {
   readonly value: T;
 }
 
+/** How error messages name the file. */
+export interface FileNames {
+  /** The beginning of each message. Default: `jsonFileCatalog: `. */
+  readonly reader?: string;
+  /** The name where the file can't be read for the first time. Default: its whole path. */
+  readonly unreadable?: string;
+}
+
 /**
  * Reads the file for the first time.
  *
- * @param reader the beginning of error messages, before the name of the file
- * @throws ConfigurationError with the file's base name, or with its whole path if it can't be read,
- *   where it is wrong, and how to fix it
+ * @throws ConfigurationError with the file's name, where it is wrong, and how to fix it
  */
 export async function fileWatch<T>(
   path: string,
   parse: Parse<T>,
   disk: Disk,
-  reader = 'jsonFileCatalog: ',
+  { reader = 'jsonFileCatalog: ', unreadable = resolve(path) }: FileNames = {},
 ): Promise<FileWatch<T>> {
   const withFileName = (error: unknown): ConfigurationError => namedError(reader, path, error);
   let valid = await readFirst(path, parse, disk).catch((error: unknown) => {
-    // A start-up is watched by an operator, so that the whole path may be shown.
-    throw namedError(reader, path, error, resolve(path));
+    throw namedError(reader, path, error, unreadable);
   });
   // A version is final once two successive polls have read the same bytes: a second write within
   // one tick of the file system's clock changes only the bytes, not the version.
@@ -97,16 +102,12 @@ function isSame(one: FileText, other: FileText): boolean {
   return one.version === other.version && one.bytes.equals(other.bytes);
 }
 
-/**
- * The problem, prefixed with the file's base name: the folders must not reach a log.
- *
- * @param shown the path to show if the file can't be read
- */
+/** The problem, prefixed with the file's base name: the folders must not reach a log. */
 function namedError(
   reader: string,
   path: string,
   error: unknown,
-  shown = basename(path),
+  unreadable = basename(path),
 ): ConfigurationError {
   const file = `${reader}${basename(path)}`;
   if (isConfigurationError(error)) {
@@ -115,6 +116,6 @@ function namedError(
   // The message of a `node:fs` error contains the whole path, so only its code is kept.
   const code = isError(error) && 'code' in error ? ` (${error.code})` : '';
   return new ConfigurationError(
-    `${reader}${shown} can't be read${code}. It must exist and be readable by this app.`,
+    `${reader}${unreadable} can't be read${code}. It must exist and be readable by this app.`,
   );
 }
