@@ -54,13 +54,13 @@ describe('a key', () => {
     await page.getByLabel('Limit, in your currency unit').fill('25.50');
     expect(await axeFindings(page)).toEqual([]);
     await press(page, 'Issue');
-    const secret = (await page.getByLabel('Secret').textContent()) ?? '';
+    const secret = (await page.getByLabel('Secret', { exact: true }).textContent()) ?? '';
     expect(await server.keys.find(secret)).toMatchObject({ id: 'new-team', group: 'default' });
     expect(await axeFindings(page)).toEqual([]);
     await press(page, 'Copy');
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
     await page.keyboard.press('Escape');
-    expect(await page.getByLabel('Secret').isVisible()).toBe(true);
+    expect(await page.getByLabel('Secret', { exact: true }).isVisible()).toBe(true);
     expect(await page.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true);
     await page.getByLabel('I have stored it').check();
     await press(page, 'Done');
@@ -192,7 +192,7 @@ describe('a key', () => {
     await press(page, 'Rotate');
     await page.getByLabel('The old secret stays valid').selectOption('0');
     await press(page, 'Issue the new secret');
-    const secret = (await page.getByLabel('Secret').textContent()) ?? '';
+    const secret = (await page.getByLabel('Secret', { exact: true }).textContent()) ?? '';
 
     expect((await server.keys.find(secret))?.quota).toMatchObject([{ id: 'app-web' }]);
     expect((await server.admin.keys.find('app-web')).expiresAtMs).toBe(server.clock.now());

@@ -58,7 +58,7 @@ it('shows real calls, their charges and their keys, and issues a key that works'
   await page.getByLabel('Group', { exact: true }).fill('text');
   await page.getByLabel('Limit, in your currency unit').fill('1');
   await page.getByRole('button', { name: 'Issue', exact: true }).click();
-  const secret = (await page.getByLabel('Secret').textContent()) ?? '';
+  const secret = (await page.getByLabel('Secret', { exact: true }).textContent()) ?? '';
 
   expect([served.status, refused.status]).toEqual([200, 404]);
   expect((await chat(base, secret, model)).status).toBe(200);

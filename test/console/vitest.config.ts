@@ -14,7 +14,7 @@ const config: ViteUserConfig = defineConfig({
     allowOnly: false,
     pool: 'forks',
     // Each file has a browser of its own.
-    maxWorkers: 2,
+    maxWorkers: 1,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     reporters: reporters('console'),
