@@ -33,11 +33,13 @@ export interface CheckedKeyPage {
 export function checkKeyPage(query: KeyPageQuery = {}): CheckedKeyPage {
   const { search, group, disabled, after = '', limit = 100 } = query;
   for (const text of [search, group, after]) {
-    if (text !== undefined && typeof text !== 'string')
+    if (text !== undefined && typeof text !== 'string') {
       refuse('search, group and after must be strings');
+    }
   }
-  if (disabled !== undefined && typeof disabled !== 'boolean')
+  if (disabled !== undefined && typeof disabled !== 'boolean') {
     refuse('disabled must be true or false');
+  }
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
     refuse('limit must be an integer from 1 to 1,000');
   }

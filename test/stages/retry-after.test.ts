@@ -90,7 +90,7 @@ describe('a caller whose channels all cool down', () => {
     }
   });
 
-  it('is told the same for an account without credit, and for the calls that follow', async () => {
+  it('is told to wait an hour if the account has no credit, and so are later calls', async () => {
     const harness = channels(1, [limits({}, { code: 'insufficient_quota' })]);
 
     expect(waitIn(await harness.call(sampleRequests.chat))).toEqual([429, '3600', 'false']);
