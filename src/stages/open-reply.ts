@@ -100,9 +100,7 @@ async function openStream(
   const hasContent = (chunk: Uint8Array): boolean => {
     const bytes = tap.write(chunk);
     if (bytes.length > 0) output.add(bytes);
-    // The tap may hold back pieces of a tool call until it is whole.
-    const hasOutput = tap.hasBegun() && output.byteLength() > 0;
-    return hasOutput || tap.failure() !== undefined || tap.finished();
+    return tap.hasBegun() || tap.failure() !== undefined || tap.finished();
   };
   const isOpen = hasContent(first.bytes) || first.ended;
   const head = isOpen
@@ -131,9 +129,10 @@ function judgeStreamStart(
     if (last.length > 0) output.add(last);
   }
   // A failure after the first content is reported inside the stream, even if both arrived in one
-  // chunk.
-  const hasOutput = tap.hasBegun() && output.byteLength() > 0;
-  const failed = hasOutput ? undefined : tapFailure(tap);
+  // chunk, or if the caller does not get that content. A whole reply that is useless to the caller
+  // still gets its status.
+  const isUseless = output.byteLength() === 0 && tap.failure()?.isBilled === true;
+  const failed = tap.hasBegun() && !isUseless ? undefined : tapFailure(tap);
   if (failed !== undefined) {
     body.abort();
     return failed;

@@ -66,18 +66,31 @@ describe('usage that the upstream does not state', () => {
 describe('a reply of media alone', () => {
   const reply = JSON.stringify(geminiReply([picture]));
 
-  it.each([
-    ['whole', whole, document(reply)],
-    ['streamed', streamed, eventStream(`data: ${reply}\n\n`)],
-  ] as const)('is a failure with its status, and charged: %s', async (_, call, scripted) => {
-    const { answer, gateway } = await exchanged('gemini', call, scripted);
+  const charged = {
+    reason: 'upstream_unusable_output',
+    usage: { inputTokens: 5, outputTokens: 1_290 },
+  };
+
+  it('is a failure with its status, and charged', async () => {
+    const { answer, gateway } = await exchanged('gemini', whole, document(reply));
 
     expect(answer.status).toBe(502);
     expect(parsed(answer.text)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
-    expect(gateway.records[0]).toMatchObject({
-      reason: 'upstream_unusable_output',
-      usage: { inputTokens: 5, outputTokens: 1_290 },
+    expect(gateway.records[0]).toMatchObject(charged);
+  });
+
+  it('is an error within the stream that it has begun, and charged', async () => {
+    const { answer, gateway } = await exchanged(
+      'gemini',
+      streamed,
+      eventStream(`data: ${reply}\n\n`),
+    );
+
+    expect(messagesEvents(answer.text).at(-1)?.data).toMatchObject({
+      type: 'error',
+      error: { type: 'api_error' },
     });
+    expect(gateway.records[0]).toMatchObject(charged);
   });
 
   it('with a text is a reply that lists it', async () => {
