@@ -62,6 +62,7 @@ export {
   type TokenPrice,
   type TokenRates,
   type ToolCalls,
+  type UnreportedTokens,
   type Usage,
 } from './money.ts';
 export type { GatewayOptions } from './options.ts';

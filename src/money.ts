@@ -171,6 +171,8 @@ export interface Usage {
   readonly passes?: readonly PassUsage[] | undefined;
   /** The calls of the provider's tools that may have a fee. */
   readonly toolCalls?: ToolCalls | undefined;
+  /** The parts that the upstream did not report. Not kept in usage records. */
+  readonly unreported?: UnreportedTokens | undefined;
   /**
    * The upstream's totals differ from the sum of its passes, of which the larger counts are here.
    * Not kept in usage records.
@@ -183,6 +185,22 @@ export type PassUsage = Pick<
   Usage,
   'inputTokens' | 'cachedInputTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens' | 'outputTokens'
 >;
+
+/** The tokens of a usage that the gateway counted or estimated. */
+export interface UnreportedTokens {
+  /** The part of `inputTokens` that was estimated from the prompt. */
+  readonly input: number;
+  /** The part of `outputTokens` that was counted in the reply. */
+  readonly output: number;
+  /**
+   * Another part of `outputTokens`, counted in the reply too: the upstream reported only its sum
+   * with `inputTokens`.
+   */
+  readonly splitOutput: number;
+}
+
+/** A usage of which the upstream reported everything. */
+export const allReported: UnreportedTokens = { input: 0, output: 0, splitOutput: 0 };
 
 /** The usage of a blocked prompt for which the provider reports none. */
 export const noUsage: Usage = {

@@ -4,7 +4,7 @@
  */
 import type { FailureReason } from '../failure-reasons.ts';
 import type { JsonNumber, JsonObject } from '../json.ts';
-import type { PassUsage, ToolCalls, Usage } from '../money.ts';
+import { allReported, type PassUsage, type ToolCalls, type Usage } from '../money.ts';
 import type { ProviderData } from './provider-data.ts';
 
 /**
@@ -203,10 +203,23 @@ export function splitUsage(usage: ReplyUsage, counted: number): Usage {
   if (usage.gap !== 'split') return charged;
   const leastInput = Math.max(1, charged.cachedInputTokens);
   const answer = Math.max(0, Math.min(counted, charged.inputTokens - leastInput));
+  if (answer === 0) return charged;
   return {
     ...charged,
     inputTokens: charged.inputTokens - answer,
     outputTokens: charged.outputTokens + answer,
+    unreported: { input: 0, output: 0, splitOutput: answer },
+  };
+}
+
+/** Adds output that the gateway counted. */
+export function withCountedOutput(usage: Usage, tokens: number): Usage {
+  if (tokens === 0) return usage;
+  const { input, output, splitOutput } = usage.unreported ?? allReported;
+  return {
+    ...usage,
+    outputTokens: usage.outputTokens + tokens,
+    unreported: { input, output: output + tokens, splitOutput },
   };
 }
 
@@ -219,7 +232,7 @@ export function usageOfWholeReply(usage: ReplyUsage, counted: () => number): Usa
   const charged = chargeableUsage(usage);
   // If no output was stated at all, the settlement counts it and marks the record accordingly.
   if (usage.gap === undefined || charged.outputTokens === 0) return charged;
-  return { ...charged, outputTokens: charged.outputTokens + counted() };
+  return withCountedOutput(charged, counted());
 }
 
 /** The usage in the form that charging uses. */

@@ -45,11 +45,10 @@ export function eventCount(reader: ContentStreamReader): EventCount {
   };
 }
 
-/** Counts one event. */
+/** Counts the content of one event. */
 export function countEvent(count: EventCount, event: ContentEvent): void {
-  if (event.type === 'usage') recordUsage(count, event.usage);
   // A blocked prompt generates nothing, so usage that was not reported is zero.
-  else if (event.type === 'blocked') count.isBlocked = true;
+  if (event.type === 'blocked') count.isBlocked = true;
   else addContent(count, event);
 }
 
@@ -62,15 +61,16 @@ function addContent(size: ContentSize, event: ContentEvent): void {
 }
 
 /**
- * Upstreams repeat their usage, and a repetition with the finish is the final report. Only the
- * usage that a reader itself repeats at its end is ignored.
+ * Records usage, which is final if the reply is complete. Upstreams repeat their usage, and a
+ * repetition with the finish is the final report. Only the usage that a reader itself repeats at
+ * its end is ignored.
  */
-function recordUsage(count: EventCount, stated: ReplyUsage): void {
-  const { lastUsage, hasUpstreamEnded, floor, reader } = count;
+export function recordUsage(count: EventCount, stated: ReplyUsage, isComplete: boolean): void {
+  const { lastUsage, hasUpstreamEnded, floor } = count;
   const usage = chargeableUsage(stated);
   if (hasUpstreamEnded && lastUsage !== undefined && isSameUsage(lastUsage, usage)) return;
   count.lastUsage = usage;
-  floor.note(stated, countedTokens(count), reader.complete());
+  floor.note(stated, countedTokens(count), isComplete);
 }
 
 /** The characters that the reader holds back. */

@@ -3,7 +3,12 @@
  * reported before the reply's finish does not cover output generated later, nor does a finish that
  * reports no output.
  */
-import { type ReplyUsage, splitUsage, type UsageGap } from '../canonical/reply.ts';
+import {
+  type ReplyUsage,
+  splitUsage,
+  type UsageGap,
+  withCountedOutput,
+} from '../canonical/reply.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import { mergedUsage, withCachedInInput } from './usage-counts.ts';
@@ -106,7 +111,7 @@ export function usageFloor(): UsageFloor {
       if (usage === undefined || isFinal) return usage;
       // If no output was reported, the settlement counts it and notes that in the record.
       if (hasEnded && usage.outputTokens === 0) return usage;
-      return { ...usage, outputTokens: usage.outputTokens + counted - countedAtOutput };
+      return withCountedOutput(usage, counted - countedAtOutput);
     },
   };
 }

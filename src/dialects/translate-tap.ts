@@ -18,6 +18,7 @@ import {
   type EventCount,
   eventCount,
   heldChars,
+  recordUsage,
   usageSoFar,
 } from './event-count.ts';
 import { checkReplyLists } from './reply-lists.ts';
@@ -194,6 +195,7 @@ function takeUnframed(tap: TapState): string {
 function writeEvents(tap: TapState, events: readonly ContentEvent[]): string {
   for (const event of events) {
     if (event.type === 'unusable') tap.failure = billedReply(event.reason);
+    else if (event.type === 'usage') recordUsage(tap.count, event.usage, isComplete(tap));
     else countEvent(tap.count, event);
     tap.hasBegun ||= beginsReply(event);
   }

@@ -2,7 +2,14 @@
 import type { Call } from '../call.ts';
 import type { ChargeRule } from '../charge-policy.ts';
 import { imageTokens } from '../dialects/reply-content.ts';
-import type { Nanos, Price, ToolCalls, Usage } from '../money.ts';
+import {
+  allReported,
+  type Nanos,
+  type Price,
+  type ToolCalls,
+  type UnreportedTokens,
+  type Usage,
+} from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ChargeBasis } from '../ports/quota-store.ts';
 import { costOf, maxCostWithoutFees } from '../prices/cost.ts';
@@ -46,120 +53,150 @@ export function costFor(usage: Usage, { admitted: { hold }, price }: ChargedCall
 }
 
 /**
- * The maximum cost of counted output, whatever kinds of tokens it consists of; never more than the
- * hold.
+ * The most that a reply may have cost so far. Without usage, the content is priced as the most
+ * expensive kind of output, but never above the hold.
  */
-export function maxCountedNanos(charged: ChargedCall, outputTokens: number): Nanos {
+export function observedNanos(
+  charged: ChargedCall,
+  usage: Usage | undefined,
+  countedTokens: number,
+): Nanos {
+  if (usage !== undefined) {
+    const reported = reportedPart(usage, charged);
+    const filled = withCounted(reported, usage.unreported, countedTokens, charged);
+    return costFor(filled, charged);
+  }
   const { admitted, price, heldNanos } = charged;
   const { call, model, hold } = admitted;
   const textTokens = estimatedPrompt(call, model, hold);
-  const bound = { ...hold.bound, textTokens, mediaTokens: 0, outputTokens };
+  const bound = { ...hold.bound, textTokens, mediaTokens: 0, outputTokens: countedTokens };
   const nanos = maxCostWithoutFees(bound, price, hold.request);
   return nanos < heldNanos ? nanos : heldNanos;
-}
-
-/** The usage of a reply without reported usage: the counted output and the estimated prompt. */
-function countedUsage({ admitted }: ChargedCall, outputTokens: number): Usage {
-  const { call, model, hold } = admitted;
-  return {
-    inputTokens: estimatedPrompt(call, model, hold),
-    cachedInputTokens: 0,
-    outputTokens,
-    images: call.demand.candidates,
-  };
-}
-
-/** The price of counted usage, capped at the hold, which covers the whole call. */
-function countedNanos(charged: ChargedCall, usage: Usage): Nanos {
-  const nanos = costFor(usage, charged);
-  return nanos < charged.heldNanos ? nanos : charged.heldNanos;
 }
 
 /** The charge of a call by the rule for its ending. */
 export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: ReplyEnd): Charge {
   const { call } = charged.admitted;
-  const { usage, countedTokens, isEstimated } = replyEnd;
+  const { usage, countedTokens } = replyEnd;
   if (call.operation.isFree || rule === 'release' || rule === 'nothing' || rule === 'pend') {
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined, usage };
   }
-  if (rule === 'prompt') {
-    // Models priced by the image charge nothing for a prompt.
-    const isPricedByToken = charged.price.per === 'token';
-    const prompt = { ...countedUsage(charged, 0), images: 0 };
-    const nanos = isPricedByToken ? countedNanos(charged, prompt) : 0n;
-    return { nanos, basis: 'estimate', anomaly: undefined, aboveHold: undefined, usage: prompt };
+  if (rule === 'prompt') return promptCharge(charged);
+  const missing = rule === 'usage' ? 'missing' : undefined;
+  if (usage === undefined) {
+    const isCounted = countedTokens !== undefined && call.operation.hasOutputTokens;
+    return {
+      ...cappedCharge(charged, undefined, countedUsage(charged, countedTokens ?? 0)),
+      basis: isCounted ? 'counted' : 'estimate',
+      anomaly: missing,
+    };
   }
-  if (usage === undefined) return chargeWithoutUsage(charged, rule, countedTokens);
-  const possible = cappedUsage(usage, charged);
-  const filled = withCounted(possible, countedTokens ?? 0, charged);
-  if (filled !== possible) return filledCharge(charged, rule, possible, filled);
-  const missing = isEstimated === true && rule === 'usage' ? 'missing' : undefined;
-  const anomaly = possible === usage ? missing : 'above_maximum';
-  const made = withImagesMade(possible, replyEnd, call);
-  const nanos = costFor(made, charged);
-  const { heldNanos, channel } = charged;
-  const isAbove = nanos > heldNanos;
+  const reported = reportedPart(usage, charged);
+  const possible = cappedUsage(reported, charged);
+  const filled = withCounted(possible, usage.unreported, countedTokens ?? 0, charged);
+  const made = withImagesMade(filled, replyEnd, call);
+  const { input, output } = filled === possible ? allReported : (filled.unreported ?? allReported);
+  // What a stream reports before its end is filled in without an event.
+  const isMissing = input > 0 || (output > 0 && usage.unreported === undefined);
+  const aboveMaximum = possible === reported ? undefined : 'above_maximum';
   return {
-    nanos: isAbove && channel?.usageTrust === 'held' ? heldNanos : nanos,
-    basis: isEstimated === true ? 'estimate' : 'usage',
-    anomaly,
-    aboveHold: isAbove ? nanos : undefined,
-    usage: made,
+    ...cappedCharge(charged, filled === possible ? made : possible, made),
+    basis: output > 0 ? 'counted' : input > 0 ? 'estimate' : 'usage',
+    anomaly: isMissing ? (missing ?? aboveMaximum) : aboveMaximum,
   };
 }
 
-/** The charge of a reply that reported no usage. */
-function chargeWithoutUsage(
-  charged: ChargedCall,
-  rule: ChargeRule,
-  countedTokens: number | undefined,
-): Charge {
-  const { hasOutputTokens } = charged.admitted.call.operation;
-  const counted = countedUsage(charged, countedTokens ?? 0);
+/** Models priced by the image charge nothing for a prompt. */
+function promptCharge(charged: ChargedCall): Charge {
+  const prompt = { ...countedUsage(charged, 0), images: 0 };
+  const charge = cappedCharge(charged, undefined, prompt);
+  const nanos = charged.price.per === 'token' ? charge.nanos : 0n;
+  return { ...charge, nanos, basis: 'estimate', anomaly: undefined };
+}
+
+/** The usage of a reply without reported usage: the counted output and the estimated prompt. */
+function countedUsage(charged: ChargedCall, countedTokens: number): Usage {
+  const { call, model, hold } = charged.admitted;
   return {
-    nanos: countedNanos(charged, counted),
-    usage: counted,
-    basis: countedTokens === undefined || !hasOutputTokens ? 'estimate' : 'counted',
-    anomaly: rule === 'usage' ? 'missing' : undefined,
-    aboveHold: undefined,
+    inputTokens: estimatedPrompt(call, model, hold),
+    cachedInputTokens: 0,
+    outputTokens: boundedOutput(countedTokens, 0, charged),
+    images: call.demand.candidates,
   };
 }
 
 /**
- * Fills in what the upstream's usage lacks, or states as 0 for a reply that has content: output is
- * counted, and the prompt estimated. Returns the same object if nothing is missing.
+ * The price of a usage, of which the upstream has reported the part `reported`. Only that part may
+ * cost more than the hold: what the gateway counts or estimates does not.
  */
-export function withCounted(usage: Usage, counted: number, charged: ChargedCall): Usage {
-  const { call, model, hold } = charged.admitted;
-  if (charged.price.per !== 'token') return usage;
-  const contentTokens = call.operation.makesImages ? usage.images * imageTokens : counted;
-  const outputTokens = usage.outputTokens === 0 ? contentTokens : usage.outputTokens;
-  // Without output nothing is missing: a blocked prompt costs nothing.
-  if (outputTokens === 0 || (usage.inputTokens > 0 && usage.outputTokens > 0)) return usage;
-  const inputTokens = usage.inputTokens || estimatedPrompt(call, model, hold);
-  const isWhole = inputTokens === usage.inputTokens && outputTokens === usage.outputTokens;
-  return isWhole ? usage : { ...usage, inputTokens, outputTokens };
-}
-
-/** Counts and estimates that replace missing usage never raise the charge above the hold. */
-function filledCharge(
+function cappedCharge(
   charged: ChargedCall,
-  rule: ChargeRule,
-  stated: Usage,
-  filled: Usage,
-): Charge {
+  reported: Usage | undefined,
+  usage: Usage,
+): Pick<Charge, 'nanos' | 'aboveHold' | 'usage'> {
   const { heldNanos, channel } = charged;
-  const statedNanos = costFor(stated, charged);
-  const isAbove = statedNanos > heldNanos;
-  const max = isAbove && channel?.usageTrust !== 'held' ? statedNanos : heldNanos;
-  const nanos = costFor(filled, charged);
+  const reportedNanos = reported === undefined ? 0n : costFor(reported, charged);
+  const isAbove = reportedNanos > heldNanos;
+  const max = isAbove && channel?.usageTrust !== 'held' ? reportedNanos : heldNanos;
+  const nanos = reported === usage ? reportedNanos : costFor(usage, charged);
   return {
     nanos: nanos < max ? nanos : max,
-    basis: filled.outputTokens === stated.outputTokens ? 'estimate' : 'counted',
-    anomaly: rule === 'usage' ? 'missing' : undefined,
-    aboveHold: isAbove ? statedNanos : undefined,
-    usage: filled,
+    aboveHold: isAbove ? reportedNanos : undefined,
+    usage,
   };
+}
+
+/**
+ * A usage without what the gateway has counted or estimated. A reported sum stays as it was
+ * divided, but its output is no more than was requested.
+ */
+function reportedPart(usage: Usage, charged: ChargedCall): Usage {
+  const { unreported, ...reported } = usage;
+  if (unreported === undefined || charged.price.per !== 'token') return usage;
+  const { input, output, splitOutput } = unreported;
+  const outputTokens = usage.outputTokens - output;
+  const excess = splitOutput - boundedOutput(splitOutput, outputTokens - splitOutput, charged);
+  return {
+    ...reported,
+    inputTokens: usage.inputTokens - input + excess,
+    outputTokens: outputTokens - excess,
+  };
+}
+
+/**
+ * Fills in what the upstream did not report, or reported as 0 for a reply that has content: output
+ * is counted, and the prompt estimated. Returns the same object if nothing is missing.
+ */
+function withCounted(
+  reported: Usage,
+  unreported: UnreportedTokens | undefined,
+  countedTokens: number,
+  charged: ChargedCall,
+): Usage {
+  const { call, model, hold } = charged.admitted;
+  if (charged.price.per !== 'token') return reported;
+  const content = call.operation.makesImages ? reported.images * imageTokens : countedTokens;
+  const { input: estimated, output: since } = unreported ?? allReported;
+  const counted = reported.outputTokens + since === 0 ? content : since;
+  const output = boundedOutput(counted, reported.outputTokens, charged);
+  const outputTokens = reported.outputTokens + output;
+  // Without output nothing is missing: a blocked prompt costs nothing.
+  const isPromptMissing = reported.inputTokens === 0 && outputTokens > 0;
+  const input = estimated || (isPromptMissing ? estimatedPrompt(call, model, hold) : 0);
+  if (input + output === 0) return reported;
+  return {
+    ...reported,
+    inputTokens: reported.inputTokens + input,
+    outputTokens,
+    unreported: { ...allReported, input, output },
+  };
+}
+
+/** Counted output, beside `before` tokens that were reported: never more than was requested. */
+function boundedOutput(tokens: number, before: number, { admitted, price }: ChargedCall): number {
+  const { isBounded, bound } = admitted.hold;
+  if (!isBounded || price.per !== 'token') return tokens;
+  return Math.min(tokens, Math.max(0, bound.outputTokens - before));
 }
 
 /**

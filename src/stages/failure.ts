@@ -29,8 +29,6 @@ export interface CallFailure {
   readonly countedTokens?: number | undefined;
   /** The usage that the upstream reported. */
   readonly usage?: Usage | undefined;
-  /** The gateway estimated the usage, or a part of it. */
-  readonly isEstimated?: boolean | undefined;
   /** The upstream's status and headers had arrived. */
   readonly hasResponse?: boolean;
 }
@@ -252,12 +250,12 @@ export function failedSeries(
   series: Pick<RequestSeries, 'isSplit' | 'used'>,
 ): CallFailure {
   if (!series.isSplit) return failure;
-  const used = series.used();
-  if (used === undefined) {
+  const usage = series.used();
+  if (usage === undefined) {
     return failure.ending === 'truncated' ? { ...failure, ending: 'failed' } : failure;
   }
   const ending = requestFaults.has(failure.error.code) ? 'truncated' : 'failed';
-  return { ...failure, ...used, ending };
+  return { ...failure, usage, ending };
 }
 
 /** True for a refusal of the caller's request whose earlier parts are charged. */

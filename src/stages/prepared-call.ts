@@ -89,16 +89,9 @@ export interface RequestSeries {
   /** The body of the next request; undefined if the current one is the last. */
   next(): readonly Uint8Array[] | undefined;
   /** What the requests so far have used; undefined until the first has a reply. */
-  used(): SeriesUsage | undefined;
+  used(): Usage | undefined;
   /** The reply of the call, once all requests have one. */
   reply(): WholeReply | MadeReply;
-}
-
-/** What requests that have replies used. */
-export interface SeriesUsage {
-  readonly usage: Usage;
-  /** The gateway estimated the usage, or a part of it. */
-  readonly isEstimated: boolean;
 }
 
 /** Reads the reply to one request. */
@@ -117,8 +110,6 @@ export interface WholeReply {
   readonly kind: 'whole';
   readonly bytes: Uint8Array;
   readonly usage: Usage | undefined;
-  /** The gateway estimated the usage, or a part of it, because the upstream reported none. */
-  readonly isEstimated?: boolean | undefined;
   /** Tokens counted in the content, if they can't be counted in `bytes` and are needed. */
   readonly countedTokens?: number | undefined;
   /**
@@ -140,7 +131,6 @@ export interface MadeReply {
   /** Makes the pieces; each call starts again with the first one. */
   pieces(): ReplyPieces;
   readonly usage: Usage;
-  readonly isEstimated?: boolean | undefined;
   readonly notes: HeaderMap;
 }
 

@@ -60,7 +60,6 @@ function relayWhole(reply: WholeReply, outcome: UpstreamReply, held: Held): Gate
     status: 200,
     reason: reply.reason,
     usage: reply.usage,
-    isEstimated: reply.isEstimated,
     // The content is counted only if the upstream does not report output tokens.
     countedTokens: reply.usage?.outputTokens
       ? undefined
@@ -73,8 +72,7 @@ function relayWhole(reply: WholeReply, outcome: UpstreamReply, held: Held): Gate
 function relayMade(reply: MadeReply, outcome: UpstreamReply, held: Held): GatewayResponse {
   const { call, received, running } = held.admitted;
   const body = sendWhole(running, reply.pieces());
-  const { usage, isEstimated } = reply;
-  const end = { ending: 'complete', status: 200, usage, isEstimated } as const;
+  const end = { ending: 'complete', status: 200, usage: reply.usage } as const;
   settleInBackground(held, outcome, served, end);
   return {
     status: 200,

@@ -184,10 +184,10 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
       if (reply.kind === 'made' && served.copy !== undefined) await copyMade(reply, served.copy);
       return relay(outcome, served, upstreams);
     }
-    const { error, ending, reason, countedTokens, usage, isEstimated } = outcome.failure;
+    const { error, ending, reason, countedTokens, usage } = outcome.failure;
     // The usage record is written before the error is sent, because the error may point to it.
     const answer = answerOf(error, reason, admitted.route.caller);
-    await settlement.close({ ...answer, ending, countedTokens, usage, isEstimated });
+    await settlement.close({ ...answer, ending, countedTokens, usage });
     throw error;
   } catch (error) {
     // The attempt of a streamed reply was still running, because it ends with its stream.

@@ -9,7 +9,7 @@ import type { Channel } from '../ports/catalog.ts';
 import type { CallAttempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { TakenRates } from './applied-limits.ts';
 import type { Admitted } from './call-record.ts';
-import { type Charge, costFor, maxCountedNanos, withCounted } from './charge.ts';
+import { type Charge, observedNanos } from './charge.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import { reportBug } from './refuse.ts';
 import { type ChargedEnd, correctRates, reportedCharge, reportedCost } from './reported-charge.ts';
@@ -108,7 +108,7 @@ function settlementOf(deps: SettlementDeps): Settlement {
       state.firstByteMs ??= settings.clock.monotonicMs() - state.startedMs;
     },
     heldNanos: () => state.heldNanos,
-    observedNanos: (usage, countedTokens) => observedNanos(state, usage, countedTokens),
+    observedNanos: (usage, countedTokens) => observedOrNone(state, usage, countedTokens),
     addHeld: (nanos) => {
       state.heldNanos += nanos;
     },
@@ -119,15 +119,13 @@ function settlementOf(deps: SettlementDeps): Settlement {
   };
 }
 
-function observedNanos(
+function observedOrNone(
   state: SettlementState,
   usage: Usage | undefined,
   countedTokens: number,
 ): Nanos {
   try {
-    return usage === undefined
-      ? maxCountedNanos(state, countedTokens)
-      : costFor(withCounted(usage, countedTokens, state), state);
+    return observedNanos(state, usage, countedTokens);
   } catch {
     // The end of the call reports it, and charges the hold, which must not grow until then.
     return 0n;
@@ -265,7 +263,7 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
     status: end.status,
     outcome: outcomeOf(end.ending, rule),
     reason: end.reason,
-    usage: end.usage === undefined ? undefined : recordedUsage(end.usage),
+    usage: end.usage === undefined ? undefined : recordedUsage(end.usage, charge),
     basis: charge.basis,
     heldNanos,
     chargeNanos: charge.nanos,
@@ -274,11 +272,15 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
   };
 }
 
-/** Records have the sum of all passes, which stores can keep in columns. */
-function recordedUsage(usage: Usage): Usage {
-  if (usage.passes === undefined && usage.isInconsistent === undefined) return usage;
-  const { passes: _passes, isInconsistent: _isInconsistent, ...sum } = usage;
-  return sum;
+/**
+ * Records have the sum of all passes, which stores can keep in columns. Counts that the gateway
+ * filled in are recorded as they are charged.
+ */
+function recordedUsage(usage: Usage, charge: Charge): Usage {
+  if ((usage.passes ?? usage.isInconsistent ?? usage.unreported) === undefined) return usage;
+  const { passes: _passes, isInconsistent: _isInconsistent, unreported, ...sum } = usage;
+  const { inputTokens, outputTokens } = (unreported && charge.usage) ?? sum;
+  return { ...sum, inputTokens, outputTokens };
 }
 
 function outcomeOf(ending: CallEnding, rule: ChargeRule): CallOutcome {

@@ -22,8 +22,6 @@ export interface Reservation {
 export interface ReplyEnd {
   readonly ending: CallEnding;
   readonly usage?: Usage | undefined;
-  /** The gateway estimated the usage, or a part of it. */
-  readonly isEstimated?: boolean | undefined;
   /** Tokens counted from the forwarded content; undefined if nothing was forwarded. */
   readonly countedTokens?: number | undefined;
 }

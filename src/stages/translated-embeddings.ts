@@ -18,7 +18,7 @@ import type {
 import { type EmbeddingReply, embeddingReader } from '../dialects/embedding-reader.ts';
 import { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
-import { noUsage } from '../money.ts';
+import { allReported, noUsage, type Usage } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
 import { estimatedTokens } from './estimated-prompt.ts';
 import { droppedNote, estimatedNote } from './notes.ts';
@@ -27,7 +27,6 @@ import type {
   PreparedSeries,
   RequestSeries,
   SeriesReader,
-  SeriesUsage,
   WholeReply,
 } from './prepared-call.ts';
 
@@ -122,13 +121,19 @@ interface SeriesState {
   from: number;
   readonly vectors: Vector[];
   inputTokens: number;
-  isEstimated: boolean;
+  /** The part of `inputTokens` that was estimated; undefined if all replies reported usage. */
+  estimatedInputTokens: number | undefined;
 }
 
 function seriesOf(translation: WrittenTranslation): RequestSeries {
   const { batch, caller } = translation;
   const count = caller.request.inputs.length;
-  const state: SeriesState = { from: 0, vectors: [], inputTokens: 0, isEstimated: false };
+  const state: SeriesState = {
+    from: 0,
+    vectors: [],
+    inputTokens: 0,
+    estimatedInputTokens: undefined,
+  };
   return {
     isSplit: count > batch,
     read: () => readerOf(translation, state, Math.min(batch, count - state.from)),
@@ -175,43 +180,51 @@ function take(
 ): void {
   for (const vector of vectors) state.vectors.push(vector);
   const inputs = prompt.inputs?.slice(state.from, state.from + count) ?? [];
-  state.isEstimated ||= usage === undefined;
-  state.inputTokens +=
-    usage?.inputTokens ?? estimatedTokens({ ...prompt, textBytes: 0, inputs }, model);
+  if (usage !== undefined) {
+    state.inputTokens += usage.inputTokens;
+    return;
+  }
+  const tokens = estimatedTokens({ ...prompt, textBytes: 0, inputs }, model);
+  state.inputTokens += tokens;
+  state.estimatedInputTokens = (state.estimatedInputTokens ?? 0) + tokens;
 }
 
-function usedBy({ inputTokens, isEstimated }: SeriesState): SeriesUsage {
-  return { usage: { ...noUsage, inputTokens }, isEstimated };
+function usedBy({ inputTokens, estimatedInputTokens: input }: SeriesState): Usage {
+  const unreported = input === undefined ? undefined : { ...allReported, input };
+  return { ...noUsage, inputTokens, unreported };
 }
 
 /** A reply that fits into one piece is sent at once. */
 function replyOf(translation: WrittenTranslation, state: SeriesState): WholeReply | MadeReply {
-  const used = usedBy(state);
+  const usage = usedBy(state);
   const notes = notesOf(translation, state);
   const begun = piecesOf(translation, state);
   const first = begun.next() ?? emptyBytes;
   const second = begun.next();
-  if (second === undefined) return { kind: 'whole', bytes: first, ...used, notes };
-  return { kind: 'made', pieces: () => piecesOf(translation, state), ...used, notes };
+  if (second === undefined) return { kind: 'whole', bytes: first, usage, notes };
+  return { kind: 'made', pieces: () => piecesOf(translation, state), usage, notes };
 }
 
 function notesOf(
   { caller, exchange, scales }: WrittenTranslation,
-  { isEstimated }: SeriesState,
+  { estimatedInputTokens }: SeriesState,
 ): HeaderMap {
   const { unitLengthMember, estimateMember, request } = caller;
   const replaced = scales && unitLengthMember !== undefined ? [unitLengthMember] : [];
   return {
     ...droppedNote([...request.dropped, ...exchange.dropped, ...replaced], false),
-    ...(isEstimated && estimateMember !== undefined ? estimatedNote(estimateMember) : {}),
+    ...(estimatedInputTokens !== undefined && estimateMember !== undefined
+      ? estimatedNote(estimateMember)
+      : {}),
   };
 }
 
 /** Writes the reply, as many vectors at a time as fill a piece. */
 function piecesOf({ caller, head }: WrittenTranslation, state: SeriesState): ReplyPieces {
   const { writer, estimateMember } = caller;
-  const { vectors, isEstimated, inputTokens } = state;
-  const statedTokens = isEstimated && estimateMember === undefined ? undefined : inputTokens;
+  const { vectors, estimatedInputTokens, inputTokens } = state;
+  const isReported = estimatedInputTokens === undefined || estimateMember !== undefined;
+  const statedTokens = isReported ? inputTokens : undefined;
   let index = -1;
   return {
     isComputed: true,

@@ -30,7 +30,7 @@ describe.each(all)('%s with the ending %s', (code, ending) => {
   });
 
   it('is paid after earlier replies of a series, and only there', () => {
-    const series = { isSplit: true, used: () => ({ usage, isEstimated: false }) };
+    const series = { isSplit: true, used: () => usage };
     const first = { isSplit: true, used: () => undefined };
 
     expect(isPaidRefusal(failedSeries(failure(code, ending), series))).toBe(isOwnFault);

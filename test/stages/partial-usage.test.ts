@@ -100,7 +100,11 @@ const wholes: Readonly<Record<DialectName, (usage: object) => object>> = {
 
 async function recordOf(kind: TextKind, dialect: DialectName, body: string) {
   const channels = [channel({ dialect })];
-  const models = [model({ channels }), model({ id: 'native', protocols: ['native'], channels })];
+  const contextTokens = 1_000;
+  const models = [
+    model({ channels, contextTokens }),
+    model({ id: 'native', protocols: ['native'], channels, contextTokens }),
+  ];
   const harness = gatewayInProcess({
     models,
     handlers: [(up) => up.answer(200, body, headersOf(kind))],

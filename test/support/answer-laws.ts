@@ -135,7 +135,7 @@ function disagreement(
 
 /** The error of a document, or the last one of a stream that has a name. */
 function errorIn(text: string): JsonValue | undefined {
-  const documents = [text, ...text.split('\n').map((line) => line.replace(/^data: ?/, ''))];
+  const documents = [text.trim(), ...text.split('\n').map((line) => line.replace(/^data: ?/, ''))];
   return documents
     .map((document) => (/^[[{]/.test(document) ? parseJson(document) : undefined) ?? null)
     .flatMap((document) => (Array.isArray(document) ? items(document) : [document]))

@@ -177,7 +177,7 @@ export function messages(body: Uint8Array | string = streamedMessage): CallerReq
 }
 
 const streamedMessage =
-  '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}],"stream":true}';
+  '{"model":"m","max_tokens":999,"messages":[{"role":"user","content":"hi"}],"stream":true}';
 
 /** The same request without streaming. */
 export const wholeMessage: string = streamedMessage.replace('true', 'false');

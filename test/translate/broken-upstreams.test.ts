@@ -48,7 +48,7 @@ describe('the charge of a translated reply', () => {
 
     const { record } = await called('anthropic', chat(), { chunks, ending: 'reset' });
 
-    expect(record).toMatchObject({ outcome: 'broken', chargeNanos: 161n, basis: 'usage' });
+    expect(record).toMatchObject({ outcome: 'broken', chargeNanos: 161n, basis: 'counted' });
     // One token was stated, and 150 bytes followed, at 0.4 tokens each.
     expect(record?.usage).toMatchObject({ inputTokens: 100, outputTokens: 61 });
   });

@@ -36,8 +36,6 @@ export interface StreamRecord {
   isOver: boolean;
   /** The prompt was blocked before any content. */
   isBlocked: boolean;
-  /** The last usage came with the finish or after it. */
-  isUsageFinal: boolean;
 }
 
 /** Starts empty. */
@@ -52,7 +50,6 @@ export function streamRecord(candidates: number): StreamRecord {
     contentEvents: 0,
     isOver: false,
     isBlocked: false,
-    isUsageFinal: false,
   };
 }
 
@@ -63,8 +60,8 @@ export function isComplete({ isOver, ends }: StreamRecord): boolean {
 
 /** The usage so far. A blocked prompt without stated usage costs nothing. */
 export function usageSoFar(record: StreamRecord): Usage | undefined {
-  const { usageTracker, counted, isUsageFinal, isBlocked } = record;
-  return usageTracker.soFar(counted.tokens(), isUsageFinal) ?? (isBlocked ? noUsage : undefined);
+  const { usageTracker, counted, isBlocked } = record;
+  return usageTracker.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined);
 }
 
 /** Records an event, a single line of data. `document` is what it holds, if it was parsed. */
@@ -86,9 +83,7 @@ export function recordEvent(
   bounds.add(bytes.length, isContent);
   const usageAt = lastValueOf(bytes, usageName);
   if (usageAt === undefined) return;
-  if (usageTracker.record(text.slice(usageAt), counted.tokens())) {
-    record.isUsageFinal = isComplete(record);
-  }
+  usageTracker.record(text.slice(usageAt), counted.tokens(), isComplete(record));
 }
 
 /**
@@ -106,19 +101,17 @@ export function recordRegularEvents(record: StreamRecord, bytes: Buffer, text: s
   record.isOver ||= text.includes(endName) && lastMark(record).test(text);
   begin(record);
   bounds.add(bytes.length, true);
-  usageTracker.record(usage, counted.tokens());
-  record.isUsageFinal = isComplete(record);
+  usageTracker.record(usage, counted.tokens(), isComplete(record));
   return true;
 }
 
 /** An error may state the usage that the upstream has billed. */
-export function recordErrorUsage(
-  { usageTracker, counted }: StreamRecord,
-  document: JsonValue | undefined,
-): void {
+export function recordErrorUsage(record: StreamRecord, document: JsonValue | undefined): void {
+  const { usageTracker, counted } = record;
   const usage =
     member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
-  if (isJsonObject(usage)) usageTracker.record(jsonText(usage), counted.tokens());
+  if (!isJsonObject(usage)) return;
+  usageTracker.record(jsonText(usage), counted.tokens(), isComplete(record));
 }
 
 function begin(record: StreamRecord): void {

@@ -3,16 +3,9 @@
  * demand, or when its members change.
  */
 import { parseBounded } from '../../bounded-json.ts';
-import { splitUsage, type UsageGap } from '../../canonical/reply.ts';
-import type { JsonObject } from '../../json.ts';
 import type { Usage } from '../../money.ts';
-import { mergedUsage } from '../usage-counts.ts';
-import {
-  geminiGap,
-  geminiReplyUsage,
-  geminiUsageMembers,
-  withImpliedOutput,
-} from './reply-usage.ts';
+import { streamUsage } from '../stream-usage.ts';
+import { geminiUsageReader } from './reply-usage.ts';
 
 /**
  * Distinctive parts of the names of the counts that affect the charge. Each begins with a letter
@@ -27,80 +20,50 @@ export interface UsageTracker {
    *
    * @param usage latin1 text that begins with the object; any text may follow
    * @param counted the content up to and including its event, in tokens
-   * @returns false for zero counts after non-zero ones, which are ignored
+   * @param isComplete the reply is complete with this event
    */
-  record(usage: string, counted: number): boolean;
+  record(usage: string, counted: number, isComplete: boolean): void;
   /**
-   * The last usage, or a lower bound if the stream isn't complete; undefined if none was received.
+   * The final usage, or a lower bound of it while the last one isn't final; undefined if none was
+   * received.
    */
-  soFar(counted: number, isFinal: boolean): Usage | undefined;
+  soFar(counted: number): Usage | undefined;
 }
 
 const countAboveZero = /TokenCount"\s*:\s*[1-9]/;
 /** A member that isn't a valid count: `null`, a fraction or a string. */
 const invalidCount = /TokenCount"\s*:\s*(?!\d+\s*[,}])/;
 
-/** The usage of one stream so far. */
-interface TrackerState {
-  merged: JsonObject | undefined;
-  /** The last object, a bit mask of its members, and the tokens counted up to it. */
-  last: string | undefined;
-  lastMembers: number;
-  countedAtLast: number;
-  /** The missing part of the last merged object. */
-  gap: UsageGap;
-  /** The tokens counted up to the last stated output. */
-  countedThen: number;
-}
-
 /** Creates a tracker without any usage. */
 export function newUsageTracker(): UsageTracker {
-  const state: TrackerState = {
-    merged: undefined,
-    last: undefined,
-    lastMembers: 0,
-    countedAtLast: 0,
-    gap: undefined,
-    countedThen: 0,
+  const usage = streamUsage(geminiUsageReader);
+  /** The last object, a bit mask of its members, and the tokens counted up to it. */
+  let last: string | undefined;
+  let lastMembers = 0;
+  let countedAtLast = 0;
+  let isLastFinal = false;
+  const addLast = (): void => {
+    if (last === undefined) return;
+    usage.add(parseBounded(last.slice(0, objectEnd(last))), countedAtLast, isLastFinal);
   };
   return {
-    record: (usage, counted) => {
-      const members = membersIn(usage);
-      if (state.last !== undefined) {
-        if (!countAboveZero.test(usage)) return false;
-        if (members !== state.lastMembers) mergeLast(state);
+    record: (text, counted, isComplete) => {
+      const members = membersIn(text);
+      if (last !== undefined) {
+        // Zeros after real counts are ignored.
+        if (!countAboveZero.test(text)) return;
+        if (members !== lastMembers) addLast();
       }
-      state.last = usage;
-      state.lastMembers = members;
-      state.countedAtLast = counted;
-      return true;
+      last = text;
+      lastMembers = members;
+      countedAtLast = counted;
+      isLastFinal = isComplete;
     },
-    soFar: (counted, isFinal) => usageSoFar(state, counted, isFinal),
+    soFar: (counted) => {
+      addLast();
+      return usage.soFar(counted);
+    },
   };
-}
-
-function mergeLast(state: TrackerState): void {
-  const { last, merged } = state;
-  if (last === undefined) return;
-  const parsed = parseBounded(last.slice(0, objectEnd(last)));
-  const stated = withImpliedOutput(merged, parsed);
-  const after = mergedUsage(merged, stated, geminiUsageMembers);
-  state.gap = geminiGap(stated);
-  if (state.gap !== 'output') state.countedThen = state.countedAtLast;
-  // An invalid object doesn't replace a valid one.
-  if (merged === undefined || geminiReplyUsage(after) !== undefined) state.merged = after;
-}
-
-function usageSoFar(state: TrackerState, counted: number, isFinal: boolean): Usage | undefined {
-  mergeLast(state);
-  const { merged, gap, countedThen } = state;
-  const read = geminiReplyUsage(merged);
-  if (read === undefined) return undefined;
-  const usage = splitUsage(read, countedThen);
-  // If no output was stated, the settlement counts it and marks the record accordingly.
-  if (isFinal && (gap !== 'output' || usage.outputTokens === 0)) return usage;
-  const since = usage.outputTokens === 0 ? counted : counted - countedThen;
-  return { ...usage, outputTokens: usage.outputTokens + since };
 }
 
 /** Whether the last usage object of these events has every count that earlier ones have. */
