@@ -48,7 +48,7 @@ const maxContextTokens = 2_000_000;
 const maxCallsOfTool = 1_000;
 
 /** The price of this usage for the caller. */
-export function costFor(usage: Usage, { admitted: { hold }, price }: ChargedCall): Nanos {
+function costFor(usage: Usage, { admitted: { hold }, price }: ChargedCall): Nanos {
   return costOf(usage, price, hold.request);
 }
 
