@@ -9,8 +9,8 @@ import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { sampleCalls, sampleModels } from './sample-calls.mjs';
 
-/** Calls before anything is counted: what is made once is made, and the code is compiled. */
-const warmUpCalls = 3_000;
+/** Calls before anything is counted, so that what is made once is made. */
+const warmUpCalls = 500;
 const measuredCalls = 500;
 
 /**
@@ -99,7 +99,7 @@ function sent(body) {
   });
 }
 
-/** Needs `--expose-gc` and a young generation that no measurement fills. */
+/** Needs `--expose-gc`, and a young generation that the calls do not fill. */
 async function bytesOf(run) {
   globalThis.gc();
   const before = process.memoryUsage().heapUsed;

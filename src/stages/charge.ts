@@ -85,11 +85,9 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
   const missing = rule === 'usage' ? 'missing' : undefined;
   if (usage === undefined) {
     const isCounted = countedTokens !== undefined && call.operation.hasOutputTokens;
-    return {
-      ...cappedCharge(charged, undefined, countedUsage(charged, countedTokens ?? 0)),
-      basis: isCounted ? 'counted' : 'estimate',
-      anomaly: missing,
-    };
+    const counted = countedUsage(charged, countedTokens ?? 0);
+    const basis = isCounted ? 'counted' : 'estimate';
+    return cappedCharge(charged, undefined, { usage: counted, basis, anomaly: missing });
   }
   const reported = reportedPart(usage, charged);
   const possible = cappedUsage(reported, charged);
@@ -99,19 +97,19 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
   // What a stream reports before its end is filled in without an event.
   const isMissing = input > 0 || (output > 0 && usage.unreported === undefined);
   const aboveMaximum = possible === reported ? undefined : 'above_maximum';
-  return {
-    ...cappedCharge(charged, filled === possible ? made : possible, made),
+  return cappedCharge(charged, filled === possible ? made : possible, {
+    usage: made,
     basis: output > 0 ? 'counted' : input > 0 ? 'estimate' : 'usage',
     anomaly: isMissing ? (missing ?? aboveMaximum) : aboveMaximum,
-  };
+  });
 }
 
 /** Models priced by the image charge nothing for a prompt. */
 function promptCharge(charged: ChargedCall): Charge {
-  const prompt = { ...countedUsage(charged, 0), images: 0 };
-  const charge = cappedCharge(charged, undefined, prompt);
-  const nanos = charged.price.per === 'token' ? charge.nanos : 0n;
-  return { ...charge, nanos, basis: 'estimate', anomaly: undefined };
+  const usage = { ...countedUsage(charged, 0), images: 0 };
+  const anomaly = undefined;
+  const charge = cappedCharge(charged, undefined, { usage, basis: 'estimate', anomaly });
+  return charged.price.per === 'token' ? charge : { ...charge, nanos: 0n };
 }
 
 /** The usage of a reply without reported usage: the counted output and the estimated prompt. */
@@ -126,14 +124,14 @@ function countedUsage(charged: ChargedCall, countedTokens: number): Usage {
 }
 
 /**
- * The price of a usage, of which the upstream has reported the part `reported`. Only that part may
+ * The charge of a usage, of which the upstream has reported the part `reported`. Only that part may
  * cost more than the hold: what the gateway counts or estimates does not.
  */
 function cappedCharge(
   charged: ChargedCall,
   reported: Usage | undefined,
-  usage: Usage,
-): Pick<Charge, 'nanos' | 'aboveHold' | 'usage'> {
+  { usage, basis, anomaly }: Pick<Charge, 'basis' | 'anomaly'> & { readonly usage: Usage },
+): Charge {
   const { heldNanos, channel } = charged;
   const reportedNanos = reported === undefined ? 0n : costFor(reported, charged);
   const isAbove = reportedNanos > heldNanos;
@@ -141,6 +139,8 @@ function cappedCharge(
   const nanos = reported === usage ? reportedNanos : costFor(usage, charged);
   return {
     nanos: nanos < max ? nanos : max,
+    basis,
+    anomaly,
     aboveHold: isAbove ? reportedNanos : undefined,
     usage,
   };
@@ -151,8 +151,8 @@ function cappedCharge(
  * divided, but its output is no more than was requested.
  */
 function reportedPart(usage: Usage, charged: ChargedCall): Usage {
+  if (usage.unreported === undefined || charged.price.per !== 'token') return usage;
   const { unreported, ...reported } = usage;
-  if (unreported === undefined || charged.price.per !== 'token') return usage;
   const { input, output, splitOutput } = unreported;
   const outputTokens = usage.outputTokens - output;
   const excess = splitOutput - boundedOutput(splitOutput, outputTokens - splitOutput, charged);
