@@ -8,24 +8,45 @@ export interface DataUrl {
   readonly data: string;
 }
 
+/** What is before the data of a data URL. */
+export interface DataUrlHead {
+  /** In lower case; empty if the URL names none. */
+  readonly mimeType: string;
+  readonly isBase64: boolean;
+  /** Where the data begins; 0 if the text ends before, or the head is longer than any real one. */
+  readonly dataAt: number;
+}
+
+/** Any text may begin like a data URL, so only its beginning is searched for the comma. */
+const maxHeadChars = 2_048;
+
+/** Reads the head of a data URL. Returns undefined if the text doesn't begin like one. */
+export function dataUrlHead(text: string): DataUrlHead | undefined {
+  const head = text.slice(0, maxHeadChars);
+  if (!/^data:/i.test(head)) return undefined;
+  const comma = head.indexOf(',');
+  const fields = comma === -1 ? head : head.slice(0, comma);
+  const [mimeType = '', ...parameters] = fields
+    .slice('data:'.length)
+    .split(';')
+    .map((field) => field.trim().toLowerCase());
+  return { mimeType, isBase64: comma !== -1 && parameters.includes('base64'), dataAt: comma + 1 };
+}
+
 /** Parses a data URL. Returns undefined if the text isn't a data URL or its Base64 is malformed. */
 export function parseDataUrl(url: string): DataUrl | undefined {
-  const comma = url.indexOf(',');
-  if (comma === -1 || !/^data:/i.test(url)) return undefined;
-  const [type = '', ...parameters] = url.slice('data:'.length, comma).split(';');
-  const namedType = type.trim().toLowerCase();
-  const content = url.slice(comma + 1);
-  if (parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')) {
+  const head = dataUrlHead(url);
+  if (head === undefined || head.dataAt === 0) return undefined;
+  const namedType = head.mimeType.includes('/') ? head.mimeType : undefined;
+  const content = url.slice(head.dataAt);
+  if (head.isBase64) {
     const data = normalizedBase64(content);
     if (data === undefined) return undefined;
-    return { mimeType: namedType.includes('/') ? namedType : sniffMimeType(data), data };
+    return { mimeType: namedType ?? sniffMimeType(data), data };
   }
   const data = percentDecoded(content).toString('base64');
   // RFC 2397: the default type is text/plain.
-  return {
-    mimeType: namedType.includes('/') ? namedType : (sniffMimeType(data) ?? 'text/plain'),
-    data,
-  };
+  return { mimeType: namedType ?? sniffMimeType(data) ?? 'text/plain', data };
 }
 
 /** Builds a data URL, without a type if `mimeType` is undefined. */

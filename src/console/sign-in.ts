@@ -81,7 +81,7 @@ export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn
     link: (url, access = { actor: 'console', can: 'manage' }) => {
       const { origin, pathname } = addressOf(url);
       checkMakerOptions('link', accessSchema, access);
-      return `${origin}${pathname.replace(/\/+$/, '')}/sign-in#token=${tokens.issue(access)}`;
+      return `${origin}${pathname.replace(/(?<!\/)\/+$/, '')}/sign-in#token=${tokens.issue(access)}`;
     },
     authorize: (request) => {
       // The page requests live figures by itself, which does not show that a person is active.

@@ -11,7 +11,7 @@ import { firstInside, nextInside } from '../bytes/json/read/skip.ts';
 import type { Member, Span } from '../bytes/json/scan/scan.ts';
 import { backslash, closeBracket, openBrace, openBracket, quote } from '../bytes/json/text.ts';
 import type { MediaKind, MediaUse, PromptSize } from '../call.ts';
-import { mediaKindOf, mimeTypeOfName } from '../canonical/media.ts';
+import { dataUrlHead, mediaKindOf, mimeTypeOfName } from '../canonical/media.ts';
 
 /** Measures a request body of one dialect: JSON that was scanned, or that the gateway wrote. */
 export type MeasureBody = (body: Body, members: readonly Member[]) => PromptSize;
@@ -125,18 +125,15 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
   const end = Math.min(span.end - 1, span.start + maxHeadChars);
   const text = body.text.toString('latin1', span.start + 1, end);
   const length = originalLength(body, span.start, span.end) - 2;
-  if (/^data:/i.test(text)) {
-    const comma = text.indexOf(',');
+  const head = dataUrlHead(text);
+  if (head !== undefined) {
+    const { isBase64, dataAt } = head;
     // PHP escapes slashes. Any other escape makes the type invalid, so that the payload counts as
     // text.
-    const [type = '', ...parameters] = text
-      .slice(5, Math.max(comma, 5))
-      .replaceAll('\\/', '/')
-      .split(';');
-    const isBase64 = comma !== -1 && parameters.some((one) => /^\s*base64\s*$/i.test(one));
-    const named = type.trim() === '' ? types : [type, ...types];
+    const type = head.mimeType.replaceAll('\\/', '/');
+    const named = type === '' ? types : [type, ...types];
     const bytes = isBase64
-      ? base64Bytes(body, { start: span.start + comma + 1, end: span.end }, length - comma - 1)
+      ? base64Bytes(body, { start: span.start + dataAt, end: span.end }, length - dataAt)
       : 0;
     addPayload(tally, { kind: payloadKind(named), bytes, at });
   } else if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
@@ -156,12 +153,14 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
 function base64Bytes({ text }: Body, { start, end }: Span, length: number): number {
   const beginning = text.toString('latin1', start + 1, Math.min(end - 1, start + maxHeadChars));
   if (!/^[A-Za-z0-9+/\\_-]*={0,2}$/.test(beginning)) return 0;
+  // Only the string itself: a search in the whole body would pass all of it for each string.
+  const inside = text.subarray(start, end);
   let escapes = 0;
-  let at = text.indexOf(backslash, start);
-  while (at !== -1 && at < end) {
-    if (text[at + 1] !== slash) return 0;
+  let at = inside.indexOf(backslash);
+  while (at !== -1) {
+    if (inside[at + 1] !== slash) return 0;
     escapes += 1;
-    at = text.indexOf(backslash, at + 2);
+    at = inside.indexOf(backslash, at + 2);
   }
   return length - escapes;
 }

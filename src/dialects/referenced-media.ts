@@ -18,6 +18,7 @@ import type { Member, Span } from '../bytes/json/scan/scan.ts';
 import { backslash, closeBrace, colon, openBrace, openBracket, quote } from '../bytes/json/text.ts';
 import type { MediaKind } from '../call.ts';
 import { checkMerged, tooComplex } from '../canonical/complexity.ts';
+import { dataUrlHead } from '../canonical/media.ts';
 import { type NameHints, readMemberName } from './member-names.ts';
 import {
   eachElement,
@@ -228,8 +229,9 @@ function addString(walk: Walk, span: Span, holder: Holder): void {
   const hints = hintsOf(text, holder);
   if (hints.isText || !(hints.mayRefer || mayBeUrlOrDocument(text, span))) return;
   const head = headOf(text, { start: span.start, end: Math.min(span.end, span.start + 128) });
-  if (/^data:/i.test(head)) {
-    const kind = payloadKind([/^data:([^;,]*)/i.exec(head)?.[1] ?? '']);
+  const dataHead = dataUrlHead(head);
+  if (dataHead !== undefined) {
+    const kind = payloadKind([dataHead.mimeType]);
     if (kind !== 'text') addKind(walk, kind === 'unknown' ? 'reference' : kind);
   } else if (urlStart.test(head)) {
     const isImage = holder.isImage || hints.isImage;

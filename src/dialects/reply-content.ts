@@ -3,6 +3,7 @@
  * Everything in a message or part counts as generated, except members known to be framing: a member
  * that the gateway does not know is passed on to the caller, so it must not be free.
  */
+import { dataUrlHead } from '../canonical/media.ts';
 import { jsonText } from '../canonical/raw-json.ts';
 import {
   isJsonNumber,
@@ -56,7 +57,6 @@ const jsonMembers: ReadonlySet<string> = new Set(['args', 'arguments', 'input', 
 const labels: ReadonlySet<string> = new Set(['name', 'jsonPath']);
 /** The longest name of a function that providers accept. */
 const maxLabelBytes = 64;
-const dataUrl = /^data:([^,;]*)[^,]*;base64,/;
 
 /** Adds the content of a reply, an event, or an array of events. */
 export function addReplyContent(document: JsonValue, sink: ContentSink): void {
@@ -212,9 +212,9 @@ function addAudio(audio: JsonObject, { reasoning, add, sink }: Walk): void {
 }
 
 function addText(text: string, reasoning: string, sink: ContentSink): void {
-  const mimeType = text.startsWith('data:') ? dataUrl.exec(text)?.[1] : undefined;
-  if (mimeType === undefined) sink.addBytes(utf8Bytes(text), reasoning);
-  else sink.addTokens(mediaTokens(mimeType, text));
+  const head = text.startsWith('data:') ? dataUrlHead(text) : undefined;
+  if (head?.isBase64) sink.addTokens(mediaTokens(head.mimeType, text));
+  else sink.addBytes(utf8Bytes(text), reasoning);
 }
 
 /** Half a surrogate pair, which an event may end with, is two bytes. */

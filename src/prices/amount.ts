@@ -33,7 +33,7 @@ export function formatMoney(nanos: bigint): string {
   if (nanos < 0n) return `-${formatMoney(-nanos)}`;
   const decimals = String(nanos % nanosPerUnit)
     .padStart(9, '0')
-    .replace(/0+$/, '');
+    .replace(/(?<!0)0+$/, '');
   const whole = String(nanos / nanosPerUnit);
   return decimals === '' ? whole : `${whole}.${decimals}`;
 }

@@ -210,5 +210,8 @@ function lowerCased(headers: Channel['headers'] = {}): HeaderMap {
 function splitBaseUrl(baseUrl: string): Pick<ChannelPlan, 'origin' | 'basePath'> {
   const slash = baseUrl.indexOf('/', baseUrl.indexOf('://') + 3);
   if (slash === -1) return { origin: baseUrl, basePath: '' };
-  return { origin: baseUrl.slice(0, slash), basePath: baseUrl.slice(slash).replace(/\/+$/, '') };
+  return {
+    origin: baseUrl.slice(0, slash),
+    basePath: baseUrl.slice(slash).replace(/(?<!\/)\/+$/, ''),
+  };
 }

@@ -79,6 +79,6 @@ function firstFrameOf(error: Error): string {
   const messageAt = stack.indexOf(error.message);
   // A message that was changed after the stack was made can't be told from the frames.
   const frames = messageAt === -1 ? '' : stack.slice(messageAt + error.message.length);
-  const frame = /\n\s+at ([^\n]+)/.exec(frames)?.[1] ?? 'unknown';
+  const frame = /\n[^\S\n]+at ([^\n]+)/.exec(frames)?.[1] ?? 'unknown';
   return `${error.name} at ${frame.replace(/^.*[\\/(]/, '').slice(0, 120)}`;
 }

@@ -6,8 +6,8 @@ import { isSecretMember } from './secret-members.ts';
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `${NAME}`, `${NAME:-default}`, or `$${`, which stands for `${`. */
-const reference = /\$\$\{|\$\{([^}]*)\}/g;
+/** `${NAME}`, `${NAME:-default}`, or `$${`, which stands for `${`; and a `${` that has no end. */
+const reference = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const content = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
 /** A value in which all references are replaced except those that can't be. */
@@ -28,8 +28,9 @@ export interface Replaced {
 export function withEnvironment(value: JsonValue, env: Environment): Replaced {
   const problems: Problem[] = [];
   const replaced = replaceIn(value, [], (text, path) =>
-    text.replace(reference, (_, inside: string | undefined) => {
+    text.replace(reference, (all, inside: string | undefined, end: string) => {
       if (inside === undefined) return '${';
+      if (end === '') return all.replaceAll('$${', '${');
       const [, name, fallback] = content.exec(inside) ?? [];
       if (name === undefined) {
         const form = `must name a variable as in ${referenceTo('NAME')}`;

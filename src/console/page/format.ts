@@ -25,8 +25,7 @@ const nanosPerUnit = 1_000_000_000n;
  */
 export function moneyText(nanos: string | bigint | null): string {
   if (nanos === null) return none;
-  const text = withDecimals(BigInt(nanos), decimalsFor(BigInt(nanos), 4));
-  return text.replace(/(\.\d\d\d*?)0+$/, '$1');
+  return withDecimals(BigInt(nanos), decimalsFor(BigInt(nanos), 4), 2);
 }
 
 /** Formats the amounts of a column alike, so that their decimal points are aligned. */
@@ -40,14 +39,20 @@ export function moneyColumn(all: readonly (string | null)[]): (nanos: string | n
   };
 }
 
-function withDecimals(value: bigint, decimals: number): string {
+/** Zeros at the end are left out down to `least` decimals. */
+function withDecimals(value: bigint, most: number, least = most): string {
   const size = value < 0n ? -value : value;
-  const step = 10n ** BigInt(9 - decimals);
+  const step = 10n ** BigInt(9 - most);
   const rounded = ((size + step / 2n) / step) * step;
-  const fraction = String(rounded % nanosPerUnit)
-    .padStart(9, '0')
-    .slice(0, decimals);
+  const fraction = withoutEndZeros(String(rounded % nanosPerUnit).padStart(9, '0')).padEnd(
+    least,
+    '0',
+  );
   return `${value < 0n ? '−' : ''}${count.format(rounded / nanosPerUnit)}.${fraction}`;
+}
+
+function withoutEndZeros(digits: string): string {
+  return digits.replace(/(?<!0)0+$/, '');
 }
 
 /** How many decimals an amount below a unit needs for its first digits. */
@@ -61,16 +66,14 @@ function decimalsFor(value: bigint, digits: number): number {
 export function exactMoney(nanos: string | bigint): string {
   const value = BigInt(nanos);
   const size = value < 0n ? -value : value;
-  const fraction = String(size % nanosPerUnit)
-    .padStart(9, '0')
-    .replace(/0+$/, '');
+  const fraction = withoutEndZeros(String(size % nanosPerUnit).padStart(9, '0'));
   const whole = `${value < 0n ? '-' : ''}${size / nanosPerUnit}`;
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
 /** The same for people, with at least two decimals: `1,500.50`. */
 export function amountText(nanos: string | bigint): string {
-  return withDecimals(BigInt(nanos), 9).replace(/(\.\d\d\d*?)0+$/, '$1');
+  return withDecimals(BigInt(nanos), 9, 2);
 }
 
 /**

@@ -25,7 +25,7 @@ const knownBaseUrls: ReadonlyMap<string, string> = new Map(
  */
 export function baseUrlProblem({ baseUrl, dialect }: Channel): string | undefined {
   const { host, pathname } = new URL(baseUrl);
-  const callPath = callPathAt(pathname.replace(/\/+$/, ''), dialect);
+  const callPath = callPathAt(pathname.replace(/(?<!\/)\/+$/, ''), dialect);
   if (callPath !== undefined) {
     return `its baseUrl ends in ${callPath}, the path of a call. Remove it: the gateway adds it.`;
   }

@@ -18,18 +18,20 @@ const scriptName = String.raw`Error running script \(call to \w+\): (?:@\w+: ?\d
  * Refused before the script's first write: wrong node or state, missing permission, or out of
  * memory. Redis never refuses a script that has written.
  */
-const refused = atStart(
+const refusals = [
   ...['READONLY', 'LOADING', 'OOM', 'MISCONF', 'MASTERDOWN', 'CLUSTERDOWN', 'MOVED', 'ASK'],
   ...['TRYAGAIN', 'BUSY', 'NOREPLICAS', 'NOSCRIPT', 'NOAUTH', 'WRONGPASS', 'NOPERM'],
   ...['max number of clients reached', 'Script killed by user'],
-);
+].join('|');
+const refused = new RegExp(`^-?(?:ERR )?(?:${scriptName})?-?(${refusals})(?:\\s|$)`);
 
 /** Never sent: there was no connection, or the command was aborted while it waited for one. */
-const neverSent = anyOf(
+const unsentReasons = [
   ...['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'Connection timeout'],
   ...['client is closed', 'client is offline', 'command was aborted', 'Waited to write command'],
   ...['queue is full', 'enableOfflineQueue', 'root nodes are unavailable'],
-);
+].join('|');
+const neverSent = new RegExp(`(?:^|[\\s-])(?:${unsentReasons})(?:\\s|$)`);
 
 /** The server does not speak the Redis protocol. */
 const protocolError = /protocol error|unknown RESP type|parser error/i;
@@ -69,14 +71,6 @@ export function failureOf(error: unknown): StoreUnavailable | StoreCorrupt {
 /** node-redis rejects queued commands with a TimeoutError whose message is empty. */
 function isUnsentTimeout(error: unknown): boolean {
   return isError(error) && error.constructor.name === 'TimeoutError' && !error.message;
-}
-
-function atStart(...texts: readonly string[]): RegExp {
-  return new RegExp(`^-?(?:ERR )?(?:${scriptName})?-?(${texts.join('|')})(?:\\s|$)`);
-}
-
-function anyOf(...texts: readonly string[]): RegExp {
-  return new RegExp(`(?:^|[\\s-])(?:${texts.join('|')})(?:\\s|$)`);
 }
 
 /** An AggregateError, with one error for each address tried, has no message; so add the code. */
