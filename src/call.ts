@@ -165,6 +165,8 @@ export interface GuardedUse {
   readonly amount?: number;
   /** Only for tools: how often the provider may call it, if the caller says so. */
   readonly maxCalls?: number;
+  /** Only for `other_tools`: the type as the caller spells it; undefined if it is no text. */
+  readonly toolType?: string;
   /** Only for `output_modalities`: the requested modalities other than text, in lower case. */
   readonly modalities?: readonly string[];
 }

@@ -86,7 +86,7 @@ export type Price = TokenPrice | ImagePrice | FreePrice;
  * Request members that make a call cost more than the model's price. On models with a price they
  * are refused unless {@link MemberPrices} lists them; free models accept them. `file_search`,
  * `code_interpreter`, `shell`, `mcp`, `advisor` and `fallbacks` must be allowed on every model
- * (`Model.allow`), and may have a price.
+ * (`Model.allow`), and may have a price; so must `other_tools` with a vendor's prefix.
  */
 export type CostMember = (typeof costMembers)[number];
 
@@ -104,6 +104,7 @@ export const costMembers = [
   'file_search',
   'code_interpreter',
   'shell',
+  'other_tools',
   'mcp',
   'advisor',
   'fallbacks',
@@ -111,6 +112,11 @@ export const costMembers = [
   'compaction',
   'num_images',
   'image_size',
+  'output_format',
+  'complexity',
+  'frame_count',
+  'input_fidelity',
+  'partial_images',
   'output_modalities',
   'reasoning_budget',
   'reasoning_mode',

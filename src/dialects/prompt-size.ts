@@ -7,9 +7,27 @@
 import { type Body, originalBytes, originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
 import { kindAt, membersOf } from '../bytes/json/read/members.ts';
-import { firstInside, nextInside } from '../bytes/json/read/skip.ts';
+import {
+  afterName,
+  firstInside,
+  isString,
+  nextInside,
+  skipString,
+  skipValue,
+} from '../bytes/json/read/skip.ts';
 import type { Member, Span } from '../bytes/json/scan/scan.ts';
-import { backslash, closeBracket, openBrace, openBracket, quote } from '../bytes/json/text.ts';
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  isSpace,
+  openBrace,
+  openBracket,
+  quote,
+  spaceEnd,
+} from '../bytes/json/text.ts';
 import type { MediaKind, MediaUse, PromptSize } from '../call.ts';
 import { dataUrlHead, mediaKindOf, mimeTypeOfName } from '../canonical/media.ts';
 
@@ -166,6 +184,7 @@ function base64Bytes({ text }: Body, { start, end }: Span, length: number): numb
 }
 
 const slash = 0x2f;
+const lowerN = 0x6e;
 
 /** The kind of a payload according to its media type. */
 export type PayloadKind = MediaKind | 'text' | 'unknown';
@@ -270,6 +289,61 @@ export function presentValue(
     if (names.includes(name) && kindAt(bytes, value) !== 'null') return value;
   }
   return undefined;
+}
+
+/** Returns the member if it has content: it is not null, empty or blank. */
+export function filledValue(
+  bytes: Buffer,
+  members: readonly Member[],
+  name: string,
+  label?: string,
+): Span | undefined {
+  const value = members.find((one) => one.name === name)?.value;
+  return value === undefined || isBlank(bytes, value, label) ? undefined : value;
+}
+
+/**
+ * Whether a value has no content: it consists of nulls and blank strings, at any depth. Members
+ * with the name `label` are no content.
+ */
+export function isBlank(bytes: Buffer, { start, end }: Span, label?: string): boolean {
+  let at = start;
+  while (at < end) {
+    const byte = bytes[at];
+    if (byte === quote) {
+      const textEnd = skipString(bytes, at);
+      const isName = bytes[spaceEnd(bytes, textEnd)] === colon;
+      if (!isName && !isBlankString(bytes, at + 1, textEnd - 1)) return false;
+      const isLabel = isName && label !== undefined && isString(bytes, at, textEnd, label);
+      at = isLabel ? skipValue(bytes, afterName(bytes, textEnd)) : textEnd;
+    } else if (byte === lowerN) at += 'null'.length;
+    else if (isPunctuation(byte)) at += 1;
+    else return false;
+  }
+  return true;
+}
+
+function isPunctuation(byte: number | undefined): boolean {
+  switch (byte) {
+    case openBrace:
+    case closeBrace:
+    case openBracket:
+    case closeBracket:
+    case comma:
+    case colon:
+      return true;
+    default:
+      return byte !== undefined && isSpace(byte);
+  }
+}
+
+function isBlankString(bytes: Buffer, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && bytes[at] === 0x20) at += 1;
+  const first = bytes[at] ?? 0;
+  // An escape, or a character outside of ASCII, may be white space too.
+  if (at < end && first !== backslash && first < 0x80) return false;
+  return decodeString(bytes, at, end).trim() === '';
 }
 
 /** Returns all of the named members that are not null, as short texts. */

@@ -3,11 +3,13 @@
 /**
  * Members of a request that reach beyond the call: they name another model, property of the
  * upstream account, or a server that the caller chooses. They are refused on every model unless its
- * record allows them (`Model.allow`).
+ * record allows them (`Model.allow`). `other_tools` are tools that are not known to run at the
+ * caller and have no row of their own; a free model accepts those without a vendor's prefix.
  */
 export type ReachMember =
   | 'fallbacks'
   | 'models'
+  | 'svg'
   | 'route'
   | 'provider'
   | 'plugins'
@@ -20,6 +22,7 @@ export type ReachMember =
   | 'file_search'
   | 'code_interpreter'
   | 'shell'
+  | 'other_tools'
   | 'endpoint'
   | 'billing_policy';
 
@@ -28,5 +31,10 @@ export type ReachMember =
  * models only.
  */
 export type AllowedMembers = {
-  readonly [Row in ReachMember]?: true | { readonly models: readonly string[] };
+  readonly [Row in Exclude<ReachMember, 'other_tools'>]?:
+    | true
+    | { readonly models: readonly string[] };
+} & {
+  /** Tools of any type (`true`), or of these types, spelled as callers send them. */
+  readonly other_tools?: true | { readonly types: readonly string[] };
 };

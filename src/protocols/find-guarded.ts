@@ -1,23 +1,35 @@
 /** Finds the members of a request that have a row in `guarded-members.ts`. */
 import { type Body, originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
-import { membersOf, valueAt } from '../bytes/json/read/members.ts';
+import { kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
 import {
   afterName,
   firstInside,
-  isString,
   nextInside,
   skipString,
   skipValue,
 } from '../bytes/json/read/skip.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
-import type { Member, Span } from '../bytes/json/scan/scan.ts';
+import { definitionNames } from '../bytes/json/scan/member-names.ts';
+import type { JsonScan, Member, Span } from '../bytes/json/scan/scan.ts';
 import { closeBrace, openBrace, openBracket } from '../bytes/json/text.ts';
 import type { GuardedUse, MediaUse } from '../call.ts';
 import { checkMerged } from '../canonical/complexity.ts';
 import { eachElement, shortText } from '../dialects/prompt-size.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../json.ts';
-import { type GuardedRow, guardedRows } from './guarded-members.ts';
+import { type GuardedRow, guardedRows, modelsRow, otherTools } from './guarded-members.ts';
+import {
+  eachModel,
+  functionHolders,
+  functionsEnd,
+  isCallerMember,
+  isFunctionMember,
+  lettersOf,
+  namesModel,
+  placeOfTool,
+  shortName,
+  type ToolPlace,
+} from './guarded-tools.ts';
 
 /** A node in the tree of paths at which guarded members may occur. */
 interface GuardedNode {
@@ -32,36 +44,36 @@ const root: GuardedNode = buildTree();
  * the conversation, where a message or a block of it may add some.
  */
 const toolNode: GuardedNode = childOf(root, 'tools');
-/** Messages, their blocks, and blocks inside these. */
+/** Functions, in the members of a tool that hold them. */
+const functionNode: GuardedNode = newNode();
+/** Messages, input items, their blocks, and blocks inside these. */
 const contentNode: GuardedNode = newNode();
-const inputNode: GuardedNode = childOf(root, 'input');
-for (const name of ['tools', 'tool', 'definition', 'definitions']) {
-  for (const { members } of [toolNode, contentNode, inputNode]) members.set(name, toolNode);
+for (const name of definitionNames) {
+  for (const { members } of [toolNode, contentNode]) members.set(name, toolNode);
 }
-for (const name of ['content', 'parts']) {
-  for (const { members } of [contentNode, inputNode]) members.set(name, contentNode);
-}
-for (const name of ['messages', 'contents', 'system', 'system_instruction']) {
+for (const name of ['content', 'parts']) contentNode.members.set(name, contentNode);
+for (const name of ['messages', 'contents', 'input', 'system', 'system_instruction']) {
   for (const spelled of [name, camelCase(name)]) root.members.set(spelled, contentNode);
 }
-const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = guardedRows.flatMap(
-  (row) => (row.toolTypes ?? []).map((type) => [lettersOf(type), row] as const),
+for (const name of functionHolders) toolNode.members.set(name, functionNode);
+/** The same members of a tool, in any spelling. */
+const toolMembers: ReadonlyMap<string, GuardedNode> = new Map(
+  [...toolNode.members].map(([name, node]) => [lettersOf(name), node]),
 );
-/** The input items whose members replace those of the body from there on. */
-const settingsType = 'configuration_update';
 /** Larger values are neither neutral nor parsed for model names. */
 const maxValueBytes = 4096;
 
-/**
- * The beginnings of the names under which a conversation defines tools. A body without them is not
- * searched there, unless it has escapes, which may stand for any letter.
- */
-const definitionMarks = ['"tool', '"definition', '\\u'] as const;
+/** How an API tells tools apart: by their type, or, as Gemini does, by the names of members. */
+export type ToolForm = 'types' | 'members';
+
+/** A tool without a type that has one of these is a function. */
+const functionMarks: ReadonlySet<string> = new Set(['name', 'function']);
 
 /** The search of one body. */
 interface Search {
   readonly body: Body;
-  readonly mayDefineTools: boolean;
+  readonly definesTools: boolean;
+  readonly form: ToolForm;
   /** Created at the first use, because most requests use none. */
   found: GuardedUse[] | undefined;
 }
@@ -72,13 +84,11 @@ interface Search {
  * @throws GatewayError `too_complex` if objects to merge are nested too deep
  */
 export function guardedUses(
-  { body, members }: ScannedBody,
+  { body, members, definesTools }: ScannedBody & Pick<JsonScan, 'definesTools'>,
   media: readonly MediaUse[],
+  form: ToolForm = 'types',
 ): readonly GuardedUse[] {
-  const [tool, definition, escaped] = definitionMarks;
-  const { text } = body;
-  const mayDefineTools = text.includes(tool) || text.includes(definition) || text.includes(escaped);
-  const search: Search = { body, mayDefineTools, found: undefined };
+  const search: Search = { body, definesTools, form, found: undefined };
   visitMembers(search, members, root, '');
   for (const { at, isFileId } of media) {
     if (isFileId) addUse(search, { row: 'file_id', at, models: [] });
@@ -99,21 +109,20 @@ function visitMembers(
 ): void {
   for (const { name, value } of inside) {
     const known = place.members.get(name);
-    if (known === contentNode && !search.mayDefineTools) continue;
+    if (known === undefined || (known === contentNode && !search.definesTools)) continue;
     if (known === root) {
       const level = at.match(/extra_?body/gi)?.length ?? 0;
       checkMerged(level, value.end - value.start);
     }
-    if (known !== undefined) visit(search, value, known, `${at}${name}`);
-    else if (place === toolNode && name === 'type') {
-      visitToolType(search, inside, value, `${at}type`);
-    }
+    visit(search, value, known, `${at}${name}`);
   }
 }
 
 function visit(search: Search, value: Span, place: GuardedNode, at: string): void {
   if (place.row !== undefined) checkValue(search, place.row, value, at);
-  if (place.members.size > 0) visitInside(search, value.start, place, at);
+  if (place.members.size > 0 || place === functionNode) {
+    visitInside(search, value.start, place, at);
+  }
 }
 
 /**
@@ -127,38 +136,120 @@ function visitInside(search: Search, start: number, place: GuardedNode, at: stri
       visitInside(search, element, place, `${at}[${index}]`),
     );
   }
-  const { end, isPlain } =
-    place === toolNode || place === inputNode || place === contentNode
-      ? scanObject(text, start, place)
-      : { end: skipValue(text, start), isPlain: false };
-  if (isPlain) return end;
-  const inside = membersOf(text, { start, end });
-  visitMembers(search, inside, place === inputNode ? nodeOfItem(text, inside) : place, `${at}.`);
-  return end;
+  const isTool = place === toolNode || place === functionNode;
+  const plainEnd = isTool
+    ? functionsEnd(text, start)
+    : place === contentNode
+      ? contentEnd(text, start)
+      : undefined;
+  if (plainEnd !== undefined) return plainEnd;
+  const span = { start, end: skipValue(text, start) };
+  const inside = membersOf(text, span);
+  if (place === toolNode) visitTool(search, inside, `${at}.`);
+  else if (place === functionNode) visitFunction(search, inside, `${at}.`);
+  else visitMembers(search, inside, place, `${at}.`);
+  return span.end;
 }
 
-/** An item that changes the settings may hold whatever the body may. */
-function nodeOfItem(text: Buffer, item: readonly Member[]): GuardedNode {
-  const type = item.find(({ name }) => name === 'type');
-  return type !== undefined && shortText(text, type.value) === settingsType ? root : inputNode;
+/** The end of a message, a block or an input item, if it defines no tools and has no blocks. */
+function contentEnd(bytes: Buffer, start: number): number | undefined {
+  if (bytes[start] !== openBrace) return skipValue(bytes, start);
+  let at = firstInside(bytes, start);
+  while (bytes[at] !== closeBrace) {
+    const nameEnd = skipString(bytes, at);
+    if (contentNode.members.has(decodeString(bytes, at + 1, nameEnd - 1))) return undefined;
+    at = nextInside(bytes, skipValue(bytes, afterName(bytes, nameEnd)));
+  }
+  return at + 1;
 }
 
-function visitToolType(search: Search, tool: readonly Member[], value: Span, at: string): void {
+/** A type that a tool states. A tool may state several, in different spellings. */
+interface StatedType {
+  readonly at: string;
+  /** Undefined if it is not a text. */
+  readonly type: string | undefined;
+  readonly place: ToolPlace;
+}
+
+function visitTool(search: Search, tool: readonly Member[], at: string): void {
   const { text } = search.body;
-  const type = shortText(text, value);
-  if (type === undefined || type === 'function') return;
-  const row = rowOfType(type) ?? (isBuiltin(type) ? builtinRow(text, tool) : undefined);
-  if (row === undefined || runsAtCaller(text, tool, row)) return;
-  const model = tool.find(({ name }) => name === 'model');
-  const named = model === undefined ? undefined : shortText(text, model.value);
+  const types = typesOf(text, tool, at);
+  const isFunction = types.length > 0 || tool.some(({ name }) => functionMarks.has(name));
+  const runsAtCaller = types.every(({ place }) => place === 'caller');
+  const models: Search = { ...search, found: undefined };
+  for (const member of tool) {
+    const letters = lettersOf(member.name);
+    const known = toolMembers.get(letters);
+    const inside = `${at}${shortName(member.name)}`;
+    const isPlain = letters === 'type' || isFunctionMember(letters);
+    if (known !== undefined) visit(search, member.value, known, inside);
+    else if (isPlain && (runsAtCaller || letters === 'type')) continue;
+    else if (!isPlain && !isCallerMember(letters) && (search.form === 'members' || !isFunction)) {
+      checkValue(search, otherTools, member.value, inside, { toolType: member.name });
+    }
+    if (known !== toolNode && known !== functionNode) findModels(models, member, inside);
+  }
+  addTool(search, types, tool, models.found ?? []);
+}
+
+function typesOf(text: Buffer, tool: readonly Member[], at: string): readonly StatedType[] {
+  const stated: StatedType[] = [];
+  for (const { name, value } of tool) {
+    if (lettersOf(name) !== 'type' || kindAt(text, value) === 'null') continue;
+    const type = shortText(text, value);
+    if (type === '') continue;
+    const place = type === undefined ? 'unknown' : placeOfTool(text, tool, type);
+    stated.push({ at: `${at}${name}`, type, place });
+  }
+  return stated;
+}
+
+/** Adds a tool that does not run at the caller, and the models that it names. */
+function addTool(
+  search: Search,
+  types: readonly StatedType[],
+  tool: readonly Member[],
+  models: readonly GuardedUse[],
+): void {
   const uses = tool.find(({ name }) => name === 'max_uses');
-  const maxCalls = uses === undefined ? undefined : countAt(text, uses.value);
-  addUse(search, {
-    row: row.row,
-    at,
-    models: named === undefined ? [] : [named],
-    ...(maxCalls === undefined ? {} : { maxCalls }),
-  });
+  const maxCalls = uses === undefined ? undefined : countAt(search.body.text, uses.value);
+  let isAdvisor = false;
+  for (const { at, type, place } of types) {
+    if (place === 'caller') continue;
+    const { row } = place === 'unknown' ? otherTools : place;
+    isAdvisor ||= row === 'advisor';
+    addUse(search, {
+      row,
+      at,
+      models: row === 'advisor' ? namesOf(models) : [],
+      ...(place !== 'unknown' || type === undefined ? {} : { toolType: type }),
+      ...(maxCalls === undefined ? {} : { maxCalls }),
+    });
+  }
+  if (!isAdvisor) for (const use of models) addUse(search, use);
+}
+
+function visitFunction(search: Search, inside: readonly Member[], at: string): void {
+  for (const member of inside) {
+    const letters = lettersOf(member.name);
+    if (letters === 'type' || isFunctionMember(letters)) continue;
+    findModels(search, member, `${at}${shortName(member.name)}`);
+  }
+}
+
+/** Adds the models that a member of a tool names. */
+function findModels(search: Search, { name, value }: Member, at: string): void {
+  if (namesModel(name)) checkValue(search, modelsRow, value, at);
+  else {
+    eachModel(search.body.text, value, (span, path) => {
+      checkValue(search, modelsRow, span, `${at}${path}`);
+    });
+  }
+}
+
+/** The models of several members; empty if one of them may choose any model. */
+function namesOf(uses: readonly GuardedUse[]): readonly string[] {
+  return uses.every(({ models }) => models.length > 0) ? uses.flatMap(({ models }) => models) : [];
 }
 
 /** A count of at least 1. Any other value bounds nothing. */
@@ -167,19 +258,13 @@ function countAt(text: Buffer, span: Span): number | undefined {
   return /^[1-9]\d{0,8}$/.test(digits) ? Number(digits) : undefined;
 }
 
-/** Whether a member of the tool says that it runs at the caller. */
-function runsAtCaller(text: Buffer, tool: readonly Member[], { unless }: GuardedRow): boolean {
-  if (unless === undefined) return false;
-  let inside = tool;
-  let value: Span | undefined;
-  for (const name of unless.path) {
-    value = inside.find((one) => one.name === name)?.value;
-    inside = value === undefined ? [] : membersOf(text, value);
-  }
-  return shortText(text, value) === unless.value;
-}
-
-function checkValue(search: Search, row: GuardedRow, span: Span, at: string): void {
+function checkValue(
+  search: Search,
+  row: GuardedRow,
+  span: Span,
+  at: string,
+  rest: Pick<GuardedUse, 'toolType'> = {},
+): void {
   const { body } = search;
   const isLarge = originalLength(body, span.start, span.end) > maxValueBytes;
   const value = isLarge ? undefined : valueAt(body.text, span);
@@ -190,71 +275,15 @@ function checkValue(search: Search, row: GuardedRow, span: Span, at: string): vo
     models: namesIn(value),
     ...(typeof value === 'number' ? { amount: value } : {}),
     ...(row.isList ? { modalities: modalitiesIn(value) } : {}),
+    ...rest,
   });
-}
-
-/**
- * The end of a tool, a message, a block or an input item, and whether it contains nothing guarded:
- * it has none of the names, a tool is a function, and an item changes no settings. Most need only
- * this one pass.
- */
-function scanObject(
-  bytes: Buffer,
-  start: number,
-  place: GuardedNode,
-): { readonly end: number; readonly isPlain: boolean } {
-  if (bytes[start] !== openBrace) return { end: skipValue(bytes, start), isPlain: true };
-  const { members } = place;
-  const isTool = place === toolNode;
-  let isPlain = true;
-  let at = firstInside(bytes, start);
-  while (bytes[at] !== closeBrace) {
-    const nameEnd = skipString(bytes, at);
-    const name = decodeString(bytes, at + 1, nameEnd - 1);
-    const value = afterName(bytes, nameEnd);
-    const end = skipValue(bytes, value);
-    if (members.has(name)) isPlain = false;
-    else if (name === 'type') {
-      isPlain &&= isTool
-        ? isString(bytes, value, end, 'function')
-        : !isString(bytes, value, end, settingsType);
-    }
-    at = nextInside(bytes, end);
-  }
-  return { end: at + 1, isPlain };
-}
-
-/**
- * The row of a tool's type or name. Case, separators and the prefix of a provider make no
- * difference.
- */
-function rowOfType(type: string): GuardedRow | undefined {
-  const parts = type.split(/[:/.]/).map(lettersOf);
-  return toolTypes.find(([beginning]) => parts.some((part) => part.startsWith(beginning)))?.[1];
-}
-
-/** The type of a tool that runs at the provider; its function's name says which. */
-function isBuiltin(type: string): boolean {
-  return lettersOf(type).startsWith('builtin');
-}
-
-/** The row of a tool that its name identifies: `$web_search`. Others count as a search. */
-function builtinRow(text: Buffer, tool: readonly Member[]): GuardedRow | undefined {
-  const inside = tool.find(({ name }) => name === 'function');
-  const members = inside === undefined ? [] : membersOf(text, inside.value);
-  const named = members.find(({ name }) => name === 'name');
-  return rowOfType(shortText(text, named?.value) ?? '') ?? rowOfType('web_search');
-}
-
-/** The letters and digits of a name, in lower case. */
-function lettersOf(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
 /** Whether a value has no effect on the call. */
 function isNeutral(value: JsonValue, row: GuardedRow): boolean {
-  const { neutral = [], isList, isSwitch, hasOffMode, neutralEdits } = row;
+  const { neutral = [], isList, isSwitch, hasOffMode, neutralEdits, effective } = row;
   if (value === null || value === '') return true;
+  if (effective !== undefined) return !isIn(effective, value);
   if (Array.isArray(value)) {
     return (
       value.length === 0 || (isList === true && items(value).every((one) => isIn(neutral, one)))

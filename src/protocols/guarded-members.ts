@@ -1,12 +1,13 @@
 /**
  * The request members that raise a call's cost or reach beyond it, for all protocols. Members
- * without a row pass. Paths are written in snake_case and also match camelCase. `tools[]` is
- * every element of the list; wherever a path has an object, one object, a list of them and lists
- * of lists are all visited. `toolTypes` match the beginning of a tool's `type`, whatever its case
- * and separators: `web_search` also matches `webSearch`, `web-search_20250305` and
- * `openrouter:web_search`. Tools are also found in the namespaces, the input items, the messages
- * and the blocks that may hold them. Every top-level path is also checked inside `extra_body`,
- * which some servers merge into the body.
+ * without a row pass, except tools: those that are not known to run at the caller
+ * (`guarded-tools.ts`) and have no row are in the row `other_tools`. Paths are written in
+ * snake_case and also match camelCase. `tools[]` is every element of the list; wherever a path has
+ * an object, one object, a list of them and lists of lists are all visited. `toolTypes` match the
+ * beginning of a tool's `type`, whatever its case and separators: `web_search` also matches
+ * `webSearch`, `web-search_20250305` and `openrouter:web_search`. Tools are also found in the
+ * namespaces, the input items, the messages and the blocks that may hold them. Every top-level path
+ * is also checked inside `extra_body`, which some servers merge into the body.
  */
 import type { CostMember } from '../money.ts';
 import type { ReachMember } from '../ports/reach-members.ts';
@@ -36,7 +37,26 @@ interface GuardedPlaces {
   readonly neutralEdits?: RegExp;
   /** An object with `mode: "off"` has no effect. */
   readonly hasOffMode?: true;
+  /** Only these values have an effect. */
+  readonly effective?: readonly string[];
 }
+
+/** Models that a request names, at the top of the body or in a tool. */
+export const modelsRow: GuardedRow = {
+  row: 'models',
+  class: 'reach',
+  raises: 'names other models',
+  places: ['models'],
+};
+
+/** Tools that are not known to run at the caller, and have no row of their own. */
+export const otherTools: GuardedRow = {
+  row: 'other_tools',
+  class: 'reach',
+  raises: 'declares a tool that may run at the provider',
+  neutral: [false],
+  isSwitch: true,
+};
 
 /** The table. `raises` completes the error message "`service_tier` …". */
 export const guardedRows: readonly GuardedRow[] = [
@@ -188,6 +208,43 @@ export const guardedRows: readonly GuardedRow[] = [
     neutral: ['1K', 'auto'],
   },
   {
+    row: 'output_format',
+    class: 'cost',
+    raises: 'generates several frames, or a drawing by another model',
+    places: ['output_format'],
+    neutral: ['png'],
+    // Messages have a member of this name too, which is an object.
+    effective: ['gif', 'svg'],
+  },
+  {
+    row: 'complexity',
+    class: 'cost',
+    raises: 'plans the image for longer',
+    places: ['complexity'],
+    neutral: ['low'],
+  },
+  {
+    row: 'frame_count',
+    class: 'cost',
+    raises: 'generates more frames than one',
+    places: ['frame_count'],
+    neutral: [1],
+  },
+  {
+    row: 'input_fidelity',
+    class: 'cost',
+    raises: 'reads images in more tokens',
+    places: ['input_fidelity'],
+    neutral: ['low'],
+  },
+  {
+    row: 'partial_images',
+    class: 'cost',
+    raises: 'generates images in addition to the result',
+    places: ['partial_images'],
+    neutral: [0],
+  },
+  {
     row: 'output_modalities',
     class: 'cost',
     raises: 'generates more than text',
@@ -216,7 +273,8 @@ export const guardedRows: readonly GuardedRow[] = [
     raises: 'names other models',
     places: ['fallbacks', 'fallback_models', 'context_window_fallbacks'],
   },
-  { row: 'models', class: 'reach', raises: 'names other models', places: ['models'] },
+  modelsRow,
+  { row: 'svg', class: 'reach', raises: 'names the model that draws', places: ['svg'] },
   {
     row: 'models',
     class: 'reach',
@@ -313,6 +371,7 @@ export const guardedRows: readonly GuardedRow[] = [
     unless: { path: ['environment', 'type'], value: 'local' },
     isSwitch: true,
   },
+  otherTools,
   {
     row: 'endpoint',
     class: 'reach',

@@ -4,7 +4,7 @@
  */
 
 import type { MemberEdit } from '../bytes/body/splice.ts';
-import type { ScannedBody } from '../bytes/json/scan/body.ts';
+import type { WholeScan } from '../bytes/json/scan/body.ts';
 import type { Span } from '../bytes/json/scan/scan.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
@@ -160,7 +160,7 @@ export interface Protocol {
    */
   checkHeaders?(headers: IncomingHeaders): void;
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
-  read(scanned: ScannedBody, target: CallTarget, defaults: BodyDefaults): Call;
+  read(scanned: WholeScan, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
   /**
    * The caller's side of translations; undefined for operations that the protocol does not have.

@@ -49,9 +49,19 @@ export function leftOutTools(
 /** Whether a call may have the member: the model allows it, or its price covers it. */
 function isAccepted(row: GuardedRow, use: GuardedUse, call: Call, model: Model): boolean {
   if (row.class === 'cost') return isCovered(use, call, model) || isBounded(row.row, use, model);
-  if (!isAllowed(use, model.allow?.[row.row])) return false;
+  if (!isAllowed(use, model.allow?.[row.row])) return isPricedTool(row.row, use, call, model);
   const priced = pricedRow(row.row, model);
   return priced === undefined || call.operation.isFree || isBounded(priced, use, model);
+}
+
+/**
+ * Whether a tool of no row of its own needs no permission: its model is free or has a price for
+ * it. With a vendor's prefix it may reach other models of the vendor, whatever it costs.
+ */
+function isPricedTool(row: ReachMember, use: GuardedUse, call: Call, model: Model): boolean {
+  if (row !== 'other_tools' || use.toolType === undefined) return false;
+  if (/[^\w -]/.test(use.toolType)) return false;
+  return isCovered(use, call, model) || isBounded(row, use, model);
 }
 
 /** The cost row of this member, if the model has a price for it. */
@@ -83,8 +93,9 @@ function unboundedTool({ raises }: GuardedRow, { at }: GuardedUse, bound: string
 
 type Permission = NonNullable<Model['allow']>[ReachMember];
 
-function isAllowed({ models }: GuardedUse, allowed: Permission): boolean {
+function isAllowed({ models, toolType }: GuardedUse, allowed: Permission): boolean {
   if (allowed === undefined || allowed === true) return allowed === true;
+  if ('types' in allowed) return toolType !== undefined && allowed.types.includes(toolType);
   return models.length > 0 && models.every((model) => allowed.models.includes(model));
 }
 

@@ -35,6 +35,7 @@ const providerTools: ReadonlySet<CostMember> = new Set([
   'file_search',
   'code_interpreter',
   'shell',
+  'other_tools',
   'mcp',
   'advisor',
   'tool_search',
@@ -43,6 +44,9 @@ const providerTools: ReadonlySet<CostMember> = new Set([
 export function isProviderTool(row: CostMember): boolean {
   return providerTools.has(row);
 }
+
+/** Members with the number of answers, images or frames that the provider makes for one. */
+const generations: ReadonlySet<CostMember> = new Set(['best_of', 'num_images', 'frame_count']);
 
 /** The most output tokens of a summary that replaces a conversation. */
 const compactionTokens = 16_384;
@@ -78,7 +82,7 @@ export function memberBounds({ demand, operation }: Call, model: Model): MemberB
     inputTokens += addedInput(row, priced, model, calls) ?? 0;
     if (row === 'reasoning_budget') outputTokens += amount;
     if (row === 'compaction') outputTokens += compactionTokens;
-    if (row === 'best_of' || row === 'num_images') generationsPerAnswer *= amount;
+    if (generations.has(row)) generationsPerAnswer *= amount;
     if (providerTools.has(row)) toolPasses += calls;
     if (row === 'compaction') promptPasses += 1;
     if (row === 'fallbacks') promptPasses += modelsIn(uses);
@@ -121,7 +125,7 @@ export function isBounded(row: CostMember, { amount }: GuardedUse, model: Model)
   const { price } = model;
   const priced = price.per === 'free' ? undefined : price.members?.[row];
   if (priced === undefined) return false;
-  if (row === 'best_of' || row === 'num_images' || row === 'reasoning_budget') {
+  if (generations.has(row) || row === 'reasoning_budget') {
     return amount !== undefined && Number.isSafeInteger(amount) && amount >= 1 && amount < 1e9;
   }
   return addedInput(row, priced, model) !== undefined;

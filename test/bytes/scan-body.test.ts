@@ -5,8 +5,8 @@ import { originalBytes, wholeBody } from '../../src/bytes/body/body.ts';
 import { bodyFromChunks } from '../../src/bytes/body/elide.ts';
 import { spliceMembers } from '../../src/bytes/body/splice.ts';
 import { findMember } from '../../src/bytes/json/read/members.ts';
-import { parsePart, type ScannedBody, scanBody } from '../../src/bytes/json/scan/body.ts';
-import { scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
+import { parsePart, scanBody, type WholeScan } from '../../src/bytes/json/scan/body.ts';
+import { scanJson, scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
 import { operations } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { readChat } from '../../src/protocols/chat/read.ts';
@@ -196,7 +196,7 @@ describe('a body with long strings', () => {
     const bytes = Buffer.from(`{"model":"${id}","prompt":"${'p'.repeat(2 * long)}"}`);
 
     const target = { operation: operations.images, modelId: undefined, framing: 'json' } as const;
-    const readBody = (scanned: ScannedBody) => readImages(scanned, target, routeSettings);
+    const readBody = (scanned: WholeScan) => readImages(scanned, target, routeSettings);
 
     const { modelId, demand } = readBody(scannedOf(cut(bytes, [30_000])));
 
@@ -218,7 +218,7 @@ describe('a body with long strings', () => {
 });
 
 /** Parses a whole scanned body. */
-function parsed({ body }: ScannedBody): unknown {
+function parsed({ body }: WholeScan): unknown {
   return parsePart(body, 0, body.text.length);
 }
 
@@ -240,13 +240,13 @@ function cut(bytes: Buffer, sizes: readonly number[]): readonly Buffer[] {
   return pieces;
 }
 
-function scannedOf(pieces: readonly Uint8Array[]): ScannedBody {
+function scannedOf(pieces: readonly Uint8Array[]): WholeScan {
   return scanBody(bodyFromChunks(pieces, Buffer.concat(pieces).length));
 }
 
 /** Scanned without elision. */
-function wholeOf(text: Buffer): ScannedBody {
-  return { body: wholeBody(text), members: scanJsonObject(text) };
+function wholeOf(text: Buffer): WholeScan {
+  return { body: wholeBody(text), ...scanJson(text) };
 }
 
 function chatWith(url: string): Buffer {

@@ -41,17 +41,18 @@ function rowsIn(body: object): readonly string[] {
   return guardedUses(scanned, []).map(({ row }) => row);
 }
 
-const places = guardedRows.flatMap(({ row, places: paths = [] }) =>
-  paths.map((path) => [row, path.replaceAll('[]', '').split('.')] as const),
+const places = guardedRows.flatMap(({ row, places: paths = [], effective }) =>
+  paths.map((path) => [row, path.replaceAll('[]', '').split('.'), effective] as const),
 );
+const leaves = ['other', { a: 1 }, [{ a: 1 }], [[{ a: 1 }]]];
 const types = guardedRows.flatMap(({ row, toolTypes = [] }) =>
   toolTypes.map((type) => [row, type] as const),
 );
 
 describe.each(shapeNames)('as %s', (shape) => {
-  it.each(places)('a member of %s is found: %j', (row, path) => {
+  it.each(places)('a member of %s is found: %j', (row, path, effective) => {
     for (const spelled of [path, path.map(camel)]) {
-      for (const leaf of ['other', { a: 1 }, [{ a: 1 }], [[{ a: 1 }]]]) {
+      for (const leaf of effective ?? leaves) {
         expect(rowsIn(planted(spelled, shape, leaf)), JSON.stringify(leaf)).toEqual([row]);
         for (const extra of ['extra_body', 'extraBody']) {
           const body = { [extra]: shaped(shape, planted(spelled, shape, leaf)) };

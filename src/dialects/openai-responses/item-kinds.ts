@@ -1,4 +1,7 @@
 /** What the measurement of a prompt has to know about each type of item in a Responses request. */
+import type { Member, Span } from '../../bytes/json/scan/scan.ts';
+import { quote } from '../../bytes/json/text.ts';
+import { filledValue, isBlank, presentValue } from '../prompt-size.ts';
 
 /**
  * What an item contributes to a prompt. `message` and `output` hold content parts, `screenshot` a
@@ -41,6 +44,42 @@ const kinds: ReadonlyMap<string, ItemKind> = new Map<string, ItemKind>([
   ['file_search_call', 'reference'],
   ['image_generation_call', 'image'],
 ]);
+
+/** Members of which an item can consist without having any content. */
+const labels: readonly string[] = ['type', 'id', 'status', 'role', 'phase'];
+
+/**
+ * Whether a provider could complete the item only from what it has stored: the members that hold
+ * content in an item of this kind are missing, null, empty or blank.
+ */
+export function isStored(bytes: Buffer, members: readonly Member[], kind: ItemKind): boolean {
+  if (kind === 'reference') return presentValue(bytes, members, 'id') !== undefined;
+  if (filledValue(bytes, members, 'id') === undefined) return false;
+  switch (kind) {
+    case 'message':
+      return filledValue(bytes, members, 'content') === undefined;
+    case 'image':
+      return filledText(bytes, members, 'result') === undefined;
+    case 'sealed':
+      // DeepSeek's reasoning is readable, in `content`; its type says nothing.
+      return (
+        filledText(bytes, members, 'encrypted_content') === undefined &&
+        filledValue(bytes, members, 'content', 'type') === undefined
+      );
+    default:
+      return members.every(({ name, value }) => labels.includes(name) || isBlank(bytes, value));
+  }
+}
+
+/** The member, if it is a string that is neither empty nor blank. */
+export function filledText(
+  bytes: Buffer,
+  members: readonly Member[],
+  name: string,
+): Span | undefined {
+  const value = filledValue(bytes, members, name);
+  return value === undefined || bytes[value.start] !== quote ? undefined : value;
+}
 
 /** The kind of an item. Messages and references may omit their type. */
 export function itemKind(type: string | undefined, hasMember: (name: string) => boolean): ItemKind {

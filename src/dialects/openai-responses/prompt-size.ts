@@ -21,7 +21,7 @@ import {
   unreadable,
 } from '../prompt-size.ts';
 import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
-import { itemKind } from './item-kinds.ts';
+import { filledText, type ItemKind, isStored, itemKind } from './item-kinds.ts';
 
 /** Parts that a model reads as text with everything in them. */
 const textParts: readonly string[] = [
@@ -86,20 +86,17 @@ function addItem(tally: PromptTally, start: number, at: string): number {
     case 'screenshot':
       addContentOf(tally, item, 'output', true);
       break;
-    case 'sealed':
-      addStoredReasoning(tally, item);
-      break;
-    case 'reference':
-      addStored(tally, item, 'reference');
-      break;
     case 'image':
       addGeneratedImage(tally, item);
       break;
+    case 'sealed':
+    case 'reference':
     case 'text':
       break;
     case 'unknown':
       asTextToo(tally, () => addPart(tally, start, at, 'content'));
   }
+  if (isStored(text, item.members, kind)) addStored(tally, item, kind);
   return span.end;
 }
 
@@ -199,36 +196,20 @@ function statedTypes(text: Buffer, members: readonly Member[], type: string): re
 }
 
 /**
- * Reasoning without its encrypted content is read from what its provider has stored, unless the
- * gateway made it.
+ * Counts an item that its provider completes from what it has stored. Reasoning that the gateway
+ * made is nowhere.
  */
-function addStoredReasoning(tally: PromptTally, item: Item): void {
+function addStored(tally: PromptTally, { members, at }: Item, kind: ItemKind): void {
   const { text } = tally.body;
-  const sealed = presentValue(text, item.members, 'encrypted_content');
-  if (sealed !== undefined && text[sealed.start] === quote && !isEmptyString(sealed)) return;
-  const id = presentValue(text, item.members, 'id');
-  if (id === undefined || ownId.test(shortText(text, id) ?? '')) return;
-  addStored(tally, item, 'reference');
-}
-
-/** Counts an item of which only the id was sent. */
-function addStored(tally: PromptTally, { members, at }: Item, kind: 'reference' | 'image'): void {
-  const id = presentValue(tally.body.text, members, 'id');
-  if (id === undefined || isEmptyString(id)) return;
-  tally.media.push({ kind, bytes: 0, at: `${at}.id` });
+  if (kind === 'sealed' && ownId.test(shortText(text, presentValue(text, members, 'id')) ?? '')) {
+    return;
+  }
+  tally.media.push({ kind: kind === 'image' ? 'image' : 'reference', bytes: 0, at: `${at}.id` });
 }
 
 /** A generated image is sent back with its data, or with its id alone. */
-function addGeneratedImage(tally: PromptTally, item: Item): void {
-  const { text } = tally.body;
-  const result = presentValue(text, item.members, 'result');
-  if (result === undefined || text[result.start] !== quote || isEmptyString(result)) {
-    addStored(tally, item, 'image');
-  } else {
-    addMediaString(tally, { span: result, at: `${item.at}.result`, types: ['image/png'] });
-  }
-}
-
-function isEmptyString({ start, end }: Span): boolean {
-  return end - start === 2;
+function addGeneratedImage(tally: PromptTally, { members, at }: Item): void {
+  const result = filledText(tally.body.text, members, 'result');
+  if (result === undefined) return;
+  addMediaString(tally, { span: result, at: `${at}.result`, types: ['image/png'] });
 }

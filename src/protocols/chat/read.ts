@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { originalLength } from '../../bytes/body/body.ts';
 import { kindAt } from '../../bytes/json/read/members.ts';
-import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
 import type { Span } from '../../bytes/json/scan/scan.ts';
 import { type Call, operations } from '../../call.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
@@ -50,7 +50,7 @@ const chatFields: z.ZodType<ChatFields> = z.object({
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readChat(scanned: ScannedBody): Call {
+export function readChat(scanned: WholeScan): Call {
   const { read, tools, prediction } = membersIn(scanned);
   const fields = checkedFields(chatFields, read);
   const { max_tokens: old, max_completion_tokens: current } = fields;

@@ -1,7 +1,7 @@
 /** Reads an embeddings request of OpenAI's API. */
 import { z } from 'zod';
 import { findMember } from '../../bytes/json/read/members.ts';
-import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
 import type { Call } from '../../call.ts';
 import { otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
 import { GatewayError } from '../../errors.ts';
@@ -37,7 +37,7 @@ const countedElsewhere: ReadonlySet<string> = new Set([
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readEmbeddings(scanned: ScannedBody): Call {
+export function readEmbeddings(scanned: WholeScan): Call {
   const { body, members } = scanned;
   const modelId = readSettings(scanned);
   const input = findMember(members, 'input');
@@ -57,7 +57,7 @@ export function readEmbeddings(scanned: ScannedBody): Call {
     scanned,
     modelId,
     prompt,
-    guardedUses({ body, members: others }, prompt.media),
+    guardedUses({ ...scanned, members: others }, prompt.media),
   );
 }
 

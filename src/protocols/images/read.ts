@@ -1,6 +1,6 @@
 /** Reads an image generation request. */
 import { z } from 'zod';
-import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
 import { type Call, operations } from '../../call.ts';
 import { promptTally, sizeOf } from '../../dialects/prompt-size.ts';
 import { addTopLevelReferences } from '../../dialects/referenced-media.ts';
@@ -42,7 +42,7 @@ const imageFields: z.ZodType<ImageFields> = z.object({
  * @throws GatewayError `invalid_request` that names the member
  */
 export function readImages(
-  scanned: ScannedBody,
+  scanned: WholeScan,
   _target: CallTarget,
   { defaultImageModel }: BodyDefaults,
 ): Call {

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { findMember, kindAt } from '../../bytes/json/read/members.ts';
 import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
 import { openBrace } from '../../bytes/json/text.ts';
 import { type Call, operations } from '../../call.ts';
 import { measureMessages } from '../../dialects/anthropic/prompt-size.ts';
@@ -38,7 +38,7 @@ const messagesFields: z.ZodType<MessagesFields> = z.object({
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readMessages(scanned: ScannedBody, { operation }: CallTarget): Call {
+export function readMessages(scanned: WholeScan, { operation }: CallTarget): Call {
   const fields = checkedFields(messagesFields, {
     model: fieldOf(scanned, 'model'),
     stream: fieldOf(scanned, 'stream'),

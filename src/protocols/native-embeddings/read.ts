@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { originalLength } from '../../bytes/body/body.ts';
 import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
 import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
 import type { Call, InputSize } from '../../call.ts';
 import { leafBytes, otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
 import { mediaOfContent } from '../../dialects/gemini/prompt-size.ts';
@@ -21,14 +21,14 @@ import { positiveField } from '../rules.ts';
 import { refuseTwoSpellings } from '../spellings.ts';
 
 /** Reads `:embedContent`. @throws GatewayError `invalid_request` that names the member */
-export function readEmbedContent(scanned: ScannedBody, target: CallTarget): Call {
+export function readEmbedContent(scanned: WholeScan, target: CallTarget): Call {
   const { modelId = '' } = target;
   const input = readOne(scanned, modelId, '');
   return callOf(scanned, modelId, [input], 0);
 }
 
 /** Reads `:batchEmbedContents`. @throws GatewayError `invalid_request` that names the member */
-export function readBatchEmbedContents(scanned: ScannedBody, target: CallTarget): Call {
+export function readBatchEmbedContents(scanned: WholeScan, target: CallTarget): Call {
   const { body, members } = scanned;
   const { modelId = '' } = target;
   refuseOtherModel(fieldOf(scanned, 'model'), modelId);
@@ -108,7 +108,7 @@ function settingBytes({ body, members }: ScannedBody): number {
 }
 
 function callOf(
-  scanned: ScannedBody,
+  scanned: WholeScan,
   modelId: string,
   inputs: readonly InputSize[],
   otherMemberBytes: number,

@@ -1,7 +1,7 @@
 /** Reads a native (Gemini) content request. Model and method are in the path. */
 import { z } from 'zod';
 import { findMember, membersOf } from '../../bytes/json/read/members.ts';
-import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
 import { type Call, operations, type PromptSize } from '../../call.ts';
 import { measureNative } from '../../dialects/gemini/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
@@ -45,7 +45,7 @@ const nativeFields: z.ZodType<NativeFields> = z.object({
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readNative(scanned: ScannedBody, target: CallTarget): Call {
+export function readNative(scanned: WholeScan, target: CallTarget): Call {
   const { modelId = '' } = target;
   refuseMessages(scanned);
   const fields = checkedFields(nativeFields, fieldsOf(scanned));
@@ -71,7 +71,7 @@ export function readNative(scanned: ScannedBody, target: CallTarget): Call {
       candidates: candidates ?? 1,
       size: undefined,
       quality: undefined,
-      guarded: guardedUses(scanned, prompt.media),
+      guarded: guardedUses(scanned, prompt.media, 'members'),
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Member, Span } from '../../bytes/json/scan/scan.ts';
 import { openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { Reference } from '../../call.ts';
 import { isEnvelope } from '../../canonical/envelope.ts';
-import { itemKind } from '../../dialects/openai-responses/item-kinds.ts';
+import { filledText, isStored, itemKind } from '../../dialects/openai-responses/item-kinds.ts';
 import { eachElement, presentValue, shortText } from '../../dialects/prompt-size.ts';
 
 /**
@@ -69,11 +69,7 @@ function referenceIn(body: ScannedBody['body'], span: Span, index: number): Refe
     const item = { ...reference, isRemovable: type === 'reasoning' };
     return sealedItem(body, members, item);
   }
-  if (id === undefined) return undefined;
-  const isStored = kind === 'reference' || isBare(members);
-  return isStored || (kind === 'image' && !hasText(text, members, 'result'))
-    ? reference
-    : undefined;
+  return isStored(text, members, kind) ? reference : undefined;
 }
 
 /** A reference to an item may leave its type out. */
@@ -87,30 +83,16 @@ function sealedItem(
   members: readonly Member[],
   item: Reference,
 ): Reference | undefined {
-  const sealed = presentValue(text, members, 'encrypted_content');
+  const sealed = filledText(text, members, 'encrypted_content');
   const at = `input[${item.element?.index}]`;
-  if (sealed !== undefined && hasText(text, members, 'encrypted_content')) {
+  if (sealed !== undefined) {
     if (isMadeHere(text, sealed)) return { ...item, kind: 'local', at };
     const sealedBytes = originalLength({ elisions }, sealed.start + 1, sealed.end - 1);
     return { ...item, kind: 'sealed', at, sealedBytes };
   }
   if (item.isOwn) return { ...item, kind: 'local', at };
   // Without an id it is nothing but its summary.
-  return item.id === undefined ? undefined : { ...item, isRemovable: false };
-}
-
-/** Members of which an item can consist without having any content. */
-const bareNames: readonly string[] = ['type', 'id', 'status', 'role'];
-
-/** True for an item of any type that a provider could only complete from what it has stored. */
-function isBare(members: readonly Member[]): boolean {
-  return members.every(({ name }) => bareNames.includes(name));
-}
-
-/** True if the member is a string that is not empty. */
-function hasText(text: Buffer, members: readonly Member[], name: string): boolean {
-  const value = presentValue(text, members, name);
-  return value !== undefined && text[value.start] === quote && value.end - value.start > 2;
+  return isStored(text, members, 'sealed') ? { ...item, isRemovable: false } : undefined;
 }
 
 /** True for content in an envelope of the gateway, which no upstream can read. */

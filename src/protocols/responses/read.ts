@@ -3,14 +3,21 @@
  * and extracts what prices the call. All else is for the upstream to judge.
  */
 import { z } from 'zod';
-import { findMember, kindAt } from '../../bytes/json/read/members.ts';
-import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { ScannedBody } from '../../bytes/json/scan/body.ts';
+import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
+import {
+  afterName,
+  firstInside,
+  isString,
+  nextInside,
+  skipString,
+  skipValue,
+} from '../../bytes/json/read/skip.ts';
+import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
 import type { Span } from '../../bytes/json/scan/scan.ts';
-import { openBrace } from '../../bytes/json/text.ts';
+import { closeBrace, openBrace } from '../../bytes/json/text.ts';
 import { type Call, operations } from '../../call.ts';
 import { measureResponses } from '../../dialects/openai-responses/prompt-size.ts';
-import { eachElement } from '../../dialects/prompt-size.ts';
+import { eachElement, shortText } from '../../dialects/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
 import { checkedFields, hintOf, parsedValue } from '../fields.ts';
@@ -56,7 +63,7 @@ const compactedTokens = 16_384;
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readResponses(scanned: ScannedBody, { operation }: CallTarget): Call {
+export function readResponses(scanned: WholeScan, { operation }: CallTarget): Call {
   const { read, input } = membersIn(scanned);
   const fields = checkedFields(responsesFields, read);
   const streamed = fields.stream === true && operation === operations.content;
@@ -187,10 +194,61 @@ function checkInput(scanned: ScannedBody, input: Span | undefined): void {
   }
   if (kind === 'null' || kind === 'string') return;
   if (input === undefined || kind !== 'array') throw noInput();
-  eachElement(text, input.start, (start) => {
+  eachElement(text, input.start, (start, index) => {
     if (text[start] !== openBrace) throw noInput();
-    return skipValue(text, start);
+    return checkedItemEnd(text, start, `input[${index}]`);
   });
+}
+
+/** The input items that change settings of the call from there on. */
+const settingsType = 'configuration_update';
+/**
+ * What such an item may change, and the members that it may have besides: all that has no influence
+ * on what the call may cost or reach, which the gateway reads from the body alone.
+ */
+const changeable: Readonly<Record<string, readonly string[] | undefined>> = {
+  ...{ type: [], id: [], status: [] },
+  reasoning: ['effort', 'summary', 'mode'],
+  text: ['format', 'verbosity'],
+};
+
+/** The end of an item. @throws GatewayError `invalid_request` if it changes other settings */
+function checkedItemEnd(text: Buffer, start: number, at: string): number {
+  let isSettings = false;
+  let name = firstInside(text, start);
+  while (text[name] !== closeBrace) {
+    const nameEnd = skipString(text, name);
+    const value = afterName(text, nameEnd);
+    const end = skipValue(text, value);
+    isSettings ||=
+      isString(text, name, nameEnd, 'type') && isString(text, value, end, settingsType);
+    name = nextInside(text, end);
+  }
+  if (isSettings) checkSettings(text, { start, end: name + 1 }, at);
+  return name + 1;
+}
+
+function checkSettings(text: Buffer, item: Span, at: string): void {
+  for (const { name, value } of membersOf(text, item)) {
+    const inside = Object.hasOwn(changeable, name) ? changeable[name] : undefined;
+    if (inside === undefined) throw unchangeable(`${at}.${name.slice(0, 64)}`);
+    if (inside.length === 0 || kindAt(text, value) === 'null') continue;
+    if (kindAt(text, value) !== 'object') throw unchangeable(`${at}.${name}`);
+    for (const setting of membersOf(text, value)) {
+      // The only mode that costs nothing more.
+      const isMode = setting.name === 'mode' && shortText(text, setting.value) !== 'standard';
+      if (inside.includes(setting.name) && !isMode) continue;
+      throw unchangeable(`${at}.${name}.${setting.name.slice(0, 64)}`);
+    }
+  }
+}
+
+function unchangeable(param: string): GatewayError {
+  return invalid(
+    `\`${param}\` can't be set by an input item. A \`${settingsType}\` may change ` +
+      '`reasoning.effort` and `text.format`.',
+    param,
+  );
 }
 
 /** Checks a member that may be missing or null. */

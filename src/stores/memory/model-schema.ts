@@ -140,11 +140,19 @@ const permission = z
   )
   .optional();
 
+const toolPermission = z
+  .union(
+    [z.literal(true), z.strictObject({ types: z.array(name, 'must be a list of tool types') })],
+    'must be true, or { types: [...] } for tools of these types only',
+  )
+  .optional();
+
 const allow = z
   .strictObject(
     {
       fallbacks: permission,
       models: permission,
+      svg: permission,
       route: permission,
       provider: permission,
       plugins: permission,
@@ -157,6 +165,7 @@ const allow = z
       file_search: permission,
       code_interpreter: permission,
       shell: permission,
+      other_tools: toolPermission,
       endpoint: permission,
       billing_policy: permission,
     } satisfies Members<AllowedMembers>,

@@ -17,7 +17,15 @@ import {
 } from '../text.ts';
 import { addName, namesAt } from './member-names.ts';
 import { bodyStart, type JsonScan, type Member } from './scan.ts';
-import { afterColon, countValue, type JsonWalk, jsonWalk, maxDepth, tooDeep } from './walk.ts';
+import {
+  afterColon,
+  countValue,
+  definesTools,
+  type JsonWalk,
+  jsonWalk,
+  maxDepth,
+  tooDeep,
+} from './walk.ts';
 
 /** Takes at most about a hundredth of a second. */
 const sectionBytes = 256 * 1024;
@@ -40,7 +48,8 @@ export function* scanInSteps(body: Uint8Array): Generator<undefined, JsonScan> {
   }
   const rest = spaceEnd(body, state.at);
   if (rest !== body.length) throw invalidJson(rest);
-  return { members: state.members, values: state.walk.values };
+  const { members, walk } = state;
+  return { members, values: walk.values, definesTools: definesTools(walk) };
 }
 
 interface ScanState {

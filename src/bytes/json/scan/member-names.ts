@@ -1,6 +1,7 @@
-/** Detects duplicate member names in a JSON object. */
+/** Reads the member names of a JSON object: refuses duplicates, and notes definitions of tools. */
 import { GatewayError } from '../../../errors.ts';
 import { decodeString } from '../../decode.ts';
+import { isString } from '../read/skip.ts';
 import { invalidJson, type JsonText, plainEnd, quote, stringEnd } from '../text.ts';
 
 /** The maximum number of members in one object: more would be an attack on hash tables. */
@@ -11,6 +12,11 @@ const maxMembers = 10_000;
  * length alone, so two thousand such names in a body of 32 MiB would take seconds to compare.
  */
 const maxNameBytes = 4096;
+
+/** The names under which a request defines tools. */
+export const definitionNames: readonly string[] = ['tools', 'tool', 'definition', 'definitions'];
+const lowerT = 0x74;
+const lowerD = 0x64;
 
 /** Up to these limits names are compared as bytes; above them a set of decoded names is faster. */
 const maxNamesInPlace = 16;
@@ -26,6 +32,8 @@ export interface MemberNames {
   readonly inPlace: number[];
   /** All names, decoded, once one of them can't be compared as bytes. */
   decoded: Set<string> | undefined;
+  /** An object at this depth has had one of `definitionNames`. */
+  definesTools: boolean;
 }
 
 /** An empty list of names for an object at this depth, from the lists of a walk. */
@@ -36,7 +44,7 @@ export function namesAt(namesByDepth: MemberNames[], depth: number): MemberNames
     known.decoded = undefined;
     return known;
   }
-  const names: MemberNames = { count: 0, inPlace: [], decoded: undefined };
+  const names: MemberNames = { count: 0, inPlace: [], decoded: undefined, definesTools: false };
   namesByDepth[depth] = names;
   return names;
 }
@@ -69,7 +77,20 @@ export function addName(names: MemberNames, text: JsonText, at: number): number 
     inPlace[2 * count + 1] = end;
   } else if (!addDecoded(names, bytes, start, end)) throw duplicateName(start);
   names.count += 1;
+  const first = bytes[start];
+  if (!isPlain) names.definesTools ||= definitionNames.includes(decodeString(bytes, start, end));
+  else if (first === lowerT || first === lowerD) {
+    names.definesTools ||= isDefinition(bytes, start, end);
+  }
   return end + 1;
+}
+
+function isDefinition(bytes: Buffer, start: number, end: number): boolean {
+  for (const name of definitionNames) {
+    const isAsLong = name.length === end - start;
+    if (isAsLong && isString(bytes, start - 1, end + 1, name)) return true;
+  }
+  return false;
 }
 
 function sameBytes(bytes: Uint8Array, other: number, start: number, end: number): boolean {

@@ -7,7 +7,7 @@ import { GatewayError } from '../../../errors.ts';
 import { decodeString } from '../../decode.ts';
 import { closeBrace, comma, invalidJson, jsonText, openBrace, quote, spaceEnd } from '../text.ts';
 import { addName, namesAt } from './member-names.ts';
-import { afterColon, jsonWalk, valueEnd } from './walk.ts';
+import { afterColon, definesTools, jsonWalk, valueEnd } from './walk.ts';
 
 /** A part of a body in byte offsets, end exclusive, without surrounding white space. */
 export interface Span {
@@ -42,6 +42,8 @@ export interface JsonScan {
   readonly members: readonly Member[];
   /** The number of values at all depths, those of the members included. */
   readonly values: number;
+  /** An object below the top level has a member of a name in `definitionNames`. */
+  readonly definesTools: boolean;
 }
 
 /** As {@link scanJsonObject}, and counts the values. @throws GatewayError as that does */
@@ -69,7 +71,7 @@ export function scanJson(body: Uint8Array): JsonScan {
   if (bytes[at] !== closeBrace) throw invalidJson(at);
   const rest = spaceEnd(bytes, at + 1);
   if (rest !== bytes.length) throw invalidJson(rest);
-  return { members, values: walk.values };
+  return { members, values: walk.values, definesTools: definesTools(walk) };
 }
 
 /** The offset of the opening brace of the body. @throws GatewayError as `scanJson` does */

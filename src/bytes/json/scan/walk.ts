@@ -34,6 +34,11 @@ export function jsonWalk(text: JsonText): JsonWalk {
   return { text, namesByDepth: [], values: 0 };
 }
 
+/** Whether an object below the top level has had one of `definitionNames`. */
+export function definesTools({ namesByDepth }: JsonWalk): boolean {
+  return namesByDepth.some((names, depth) => depth > 0 && names.definesTools);
+}
+
 /** Counts a value. @throws GatewayError `invalid_request` with the reason `too_many_values` */
 export function countValue(walk: JsonWalk): void {
   walk.values += 1;
