@@ -98,7 +98,7 @@ function millionthsOfImages(
   return BigInt(images) * unit * million;
 }
 
-/** Applies the multiplier of each requested member. */
+/** Applies the multiplier of each requested member, rounded up once. */
 function applyMultipliers(
   millionths: bigint,
   price: Exclude<Price, { per: 'free' }>,
@@ -106,11 +106,14 @@ function applyMultipliers(
 ): bigint {
   if (members === undefined) return millionths;
   let product = millionths;
+  let divisor = 1n;
   for (const row of members) {
     const factor = factorOf(price.members?.[row]?.multiplier);
-    if (factor !== undefined) product = roundedUp(product * factor, nanosPerUnit);
+    if (factor === undefined) continue;
+    product *= factor;
+    divisor *= nanosPerUnit;
   }
-  return product;
+  return roundedUp(product, divisor);
 }
 
 /**
