@@ -71,7 +71,11 @@ const config: ViteUserConfig = defineConfig({
       },
       ...(form === undefined || form === 'full' ? [measured] : []),
     ],
-    setupFiles: ['test/support/fail-on-unhandled.ts', 'test/support/seed-properties.ts'],
+    setupFiles: [
+      'test/support/fail-on-unhandled.ts',
+      'test/support/fail-on-leftovers.ts',
+      'test/support/seed-properties.ts',
+    ],
     sequence: { sequencer: LongFirst },
     // CI transforms the same files for each run and each Node version. Not elsewhere, because a
     // change of the console's page (`define`) would not reach a cached module.

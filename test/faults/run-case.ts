@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { expect } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
 import { issueKey } from '../../src/issue-key.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
@@ -91,6 +92,7 @@ export async function runCase(testCase: Case, hosts: Hosts): Promise<Outcome> {
   } finally {
     stop();
     await running.gateway.close({ drainMs: 1 });
+    expect(await running.left()).toEqual([]);
     await Promise.all([faulty.idle(), healthy.idle()]);
     await Promise.all([faulty.close(), healthy.close()]);
   }
@@ -214,6 +216,7 @@ function gatewayFor(
   const faultyChannel = channelOf(kind, 'faulty', faulty, 0);
   const healthyChannel = channelOf(kind, 'healthy', healthy, 1);
   const harness = gatewayInProcess({
+    runsBesideOthers: true,
     models: [
       modelOf(kind, channelSetup === 'single' ? [faultyChannel] : [faultyChannel, healthyChannel]),
     ],

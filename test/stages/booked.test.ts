@@ -63,6 +63,7 @@ describe('a charge that the store can not take', () => {
 
   it('stays unbooked in the log if it is lost', async () => {
     const { call, records, gateway, clock, eventTypes } = gatewayInProcess({
+      leavesHolds: 'No store has taken the end of the call.',
       handlers: [completeReply('chat')],
       store: () => ({
         settle: () => {

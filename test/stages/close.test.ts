@@ -25,6 +25,8 @@ import {
 } from '../support/models.ts';
 import { inTime, pass, turns } from './failing.ts';
 
+const leavesHolds = 'No store has taken the end of the call.';
+
 describe('a gateway that closes', () => {
   it('refuses new calls and lists in the dialect of each, and ends the connection', async () => {
     const { call, gateway } = gatewayInProcess();
@@ -172,19 +174,22 @@ describe('a gateway that closes', () => {
     expect(records.map(({ attempts }) => attempts.map(({ reason }) => reason))).toEqual([
       ['upstream_rate_limited', 'draining'],
     ]);
+    // The host's function never answers; nobody waits for it for longer than this.
+    clock.advance(5_000);
   });
 
   it('does not wait forever for a body that does not arrive', async () => {
     const { gateway, clock, upstream } = gatewayInProcess();
 
     const headers = { authorization: 'Bearer caller-secret' };
+    const body = new Readable({ read: () => {} });
     void gateway.handle({
       method: 'POST',
       path: '/v1/chat/completions',
       search: '',
       headers,
       rawHeaders: Object.entries(headers).flat(),
-      body: new Readable({ read: () => {} }),
+      body,
       onClose: () => {},
     });
     await turns();
@@ -192,6 +197,7 @@ describe('a gateway that closes', () => {
     await inTime(clock, gateway.close({ drainMs: 1_000 }));
 
     expect(upstream.isClosed).toBe(true);
+    body.destroy();
   });
 
   it('refuses a call whose key it was still looking up', async () => {
@@ -283,6 +289,7 @@ describe('a gateway that closes', () => {
     const { drainMs, backAfterMs, lost } = row;
     let backMs = Number.POSITIVE_INFINITY;
     const { call, gateway, clock, nextRecord, state, events } = gatewayInProcess({
+      ...(lost === 0 ? {} : { leavesHolds }),
       handlers: [completeReply('chat')],
       store: (quota) => ({
         settle: (input) => {
@@ -305,6 +312,7 @@ describe('a gateway that closes', () => {
     for (const isDown of [false, true]) {
       let fails = true;
       const { call, gateway, clock, nextRecord, state, events } = gatewayInProcess({
+        ...(isDown ? { leavesHolds } : {}),
         handlers: [completeReply('chat')],
         store: (quota) => ({
           settle: (input) => {

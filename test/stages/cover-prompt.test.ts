@@ -68,10 +68,18 @@ describe('a longer body', () => {
   it('is passed over for the next channel, which gets what the caller sent', async () => {
     const harness = setUp(2_100n, [openai, gemini]);
 
-    expect((await harness.call(values)).status).toBe(200);
+    const calling = harness.start(values);
+    await harness.upstream.next();
+    const inFlight = harness.gateway.channels().map((one) => [one.channelId, one.inFlight]);
 
+    expect((await calling.reply).status).toBe(200);
     expect(harness.upstream.calls.map(({ request }) => request.origin)).toEqual([
       'https://gemini.example',
+    ]);
+    // The channel that could not be used has its place back while the call runs at another.
+    expect(inFlight).toEqual([
+      ['openai-a', 0],
+      ['gemini-a', 1],
     ]);
   });
 

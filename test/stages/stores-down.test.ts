@@ -212,6 +212,7 @@ describe('a quota store that fails at settle', () => {
 
   it('does not make a refused caller wait longer than one timeout', async () => {
     const { call, clock } = gatewayInProcess({
+      leavesHolds: 'The store never answers the release.',
       store: () => ({ release: () => new Promise(() => {}) }),
       handlers: [(up) => up.answer(400, { error: { message: 'No.' } })],
     });

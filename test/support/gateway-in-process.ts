@@ -23,6 +23,14 @@ import { countedIds } from './counted-ids.ts';
 import { type CallHandler, type DrivenUpstream, drivenUpstream } from './driven-upstream.ts';
 import { checkEvent, isNotable } from './event-checks.ts';
 import { type EventLaws, eventLaws } from './event-laws.ts';
+import {
+  type Count,
+  countedClock,
+  leftIn,
+  notedHolds,
+  type WatchedGateway,
+  watchGateway,
+} from './leftovers.ts';
 import { defaultModels } from './models.ts';
 import { recordLog } from './record-log.ts';
 
@@ -39,6 +47,13 @@ export interface GatewaySetup {
   readonly store?: (quota: QuotaStore) => Partial<QuotaStore>;
   /** Other tables, for tests that add a protocol or a dialect. */
   readonly tables?: Partial<Tables>;
+  /** Why the store still holds something when the test ends, which would fail any other test. */
+  readonly leavesHolds?: string;
+  /**
+   * The test runs at the same time as others of its file, so that nobody knows at the end of a test
+   * whose gateway this is: it checks {@link InProcessGateway.left} itself.
+   */
+  readonly runsBesideOthers?: true;
 }
 
 /** A request of a caller. */
@@ -98,6 +113,8 @@ export interface InProcessGateway {
   ended(calls: number): Promise<void>;
   /** The types of the events so far, without those of every call's regular course. */
   eventTypes(): readonly string[];
+  /** Ends its upstream calls and its callers, and returns what it has not given back. */
+  left(): Promise<readonly Count[]>;
 }
 
 /** The amounts of a quota, and how many calls hold some of it. */
@@ -118,10 +135,14 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
     store = () => ({}),
     startMs,
     tables,
+    leavesHolds,
+    runsBesideOthers,
   } = setup;
   const clock = fakeClock(startMs);
   const upstream = drivenUpstream(...handlers);
-  const quota = memoryQuotaStore({ clock });
+  const { clock: countingClock, timers } = countedClock(clock);
+  const holds = notedHolds(memoryQuotaStore({ clock }));
+  const { quota } = holds;
   const answers = answerLaws({
     knowsUpstream: options?.upstream === undefined,
     knowsErrors: haveKnownErrors(tables?.protocols ?? protocols),
@@ -151,14 +172,32 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
         },
         close: upstream.close,
       },
-      clock,
+      clock: countingClock,
       ids: countedIds(),
       random: () => 0,
       onEvent: events.add,
       ...options,
     },
   );
-  const start = (request: CallerRequest): CallInProgress => startCall(gateway, request, answers);
+  const started: CallInProgress[] = [];
+  const start = (request: CallerRequest): CallInProgress => {
+    const call = startCall(gateway, request, answers);
+    started.push(call);
+    return call;
+  };
+  const watched: WatchedGateway = {
+    gateway,
+    others: () => [
+      // The gateway's own timer runs until it is closed.
+      ['timers', Math.max(0, timers() - (gateway.status().isClosing ? 0 : 1))],
+      ...(leavesHolds === undefined ? holds.left() : []),
+    ],
+    abandon: () => {
+      for (const call of upstream.calls) call.breakOff('reset');
+      for (const call of started) call.disconnect();
+    },
+  };
+  if (runsBesideOthers === undefined) watchGateway(watched);
   return {
     gateway,
     clock,
@@ -177,6 +216,7 @@ export function gatewayInProcess(setup: GatewaySetup = {}): InProcessGateway {
     },
     ended: events.ended,
     eventTypes: () => events.notable.map(({ type }) => type),
+    left: () => leftIn(watched),
   };
 }
 

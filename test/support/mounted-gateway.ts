@@ -18,6 +18,7 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
 import { countedIds } from './counted-ids.ts';
 import { checkEvent, isNotable } from './event-checks.ts';
+import { leftIn, notedHolds } from './leftovers.ts';
 import { mountedModels } from './mounted-models.ts';
 import { recordLog } from './record-log.ts';
 import { closed, listening } from './servers.ts';
@@ -72,7 +73,8 @@ export async function unmountedGateway(
 ): Promise<UnmountedGateway> {
   const upstream = await startFakeUpstream({ apiKey: upstreamSecret });
   const keys = memoryKeyStore();
-  const quota = memoryQuotaStore();
+  const holds = notedHolds(memoryQuotaStore());
+  const { quota } = holds;
   const events: GatewayEvent[] = [];
   const log = recordLog();
   const secrets = Object.fromEntries(
@@ -118,6 +120,8 @@ export async function unmountedGateway(
     close: async () => {
       await gateway.close({ drainMs: 1 });
       await upstream.close();
+      const left = await leftIn({ gateway, others: holds.left, abandon: () => {} });
+      if (left.length > 0) throw new Error(`The gateway has not given back ${left.join(', ')}.`);
     },
   };
 }

@@ -1,0 +1,10 @@
+/** Runs before every test file: a test fails if a gateway in process has not given everything back. */
+import { afterEach } from 'vitest';
+import { takeLeftovers } from './leftovers.ts';
+
+afterEach(async () => {
+  const left = await takeLeftovers();
+  if (left.length === 0) return;
+  const counts = left.map(([what, count]) => `${count} ${what}`);
+  throw new Error(`Without upstream and callers, a gateway still has ${counts.join(', ')}.`);
+});
