@@ -60,6 +60,7 @@ export const sampled: readonly string[] = [
   'test/relay/recorded.test.ts',
   'test/relay/responses.test.ts',
   'test/stages/counted-charges.test.ts',
+  'test/stages/fall-back-order.test.ts',
   'test/stages/idempotency-random-events.test.ts',
   'test/stages/inconsistent-usage.test.ts',
   'test/stages/rate-settlements.test.ts',

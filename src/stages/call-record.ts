@@ -69,7 +69,10 @@ export interface Admitted extends Read {
   readonly hold: Hold;
   /** The labels of its usage record. */
   readonly metadata: UsageRecord['metadata'];
-  /** No fallback is left to ask instead of this model. Only set for calls that fell back. */
+  /**
+   * No other model is left to ask, so that a cooling channel may be used. Only set for calls that
+   * fell back.
+   */
   readonly isLastModel?: boolean;
 }
 

@@ -44,9 +44,9 @@ export function choose(
     if (!isText && credentials !== undefined && isUnasked(channel, credentials)) return unasked;
     const account = isText ? undefined : accountFor(channel, key, credentials, perKeyCredentials);
     const found = health.availability(channel, plan.channel(channel).upstreamModel, kind, account);
-    // A cooling channel is not used where a fallback may serve the call.
-    const isSpared = model.fallbacks !== undefined && isLastModel !== true;
-    return isSpared && found.kind === 'unavailable' ? { ...found, lastResort: false } : found;
+    // A cooling channel is not used where another model may serve the call.
+    const isLast = isLastModel ?? model.fallbacks === undefined;
+    return !isLast && found.kind === 'unavailable' ? { ...found, lastResort: false } : found;
   };
   const { promptCacheKey } = call;
   const excluded =

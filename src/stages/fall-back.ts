@@ -4,14 +4,16 @@
  */
 import { type ErrorCode, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { Model } from '../ports/catalog.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
 import { checkCandidates, isOfferedToo } from './admit.ts';
 import type { Admitted, Held } from './call-record.ts';
 import { callUpstream } from './call-upstream.ts';
 import { checkMembers } from './check-members.ts';
+import { choose } from './choose-channel.ts';
 import { growHold } from './cover-prompt.ts';
-import type { CallFailure } from './failure.ts';
+import { type CallFailure, isGatewayCut } from './failure.ts';
 import { checkByGuard } from './guard.ts';
 import { holdFor } from './hold.ts';
 import { limitFallback } from './limit-model.ts';
@@ -54,32 +56,93 @@ function isAccountsFault({ error, ending }: CallFailure): boolean {
   return ending === 'not_run' && accountFailures.has(error.code);
 }
 
+/** A call whose model is out. */
+interface Fallback extends FallBackDeps {
+  readonly held: Held;
+  /** Models that were not asked, because their channels cool down. */
+  readonly spared: Admitted[];
+  /** The failure of the requested model. */
+  failure: CallFailure;
+}
+
 /**
- * Asks the fallbacks of a call's model, in order, until one serves the call or fails in a way that
- * is not its accounts' fault. If all of their accounts are out too, the first failure stands, or
- * an account of the requested model that cools down is tried after all.
+ * Asks the fallbacks of a call's model, in order, until one serves the call or may have run it. If
+ * none did, those whose channels cool down are asked after all, the requested model first. The
+ * error that the caller gets is that of the requested model, because the caller sends this one
+ * again.
  */
 export async function fallBack(
   failure: CallFailure,
   held: Held,
   deps: FallBackDeps,
 ): Promise<FallenBack> {
-  const { running, model } = held.admitted;
-  for (const modelId of model.fallbacks ?? []) {
-    if (running.caller.isDisconnected && !held.continuesAfterDisconnect) break;
-    const next = await heldFor(modelId, held, deps);
-    if (next === undefined) continue;
-    reportFallback(failure, held, next, deps.upstreams.emit);
-    const outcome = await callUpstream(next, deps.upstreams, startOf(next));
-    if ('reply' in outcome) return { served: next, outcome: withModelNote(outcome, modelId) };
-    if (!isAccountsFault(outcome.failure)) return { served: next, outcome };
-  }
-  const { settlement, admitted } = held;
+  const { admitted, settlement } = held;
+  const fallback: Fallback = { ...deps, held, spared: [], failure };
+  if (isSpared(failure.reason)) fallback.spared.push(admitted);
+  const ended = (await askFallbacks(fallback)) ?? (await askSpared(fallback));
+  if (ended !== undefined) return ended;
   settlement.serveWith(admitted.model, admitted.hold, admitted.metadata);
-  // A cooling channel still takes one call at a time where nothing else is left.
-  if (failure.reason !== 'cooling_down') return { served: held, outcome: { failure } };
-  const last = { ...held, admitted: { ...admitted, isLastModel: true } };
-  return { served: last, outcome: await callUpstream(last, deps.upstreams, startOf(last)) };
+  return { served: held, outcome: { failure: fallback.failure } };
+}
+
+async function askFallbacks(fallback: Fallback): Promise<FallenBack | undefined> {
+  const { spared, held, upstreams } = fallback;
+  for (const modelId of held.admitted.model.fallbacks ?? []) {
+    if (isAbandoned(held)) return undefined;
+    const candidate = await candidateFor(modelId, fallback);
+    if (candidate === undefined) continue;
+    const choice = choose(candidate, nothingConsidered, upstreams);
+    if (choice.kind === 'channel') {
+      const ended = await askModel(candidate, fallback);
+      if (ended !== undefined) return ended;
+    } else if (isSpared(choice.reason)) spared.push(candidate);
+  }
+  return undefined;
+}
+
+/** A cooling channel still takes one call at a time where nothing else is left. */
+async function askSpared(fallback: Fallback): Promise<FallenBack | undefined> {
+  for (const candidate of fallback.spared) {
+    if (isAbandoned(fallback.held)) return undefined;
+    const ended = await askModel({ ...candidate, isLastModel: true }, fallback);
+    if (ended !== undefined) return ended;
+  }
+  return undefined;
+}
+
+const nothingConsidered = { passed: [], hasTried: false, credentials: undefined };
+
+/** A model with a busy channel may have another that cools down. */
+function isSpared(reason: FailureReason): boolean {
+  return reason === 'cooling_down' || reason === 'busy';
+}
+
+function isAbandoned({ admitted, continuesAfterDisconnect }: Held): boolean {
+  return admitted.running.caller.isDisconnected && !continuesAfterDisconnect;
+}
+
+/** Asks one model. Undefined if it did not run the call, so that another may. */
+async function askModel(candidate: Admitted, fallback: Fallback): Promise<FallenBack | undefined> {
+  const { held, upstreams } = fallback;
+  const served = await heldFor(candidate, fallback);
+  if (served === undefined) return undefined;
+  const isFallback = candidate.model !== held.admitted.model;
+  if (isFallback) reportFallback(fallback.failure, held, served, upstreams.emit);
+  const outcome = await callUpstream(served, upstreams, startOf(served));
+  if ('reply' in outcome) {
+    return { served, outcome: isFallback ? withModelNote(outcome, candidate.model.id) : outcome };
+  }
+  const { failure } = outcome;
+  if (!isFallback) fallback.failure = failure;
+  // An account that a function names is known only now.
+  else if (!candidate.isLastModel && isSpared(failure.reason)) fallback.spared.push(candidate);
+  const { ending, reason } = failure;
+  if (isGatewayCut(reason) || reason === 'caller_left') return { served, outcome };
+  if (ending === 'not_run') return undefined;
+  // An image that may have been made keeps its own error, which says so: that of the requested
+  // model would invite the caller to buy it again.
+  const { error } = candidate.call.operation.isBoughtOnce ? failure : fallback.failure;
+  return { served, outcome: { failure: { ...failure, error } } };
 }
 
 /** Each model gets the whole time for a first byte. */
@@ -88,33 +151,22 @@ function startOf({ admitted }: Held): number {
 }
 
 /**
- * The call with another model, whose cost is held from here on; undefined if the key may not use
- * that model, if it does not support the request, or if its rate limits or the quota do not suffice
- * for it.
+ * The call with another model; undefined if the key may not use that model, if the model does not
+ * support the request, or if the host's guard refuses it.
  */
-async function heldFor(
+async function candidateFor(
   modelId: string,
-  held: Held,
-  { records, plans, upstreams, reportUnbounded }: FallBackDeps,
-): Promise<Held | undefined> {
-  const { admitted, settlement } = held;
+  { held: { admitted, settlement }, records, plans, upstreams }: Fallback,
+): Promise<Admitted | undefined> {
   const { settings, ports } = admitted.received;
   const model = await ports.ask('catalog', 'find', records.isModelOrMissing, () =>
     settings.catalog.find(modelId),
   );
-  if (!model) return undefined;
-  const candidate = admittedWith(model, admitted, plans);
-  const next = candidate && (await ifGuardAllows(candidate, upstreams.emit));
-  if (next === undefined) return undefined;
-  const { nanos, isBounded } = next.hold;
+  const candidate = model ? admittedWith(model, admitted, plans) : undefined;
   // The hold of a free call has no line that a charge could be booked on.
-  if (nanos > 0n && settlement.reservation.nanos === 0n) return undefined;
-  if (held.rates !== undefined && !(await limitFallback(next, held.rates))) return undefined;
-  if (!isBounded) reportUnbounded(model.id);
-  const missing = nanos - settlement.heldNanos();
-  if (missing > 0n && (await growHold(missing, held)) !== undefined) return undefined;
-  settlement.serveWith(next.model, next.hold, next.metadata);
-  return { ...held, admitted: next };
+  if (candidate === undefined) return undefined;
+  if (candidate.hold.nanos > 0n && settlement.reservation.nanos === 0n) return undefined;
+  return ifGuardAllows(candidate, upstreams.emit);
 }
 
 function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admitted | undefined {
@@ -126,11 +178,29 @@ function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admi
     checkMembers(call, model, route.protocol);
     const hold = holdFor(call, model);
     const plan = plans.of(model, received.settings);
-    return { ...admitted, model, hold, plan, isLastModel: true };
+    return { ...admitted, model, hold, plan, isLastModel: false };
   } catch (error) {
     if (isGatewayError(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * The call of a candidate, whose cost is held from here on; undefined if its rate limits or the
+ * quota do not suffice for it.
+ */
+async function heldFor(
+  candidate: Admitted,
+  { held, reportUnbounded }: Fallback,
+): Promise<Held | undefined> {
+  const { settlement } = held;
+  const { nanos, isBounded } = candidate.hold;
+  if (held.rates !== undefined && !(await limitFallback(candidate, held.rates))) return undefined;
+  if (!isBounded) reportUnbounded(candidate.model.id);
+  const missing = nanos - settlement.heldNanos();
+  if (missing > 0n && (await growHold(missing, held)) !== undefined) return undefined;
+  settlement.serveWith(candidate.model, candidate.hold, candidate.metadata);
+  return { ...held, admitted: candidate };
 }
 
 /** The call with the labels of this decision; undefined if the host's guard refuses the model. */
