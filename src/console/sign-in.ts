@@ -81,7 +81,8 @@ export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn
     link: (url, access = { actor: 'console', can: 'manage' }) => {
       const { origin, pathname } = addressOf(url);
       checkMakerOptions('link', accessSchema, access);
-      return `${origin}${pathname.replace(/(?<!\/)\/+$/, '')}/sign-in#token=${tokens.issue(access)}`;
+      const path = pathname.replace(/(?<!\/)\/+$/, '');
+      return `${origin}${path}/sign-in#token=${tokens.issue(access)}`;
     },
     authorize: (request) => {
       // The page requests live figures by itself, which does not show that a person is active.

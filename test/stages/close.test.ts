@@ -180,7 +180,6 @@ describe('a gateway that closes', () => {
 
   it('does not wait forever for a body that does not arrive', async () => {
     const { gateway, clock, upstream } = gatewayInProcess();
-
     const headers = { authorization: 'Bearer caller-secret' };
     const body = new Readable({ read: () => {} });
     void gateway.handle({

@@ -71,15 +71,8 @@ const unknown: readonly string[] = [
 ];
 const vendors: readonly string[] = [
   ...['openrouter:subagent', 'openrouter:fusion', 'openrouter:datetime', 'moonshot:code_runner'],
-  ...[
-    'fünction',
-    'x:function',
-    'openrouter/subagent',
-    'vendor.tool',
-    'openrouter:',
-    ':custom',
-    'a:memory_20250818',
-  ],
+  ...['fünction', 'x:function', 'openrouter/subagent', 'vendor.tool', 'openrouter:', ':custom'],
+  'a:memory_20250818',
 ];
 
 /** Other spellings that a lenient server may read alike. */
@@ -90,9 +83,11 @@ const spellings: readonly ((type: string) => string)[] = [
   (type) => type.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
 ];
 
-const gemini = channel({ id: 'gemini-a', dialect: 'gemini' });
-const anthropic = channel({ id: 'anthropic-a', dialect: 'anthropic' });
-const relaysResponses = channel({ capabilities: { responses: true } });
+const ownChannels = new Map([
+  ['native', [channel({ id: 'gemini-a', dialect: 'gemini' })]],
+  ['messages', [channel({ id: 'anthropic-a', dialect: 'anthropic' })]],
+  ['responses', [channel({ capabilities: { responses: true } })]],
+]);
 const protocols: Readonly<Record<string, { readonly path: string; readonly body: object }>> = {
   chat: { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'hi' }] } },
   responses: { path: '/v1/responses', body: { input: [{ role: 'user', content: 'hi' }] } },
@@ -105,10 +100,8 @@ const protocols: Readonly<Record<string, { readonly path: string; readonly body:
 };
 
 function modelOf(protocol: string, change: Partial<Model>): Model {
-  const channels = { native: [gemini], messages: [anthropic], responses: [relaysResponses] };
-  const own = Object.hasOwn(channels, protocol)
-    ? { channels: channels[protocol as keyof typeof channels] }
-    : {};
+  const channels = ownChannels.get(protocol);
+  const own = channels === undefined ? {} : { channels };
   return model({
     id: 'm',
     protocols: ['chat', 'responses', 'messages', 'native', 'images'],
@@ -158,6 +151,7 @@ function named(protocol: string, type: string): Tool {
 }
 
 const free = { price: { per: 'free' } } as const;
+const tokenPrice = { per: 'token', rates: { input: 1n, output: 2n } } as const;
 
 /** Some APIs take no object in place of the list, and say so. */
 const refusedAt = /\.type$|^tools(?:\[\d\])?$/;
@@ -224,8 +218,7 @@ describe.each(names)('on %s', (protocol) => {
 
   it.each([...unknown, ...vendors])('%s is sent if the record allows its type', async (type) => {
     const tools = [named(protocol, type)];
-    const price = { per: 'token', rates: { input: 1n, output: 2n } } as const;
-    const priced = { ...price, members: { other_tools: {} } };
+    const priced = { ...tokenPrice, members: { other_tools: {} } };
 
     for (const change of [{}, free, { price: priced }]) {
       const allowed = { ...change, allow: { other_tools: { types: [type] } } };
@@ -242,11 +235,7 @@ describe.each(names)('on %s', (protocol) => {
   });
 
   it.each([...unknown, ...vendors])('%s and a price for it', async (type) => {
-    const price = {
-      per: 'token',
-      rates: { input: 1n, output: 2n },
-      members: { other_tools: { holdCalls: 2 } },
-    } as const;
+    const price = { ...tokenPrice, members: { other_tools: { holdCalls: 2 } } } as const;
     const refused = await refusalOf(protocol, { tools: [named(protocol, type)] }, { price });
 
     expect(refused === undefined).toBe(!vendors.includes(type));
@@ -259,11 +248,7 @@ describe.each(names)('on %s', (protocol) => {
       if (refused === undefined && protocol === 'responses' && row === 'web_search') continue;
       expect(refused?.param, JSON.stringify(members)).toMatch(refusedAt);
     }
-    const price = {
-      per: 'token',
-      rates: { input: 1n, output: 2n },
-      members: { [row ?? '']: { holdCalls: 1 } },
-    } as const;
+    const price = { ...tokenPrice, members: { [row ?? '']: { holdCalls: 1 } } } as const;
     const needsPermission = ['file_search', 'code_interpreter', 'shell', 'mcp', 'advisor'];
     const allow = needsPermission.includes(row ?? '') ? { [row ?? '']: true } : {};
     expect(
@@ -334,10 +319,7 @@ const naming: readonly (readonly [at: string, tool: Tool])[] = [
   ['model', { type: 'computer', model: 'a' }],
   ['parameters.model', { type: 'image_generation', parameters: { model: 'a' } }],
   ['svg.model', { type: 'image_generation', svg: { model: 'a' } }],
-  [
-    'parameters.analysis_models',
-    { type: 'openrouter:fusion', parameters: { analysis_models: ['a'] } },
-  ],
+  ['parameters.analysis_models', { type: 'openrouter:x', parameters: { analysis_models: ['a'] } }],
   ['parameters.judgeModel', { type: 'openrouter:fusion', parameters: { judgeModel: 'a' } }],
   ['parameters.MODEL', { type: 'openrouter:subagent', parameters: { MODEL: 'a' } }],
   ['parameters.x.model_id', { type: 'deep_research', parameters: { x: { model_id: 'a' } } }],
@@ -346,11 +328,8 @@ const naming: readonly (readonly [at: string, tool: Tool])[] = [
 ];
 
 describe('a model that a tool names', () => {
-  const price = {
-    per: 'token',
-    rates: { input: 1n, output: 2n },
-    members: { image_generation: { holdCalls: 1 }, web_search: { holdCalls: 1 } },
-  } as const;
+  const members = { image_generation: { holdCalls: 1 }, web_search: { holdCalls: 1 } } as const;
+  const price = { ...tokenPrice, members } as const;
   const allow = { other_tools: true } as const;
 
   it.each(naming)('at %s needs permission', async (at, tool) => {
@@ -379,11 +358,8 @@ describe('a model that a tool names', () => {
         [['a'], true],
         [['b'], false],
       ] as const) {
-        const refused = await refusalOf(
-          'chat',
-          { tools: [tool] },
-          { allow: { advisor: { models } } },
-        );
+        const change = { allow: { advisor: { models } } };
+        const refused = await refusalOf('chat', { tools: [tool] }, change);
         expect(refused === undefined).toBe(isSent);
       }
     }

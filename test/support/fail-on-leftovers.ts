@@ -1,4 +1,4 @@
-/** Runs before every test file: a test fails if a gateway in process has not given everything back. */
+/** Runs before every test file: a test fails if a gateway has not given back all that it took. */
 import { afterEach } from 'vitest';
 import { takeLeftovers } from './leftovers.ts';
 
