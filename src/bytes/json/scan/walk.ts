@@ -36,7 +36,10 @@ export function jsonWalk(text: JsonText): JsonWalk {
 
 /** Whether an object below the top level has had one of `definitionNames`. */
 export function definesTools({ namesByDepth }: JsonWalk): boolean {
-  return namesByDepth.some((names, depth) => depth > 0 && names.definesTools);
+  for (let depth = 1; depth < namesByDepth.length; depth += 1) {
+    if (namesByDepth[depth]?.definesTools === true) return true;
+  }
+  return false;
 }
 
 /** Counts a value. @throws GatewayError `invalid_request` with the reason `too_many_values` */
