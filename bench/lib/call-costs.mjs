@@ -5,9 +5,8 @@
  */
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
-import { Writable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
-import { sampleCalls, sampleModels } from './sample-calls.mjs';
+import { inProcessGateway } from './in-process-gateway.mjs';
+import { sampleCalls } from './sample-calls.mjs';
 
 /** Calls before anything is counted, so that what is made once is made. */
 const warmUpCalls = 500;
@@ -19,24 +18,10 @@ const measuredCalls = 500;
  * @returns rows of `{ name, functionCalls, functions, promises, bytes, called }`
  */
 export async function callCosts({ dist, only }) {
-  const { createGateway, memoryKeyStore, memoryQuotaStore, staticCatalog } = await import(
-    new URL('index.js', dist).href
-  );
-  let reply;
-  const gateway = createGateway({
-    keys: memoryKeyStore({
-      pepper: 'bench',
-      allowWeakKeys: true,
-      keys: [{ secret: 'secret', key: { id: 'k', group: 'g', disabled: false, quota } }],
-    }),
-    quota: memoryQuotaStore(),
-    catalog: staticCatalog(sampleModels('https://upstream.example')),
-    upstream: { send: (request) => Promise.resolve(answer(request, reply)), close: async () => {} },
-  });
+  const gateway = await inProcessGateway(dist);
   const rows = [];
   for (const call of sampleCalls.filter(({ name }) => only?.includes(name) ?? true)) {
-    reply = call.reply;
-    const run = () => runCall(gateway, call);
+    const run = () => gateway.run(call);
     for (let at = 0; at < warmUpCalls; at += 1) await run();
     rows.push({
       name: call.name,
@@ -47,56 +32,6 @@ export async function callCosts({ dist, only }) {
   }
   await gateway.close();
   return rows;
-}
-
-const quota = [{ id: 'k', period: 'month', limitNanos: 1_000_000_000_000n }];
-
-/** The upstream's response, all of which has arrived. */
-function answer({ onAbort }, { type, bytes }) {
-  onAbort(() => {});
-  const body = {
-    takeWhole: (limit) => (bytes.length <= limit ? bytes : undefined),
-    start: (sink) => {
-      sink.write(bytes);
-      sink.end();
-    },
-    pause: () => {},
-    resume: () => {},
-    abort: () => {},
-  };
-  return { status: 200, headers: { 'content-type': type }, body };
-}
-
-async function runCall(gateway, { name, path, body }) {
-  const [pathname, query = ''] = path.split('?');
-  const bytes = Buffer.from(body);
-  const headers = {
-    authorization: 'Bearer secret',
-    'x-goog-api-key': 'secret',
-    'content-type': 'application/json',
-    'content-length': String(bytes.length),
-  };
-  const response = await gateway.handle({
-    method: 'POST',
-    path: pathname,
-    search: query,
-    headers,
-    rawHeaders: Object.entries(headers).flat(),
-    body: bytes,
-    onClose: () => {},
-  });
-  if (response.status !== 200) throw new Error(`${name}: ${response.status} ${response.body}`);
-  if (!(response.body instanceof Uint8Array)) await sent(response.body);
-  // The settlement runs after the reply.
-  await setImmediate();
-}
-
-function sent(body) {
-  return new Promise((resolve, reject) => {
-    const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
-    sink.once('close', resolve).once('error', reject);
-    body.sendTo(sink);
-  });
 }
 
 /** Needs `--expose-gc`, and a young generation that the calls do not fill. */
