@@ -64,6 +64,7 @@ export const sampled: readonly string[] = [
   'test/stages/idempotency-random-events.test.ts',
   'test/stages/inconsistent-usage.test.ts',
   'test/stages/rate-settlements.test.ts',
+  'test/stages/refused-accounts.test.ts',
   'test/stages/rate-waits.test.ts',
   'test/stores/sqlite/contracts.test.ts',
   'test/translate/gemini-results.test.ts',

@@ -200,7 +200,8 @@ function recordForbidden(
     where: isAccountScope ? 'account' : 'model',
     reason,
     forMs: isAccountScope ? forbiddenAccountMs : forbiddenModelMs,
-    lastResort: !isAccountScope,
+    // The first may be about this one request.
+    lastResort: forbiddenModel === undefined,
   });
 }
 
