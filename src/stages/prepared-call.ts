@@ -148,7 +148,7 @@ export interface BadReply {
   readonly usage?: Usage | undefined;
   /** The reply says that the call still runs. */
   readonly stillRuns?: true;
-  /** The stream ended before it had any content. */
+  /** It ended before it had any content, as does the page of another server. */
   readonly endedBeforeContent?: true;
 }
 
@@ -177,8 +177,10 @@ export function documentIn(
 /** The judgement of bytes that are not valid JSON: a truncated document, or no document. */
 export function unreadableReply(bytes: Uint8Array): BadReply {
   if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty', countedTokens: 0 };
-  const reason = startsLikeJson(bytes) ? 'upstream_truncated' : 'upstream_protocol_error';
-  return { kind: 'bad', reason, countedTokens: documentTokens(bytes) };
+  const countedTokens = documentTokens(bytes);
+  if (startsLikeJson(bytes)) return { kind: 'bad', reason: 'upstream_truncated', countedTokens };
+  const page: BadReply = { kind: 'bad', reason: 'upstream_protocol_error', countedTokens };
+  return countedTokens === 0 ? { ...page, endedBeforeContent: true } : page;
 }
 
 /**

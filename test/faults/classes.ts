@@ -65,7 +65,7 @@ export const halfDone: ExpectedOfKinds = {
   streams: { charge: 'nothing', outcome: 'unknown', withSecond: 'second' },
 };
 
-/** The same for a reply without content: a page, half a frame, nothing. It costs nothing. */
+/** The same for a reply without content: half a frame, nothing. It costs nothing. */
 export const noContent: ExpectedOfKinds = {
   ...halfDone,
   charge: 'nothing',

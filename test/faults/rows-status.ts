@@ -146,10 +146,11 @@ const noReply: ExpectedOfKinds = {
   reason: 'upstream_protocol_error',
   streams: { charge: 'nothing', outcome: 'unknown' },
 };
-/** Other text may be noise before an error event. */
+/** Text of another server. To a stream it may be noise before an error event. */
 const invalidText: ExpectedOfKinds = {
-  ...noReply,
-  streams: { ...noContent.streams, reason: 'upstream_bad_stream' },
+  ...mayHaveRun,
+  reason: 'upstream_protocol_error',
+  streams: { reason: 'upstream_bad_stream' },
 };
 
 const redirects = [301, 302, 303, 307, 308].map((status) =>
