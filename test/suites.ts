@@ -67,6 +67,7 @@ export const sampled: readonly string[] = [
   'test/stages/rate-waits.test.ts',
   'test/stages/refused-accounts.test.ts',
   'test/stores/sqlite/contracts.test.ts',
+  'test/translate/embeddings/leaving.test.ts',
   'test/translate/gemini-results.test.ts',
   'test/translate/malformed-arguments.test.ts',
   'test/translate/messages/laws.test.ts',

@@ -239,7 +239,8 @@ function overallFailure(
   const { key, running, call } = admitted;
   if (freeDisconnects.isFree(key.id, running)) return callerDisconnected('failed');
   const hasReplyStarted = reported.hasResponse === true && call.framing !== 'json';
-  return callerDisconnected(hasReplyStarted ? 'left' : 'left_early');
+  const { usage } = reported;
+  return { ...callerDisconnected(hasReplyStarted ? 'left' : 'left_early'), usage };
 }
 
 /**

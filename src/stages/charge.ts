@@ -81,7 +81,7 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
   if (call.operation.isFree || rule === 'release' || rule === 'nothing' || rule === 'pend') {
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined, usage };
   }
-  if (rule === 'prompt') return promptCharge(charged);
+  if (rule === 'prompt' && usage === undefined) return promptCharge(charged);
   const missing = rule === 'usage' ? 'missing' : undefined;
   if (usage === undefined) {
     const isCounted = countedTokens !== undefined && call.operation.hasOutputTokens;

@@ -247,10 +247,12 @@ const requestFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  */
 export function failedSeries(
   failure: CallFailure,
-  series: Pick<RequestSeries, 'isSplit' | 'used'>,
+  series: Pick<RequestSeries, 'isSplit' | 'used' | 'sent'>,
 ): CallFailure {
   if (!series.isSplit) return failure;
-  const usage = series.used();
+  // A caller that leaves pays for the request in flight too, and not for those that were not sent.
+  const isLeft = failure.reason === 'caller_left' && failure.ending !== 'not_run';
+  const usage = isLeft ? series.sent() : series.used();
   if (usage === undefined) {
     return failure.ending === 'truncated' ? { ...failure, ending: 'failed' } : failure;
   }

@@ -90,6 +90,8 @@ export interface RequestSeries {
   next(): readonly Uint8Array[] | undefined;
   /** What the requests so far have used; undefined until the first has a reply. */
   used(): Usage | undefined;
+  /** The same, with an estimate for the request that was sent last if it has no reply. */
+  sent(): Usage;
   /** The reply of the call, once all requests have one. */
   reply(): WholeReply | MadeReply;
 }

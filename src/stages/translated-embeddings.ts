@@ -142,6 +142,11 @@ function seriesOf(translation: WrittenTranslation): RequestSeries {
       return state.from < count ? bodyOf(translation, state.from) : undefined;
     },
     used: () => (state.vectors.length === 0 ? undefined : usedBy(state)),
+    sent: () => {
+      const all = { ...state };
+      if (state.vectors.length <= state.from) addEstimate(all, translation, batch);
+      return usedBy(all);
+    },
     reply: () => replyOf(translation, state),
   };
 }
@@ -174,16 +179,22 @@ function readerOf(
 
 function take(
   { vectors, usage }: Extract<EmbeddingReply, { readonly kind: 'vectors' }>,
-  { prompt, model }: WrittenTranslation,
+  translation: WrittenTranslation,
   state: SeriesState,
   count: number,
 ): void {
   for (const vector of vectors) state.vectors.push(vector);
+  if (usage === undefined) addEstimate(state, translation, count);
+  else state.inputTokens += usage.inputTokens;
+}
+
+/** Adds what the inputs of the current request are estimated to cost. */
+function addEstimate(
+  state: SeriesState,
+  { prompt, model }: WrittenTranslation,
+  count: number,
+): void {
   const inputs = prompt.inputs?.slice(state.from, state.from + count) ?? [];
-  if (usage !== undefined) {
-    state.inputTokens += usage.inputTokens;
-    return;
-  }
   const tokens = estimatedTokens({ ...prompt, textBytes: 0, inputs }, model);
   state.inputTokens += tokens;
   state.estimatedInputTokens = (state.estimatedInputTokens ?? 0) + tokens;

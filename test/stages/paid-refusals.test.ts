@@ -30,8 +30,8 @@ describe.each(all)('%s with the ending %s', (code, ending) => {
   });
 
   it('is paid after earlier replies of a series, and only there', () => {
-    const series = { isSplit: true, used: () => usage };
-    const first = { isSplit: true, used: () => undefined };
+    const series = { isSplit: true, used: () => usage, sent: () => usage };
+    const first = { ...series, used: () => undefined };
 
     expect(isPaidRefusal(failedSeries(failure(code, ending), series))).toBe(isOwnFault);
     expect(isPaidRefusal(failedSeries(failure(code, ending), first))).toBe(false);
