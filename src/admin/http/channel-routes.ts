@@ -102,6 +102,7 @@ export const channelRoutes: readonly Route[] = [
     method: 'POST',
     path: '/catalog/validate',
     summary: 'Checks models in the form of docs/catalog.md; publishes nothing',
+    reads: true,
     query: nothing,
     body: z.strictObject({ models: z.array(parsedJson) }),
     reply: catalogCheckReply,

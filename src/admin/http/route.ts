@@ -22,14 +22,18 @@ export interface RouteRequest<Query, Body> {
   readonly signal: AbortSignal;
 }
 
+/** A POST either states the change that it makes, or that it makes none. */
+type ReadOrChange =
+  | { readonly method: 'GET'; readonly action?: undefined }
+  | { readonly method: 'POST'; readonly reads: true; readonly action?: undefined }
+  /** A change needs `manage`, and is written to the audit trail. */
+  | { readonly method: 'POST'; readonly action: AdminAction };
+
 /** A route with its schemas. */
-export interface RouteInput<Query, Body, Reply> {
-  readonly method: 'GET' | 'POST';
+export type RouteInput<Query, Body, Reply> = ReadOrChange & {
   /** Below `{path}/api`: `/keys/{id}/rotate`. */
   readonly path: string;
   readonly summary: string;
-  /** The change that it makes, which needs `manage`; undefined for reads. */
-  readonly action?: AdminAction;
   readonly query: z.ZodType<Query>;
   readonly body: z.ZodType<Body>;
   /** The schema of its JSON reply, for the OpenAPI document and the tests; undefined for CSV. */
@@ -37,14 +41,15 @@ export interface RouteInput<Query, Body, Reply> {
   /** The status of its reply. Default: 200. */
   readonly status?: 200 | 201;
   run(request: RouteRequest<Query, Body>): Promise<RouteReply<Reply>>;
-}
+};
 
 /** A route whose request is checked before it runs. */
-export interface Route extends Omit<RouteInput<unknown, unknown, unknown>, 'run' | 'reply'> {
-  readonly reply: z.ZodType | undefined;
-  /** @throws AdminError */
-  run(request: RouteRequest<unknown, unknown>): Promise<RouteReply>;
-}
+export type Route = ReadOrChange &
+  Omit<RouteInput<unknown, unknown, unknown>, 'action' | 'method' | 'reply' | 'run'> & {
+    readonly reply: z.ZodType | undefined;
+    /** @throws AdminError */
+    run(request: RouteRequest<unknown, unknown>): Promise<RouteReply>;
+  };
 
 /** Makes a route that checks its requests. */
 export function route<Query, Body, Reply>(input: RouteInput<Query, Body, Reply>): Route {
