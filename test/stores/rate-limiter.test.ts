@@ -7,6 +7,7 @@ import { recentBuckets } from '../../src/stores/memory/recent-buckets.ts';
 import { afterTake, type TokenBucket } from '../../src/stores/memory/token-bucket.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { rateModel, rateSteps } from './rate-model.ts';
+import { expectEveryLimitApplies, statedRates } from './stated-rates.ts';
 
 function takeOf(change: Partial<RateTake> = {}): RateTake {
   return {
@@ -40,6 +41,18 @@ describe('a rate limiter in memory', () => {
         }
       }),
       { seed: 15, numRuns: 1_000 },
+    );
+  });
+
+  it('applies every limit that is stated, also if several have one bucket', async () => {
+    await fc.assert(
+      fc.asyncProperty(statedRates(['ada', 'team', 'zoo']), async (stated) => {
+        const clock = fakeClock();
+        const { monotonicMs: nowMs, advance } = clock;
+        const newLimiter = () => memoryRateLimiter({ clock });
+        await expectEveryLimitApplies(stated, newLimiter, { nowMs, advance });
+      }),
+      { seed: 15, numRuns: 500 },
     );
   });
 

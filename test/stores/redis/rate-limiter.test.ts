@@ -9,6 +9,7 @@ import { rateLimiterContract } from '../../../src/testing/contracts/rate-limiter
 import type { FakeClock } from '../../../src/testing/fake-clock.ts';
 import { describeRedis } from '../../services/redis.ts';
 import { rateModel, rateSteps, type StepChoices } from '../rate-model.ts';
+import { expectEveryLimitApplies, statedRates } from '../stated-rates.ts';
 import { clients, newPrefix, type OpenClient, onClock, serverClock } from './clients.ts';
 
 const minute: RateTake = {
@@ -73,6 +74,22 @@ describeRedis('a rate limiter in Redis', (server) => {
         }
       }),
       { seed: 15, numRuns: 60 },
+    );
+  });
+
+  it('applies every limit that is stated, also if several have one bucket', async () => {
+    const [client] = opened;
+    if (client === undefined) throw new Error('no client is open');
+    await fc.assert(
+      // Limits of one owner: those of several are taken in several steps.
+      fc.asyncProperty(statedRates(['ada']), async (stated) => {
+        const clock = serverClock();
+        const run = onClock(scriptRunner(client.client), clock);
+        const newLimiter = () => rateLimiterOver(run, newPrefix());
+        const { now: nowMs, advance } = clock;
+        await expectEveryLimitApplies({ ...stated, ofModel: {} }, newLimiter, { nowMs, advance });
+      }),
+      { seed: 15, numRuns: 40 },
     );
   });
 
