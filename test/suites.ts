@@ -59,6 +59,7 @@ export const sampled: readonly string[] = [
   'test/relay/messages.test.ts',
   'test/relay/recorded.test.ts',
   'test/relay/responses.test.ts',
+  'test/stages/claim-leases.test.ts',
   'test/stages/counted-charges.test.ts',
   'test/stages/fall-back-order.test.ts',
   'test/stages/idempotency-random-events.test.ts',

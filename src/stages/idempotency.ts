@@ -7,8 +7,6 @@ import type { Clock } from '../clock.ts';
 import { GatewayError, isGatewayError, isUpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { GatewayResponse } from '../http.ts';
-import type { Settings } from '../options.ts';
-import type { Model } from '../ports/catalog.ts';
 import type { ClaimRecord } from '../ports/idempotency-store.ts';
 import type { Admitted } from './call-record.ts';
 import { abandonClaim, type Claim, claimOf, noClaim, resultName } from './idempotency-claim.ts';
@@ -163,10 +161,12 @@ async function claimName(
  */
 async function tryClaim(request: ClaimRequest, claimId: string): Promise<ClaimRecord | undefined> {
   const { repeatable, admitted } = request;
-  const { received, model } = admitted;
+  const { received, plan } = admitted;
   const { responseContext, settings, ports } = received;
   const { requestId } = responseContext;
-  const input = { ...repeatable, claimId, requestId, leaseMs: leaseMs(model, settings) };
+  // No call takes longer.
+  const leaseMs = plan.longestMs + leaseMarginMs;
+  const input = { ...repeatable, claimId, requestId, leaseMs };
   try {
     const result = await ports.ask('idempotency', 'claim', isClaimResult, (options) =>
       settings.idempotency.claim(input, options),
@@ -177,14 +177,6 @@ async function tryClaim(request: ClaimRequest, claimId: string): Promise<ClaimRe
     void abandonClaim({ repeatable, claimId, received });
     throw error;
   }
-}
-
-/** How long a claim lasts: longer than any channel of the model may take. */
-function leaseMs(model: Model, { timeouts }: Settings): number {
-  const waits = model.channels.map(
-    (channel) => ({ ...timeouts, ...model.timeouts, ...channel.timeouts }).totalMs,
-  );
-  return Math.max({ ...timeouts, ...model.timeouts }.totalMs, ...waits) + leaseMarginMs;
 }
 
 async function outcomeOf(record: ClaimRecord, request: ClaimRequest): Promise<FinalOutcome> {

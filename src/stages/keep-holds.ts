@@ -8,6 +8,7 @@ import { type EventListener, swallowErrors } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { CallerConnection } from './caller-connection.ts';
+import type { ModelPlan } from './model-plan.ts';
 import type { PortCalls } from './port-calls.ts';
 import { reportBug } from './refuse.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
@@ -28,8 +29,11 @@ export interface HoldUse {
 
 /** Keeps the hold of one call. */
 export interface HoldKeeper {
-  /** Renews the lease of this settlement's hold until it closes; the call may take `totalMs`. */
-  keepAlive(settlement: Settlement, totalMs: number): void;
+  /**
+   * Renews the lease of this settlement's hold until it closes. The call may take `totalMs`, and
+   * with other timeouts no more than `longestMs`.
+   */
+  keepAlive(settlement: Settlement, times: Pick<ModelPlan, 'totalMs' | 'longestMs'>): void;
   /** Limits the time of a call without a hold. Its attempts are watched like those of others. */
   limitTime(startedMs: number, totalMs: number): void;
   /** Replaces the total time of the call by that of its channel, from the start of the call. */
@@ -60,6 +64,7 @@ export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
   isWithoutHold: boolean;
   keptMs: number;
   deadlineMs: number;
+  longestMs: number;
   renewedMs: number;
   observed: () => Nanos;
   use: HoldUse | undefined;
@@ -107,17 +112,19 @@ function newEntry(call: KeptCall, deps: KeepersDeps): KeptEntry {
     isWithoutHold: false,
     keptMs: 0,
     deadlineMs: Number.POSITIVE_INFINITY,
+    longestMs: Number.POSITIVE_INFINITY,
     renewedMs: 0,
     observed: nothingUsed,
     use: undefined,
     refused: false,
     lapsed: false,
     isRecheckPending: false,
-    keepAlive: (settlement, totalMs) => {
+    keepAlive: (settlement, { totalMs, longestMs }) => {
       const { startedMs } = settlement;
       entry.settlement = settlement;
       entry.keptMs = startedMs;
       entry.deadlineMs = startedMs + totalMs;
+      entry.longestMs = longestMs;
       entry.renewedMs = startedMs;
     },
     limitTime: (startedMs, totalMs) => {
@@ -126,7 +133,7 @@ function newEntry(call: KeptCall, deps: KeepersDeps): KeptEntry {
       entry.deadlineMs = startedMs + totalMs;
     },
     setTotalTimeout: (totalMs) => {
-      entry.deadlineMs = entry.keptMs + totalMs;
+      entry.deadlineMs = entry.keptMs + Math.min(totalMs, entry.longestMs);
     },
     observe: (use) => {
       entry.use = use;

@@ -47,6 +47,8 @@ export interface Access {
 export interface ModelPlan {
   /** How long a call may take over all its attempts, in ms. */
   readonly totalMs: number;
+  /** The longest time that any of its channels may take, in ms. A fallback gets no more. */
+  readonly longestMs: number;
   channel(channel: Channel): ChannelPlan;
   /** The channels that may serve a group through a protocol, or the reason why there are none. */
   pool(protocol: Protocol, group: string): Pool | NoChannelReason;
@@ -109,6 +111,7 @@ function planOf(
 
   return {
     totalMs: timeouts.totalMs,
+    longestMs: longestOf(timeouts, model),
     channel: (channel) => {
       const known = channels.get(channel);
       if (known !== undefined) return known;
@@ -142,6 +145,10 @@ function channelPlanOf(
     basePath,
     access,
   };
+}
+
+function longestOf({ totalMs }: Timeouts, { channels }: Model): number {
+  return Math.max(totalMs, ...channels.map(({ timeouts }) => timeouts?.totalMs ?? 0));
 }
 
 function merged(timeouts: Timeouts, overrides: Partial<Timeouts> | undefined): Timeouts {

@@ -148,7 +148,7 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
   const reservation = await claim.abandonOnFailure(() => reserve(admitted));
   const settlement = claim.endTogetherWith(settle(admitted, reservation, rates));
-  running.hold.keepAlive(settlement, plan.totalMs);
+  running.hold.keepAlive(settlement, plan);
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
   const held = { admitted, settlement, rates, continuesAfterDisconnect, copy: claim.copy };
   return await callAndSettle(held, shared);

@@ -2,10 +2,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isGatewayError } from '../../src/errors.ts';
+import type { KeyStore } from '../../src/ports/key-store.ts';
 import { failedKeys } from '../../src/stages/failed-keys.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import { completeReply, kinds, sampleRequests } from '../support/models.ts';
+import { failures, inTime, untyped } from './failing.ts';
 
 const addressHeader = 'x-client-address';
 const perMinute = 3;
@@ -17,7 +19,13 @@ interface Limited {
   call(secret: string, address?: string): Promise<{ status: number; wait: string }>;
 }
 
-function limited(kind: (typeof kinds)[number] = 'chat', limit: object = { perMinute }): Limited {
+type Find = (secret: string) => ReturnType<KeyStore['find']>;
+
+function limited(
+  kind: (typeof kinds)[number] = 'chat',
+  limit: object = { perMinute },
+  findOther: Find = () => undefined,
+): Limited {
   const lookups: string[] = [];
   const key = {
     id: 'caller',
@@ -31,7 +39,7 @@ function limited(kind: (typeof kinds)[number] = 'chat', limit: object = { perMin
       keys: {
         find: (secret) => {
           lookups.push(secret);
-          return secret === 'good' ? key : undefined;
+          return secret === 'good' ? key : findOther(secret);
         },
       },
       failedKeyLimit: {
@@ -87,6 +95,31 @@ it('valid keys do not count', async () => {
   for (let sent = 0; sent < 10 * perMinute; sent += 1) {
     expect((await call('good')).status).toBe(200);
   }
+});
+
+const outages: readonly (readonly [string, () => unknown])[] = [
+  ...failures.map(({ how, fail }) => [how, fail] as const),
+  ['rejects with an error of its own', () => Promise.reject(new TypeError('no pool'))],
+  ['rejects with nothing', () => Promise.reject(undefined)],
+  ['rejects with the code of an invalid key', () => Promise.reject({ code: 'invalid_key' })],
+  ...['', 'key', 5, true, [], {}, { id: 'caller' }, { id: '', group: 'staff', quota: [] }].map(
+    (found) => [`returns ${JSON.stringify(found)}`, untyped(found)] as const,
+  ),
+];
+
+it.each(outages)('no key counts while the key store %s', async (_how, fail) => {
+  let isOut = true;
+  const find = (): never | undefined => (isOut ? untyped(fail())() : undefined);
+  const { call, running } = limited('chat', { perMinute }, find);
+  for (let wave = 0; wave < 2; wave += 1) {
+    const sent = Promise.all(Array.from({ length: 2 * perMinute }, () => call('unknown')));
+    for (const { status } of await inTime(running.clock, sent)) expect(status).toBe(503);
+  }
+  isOut = false;
+
+  const statuses = [];
+  for (let sent = 0; sent <= perMinute; sent += 1) statuses.push((await call('bad')).status);
+  expect(statuses).toEqual([...Array(perMinute).fill(401), 429]);
 });
 
 it('requests from an undefined address do not count', async () => {
