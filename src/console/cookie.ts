@@ -7,14 +7,14 @@ import type { IncomingMessage } from 'node:http';
  */
 const name = 'tollgate_console_';
 const format = /^tollgate_console_\d+=([\w-]{43})$/;
-const maxIds = 8;
 
-/** The ids of sessions in a request: several where one console is mounted below another. */
+/**
+ * The ids of sessions in a request: several where one console is mounted below another, or another
+ * server of this host name has set cookies. All are returned, because such a server could otherwise
+ * set enough of them to lock the operator out. Node limits the size of the header.
+ */
 export function sessionIdsIn({ headers }: IncomingMessage): readonly string[] {
-  return (headers.cookie ?? '')
-    .split(';')
-    .flatMap((pair) => format.exec(pair.trim())?.[1] ?? [])
-    .slice(0, maxIds);
+  return (headers.cookie ?? '').split(';').flatMap((pair) => format.exec(pair.trim())?.[1] ?? []);
 }
 
 /** The cookie of a new session; with the age 0, the cookie that deletes it. */

@@ -6,11 +6,11 @@ import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts
 import { type AdminAccess, type Authorize, accessOf } from '../admin/http/access.ts';
 import { reportedError, sendFailure } from '../admin/http/failure.ts';
 import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
+import { checkHost, hostNames } from '../admin/http/host-names.ts';
 import { closeAfterwards } from '../admin/http/reply.ts';
 import { targetOf } from '../admin/http/target.ts';
 import { aFunction, checkMakerOptions, methods } from '../ports/set-up.ts';
 import { consoleAssets } from './assets.ts';
-import { isOwnHost } from './host-names.ts';
 import { consoleHtml, messageHtml } from './html.ts';
 import { redirect, sendAsset, sendHtml } from './reply.ts';
 import type { ConsoleSignIn } from './sign-in.ts';
@@ -36,11 +36,9 @@ export type ConsoleHandlerOptions<R extends IncomingMessage = IncomingMessage> =
   );
 
 const aPath = 'must be a path of letters, digits and . _ ~ -: /console';
-const aHost = 'must be a host name without scheme, port, brackets or wildcard: gateway.example';
-const hostShape = /^(?:[\w.-]+|[\da-f]*:[\da-f:.]*)$/i;
 const members = {
   path: z.string(aPath).regex(/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/, aPath),
-  hosts: z.array(z.string(aHost).regex(hostShape, aHost)).min(1, 'must have a name').optional(),
+  hosts: hostNames,
   onError: aFunction.optional(),
   authorize: aFunction.optional(),
   signIn: methods('authorize', 'exchange', 'signOut').optional(),
@@ -73,10 +71,10 @@ export function consoleHandler<R extends IncomingMessage = IncomingMessage>(
   });
   const { path: base, hosts, onError, signIn } = options;
   const authorize: Authorize<R> = options.authorize ?? options.signIn.authorize;
-  const names = hosts?.map((name) => name.toLowerCase());
   const api = adminHandler<R>(admin, {
     path: base,
     authorize,
+    ...(hosts === undefined ? {} : { hosts }),
     ...(onError === undefined ? {} : { onError }),
   });
   const served: Served<R> = { admin, base, authorize, signIn, api, onError };
@@ -87,7 +85,7 @@ export function consoleHandler<R extends IncomingMessage = IncomingMessage>(
     try {
       if (admin.isClosing()) closeAfterwards(response);
       if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
-      if (!isOwnHost(request, names)) throw notThisHost();
+      checkHost(request, hosts);
       await serve(served, request, response, path.slice(base.length));
     } catch (error) {
       sendFailure(response, error, onError);
@@ -149,12 +147,4 @@ async function accessOrRefusal<R extends IncomingMessage>(
   } catch (error) {
     return adminErrorOf(error);
   }
-}
-
-function notThisHost(): AdminError {
-  return new AdminError(
-    'cross_origin',
-    'The console does not answer to this host name. Open it as http://localhost or ' +
-      'http://127.0.0.1, or add the name to the option hosts.',
-  );
 }

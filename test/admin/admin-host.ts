@@ -84,8 +84,10 @@ export async function adminServer(
   admin: Admin,
   authorize: Authorize = anyone,
   onError: (error: unknown) => void = () => {},
+  hosts?: readonly string[],
 ): Promise<AdminServer> {
-  const handler = adminHandler(admin, { path: '/admin', authorize, onError });
+  const named = hosts === undefined ? {} : { hosts };
+  const handler = adminHandler(admin, { path: '/admin', authorize, onError, ...named });
   const server = createServer((request, response) => {
     // What a host's CORS middleware might have set.
     response.setHeader('access-control-allow-origin', '*');

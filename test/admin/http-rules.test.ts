@@ -51,6 +51,41 @@ describe('every route', () => {
     expect(entries).toEqual([]);
   });
 
+  it.each<readonly [string, number]>([
+    ['localhost', 401],
+    ['LOCALHOST:80', 401],
+    ['127.9.9.9:1', 401],
+    ['[::1]:8787', 401],
+    ['evil.example', 403],
+    ['localhost.evil.example', 403],
+    ['127.0.0.1.evil.example:80', 403],
+    ['localhost@evil', 403],
+    ['*', 403],
+  ])('of a loopback address answers the host %j with %i, and asks nobody', async (host, status) => {
+    let calls = 0;
+    const { server } = await open(() => {
+      calls += 1;
+      return undefined;
+    });
+    for (const { method, path } of paths) {
+      const reply = await server.call({ method, path, headers: { host } });
+
+      expect(reply.status, `${method} ${path}`).toBe(status);
+    }
+    expect(calls).toBe(status === 403 ? 0 : paths.length);
+  });
+
+  it('answers the hosts of the option, and no others', async () => {
+    const setup = adminSetup();
+    server = await adminServer(setup.admin, anyone, undefined, ['Gateway.example']);
+    for (const { path } of paths.filter(({ method }) => method === 'GET')) {
+      const headers = { host: 'gateway.example:8443' };
+
+      expect((await server.call({ path, headers })).status, path).not.toBe(403);
+      expect((await server.call({ path })).status, path).toBe(403);
+    }
+  });
+
   it('answers 503 if authorize throws, rejects or returns something else', async () => {
     const failing: readonly Authorize[] = [
       () => {

@@ -176,7 +176,7 @@ describe('exports over HTTP', () => {
 async function silentReader(origin: string): Promise<Socket> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1');
   socket.on('error', () => {});
-  socket.write('GET /admin/api/calls.csv HTTP/1.1\r\nhost: a\r\n\r\n');
+  socket.write('GET /admin/api/calls.csv HTTP/1.1\r\nhost: localhost\r\n\r\n');
   await once(socket, 'readable');
   return socket;
 }

@@ -196,7 +196,7 @@ describe('an export that is read slowly', () => {
     const { port } = new URL(await listening(host));
     const socket = connect(Number(port), '127.0.0.1');
     socket.pause();
-    socket.write('GET /admin/api/calls.csv HTTP/1.1\r\nhost: a\r\n\r\n');
+    socket.write('GET /admin/api/calls.csv HTTP/1.1\r\nhost: localhost\r\n\r\n');
     await once(host, 'request');
     const [response] = responses;
     if (response === undefined) throw new Error('there was a request');

@@ -1,4 +1,5 @@
 /** The console's own sign-in: what ends a link and a session, and how many there can be. */
+import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { consoleHandler, consoleSignIn } from '../../src/console/index.ts';
 import { adminSetup } from '../admin/admin-host.ts';
@@ -268,6 +269,28 @@ describe('a session', () => {
 
     expect(headers['set-cookie']?.[0]).toMatch(/; Secure$/);
   });
+});
+
+it('cookies that another server of this host has set lock no operator out', async () => {
+  const server = await started();
+  const own = await server.cookie();
+  const port = fc.oneof(fc.constant(new URL(server.origin).port), fc.nat(65_535).map(String));
+  const id = fc.oneof(
+    fc.stringMatching(/^[\w-]{43}$/),
+    fc.constantFrom('', 'x', '=', '"', '%00', own),
+  );
+  const planted = fc.tuple(port, id).map(([at, value]) => `tollgate_console_${at}=${value}`);
+  await fc.assert(
+    fc.asyncProperty(fc.array(planted, { maxLength: 100 }), fc.nat(100), async (others, at) => {
+      const cookies = [...others.slice(0, at), own, ...others.slice(at)];
+
+      expect(await statusOf(server, cookies.join('; '))).toBe(200);
+      expect(await statusOf(server, others.filter((one) => !one.includes(own)).join('; '))).toBe(
+        401,
+      );
+    }),
+    { numRuns: 50 },
+  );
 });
 
 describe('on a loopback address', () => {

@@ -13,6 +13,7 @@ import { readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
 import { csvExports, type SendExport } from './exports.ts';
 import { sendFailure } from './failure.ts';
+import { checkHost, hostNames } from './host-names.ts';
 import { adminOpenApi } from './openapi.ts';
 import { closeAfterwards, sendJson } from './reply.ts';
 import { checkedBy, type Route, type RouteReply } from './route.ts';
@@ -28,6 +29,12 @@ export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage
   readonly path: string;
   /** Required: there is no default. */
   readonly authorize: Authorize<R>;
+  /**
+   * The host names under which clients reach the handler. Default: any, but on a loopback address
+   * only `localhost` and loopback addresses. Needed behind a proxy on the same machine that passes
+   * on the `Host` of the client.
+   */
+  readonly hosts?: readonly string[];
   /** Receives errors that the reply does not explain, such as those of a database. */
   readonly onError?: (error: unknown) => void;
 }
@@ -43,6 +50,7 @@ const optionsSchema = z.strictObject(
   {
     path: z.string('must be a path: /admin').regex(/^\/[^?#]*[^/?#]$/, 'must be a path: /admin'),
     authorize: aFunction,
+    hosts: hostNames,
     onError: aFunction.optional(),
   } satisfies Record<keyof AdminHandlerOptions, z.ZodType>,
   'must be an object',
@@ -104,6 +112,7 @@ async function serve<R extends IncomingMessage>(
   search: string,
 ): Promise<void> {
   if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
+  checkHost(request, options.hosts);
   // First, so that nobody can find out what exists without signing in.
   const access = await accessOf(options.authorize, request, admin.clock);
   const isHead = request.method === 'HEAD';
