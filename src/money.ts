@@ -180,8 +180,8 @@ export interface Usage {
   /** The parts that the upstream did not report. Not kept in usage records. */
   readonly unreported?: UnreportedTokens | undefined;
   /**
-   * The upstream's totals differ from the sum of its passes, of which the larger counts are here.
-   * Not kept in usage records.
+   * The upstream's totals differ from the sum of its passes, or are less than a part of them; the
+   * larger counts are here. Not kept in usage records.
    */
   readonly isInconsistent?: true | undefined;
 }

@@ -33,11 +33,6 @@ describe('OpenAI’s usage', () => {
       { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 2 } },
       [3, 2, 0],
     ],
-    [
-      'with cached tokens outside the prompt',
-      { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 9 } },
-      [9, 9, 0],
-    ],
     ['without details', { prompt_tokens: 3, prompt_tokens_details: null }, [3, 0, 0]],
     [
       'with a total above the sum',

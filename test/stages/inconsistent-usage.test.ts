@@ -1,10 +1,11 @@
 /**
  * Usage of which the totals and the passes in `iterations` disagree: the larger count is charged,
  * and an event says so, of whole replies and streams, relayed and translated. Totals that are the
- * sum of their passes cause none.
+ * sum of their passes cause none. A part that is larger than its total causes the same event.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { DialectName } from '../../src/ports/catalog.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
 import { json, sse } from '../relay/streams.ts';
 import {
@@ -102,9 +103,14 @@ const calls: readonly (readonly [string, Reply, CallerRequest])[] = [
   ['a stream, translated', streamed, chat()],
 ];
 
-async function chargeOf(text: string, isStream: boolean, request: CallerRequest) {
+async function chargeOf(
+  text: string,
+  isStream: boolean,
+  request: CallerRequest,
+  dialect: DialectName = 'anthropic',
+) {
   const upstream = scriptedUpstream(isStream ? sse(text) : json(text));
-  const channel = { dialect: 'anthropic' } as const;
+  const channel = { dialect };
   const gateway = anyModelGateway({
     upstream,
     channel,
@@ -175,4 +181,58 @@ it.each(
   const { events } = await chargeOf(Buffer.from(response).toString(), isStream, request);
 
   expect(events).toBe(0);
+});
+
+describe('cached and media tokens', () => {
+  const some = fc.integer({ min: 0, max: 60 });
+  const counts = fc.record({ prompt: some, cached: some, audio: some, image: some, output: some });
+  const openaiDetails = (counts: { cached: number; audio: number; image: number }) => ({
+    cached_tokens: counts.cached,
+    audio_tokens: counts.audio,
+    image_tokens: counts.image,
+  });
+
+  it('above their total are charged, with an event', () =>
+    fc.assert(
+      fc.asyncProperty(counts, fc.boolean(), async (counted, isTranslated) => {
+        const { prompt, cached, audio, image, output } = counted;
+        const message = { role: 'assistant', content: 'Hi' };
+        const reply = {
+          ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
+          choices: [{ index: 0, message, finish_reason: 'stop' }],
+          usage: {
+            prompt_tokens: prompt + 1,
+            completion_tokens: output + 1,
+            prompt_tokens_details: openaiDetails(counted),
+          },
+        };
+        const request = isTranslated ? messages(wholeMessage) : chat(wholeChat);
+        const found = await chargeOf(JSON.stringify(reply), false, request, 'openai');
+
+        const input = Math.max(prompt + 1, cached);
+        expect(found.record.usage?.inputTokens).toBe(input);
+        expect(found.events).toBe(cached > prompt + 1 || Math.max(audio, image) > input ? 1 : 0);
+        const media = Number(found.record.usage?.audioInputTokens ?? 0);
+        expect(media).toBeLessThanOrEqual(input);
+      }),
+      { numRuns: runsOf(200) },
+    ));
+
+  it('that Gemini reads from its cache above the prompt cause the event too', () =>
+    fc.assert(
+      fc.asyncProperty(counts, async ({ prompt, cached, output }) => {
+        const content = { role: 'model', parts: [{ text: 'Hi' }] };
+        const usageMetadata = {
+          promptTokenCount: prompt,
+          cachedContentTokenCount: cached,
+          candidatesTokenCount: output + 1,
+        };
+        const reply = { candidates: [{ content, finishReason: 'STOP' }], usageMetadata };
+        const request = chat(wholeChat);
+        const found = await chargeOf(JSON.stringify(reply), false, request, 'gemini');
+
+        expect(found.events).toBe(cached > prompt ? 1 : 0);
+      }),
+      { numRuns: runsOf(100) },
+    ));
 });

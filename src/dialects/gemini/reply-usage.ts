@@ -92,6 +92,7 @@ function readCounts(usage: JsonValue | undefined): ReplyUsage {
     outputTokens: includeThoughts ? candidates : candidates + thoughts,
     images: 0,
   });
+  const isCachedAbove = sums.inputTokens > input && hasCount(usage, ['promptTokenCount']);
   const prompt = items(member(usage, 'promptTokensDetails'));
   const reply = items(member(usage, 'candidatesTokensDetails'));
   return {
@@ -107,6 +108,7 @@ function readCounts(usage: JsonValue | undefined): ReplyUsage {
     videoInputTokens: tokensOf('VIDEO', prompt),
     ...cachedMediaIn(items(member(usage, 'cacheTokensDetails'))),
     gap,
+    isInconsistent: isCachedAbove ? true : undefined,
   };
 }
 

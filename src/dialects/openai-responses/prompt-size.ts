@@ -96,7 +96,8 @@ function addItem(tally: PromptTally, start: number, at: string): number {
     case 'unknown':
       asTextToo(tally, () => addPart(tally, start, at, 'content'));
   }
-  if (isStored(text, item.members, kind)) addStored(tally, item, kind);
+  // An unknown item was measured as a reference just now.
+  if (kind !== 'unknown' && isStored(text, item.members, kind)) addStored(tally, item, kind);
   return span.end;
 }
 

@@ -95,6 +95,7 @@ export function openaiReplyUsage(
   const { output, reasoning } = outputOf(totals, promptTokens, stated, reasoningOutside);
   const inputParts = inputDetails === undefined ? noParts : partsIn(inputDetails, input);
   const outputParts = outputDetails === undefined ? noParts : partsIn(outputDetails, output);
+  const isAbove = inputParts.isAbove || outputParts.isAbove || (cached ?? 0) > (prompt ?? input);
   return {
     inputTokens: input,
     outputTokens: output,
@@ -108,6 +109,7 @@ export function openaiReplyUsage(
     imageOutputTokens: outputParts.image,
     videoInputTokens: inputParts.video,
     toolCalls: toolCallsIn(usage),
+    isInconsistent: isAbove ? true : undefined,
   };
 }
 
@@ -117,6 +119,8 @@ interface Parts {
   readonly audio: number | undefined;
   readonly image: number | undefined;
   readonly video: number | undefined;
+  /** One of them is larger than the whole. */
+  readonly isAbove: boolean;
 }
 
 const noParts: Parts = {
@@ -124,14 +128,22 @@ const noParts: Parts = {
   audio: undefined,
   image: undefined,
   video: undefined,
+  isAbove: false,
 };
 
 function partsIn(details: JsonObject, whole: number): Parts {
+  const cacheWrite = countIn(details, 'cache_write_tokens');
+  const audio = countIn(details, 'audio_tokens');
+  const image = countIn(details, 'image_tokens');
+  const video = countIn(details, 'video_tokens');
+  const isAbove = Math.max(cacheWrite ?? 0, audio ?? 0, image ?? 0, video ?? 0) > whole;
+  if (!isAbove) return { cacheWrite, audio, image, video, isAbove };
   return {
-    cacheWrite: atMost(whole, countIn(details, 'cache_write_tokens')),
-    audio: atMost(whole, countIn(details, 'audio_tokens')),
-    image: atMost(whole, countIn(details, 'image_tokens')),
-    video: atMost(whole, countIn(details, 'video_tokens')),
+    cacheWrite: atMost(whole, cacheWrite),
+    audio: atMost(whole, audio),
+    image: atMost(whole, image),
+    video: atMost(whole, video),
+    isAbove,
   };
 }
 

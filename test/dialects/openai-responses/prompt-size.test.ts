@@ -126,6 +126,7 @@ describe('what a provider has stored', () => {
     [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: '' }, 'input[0].id'],
     [{ type: 'compaction', id: 'cmp_1' }, 'input[0].id'],
     [{ type: 'file_search_call', id: 'fs_1', queries: ['a'], results: null }, 'input[0].id'],
+    [{ type: 'message', id: 'msg_1', role: 'assistant', content: [] }, 'input[0].id'],
     [{ type: 'new_item', id: 'x_1' }, 'input[0]'],
   ])('counts as a reference: %j', (item, at) => {
     expect(mediaOf(item)).toEqual([reference(at)]);
@@ -142,7 +143,7 @@ describe('what a provider has stored', () => {
     const whole = [
       { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' },
       { type: 'reasoning', id: 'rs_tg_1', summary: [] },
-      { type: 'message', id: 'msg_1', role: 'assistant', content: [] },
+      { type: 'message', id: 'msg_1', role: 'assistant', content: 'Hi' },
       { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' },
       { type: 'function_call_output', id: 'fco_1', call_id: 'c', output: 'sunny' },
       { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search' } },
