@@ -245,17 +245,12 @@ function overallFailure(
 
 /**
  * The failure to report: the last one, unless another channel was only rate limited. Then a retry
- * is worthwhile, and the caller should know when.
+ * is worthwhile; `finalFailure` says when, from the waits of all channels.
  */
 function reportedFailure(failures: readonly CallFailure[]): CallFailure {
   const last = failures.at(-1) ?? callerDisconnected('not_run');
   if (last.retry === 'never') return last;
-  const limited = failures.filter(({ error }) => error.code === 'upstream_rate_limited');
-  return limited.sort((a, b) => retryAfterMsOf(a) - retryAfterMsOf(b))[0] ?? last;
-}
-
-function retryAfterMsOf({ error }: CallFailure): number {
-  return error.retryAfterMs ?? 0;
+  return failures.find(({ error }) => error.code === 'upstream_rate_limited') ?? last;
 }
 
 /**

@@ -211,7 +211,7 @@ export function costNanosOf(
   const cost = channel?.cost;
   if (cost === undefined || rule === 'pend') return undefined;
   const { call, model } = admitted;
-  if (charge.usage === undefined || rule === 'release' || call.operation.isFree) return 0n;
+  if (charge.usage === undefined || call.operation.isFree) return 0n;
   const { size, quality } = call.demand;
   if (cost.per === 'image' && imageNanos(cost, size, quality) === undefined) return undefined;
   const { members } = memberBounds(call, { ...model, price: cost });

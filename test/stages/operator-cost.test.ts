@@ -1,5 +1,6 @@
 /** The operator's cost of a call, by the price of the channel that served it. */
 import { expect, it } from 'vitest';
+import { chargePolicy } from '../../src/charge-policy.ts';
 import type { Price } from '../../src/money.ts';
 import { imagePrice, tokenPrice } from '../../src/prices/codec.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
@@ -60,6 +61,24 @@ it('is nothing for a call that did not run', async () => {
   await harness.call(sampleRequests.chat);
 
   expect(await harness.nextRecord()).toMatchObject({ chargeNanos: 0n, costNanos: 0n });
+});
+
+it.each([
+  ['release', 0n],
+  ['nothing', 0n],
+  ['usage', 20n],
+  ['observed', 20n],
+] as const)('does not depend on the rule for the caller: %s', async (whole, chargeNanos) => {
+  const complete = { ...chargePolicy.complete, whole };
+  const harness = gatewayInProcess({
+    models: [model({ channels: [channel({ cost })] })],
+    handlers: [completeReply('chat')],
+    options: { chargePolicy: { ...chargePolicy, complete } },
+  });
+
+  await harness.call(sampleRequests.chat);
+
+  expect(await harness.nextRecord()).toMatchObject({ chargeNanos, costNanos: 4n });
 });
 
 it('is counted like the charge if the upstream states no usage', async () => {

@@ -32,6 +32,39 @@ const refusals = {
 type Refusal = keyof typeof refusals;
 const kinds: readonly Refusal[] = ['invalid key', 'out of credit', 'blamed account', 'unknown'];
 
+it('that are rate limited give the caller the shortest of their waits', async () => {
+  const wait = fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 3_600 }));
+  const other = fc.constantFrom(401, 402, 500);
+  const answers = fc.array(fc.oneof({ weight: 3, arbitrary: wait.map(limited) }, other), {
+    minLength: 1,
+    maxLength: 3,
+  });
+  await fc.assert(
+    fc.asyncProperty(answers, async (given) => {
+      const running = gatewayInProcess({
+        models: [model({ channels: given.map((_, index) => channel({ id: `${index}` })) })],
+        handlers: given.map((answer) => (up) => {
+          if (typeof answer === 'number') up.answer(answer, {});
+          else up.answer(429, {}, { 'retry-after': String(answer.seconds) });
+        }),
+      });
+      const { status, headers } = await running.call(sampleRequests.chat);
+      const { attempts } = await running.nextRecord();
+
+      const tried = given.slice(0, attempts.length);
+      const waits = tried.flatMap((answer) => (typeof answer === 'number' ? [] : answer.seconds));
+      if (waits.length === 0 || tried.at(-1) === 500) return;
+      expect(status).toBe(429);
+      expect(headers['retry-after']).toBe(String(Math.min(...waits)));
+    }),
+    { numRuns: runsOf(300) },
+  );
+});
+
+function limited(seconds: number): { readonly seconds: number } {
+  return { seconds };
+}
+
 const plans = fc.record({
   accounts: fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 4 }),
   /** The time before each call. */
