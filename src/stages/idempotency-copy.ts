@@ -1,8 +1,13 @@
-/** Copies a reply while it is sent to its caller, within a memory bound that all calls share. */
-import type { ByteBudget } from '../bytes/body/budget.ts';
+/** Copies a reply while it is sent to its caller, within a memory bound that all keys share. */
+import type { ByteBudget } from '../bytes/body/fair-shares.ts';
 import { chunkBuffer } from '../bytes/chunk-buffer.ts';
 import type { HeaderMap } from '../http.ts';
 import type { StoredResult } from '../ports/result-store.ts';
+
+/** The memory for the copies of all calls, divided among their keys. */
+export const maxCopiedBytes: number = 64 * 1024 * 1024;
+/** A larger reply is not kept, so that the copies of one key leave room for those of others. */
+const maxReplyBytes = maxCopiedBytes / 4;
 
 /** Receives the reply from the relay. */
 export interface ReplyCopy {
@@ -20,10 +25,7 @@ export interface CollectedReply extends ReplyCopy {
   drop(): void;
 }
 
-/**
- * Makes an empty copy. If the reply does not fit into the budget, the copy is dropped; the call
- * continues.
- */
+/** Makes an empty copy. If the reply does not fit, the copy is dropped; the call continues. */
 export function replyCopy(budget: ByteBudget): CollectedReply {
   let collected = chunkBuffer();
   let headers: HeaderMap = {};
@@ -41,7 +43,8 @@ export function replyCopy(budget: ByteBudget): CollectedReply {
     },
     add: (bytes) => {
       if (!isWhole) return;
-      if (budget.take(bytes.byteLength)) collected.add(bytes);
+      const fits = collected.byteLength() + bytes.byteLength <= maxReplyBytes;
+      if (fits && budget.take(bytes.byteLength)) collected.add(bytes);
       else drop();
     },
     result: () => (isWhole ? { headers, body: collected.join() } : undefined),

@@ -2,7 +2,7 @@
  * Lets a repeatable call run only once: the first one claims its name, and the others wait for it
  * or get its outcome. Nothing here holds quota.
  */
-import { type ByteBudget, byteBudget } from '../bytes/body/budget.ts';
+import { bodyBudget, type FairShares, fairShares } from '../bytes/body/fair-shares.ts';
 import type { Clock } from '../clock.ts';
 import { GatewayError, isGatewayError, isUpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
@@ -10,7 +10,7 @@ import type { GatewayResponse } from '../http.ts';
 import type { ClaimRecord } from '../ports/idempotency-store.ts';
 import type { Admitted } from './call-record.ts';
 import { abandonClaim, type Claim, claimOf, noClaim, resultName } from './idempotency-claim.ts';
-import { replyCopy } from './idempotency-copy.ts';
+import { maxCopiedBytes, replyCopy } from './idempotency-copy.ts';
 import { type CallInFlight, type CallsInFlight, callsInFlight } from './idempotency-in-flight.ts';
 import { type Repeatable, repeatableOf } from './idempotency-key.ts';
 import { type FinalOutcome, replayOutcome } from './idempotency-repeat.ts';
@@ -43,8 +43,6 @@ interface ClaimRequest {
   readonly resultPorts: PortCalls;
 }
 
-/** The memory for copies of replies, shared by all calls; a reply that does not fit is not kept. */
-const maxCopiedBytes = 64 * 1024 * 1024;
 /** How long a claim may last beyond the call's total time. */
 const leaseMarginMs = 60_000;
 /**
@@ -60,7 +58,7 @@ const unclaimed: ClaimOrRepeat = { claim: noClaim };
 /** What the repeatable calls of a gateway share. */
 interface IdempotencyDeps {
   readonly inFlight: CallsInFlight;
-  readonly budget: ByteBudget;
+  readonly copies: FairShares;
   readonly emit: EventListener;
   readonly times: PortTimer;
 }
@@ -69,7 +67,7 @@ interface IdempotencyDeps {
 export function idempotency(emit: EventListener, times: PortTimer): Idempotency {
   const deps: IdempotencyDeps = {
     inFlight: callsInFlight(),
-    budget: byteBudget(maxCopiedBytes),
+    copies: fairShares(() => maxCopiedBytes),
     emit,
     times,
   };
@@ -84,7 +82,7 @@ export function idempotency(emit: EventListener, times: PortTimer): Idempotency 
 async function claimOrWait(
   admitted: Admitted,
   repeatable: Repeatable,
-  { inFlight, budget, emit, times }: IdempotencyDeps,
+  { inFlight, copies, emit, times }: IdempotencyDeps,
 ): Promise<ClaimOrRepeat> {
   const { received, running } = admitted;
   const { settings, responseContext } = received;
@@ -94,7 +92,7 @@ async function claimOrWait(
   for (;;) {
     const callInFlight = repeatable.ifTaken === 'answer' ? inFlight.find(id) : undefined;
     if (callInFlight === undefined) {
-      return runAsLeader({ admitted, repeatable, resultPorts }, inFlight.add(id), budget);
+      return runAsLeader({ admitted, repeatable, resultPorts }, inFlight.add(id), copies);
     }
     const outcome = await untilAborted(callInFlight.outcome, running);
     if (outcome.kind !== 'free') return { repeat: replayOutcome(outcome, responseContext) };
@@ -105,7 +103,7 @@ async function claimOrWait(
 async function runAsLeader(
   request: ClaimRequest,
   callInFlight: CallInFlight,
-  budget: ByteBudget,
+  copies: FairShares,
 ): Promise<ClaimOrRepeat> {
   const { repeatable, resultPorts, admitted } = request;
   const { received } = admitted;
@@ -113,7 +111,7 @@ async function runAsLeader(
     const claimId = received.settings.ids();
     const outcome = await claimName(request, claimId);
     if (outcome === undefined) {
-      const copy = replyCopy(budget);
+      const copy = replyCopy(bodyBudget(copies, repeatable.keyId, undefined));
       return {
         claim: claimOf({ received, repeatable, resultPorts, claimId, callInFlight, copy }),
       };

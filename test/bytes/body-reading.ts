@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream';
 import { originalBytes } from '../../src/bytes/body/body.ts';
-import { type ByteBudget, byteBudget } from '../../src/bytes/body/budget.ts';
+import type { ByteBudget } from '../../src/bytes/body/fair-shares.ts';
 import { contentLengthOf } from '../../src/bytes/body/headers.ts';
 import { readBody } from '../../src/bytes/body/read.ts';
 import type { GatewayRequest, IncomingHeaders } from '../../src/http.ts';
@@ -55,6 +55,21 @@ export function reading(
     for (const listener of closeListeners) listener();
   };
   return { result: read(), budget, clock, disconnect };
+}
+
+/** A budget that no other call shares. */
+export function byteBudget(maxBytes: number): ByteBudget {
+  let takenBytes = 0;
+  return {
+    take(bytes) {
+      if (takenBytes + bytes > maxBytes) return false;
+      takenBytes += bytes;
+      return true;
+    },
+    give(bytes) {
+      takenBytes -= bytes;
+    },
+  };
 }
 
 function countedBudget(budget: ByteBudget): CountedBudget {

@@ -6,11 +6,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
-import { byteBudget } from '../../src/bytes/body/budget.ts';
 import { readBody } from '../../src/bytes/body/read.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { listenersOf, pushable, reading } from './body-reading.ts';
+import { byteBudget, listenersOf, pushable, reading } from './body-reading.ts';
 import { seeded } from './json-arbitrary.ts';
 
 describe('a body that arrives', () => {

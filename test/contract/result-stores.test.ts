@@ -8,51 +8,57 @@ import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { resultStoreContract } from '../../src/testing/contracts/result-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
+const maxBytes = 20 * 2 ** 20;
+
 describe('memoryResultStore', () => {
-  const contract = resultStoreContract(() => ({ store: memoryResultStore() }));
+  const contract = resultStoreContract(() => ({
+    store: memoryResultStore({ maxBytes }),
+    maxBytes,
+  }));
   for (const { name, run } of contract) it(name, run);
 
-  it('evicts the oldest for a new reply, and keeps none larger than maxBytes', () => {
-    const store = memoryResultStore({ maxBytes: 10_000 });
-    store.put('a', reply(3_000));
-    store.put('b', reply(3_000));
+  it('evicts the oldest of all when full, and keeps none above the quarter of one owner', () => {
+    const store = memoryResultStore({ maxBytes: 16_384 });
+    const owners = ['a', 'b', 'c', 'd', 'e'];
+    for (const owner of owners) store.put(owner, reply(3_000), { owner });
 
-    store.put('c', reply(3_000));
-    expect(namesIn(store, ['a', 'b', 'c'])).toEqual(['b', 'c']);
-    store.put('d', reply(10_000));
-    expect(namesIn(store, ['b', 'c', 'd'])).toEqual(['b', 'c']);
-    store.put('c', reply(4_000));
+    expect(namesIn(store, owners)).toEqual(['b', 'c', 'd', 'e']);
+    store.put('f', reply(3_073), { owner: 'f' });
+    expect(namesIn(store, [...owners, 'f'])).toEqual(['b', 'c', 'd', 'e']);
+    store.put('e', reply(3_072), { owner: 'e' });
 
-    expect(namesIn(store, ['b', 'c'])).toEqual(['b', 'c']);
+    expect(namesIn(store, owners)).toEqual(['b', 'c', 'd', 'e']);
   });
 
   it('removes expired replies and frees their bytes', () => {
     const clock = fakeClock();
-    const store = memoryResultStore({ clock, maxBytes: 10_000, maxAgeMs: 1_000 });
-    store.put('a', reply(8_000));
+    const store = memoryResultStore({ clock, maxBytes: 16_384, maxAgeMs: 1_000 });
+    for (const owner of ['a', 'b', 'c', 'd']) store.put(owner, reply(3_000), { owner });
+    clock.advance(500);
+    store.put('a2', reply(10), { owner: 'a' });
 
-    clock.advance(999);
-    expect(namesIn(store, ['a'])).toEqual(['a']);
+    clock.advance(499);
+    expect(namesIn(store, ['b', 'c', 'd', 'a2'])).toEqual(['b', 'c', 'd', 'a2']);
     clock.advance(1);
-    expect(namesIn(store, ['a'])).toEqual([]);
+    expect(namesIn(store, ['b', 'c', 'd', 'a2'])).toEqual(['a2']);
 
-    store.put('b', reply(8_000));
-    expect(namesIn(store, ['b'])).toEqual(['b']);
+    store.put('e', reply(3_000), { owner: 'e' });
+    expect(namesIn(store, ['a2', 'e'])).toEqual(['a2', 'e']);
   });
 
   it('keeps 64 MiB for half an hour by default', () => {
     const clock = fakeClock();
     const store = memoryResultStore({ clock });
-    store.put('a', reply(40 * 2 ** 20));
-    store.put('b', reply(20 * 2 ** 20));
+    const owners = ['a', 'b', 'c', 'd'];
+    for (const owner of owners) store.put(owner, reply(15 * 2 ** 20), { owner });
     clock.advance(30 * 60_000 - 1);
-    expect(namesIn(store, ['a', 'b'])).toEqual(['a', 'b']);
+    expect(namesIn(store, owners)).toEqual(owners);
 
-    store.put('c', reply(5 * 2 ** 20));
-    expect(namesIn(store, ['a', 'b', 'c'])).toEqual(['b', 'c']);
+    store.put('e', reply(5 * 2 ** 20), { owner: 'e' });
+    expect(namesIn(store, [...owners, 'e'])).toEqual(['b', 'c', 'd', 'e']);
     clock.advance(1);
 
-    expect(namesIn(store, ['a', 'b', 'c'])).toEqual(['c']);
+    expect(namesIn(store, [...owners, 'e'])).toEqual(['e']);
   });
 });
 
@@ -74,7 +80,7 @@ const resultFaults: readonly (readonly [
         correct.put(name, { headers, body: Buffer.from(Buffer.from(body).toString()) }),
     }),
   ],
-  ['keeps too few bytes', 'RS-02', () => memoryResultStore({ maxBytes: 2 ** 20 })],
+  ['keeps too few bytes', 'RS-02', () => memoryResultStore({ maxBytes: 2 ** 22 })],
   [
     'uses one name for all',
     'RS-03',
@@ -83,16 +89,21 @@ const resultFaults: readonly (readonly [
       get: () => correct.get('one'),
     }),
   ],
-  ['keeps only the latest reply', 'RS-04', () => memoryResultStore({ maxBytes: 3_000 })],
+  ['keeps only the latest reply', 'RS-04', () => memoryResultStore({ maxBytes: 8_192 })],
   ['keeps the caller’s buffer', 'RS-05', () => aliasing()],
   ['returns a reply once', 'RS-06', (correct) => onceOnly(correct)],
+  [
+    'bounds all owners together alone',
+    'RS-08',
+    (correct) => ({ put: (name, result) => correct.put(name, result, { owner: 'all' }) }),
+  ],
 ];
 
 describe('the result contract detects a store that', () => {
   it.each(resultFaults)('%s: %s', async (_fault, caughtBy, faulty) => {
     const contract = resultStoreContract(() => {
-      const correct = memoryResultStore();
-      return { store: { ...correct, ...faulty(correct) } };
+      const correct = memoryResultStore({ maxBytes });
+      return { store: { ...correct, ...faulty(correct) }, maxBytes };
     });
 
     const [found] = contract.filter(({ name }) => name.startsWith(caughtBy));

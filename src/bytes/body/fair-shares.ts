@@ -1,5 +1,4 @@
 /** Divides a limited resource of the gateway among keys, so that no key takes it all. */
-import type { ByteBudget } from './budget.ts';
 
 /**
  * While less than half is taken, any key may take more. Above that, a key that holds a quarter is
@@ -52,6 +51,14 @@ export function fairShares(max: () => number): FairShares {
       else heldByKey.delete(keyId);
     },
   };
+}
+
+/** A limit for the bytes of one body. */
+export interface ByteBudget {
+  /** Takes `bytes` if the budget allows it; otherwise takes nothing and returns false. */
+  take(bytes: number): boolean;
+  /** Returns bytes that were taken, as soon as their memory is free. */
+  give(bytes: number): void;
 }
 
 /** A byte budget for one body, taken from the shares of its key. */

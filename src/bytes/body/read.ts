@@ -6,8 +6,8 @@ import { isBodyConsumedError } from '../../host-streams.ts';
 import type { GatewayRequest } from '../../http.ts';
 import { type ChunkBuffer, chunkBuffer } from '../chunk-buffer.ts';
 import type { Body } from './body.ts';
-import type { ByteBudget } from './budget.ts';
 import { bodyFromChunks } from './elide.ts';
+import type { ByteBudget } from './fair-shares.ts';
 import { checkContentEncoding, checkContentType } from './headers.ts';
 
 const baseMs = 10_000;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { ownerShare } from './owned-entries.ts';
 
 /** How many entries are kept. */
 export interface MemoryResponseIndexOptions {
@@ -15,8 +16,6 @@ export interface MemoryResponseIndexOptions {
   readonly maxEntries?: number;
 }
 
-/** An owner that has more than this share loses its own entries first. */
-const ownerShare = 0.25;
 /** How many entries of an owner are forgotten at once. */
 const maxForgotten = 1_000;
 

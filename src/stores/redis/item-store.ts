@@ -8,14 +8,15 @@ import { z } from 'zod';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { ItemStore, StoredItem } from '../../ports/item-store.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { ownerShare } from '../memory/owned-entries.ts';
 import { bytesScriptRunner, type RedisBytesClient, type RunBytesScript } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
 import {
+  forgetItemsOfOwnerScript,
   forgetItemsScript,
-  forgetOwnerScript,
   getItemsScript,
   putItemsScript,
-} from './item-scripts.ts';
+} from './kept-scripts.ts';
 import { ownerName } from './owner-name.ts';
 import { corrupt, countIn, listOf } from './reply.ts';
 import type { Script } from './script.ts';
@@ -46,8 +47,6 @@ const optionsSchema = z.strictObject(
 
 /** Estimated memory of an item besides its bytes: names, and an entry in five keys. */
 const entryBytes = 1024;
-/** One owner holds at most this share of the bytes. */
-const ownerShare = 0.25;
 
 /**
  * An item store in Redis 6.2 or newer, shared by any number of processes with the same `prefix`.
@@ -92,7 +91,7 @@ export function itemStoreOver(
       await runOn(forgetItemsScript, args, callOptions);
     },
     forgetOwner: async (owner, callOptions) =>
-      countIn(await runOn(forgetOwnerScript, [ownerName(owner)], callOptions)),
+      countIn(await runOn(forgetItemsOfOwnerScript, [ownerName(owner)], callOptions)),
   };
 }
 

@@ -7,9 +7,14 @@ import type { ContractCase } from './contract-case.ts';
 import { forgetAll } from './forget-all.ts';
 import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
 
-/** A store to test, with a capacity of at least 4 MiB. */
+/** A store to test. It keeps at least 5 MiB of one owner. */
 export interface ResultStoreSetup extends Cleanable {
   readonly store: ResultStore;
+  /**
+   * How many bytes the store keeps, a quarter of them for one owner; undefined if it has no such
+   * bound. RS-08 fills the store three times.
+   */
+  readonly maxBytes?: number;
 }
 
 /**
@@ -19,9 +24,11 @@ export interface ResultStoreSetup extends Cleanable {
 export function resultStoreContract(
   make: () => MaybePromise<ResultStoreSetup>,
 ): readonly ContractCase[] {
-  return overSetups(cases, make, ({ store }) => store);
+  return overSetups(cases, make, (setup) => setup);
 }
 
+/** More than a store counts for a reply besides its body. */
+const maxEntryBytes = 4096;
 const headers = { 'content-type': 'application/json', 'x-tollgate-dropped': 'seed,top_p' };
 
 function newName(): string {
@@ -35,10 +42,10 @@ function assertSame(found: StoredResult | undefined, expected: StoredResult): vo
   assert(Buffer.from(expected.body).equals(found.body), 'other bytes were returned');
 }
 
-const cases: readonly SubjectCase<ResultStore>[] = [
+const cases: readonly SubjectCase<ResultStoreSetup>[] = [
   {
     name: 'RS-01 a reply is returned byte for byte, with its headers',
-    run: async (store) => {
+    run: async ({ store }) => {
       const every = Uint8Array.from({ length: 256 }, (_, byte) => byte);
       for (const body of [new Uint8Array(0), every, Buffer.from('{"a":"ü\\u0000"}')]) {
         const name = newName();
@@ -50,7 +57,7 @@ const cases: readonly SubjectCase<ResultStore>[] = [
   },
   {
     name: 'RS-02 a reply of 4 MiB is returned',
-    run: async (store) => {
+    run: async ({ store }) => {
       const [name, body] = [newName(), randomBytes(4 * 1024 * 1024)];
       await store.put(name, { headers, body });
 
@@ -59,7 +66,7 @@ const cases: readonly SubjectCase<ResultStore>[] = [
   },
   {
     name: 'RS-03 an unknown name returns nothing',
-    run: async (store) => {
+    run: async ({ store }) => {
       await store.put(newName(), { headers, body: randomBytes(8) });
 
       assert.equal((await store.get(newName())) ?? undefined, undefined);
@@ -67,7 +74,7 @@ const cases: readonly SubjectCase<ResultStore>[] = [
   },
   {
     name: 'RS-04 fifty concurrent replies are kept apart',
-    run: async (store) => {
+    run: async ({ store }) => {
       const all = Array.from({ length: 50 }, () => ({ name: newName(), body: randomBytes(1024) }));
       await Promise.all(all.map(async ({ name, body }) => store.put(name, { headers, body })));
 
@@ -76,7 +83,7 @@ const cases: readonly SubjectCase<ResultStore>[] = [
   },
   {
     name: 'RS-05 the store keeps a copy, so that the caller may reuse the buffer',
-    run: async (store) => {
+    run: async ({ store }) => {
       const [name, large] = [newName(), randomBytes(4096)];
       const body = large.subarray(16, 32);
       const before = Uint8Array.from(body);
@@ -89,7 +96,7 @@ const cases: readonly SubjectCase<ResultStore>[] = [
   },
   {
     name: 'RS-06 a reply can be read any number of times',
-    run: async (store) => {
+    run: async ({ store }) => {
       const [name, body] = [newName(), randomBytes(64)];
       await store.put(name, { headers, body });
 
@@ -100,7 +107,7 @@ const cases: readonly SubjectCase<ResultStore>[] = [
   },
   {
     name: 'RS-07 forgetOwner, if the store has it, removes all replies of an owner and no others',
-    run: async (store) => {
+    run: async ({ store }) => {
       if (store.forgetOwner === undefined) return;
       const [owner, other, body] = [randomUUID(), randomUUID(), randomBytes(16)];
       const names = Array.from({ length: 250 }, newName);
@@ -118,4 +125,54 @@ const cases: readonly SubjectCase<ResultStore>[] = [
       assert.equal(await store.forgetOwner(owner), 0);
     },
   },
+  ...[1, 2, 3, 4].map((seed) => ({
+    name: `RS-08 nobody pushes out what an owner keeps within its quarter (${seed})`,
+    run: async ({ store, maxBytes }: ResultStoreSetup) => {
+      if (maxBytes === undefined) return;
+      const puts = randomPuts(seed, maxBytes);
+      for (const { name, owner, body } of puts) await store.put(name, { headers, body }, { owner });
+
+      for (const { name, body } of withinQuarters(puts, maxBytes)) {
+        assertSame(await store.get(name), { headers, body });
+      }
+    },
+  })),
 ];
+
+interface Put {
+  readonly name: string;
+  readonly owner: string;
+  readonly body: Uint8Array;
+}
+
+/** Replies of four owners in random order, three times as many bytes as the store keeps. */
+function randomPuts(seed: number, maxBytes: number): readonly Put[] {
+  // Of a size that nobody may keep, of sizes that displace others, and of small ones.
+  const shares = [0.4, 0.24, 0.12, 0.03, 0.001];
+  const owners = Array.from({ length: 4 }, () => randomUUID());
+  let state = seed;
+  const below = (count: number): number => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % count;
+  };
+  const puts: Put[] = [];
+  for (let sum = 0; sum < 3 * maxBytes; sum += puts.at(-1)?.body.byteLength ?? 0) {
+    // Half of all replies are the first owner's.
+    const owner = owners[Math.max(0, below(6) - 2)] ?? '';
+    const bytes = Math.floor((shares[below(shares.length)] ?? 0) * maxBytes);
+    puts.push({ name: newName(), owner, body: new Uint8Array(bytes).fill(puts.length) });
+  }
+  return puts;
+}
+
+/** The latest replies of each owner that fit into its quarter, with what they take besides. */
+function withinQuarters(puts: readonly Put[], maxBytes: number): readonly Put[] {
+  const bytesOf = new Map<string, number>();
+  return [...puts].reverse().filter(({ owner, body }) => {
+    const bytes = body.byteLength + maxEntryBytes;
+    if (bytes > maxBytes / 4) return false;
+    const sum = (bytesOf.get(owner) ?? 0) + bytes;
+    bytesOf.set(owner, sum);
+    return sum <= maxBytes / 4;
+  });
+}

@@ -30,7 +30,11 @@ describeRedis('the Redis result store', (server) => {
     afterAll(() => close());
 
     describe('fulfils the contract', () => {
-      const make = () => ({ store: redisResultStore({ client, prefix: newPrefix() }) });
+      const maxBytes = 20 * 2 ** 20;
+      const make = () => ({
+        store: redisResultStore({ client, prefix: newPrefix(), maxBytes }),
+        maxBytes,
+      });
       for (const { name: title, run } of resultStoreContract(make)) it(title, run);
     });
 
@@ -45,24 +49,26 @@ describeRedis('the Redis result store', (server) => {
 
     it('evicts the oldest replies when full, and keeps none that is too large', async () => {
       const prefix = newPrefix();
-      const small = redisResultStore({ client, prefix, maxBytes: 30_000 });
+      const small = redisResultStore({ client, prefix, maxBytes: 40_960 });
       // A second store, as in another process: the count is on the server.
-      const other = redisResultStore({ client, prefix, maxBytes: 30_000 });
+      const other = redisResultStore({ client, prefix, maxBytes: 40_960 });
       for (let count = 1; count <= 5; count += 1) {
-        await (count % 2 === 0 ? small : other).put(name(count), { headers, body: bodyOf(9_000) });
+        const options = { owner: `k${count}` };
+        const store = count % 2 === 0 ? small : other;
+        await store.put(name(count), { headers, body: bodyOf(9_000) }, options);
       }
-      await small.put(name(6), { headers, body: bodyOf(30_001) });
+      await small.put(name(6), { headers, body: bodyOf(9_217) }, { owner: 'k6' });
 
       const kept: number[] = [];
       for (let count = 1; count <= 6; count += 1) {
         if ((await small.get(name(count))) !== undefined) kept.push(count);
       }
-      // Two of 9,000 bytes and their overhead fit; a third would exceed the bound.
-      expect(kept).toEqual([4, 5]);
+      // Four of 9,000 bytes and their overhead fit; 9,217 exceed the quarter of one owner.
+      expect(kept).toEqual([2, 3, 4, 5]);
     });
 
     it('counts a reply once that is stored twice', async () => {
-      const store = redisResultStore({ client, prefix: newPrefix(), maxBytes: 30_000 });
+      const store = redisResultStore({ client, prefix: newPrefix(), maxBytes: 100_000 });
       await store.put(name(1), { headers, body: bodyOf(9_000) });
       for (let count = 0; count < 10; count += 1) {
         await store.put(name(2), { headers, body: bodyOf(9_000) });
@@ -79,7 +85,7 @@ describeRedis('the Redis result store', (server) => {
       await reader.connect();
 
       const keys = await reader.keys(`${prefix}:*`);
-      expect(keys).toHaveLength(4);
+      expect(keys).toHaveLength(6);
       for (const key of keys) {
         const ttlMs = await reader.pTTL(key);
         expect(ttlMs).toBeGreaterThan(0);
