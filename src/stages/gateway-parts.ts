@@ -129,7 +129,7 @@ type CallParts = BaseParts & Pick<Shared, 'settle'> & Pick<Intake, 'bodies'>;
 
 function sharedByCalls(
   { dialects, routes }: PartTables,
-  { upstream, health, calls, emit, times, bodies, settle }: CallParts,
+  { upstream, health, calls, outbox: deliveries, emit, times, bodies, settle }: CallParts,
   { settings, isClosed }: GatewayState,
 ): Shared {
   const { clock } = settings();
@@ -157,7 +157,7 @@ function sharedByCalls(
     requestsFor: routes.requestsFor,
     plans: modelPlans(dialects),
     idempotency: idempotency(emit, times),
-    reserve: reserver(emit),
+    reserve: reserver(emit, deliveries),
     settle,
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
     reportSplitIndex: reportingSplitIndex(emit),

@@ -11,8 +11,8 @@ import { defaultPartition } from '../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
 import { formatMoney } from '../prices/amount.ts';
 import type { Admitted } from './call-record.ts';
-import { isReleaseResult, isReserveResult } from './port-answers.ts';
-import type { PortCalls } from './port-calls.ts';
+import type { Outbox } from './outbox.ts';
+import { isReserveResult } from './port-answers.ts';
 import { quotaLevels } from './quota-levels.ts';
 import { tooManyConcurrentCalls } from './refuse.ts';
 import type { Reservation } from './settlement.ts';
@@ -27,7 +27,7 @@ export type Reserve = (admitted: Admitted) => Promise<Reservation>;
  * It throws a GatewayError: `insufficient_quota`, `rate_limited` for too many concurrent calls, or
  * `store_unavailable`.
  */
-export function reserver(emit: EventListener): Reserve {
+export function reserver(emit: EventListener, outbox: Outbox): Reserve {
   const periodFor = periodNames();
   const reportLevels = quotaLevels(emit);
   return async (admitted) => {
@@ -50,8 +50,13 @@ export function reserver(emit: EventListener): Reserve {
       if (result.status === 'held') return hold;
       throw reserveError(result, { keyId: key.id, nanos, shorter: shorterReply(admitted) });
     } catch (error) {
-      // The hold may exist although the store did not answer.
-      if (mayBeHeld(error)) void releaseIfHeld(hold, settings, ports);
+      // The hold may exist although the store did not answer. A release that arrives before its
+      // reserve blocks the reserve.
+      if (mayBeHeld(error)) {
+        const { requestId } = received.responseContext;
+        const end = { operation: 'release', input: { id: hold.id, partition, lines } } as const;
+        void outbox.deliver({ requestId, end, quota: settings.quota, ports, emit });
+      }
       throw error;
     }
   };
@@ -80,24 +85,6 @@ function mayBeHeld(error: unknown): boolean {
   if (!isGatewayError(error) || error.code !== 'store_unavailable') return false;
   const { cause } = error;
   return !(isStoreUnavailable(cause) && cause.outcome === 'not_done');
-}
-
-/**
- * Releases a hold that may or may not exist. A release that arrives before its reserve blocks the
- * reserve.
- */
-async function releaseIfHeld(
-  { id, partition, lines }: Reservation,
-  { quota }: Settings,
-  ports: PortCalls,
-): Promise<void> {
-  try {
-    await ports.ask('quota', 'release', isReleaseResult, (options) =>
-      quota.release({ id, partition, lines }, options),
-    );
-  } catch {
-    // `ports.ask` has reported it; a hold that exists ends with its lease.
-  }
 }
 
 /** A subject of a hold. With `onlyCountsCalls`, its line only counts calls and holds no money. */

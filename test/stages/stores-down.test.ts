@@ -50,6 +50,30 @@ describe('a quota store that fails at reserve', () => {
   });
 });
 
+describe.each([
+  1, 3, 8, 15,
+])('a quota store that is silent for %i s after it made a hold', (seconds) => {
+  it.each(failures)('gives it back as soon as it answers: release $how', async ({ fail }) => {
+    const silentUntilMs = seconds * 1_000;
+    const { call, clock, state } = gatewayInProcess({
+      options: { leaseMs: 900_000 },
+      store: (quota) => ({
+        reserve: (input) => {
+          void quota.reserve(input);
+          return new Promise(() => {});
+        },
+        release: (input) => (clock.monotonicMs() < silentUntilMs ? fail() : quota.release(input)),
+      }),
+    });
+
+    const reply = await inTime(clock, call(sampleRequests.chat));
+    await pass(clock, 2 * silentUntilMs + 10_000);
+
+    expect(reply.status).toBe(503);
+    expect(await state()).toEqual(untouched);
+  });
+});
+
 describe('a port that violates its contract fails closed', () => {
   const garbage: readonly unknown[] = [
     undefined,

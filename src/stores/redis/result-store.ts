@@ -61,7 +61,7 @@ export function redisResultStore(options: RedisResultStoreOptions): ResultStore 
   checkMakerOptions('redisResultStore', optionsSchema, options, remedies);
   const { prefix = defaultPrefix, maxBytes = defaultMaxBytes, maxAgeMs = 1_800_000 } = options;
   const run = bytesScriptRunner(options.client);
-  const base = `${prefix}:{results}:`;
+  const base = `${prefix}:{replies}:`;
 
   const runOn = (
     script: Script,
