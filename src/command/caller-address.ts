@@ -39,7 +39,13 @@ function addressOf({ headers, socket }: IncomingMessage, proxies: number): strin
   const added = headers['x-forwarded-for'];
   const list = (Array.isArray(added) ? added.join(',') : (added ?? '')).split(',');
   const named = proxies === 0 ? undefined : list.at(-proxies)?.trim();
-  return named === undefined || named === '' ? socket.remoteAddress : named;
+  return named === undefined || named === '' ? socket.remoteAddress : withoutPort(named);
+}
+
+/** Some proxies append the port, which is another one for each connection. */
+function withoutPort(named: string): string {
+  const [, bracketed, plain] = /^"?(?:\[([^\]]+)\]|([^:"]+))(?::\w+)?"?$/.exec(named) ?? [];
+  return bracketed ?? plain ?? named;
 }
 
 /** An IPv6 caller often has a whole /64 network, so all its addresses count as one. */

@@ -1,5 +1,5 @@
 /** Opens the databases that a configuration names, with the drivers that are installed. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { systemClock } from '../clock.ts';
@@ -114,6 +114,8 @@ async function openSqlite(
     name === 'node:sqlite' ? exported(content, 'DatabaseSync') : property(content, 'default');
   try {
     makeFolder(dirname(file));
+    // It holds keys and usage. Its journal gets the same mode from SQLite.
+    if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
     const handle = construct(database, file);
     if (!isClosableHandle(handle)) throw new Error(`${name} is not a supported driver`);
     closers.push(() => handle.close());

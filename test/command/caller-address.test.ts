@@ -1,6 +1,7 @@
 /** The address by which `serve` limits invalid keys: never one that a caller can choose. */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { failedKeyLimit, setCallerAddress } from '../../src/command/caller-address.ts';
 
@@ -24,6 +25,23 @@ describe("a caller's address", () => {
     ['::ffff:198.51.100.7', 1, '198.51.100.7'],
   ])('after %j by way of %i proxies is %s', (forwarded, proxies, address) => {
     expect(addressAfter(forwarded, { proxies })).toBe(address);
+  });
+
+  it('is the same whatever port and quotes a proxy adds', () => {
+    const address = fc.oneof(fc.ipV4(), fc.ipV6());
+    const spelled = fc
+      .tuple(address, fc.nat(65_535), fc.boolean())
+      .map(([host, port, isQuoted]) => {
+        const bare = host.includes(':') ? `[${host}]` : host;
+        const named = `${bare}:${port}`;
+        return { host, spellings: [host, bare, named, isQuoted ? `"${named}"` : `"${host}"`] };
+      });
+    fc.assert(
+      fc.property(spelled, ({ host, spellings }) => {
+        const plain = addressAfter(host, { proxies: 1 });
+        for (const one of spellings) expect(addressAfter(one, { proxies: 1 }), one).toBe(plain);
+      }),
+    );
   });
 
   it('is not what the caller writes into the header itself', () => {
