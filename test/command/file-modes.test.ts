@@ -9,16 +9,15 @@ it('a new SQLite file and its journal can be read by their owner alone', async (
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
   try {
     const opened = await openDatabases({ sqlite: { path: 'state/tollgate.db' } }, folder);
-    const { sqlite } = 'databases' in opened ? opened.databases : opened;
-    sqlite?.exec('PRAGMA journal_mode = WAL');
-    sqlite?.exec('CREATE TABLE t (a)');
+    opened.sqlite?.exec('PRAGMA journal_mode = WAL');
+    opened.sqlite?.exec('CREATE TABLE t (a)');
 
     const files = readdirSync(join(folder, 'state'));
     expect(files.length).toBeGreaterThan(1);
     for (const file of files) {
       expect(statSync(join(folder, 'state', file)).mode & 0o077, file).toBe(0);
     }
-    await ('databases' in opened ? opened.databases : opened).close();
+    await opened.close();
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -18,75 +18,90 @@ export interface OwnedEntry<Value> {
   readonly forgetAtMs: number;
 }
 
-/** Entries by name. The first ones are forgotten first. */
-type Entries<Value> = Map<string, OwnedEntry<Value>>;
+/** Entries in the order in which they were added. The first ones are forgotten first. */
+interface Entries<Value> {
+  readonly byName: Map<string, OwnedEntry<Value>>;
+  bytes: number;
+}
 
-/** The entries of all owners, in the order in which they were added. */
-export class OwnedEntries<Value> {
-  readonly #maxBytes: number;
-  readonly #entries: Entries<Value> = new Map();
-  readonly #owners = new Map<string, { readonly entries: Entries<Value>; bytes: number }>();
-  #bytes = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  get(name: string, nowMs: number): OwnedEntry<Value> | undefined {
-    const entry = this.#entries.get(name);
-    return entry !== undefined && entry.forgetAtMs > nowMs ? entry : undefined;
-  }
-
+/** The entries of all owners. */
+export interface OwnedEntries<Value> {
+  /** The entry with this name, unless its time is over. */
+  get(name: string, nowMs: number): OwnedEntry<Value> | undefined;
   /** Whether an entry of this size fits into the share of one owner. */
-  fits(bytes: number): boolean {
-    return bytes <= this.#maxBytes * ownerShare;
-  }
-
+  fits(bytes: number): boolean;
   /** Adds an entry that fits as the last one, in place of the one with its name. */
-  add(entry: OwnedEntry<Value>): void {
-    const { name, owner, bytes } = entry;
-    this.remove(name);
-    const own = this.#owners.get(owner) ?? { entries: new Map(), bytes: 0 };
-    this.#owners.set(owner, own);
-    this.#entries.set(name, entry);
-    own.entries.set(name, entry);
-    this.#bytes += bytes;
-    own.bytes += bytes;
-  }
-
-  remove(name: string): void {
-    const entry = this.#entries.get(name);
-    if (entry === undefined) return;
-    const own = this.#owners.get(entry.owner);
-    this.#entries.delete(name);
-    this.#bytes -= entry.bytes;
-    if (own === undefined) return;
-    own.entries.delete(name);
-    own.bytes -= entry.bytes;
-    if (own.entries.size === 0) this.#owners.delete(entry.owner);
-  }
-
+  add(entry: OwnedEntry<Value>): void;
+  /** Forgets the entry with this name, if there is one. */
+  remove(name: string): void;
   /** Forgets what this owner keeps above its share, then what all keep above the bound. */
-  makeRoom(owner: string, nowMs: number): void {
-    const own = this.#owners.get(owner);
-    if (own !== undefined) this.#removeFirst(own.entries, () => this.fits(own.bytes));
-    this.#removeFirst(this.#entries, ({ forgetAtMs }) => {
-      return this.#bytes <= this.#maxBytes && forgetAtMs > nowMs;
-    });
-  }
-
+  makeRoom(owner: string, nowMs: number): void;
   /** Forgets the first entries of an owner; returns how many. */
-  forgetSome(owner: string): number {
-    const own = this.#owners.get(owner)?.entries.keys() ?? [];
-    const names = [...own].slice(0, maxForgotten);
-    for (const name of names) this.remove(name);
-    return names.length;
-  }
+  forgetSome(owner: string): number;
+}
 
-  #removeFirst(entries: Entries<Value>, mayStay: (entry: OwnedEntry<Value>) => boolean): void {
-    for (const entry of entries.values()) {
-      if (mayStay(entry)) return;
-      this.remove(entry.name);
-    }
+/** Makes an empty table. */
+export function ownedEntries<Value>(maxBytes: number): OwnedEntries<Value> {
+  const table: Table<Value> = { all: { byName: new Map(), bytes: 0 }, owners: new Map() };
+  const { all, owners } = table;
+  const fits = (bytes: number): boolean => bytes <= maxBytes * ownerShare;
+  return {
+    get: (name, nowMs) => {
+      const entry = all.byName.get(name);
+      return entry !== undefined && entry.forgetAtMs > nowMs ? entry : undefined;
+    },
+    fits,
+    add: (entry) => add(table, entry),
+    remove: (name) => remove(table, name),
+    makeRoom: (owner, nowMs) => {
+      const own = owners.get(owner);
+      if (own !== undefined) removeFirst(table, own, () => fits(own.bytes));
+      const mayStay = ({ forgetAtMs }: OwnedEntry<Value>): boolean =>
+        all.bytes <= maxBytes && forgetAtMs > nowMs;
+      removeFirst(table, all, mayStay);
+    },
+    forgetSome: (owner) => {
+      const names = [...(owners.get(owner)?.byName.keys() ?? [])].slice(0, maxForgotten);
+      for (const name of names) remove(table, name);
+      return names.length;
+    },
+  };
+}
+
+interface Table<Value> {
+  readonly all: Entries<Value>;
+  readonly owners: Map<string, Entries<Value>>;
+}
+
+function add<Value>(table: Table<Value>, entry: OwnedEntry<Value>): void {
+  remove(table, entry.name);
+  const own = table.owners.get(entry.owner) ?? { byName: new Map(), bytes: 0 };
+  table.owners.set(entry.owner, own);
+  for (const entries of [table.all, own]) {
+    entries.byName.set(entry.name, entry);
+    entries.bytes += entry.bytes;
+  }
+}
+
+function remove<Value>({ all, owners }: Table<Value>, name: string): void {
+  const entry = all.byName.get(name);
+  const own = owners.get(entry?.owner ?? '');
+  if (entry === undefined || own === undefined) return;
+  for (const entries of [all, own]) {
+    entries.byName.delete(name);
+    entries.bytes -= entry.bytes;
+  }
+  if (own.byName.size === 0) owners.delete(entry.owner);
+}
+
+/** Removes entries from the first one on, until one may stay. */
+function removeFirst<Value>(
+  table: Table<Value>,
+  { byName }: Entries<Value>,
+  mayStay: (entry: OwnedEntry<Value>) => boolean,
+): void {
+  for (const entry of byName.values()) {
+    if (mayStay(entry)) return;
+    remove(table, entry.name);
   }
 }

@@ -52,8 +52,8 @@ const lineFeed = 10;
 
 /**
  * A result store in Redis 6.2 or newer, shared by any number of processes with the same `prefix`.
- * The oldest replies are evicted first: those of an owner that exceeds its share, otherwise those of
- * all owners. All replies are on one node of a cluster.
+ * The oldest replies are evicted first: those of an owner that exceeds its share, otherwise those
+ * of all owners. All replies are on one node of a cluster.
  *
  * @throws ConfigurationError that names the option and says how to fix it
  */
