@@ -3,8 +3,6 @@
  * change something.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { route } from '../../src/admin/http/route.ts';
 import { routes } from '../../src/admin/http/routes.ts';
 import type { Authorize } from '../../src/admin/index.ts';
 import { type AdminServer, adminServer, adminSetup, anyone, changing } from './admin-host.ts';
@@ -179,22 +177,6 @@ describe('every change', () => {
       });
     }
     expect(entries.length).toBe(changes.length);
-  });
-
-  it('states its action, or that it only reads, or does not compile', () => {
-    const inputs = { path: '/x', summary: 'x', query: z.unknown(), body: z.unknown() };
-    const shape = { ...inputs, reply: undefined, run: () => Promise.reject(new Error('unused')) };
-
-    route({ ...shape, method: 'POST', action: 'key.issue' });
-    route({ ...shape, method: 'POST', reads: true });
-    // @ts-expect-error it would need no `manage`, and leave no entry in the audit trail
-    route({ ...shape, method: 'POST' });
-    // @ts-expect-error undefined is no action
-    route({ ...shape, method: 'POST', action: undefined });
-    // @ts-expect-error a reader could make the change
-    route({ ...shape, method: 'POST', action: 'key.issue', reads: true });
-    // @ts-expect-error a change is a POST, which another site's link or image cannot send
-    route({ ...shape, method: 'GET', action: 'key.issue' });
   });
 
   const without = (name: string, value?: string): Record<string, string> => {

@@ -54,7 +54,7 @@ export function superlinearGrowth(matcher: Matcher): Growth | undefined {
 }
 
 /** The attacks that cost the most on a short text. */
-export function worstAttacks(matcher: Matcher, count: number): readonly Attack[] {
+function worstAttacks(matcher: Matcher, count: number): readonly Attack[] {
   return attacksOn(matcher)
     .map((attack) => ({ attack, cost: matcher.steps(textOf(attack, trialLength), maxSteps) }))
     .sort((one, other) => other.cost - one.cost)
