@@ -44,8 +44,9 @@ function addressOf({ headers, socket }: IncomingMessage, proxies: number): strin
 
 /** Some proxies append the port, which is another one for each connection. */
 function withoutPort(named: string): string {
-  const [, bracketed, plain] = /^"?(?:\[([^\]]+)\]|([^:"]+))(?::\w+)?"?$/.exec(named) ?? [];
-  return bracketed ?? plain ?? named;
+  const bare = named.replaceAll('"', '');
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\w+)?$/.exec(bare) ?? [];
+  return bracketed ?? plain ?? bare;
 }
 
 /** An IPv6 caller often has a whole /64 network, so all its addresses count as one. */
