@@ -2,16 +2,8 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { consolePages } from './console-page.ts';
-import {
-  alone,
-  first,
-  form,
-  generators,
-  leftOut,
-  longest,
-  sampled,
-  services,
-} from './test/suites.ts';
+import { failedSeeds } from './test/failed-seeds.ts';
+import { alone, first, form, together } from './test/suites.ts';
 import { reporters } from './test/support/reporters.ts';
 
 const here = import.meta.dirname;
@@ -23,6 +15,8 @@ class LongFirst extends BaseSequencer {
     return [...sorted.filter(isFirst), ...sorted.filter((file) => !isFirst(file))];
   }
 }
+// A failure prints its seed, and `TEST_SEED` repeats it.
+if (form === 'generators') process.env.TEST_SEED ??= String(Date.now() % 2 ** 31);
 const measured = {
   extends: true as const,
   test: {
@@ -32,6 +26,14 @@ const measured = {
     sequence: { groupOrder: 1 },
   },
 };
+const repeated = failedSeeds.map(({ path, seed }) => ({
+  extends: true as const,
+  test: {
+    name: `seed ${seed}`,
+    include: [path],
+    env: { TEST_SEED: String(seed), TEST_FORM: 'generators' },
+  },
+}));
 
 const config: ViteUserConfig = defineConfig({
   define: consolePages(),
@@ -59,17 +61,15 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include:
-            form === 'generators' ? [...generators, ...longest, ...sampled] : ['test/**/*.test.ts'],
-          // `test/clients` has packages of its own, and some packages ship their tests.
-          exclude: ['**/node_modules/**', ...alone, ...services, ...leftOut],
+          include: [...together],
           // No module has state, so files can share a process. Importing the source again for each
           // file took a quarter of the time.
           isolate: false,
           sequence: { groupOrder: 0 },
         },
       },
-      ...(form === undefined || form === 'full' ? [measured] : []),
+      ...(alone.length > 0 ? [measured] : []),
+      ...(form === 'searches' ? repeated : []),
     ],
     setupFiles: [
       'test/support/fail-on-unhandled.ts',
@@ -91,7 +91,7 @@ const config: ViteUserConfig = defineConfig({
     unstubEnvs: true,
     unstubGlobals: true,
     restoreMocks: true,
-    reporters: reporters(process.env.TEST_SUITE ?? 'tests'),
+    reporters: reporters(form ?? 'tests'),
   },
 });
 

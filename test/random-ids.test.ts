@@ -1,3 +1,4 @@
+// suite: quick
 /** The default ids of the gateway. */
 import { expect, it } from 'vitest';
 import { randomIds } from '../src/random-ids.ts';

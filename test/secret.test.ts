@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * The secrets that the gateway issues: their form, checksum and digests, and the keys issued with
  * them.

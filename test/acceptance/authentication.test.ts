@@ -1,3 +1,4 @@
+// suite: slow host
 /** Which header carries the key, and the same answer for every key that is not accepted. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

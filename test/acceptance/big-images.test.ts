@@ -1,3 +1,4 @@
+// suite: alone
 /**
  * Eight concurrent images of 48 MB are forwarded in bounded memory, and no turn of the event loop
  * handles as much as one of them. Durations depend on the machine; `npm run bench` measures the CPU

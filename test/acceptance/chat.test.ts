@@ -1,3 +1,4 @@
+// suite: slow host
 /** Chat completions, whole and streamed. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * The session of a coding agent, over Anthropic, a chat upstream and Google: a probe, a count, a
  * conversation with two rounds of parallel calls, and background requests to a small model. The

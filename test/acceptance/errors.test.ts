@@ -1,3 +1,4 @@
+// suite: slow host
 /** The caller's error for each failure of an upstream, in both APIs. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The complete set of response headers of each route, by outcome. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

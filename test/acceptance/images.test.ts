@@ -1,3 +1,4 @@
+// suite: slow host
 /** Image generation, its quota, and its failures. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The limits of request bodies: size, time and content type. */
 
 import { setImmediate } from 'node:timers/promises';

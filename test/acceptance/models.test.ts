@@ -1,3 +1,4 @@
+// suite: slow host
 /** The lists of models, in the form of their API, by the group of the key. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

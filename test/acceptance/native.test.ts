@@ -1,3 +1,4 @@
+// suite: slow host
 /** Native content generation, whole and streamed, and its errors. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The caller's errors under overload, during shutdown and when a store is down. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The paths and methods that the gateway serves, matched raw and exactly. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

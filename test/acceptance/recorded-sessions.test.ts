@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Recorded requests of Anthropic's callers, sent as a coding agent sends them: streamed, with
  * `?beta=true` and its headers, over Anthropic, a chat upstream and Google. Anthropic plays its

@@ -1,3 +1,4 @@
+// suite: slow host
 /** A stream is complete at its last event, and the upstream's connection is reused. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Mutated requests: each gets an answer, and nothing leaks. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -73,7 +74,7 @@ it('200 mutations of valid requests are answered, leave no hold, and break nothi
   expected.delete(statusOf.internal_error);
 
   const answers: string[] = [];
-  for (const mutant of fc.sample(mutants, { numRuns: 200, seed: 20_261_120 })) {
+  for (const mutant of fc.sample(mutants, { numRuns: 200 })) {
     answers.push(await exchangeRaw(harness.origin, mutated(mutant)));
   }
 

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The real `@google/genai` package as the caller, including its placeholder key. */
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

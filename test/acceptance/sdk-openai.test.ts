@@ -1,3 +1,4 @@
+// suite: slow host
 /** The real `openai` package as the caller, with only the base URL changed. */
 import OpenAI, { APIError } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

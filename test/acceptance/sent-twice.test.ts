@@ -1,3 +1,4 @@
+// suite: slow host
 /** A call that is sent twice runs once, with the real `openai` package and its retries. */
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';

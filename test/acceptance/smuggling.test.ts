@@ -1,3 +1,4 @@
+// suite: slow host
 /** Requests that two parsers could read differently: Node refuses them, the host stays up. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatBody } from '../support/bodies.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * How calls end and fail for the real `openai` package where the upstream speaks another dialect.
  */

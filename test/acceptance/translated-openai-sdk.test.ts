@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * The real `openai` package as the caller of models whose upstreams speak other dialects and refuse
  * what the real ones refuse.

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Bodies after a host's parsers, as seen by the caller and the upstream. */
 
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Behind the `compression` middleware of Express a stream still arrives event by event, and whole:
  * its `cache-control` has `no-transform`, which that middleware obeys.

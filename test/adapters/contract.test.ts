@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Every mount passes the adapter contract, and the contract detects faulty adapters, case by case.
  */

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Replies that are cut where their framing does not show it: over HTTP/2, and to HTTP/1.0 callers,
  * for whom the end of the connection is the end of the reply.

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * A refusal that is sent before the body has been read arrives, even if the caller sends its whole
  * body before it reads: the rest of the body is received and discarded.

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * The host's hooks on the routes of the Fastify plugin: they refuse requests, set headers and fail
  * as they do on a route of the host.

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The Fastify plugin under `inject()`, over HTTP/2, and while the app closes. */
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';

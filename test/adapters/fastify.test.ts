@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * The Fastify plugin in a host: which paths it takes, how it gets bodies, and that the host's own
  * routes, parsers and handlers work as before.

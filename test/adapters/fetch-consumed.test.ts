@@ -1,3 +1,4 @@
+// suite: slow
 /** A Web request whose body the host has read or locked is the host's error, not the caller's. */
 import { fetchAdapter } from 'tollgate/fetch';
 import { describe, expect, it } from 'vitest';

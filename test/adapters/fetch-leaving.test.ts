@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Streams of Web responses, and callers that leave: at every moment of a call, in every way that a
  * server may show it.

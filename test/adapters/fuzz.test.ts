@@ -1,3 +1,4 @@
+// suite: search host
 /**
  * A sample of the fuzz test over raw sockets; `npm run test:fuzz` runs all of it, on every Node
  * line.

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Hono beyond the mounts: its server over HTTP/2, and its middleware around the gateway. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** A host that answers in place of the gateway, for example on a time limit. */
 import { createServer, type RequestListener } from 'node:http';
 import express from 'express';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * What hosts do to an adapter apart from mounting it: HTTP/2, errors, timeouts, consumed bodies.
  */

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The real gateway behind the HTTP/2 compatibility API, called by an HTTP/2 client. */
 import { once } from 'node:events';
 import {

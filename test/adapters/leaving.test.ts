@@ -1,3 +1,4 @@
+// suite: slow host
 /** A caller or an upstream that disconnects, under every mount: the other side must notice. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, hang, type Piece, sse } from '../../src/testing/providers/scripts.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The limits for discarding the rest of a refused body. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The real gateway under every mount: what callers get, and which paths are the host's. */
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';

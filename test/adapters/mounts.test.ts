@@ -1,3 +1,4 @@
+// suite: slow host
 /** Behaviour that depends on the mount: parsers before the gateway, and paths of the host. */
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

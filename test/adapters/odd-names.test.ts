@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Members with unusual characters in their names, under every mount. The names of members that were
  * left out are in a header, where a line break would begin another header and other characters end

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Resets of a caller's connection under Koa, which would report them as errors of the app and,
  * without a listener, write them to stderr. A disconnect is not an error of the app.

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * The promise of `nodeAdapter`: it resolves when the reply has been sent or can't be, not before,
  * and it never rejects. Serverless functions and Next's `pages/api` wait for it.

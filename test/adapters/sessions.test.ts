@@ -1,3 +1,4 @@
+// suite: slow host
 /** Sessions in place of keys, under every mount: the app's pages may call, other sites may not. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionStore } from '../../src/ports/key-store.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** Invalid mounts are refused when the adapter is created, not at the first call. */
 import { expect, it } from 'vitest';
 import { expressAdapter, expressErrorHandler } from '../../adapters/express.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** A caller that never reads, over a real socket, under every mount. */
 import { once } from 'node:events';
 import { connect } from 'node:net';

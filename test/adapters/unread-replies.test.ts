@@ -1,3 +1,4 @@
+// suite: search host
 /** Large whole replies over real sockets, under every mount: to callers that never read, and do. */
 import { once } from 'node:events';
 import { type ClientHttp2Stream, connect as connectHttp2, createServer } from 'node:http2';

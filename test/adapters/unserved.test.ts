@@ -1,3 +1,4 @@
+// suite: search host
 /**
  * Under every mount, paths of provider APIs that are not served get 404 in the format of the
  * clients that call them, and everything else stays the host's.

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * The rules of the admin interface hold on every route: who may use it, and which requests may
  * change something.

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The admin library over a SQLite database: keys, money, calls in doubt, reports and channels. */
 
 import Libsql from 'libsql';

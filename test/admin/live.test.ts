@@ -1,3 +1,4 @@
+// suite: slow host
 /** The live figures, the sentence that sums them up, and the bound on their memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serialize } from 'node:v8';

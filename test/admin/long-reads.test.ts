@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Long reads of the log don't block the event loop: a log in this process gets one small read per
  * turn, however many exports run. The result is that of a single read of everything.
@@ -14,7 +15,7 @@ import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { migrateSqlite, sqliteUsageSink } from '../../src/stores/sqlite/index.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { type Draw, drawn } from '../proof/random.ts';
+import { type Draw, drawn } from '../support/seeds.ts';
 import { adminServer, adminSetup } from './admin-host.ts';
 
 const whole = { fromMs: 0, toMs: 9_999_999_999 };

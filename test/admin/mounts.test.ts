@@ -1,3 +1,4 @@
+// suite: slow host
 /** The handler on every host: behind body parsers, before them, and without any. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import express5 from 'express';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The figures of a day and a month, keys that are nearly out, and what else needs a person. */
 import { describe, expect, it } from 'vitest';
 import type { Admin, Now } from '../../src/admin/index.ts';

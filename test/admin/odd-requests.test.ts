@@ -1,3 +1,4 @@
+// suite: services
 /**
  * Requests that the console never sends, over every store: all stores answer alike, a change that
  * is refused leaves one entry in the audit trail, and nothing is reported as a failure of the host.
@@ -151,7 +152,7 @@ describe('odd requests', () => {
 
 describe('a body that never ends', () => {
   const head = [
-    ...['POST /admin/api/keys/k/top-up HTTP/1.1', 'host: a', 'content-length: 500'],
+    ...['POST /admin/api/keys/k/top-up HTTP/1.1', 'host: 127.0.0.1', 'content-length: 500'],
     ...Object.entries(changing).map(([name, value]) => `${name}: ${value}`),
   ].join('\r\n');
 

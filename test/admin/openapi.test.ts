@@ -1,3 +1,4 @@
+// suite: slow host
 /** The OpenAPI document is valid, and names every route with what it accepts. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Random sequences of operators' changes, concurrent with calls, are compared with a model: the
  * balances and the audit trail agree with it, and refused changes have no effect.
@@ -13,7 +14,7 @@ import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { migrateSqlite, sqliteKeyStore, sqliteQuotaStore } from '../../src/stores/sqlite/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { type Draw, drawn } from '../proof/random.ts';
+import { type Draw, drawn } from '../support/seeds.ts';
 import { adminSetup } from './admin-host.ts';
 
 /** What the quota store has of a subject. */

@@ -1,3 +1,4 @@
+// suite: slow
 /** Every refusal says what it means, also if it has only a code. */
 import { describe, expect, it } from 'vitest';
 import { refusalSummary } from '../../src/admin/call-summary.ts';

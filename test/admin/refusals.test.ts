@@ -1,3 +1,4 @@
+// suite: slow host
 /** Reports on recorded refusals: of the library, and over HTTP. */
 import Libsql from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Reports, books, calls in doubt and exports over HTTP, from a SQLite log. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';

@@ -1,3 +1,4 @@
+// suite: services
 /**
  * Two operators resolve the same call in doubt, over every store. The first resolution counts. The
  * second operator gets a conflict, unless both resolutions are the same, and the audit trail has

@@ -1,3 +1,4 @@
+// suite: quick
 /** Content-type and content-encoding of a request body. */
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';

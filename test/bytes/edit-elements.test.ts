@@ -1,3 +1,4 @@
+// suite: quick
 /** Editing elements of a JSON array keeps all other bytes, whatever the elements are. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,8 +1,9 @@
+// suite: quick
 /** How the body budget and the number of running calls are divided among keys. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bodyBudget, type FairShares, fairShares } from '../../src/bytes/body/fair-shares.ts';
-import { seeded } from './json-arbitrary.ts';
+import { often } from './json-arbitrary.ts';
 
 const large = { own: 0, isSmall: false };
 const small = { own: 0, isSmall: true };
@@ -79,7 +80,7 @@ describe('fair shares', () => {
 
         expect(shares.take('anybody', most, large)).toBe(true);
       }),
-      { ...seeded, numRuns: 300 },
+      { ...often, numRuns: 300 },
     );
   });
 });

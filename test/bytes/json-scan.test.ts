@@ -1,3 +1,4 @@
+// suite: slow
 /** The scan of a request body: what is refused, and the spans of its members. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +7,7 @@ import { isGatewayError } from '../../src/errors.ts';
 import { isJsonObject, parseJson } from '../../src/json.ts';
 import { runsOf } from '../support/sample.ts';
 import { goldenBodies } from './golden-bodies.ts';
-import { objectText, readText, seeded } from './json-arbitrary.ts';
+import { objectText, often, readText } from './json-arbitrary.ts';
 
 describe('the members of a body', () => {
   it('are in order, with decoded names and exact spans', () => {
@@ -46,7 +47,7 @@ describe('the members of a body', () => {
 
         expect(contentOf(body, scanJsonObject(body))).toEqual(readText(text));
       }),
-      seeded,
+      often,
     );
   });
 });
@@ -89,7 +90,7 @@ describe('mutated bodies', () => {
           expect(isJsonObject(parseJson(body.toString()))).toBe(false);
         }
       }),
-      { ...seeded, numRuns: runsOf(3_000) },
+      { ...often, numRuns: runsOf(3_000) },
     );
   });
 

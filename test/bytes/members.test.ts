@@ -1,10 +1,11 @@
+// suite: quick
 /** Reads parts of a scanned body without parsing the rest. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findMember, kindAt, membersOf, valueAt } from '../../src/bytes/json/read/members.ts';
 import { firstInside, isString, nextInside, skipValue } from '../../src/bytes/json/read/skip.ts';
 import { type Span, scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
-import { jsonText, readText, seeded } from './json-arbitrary.ts';
+import { jsonText, often, readText } from './json-arbitrary.ts';
 
 describe('parts of a scanned body', () => {
   it('are read level by level as JSON.parse reads them', () => {
@@ -14,7 +15,7 @@ describe('parts of a scanned body', () => {
 
         expect(rebuilt(body, span)).toEqual(readText(text));
       }),
-      seeded,
+      often,
     );
   });
 

@@ -1,3 +1,4 @@
+// suite: slow
 /** The text of a value in a body is what the caller wrote, wherever the value is. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

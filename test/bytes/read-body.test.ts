@@ -1,3 +1,4 @@
+// suite: quick host
 /** Reading a request body: size limits, memory budget, slow bodies, and callers that disconnect. */
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -10,7 +11,7 @@ import { readBody } from '../../src/bytes/body/read.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { byteBudget, listenersOf, pushable, reading } from './body-reading.ts';
-import { seeded } from './json-arbitrary.ts';
+import { often } from './json-arbitrary.ts';
 
 describe('a body that arrives', () => {
   it('in one chunk is not copied', async () => {
@@ -31,7 +32,7 @@ describe('a body that arrives', () => {
         expect(Buffer.concat(chunks).equals(await result)).toBe(true);
         expect(budget.heldBytes()).toBe(Buffer.concat(chunks).length);
       }),
-      { ...seeded, numRuns: 100 },
+      { ...often, numRuns: 100 },
     );
   });
 

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Pushing a reply from socket to socket: chunks joined per turn, back-pressure, exactly one end.
  */

@@ -1,3 +1,4 @@
+// suite: quick
 /** The end of a pushed reply: the grace period of the upstream, and hosts' wrappers that throw. */
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';

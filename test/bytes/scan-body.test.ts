@@ -1,3 +1,4 @@
+// suite: slow
 /** A body in chunks, with long strings elided, reads the same as in one buffer. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -13,10 +14,10 @@ import { readChat } from '../../src/protocols/chat/read.ts';
 import { readImages } from '../../src/protocols/images/read.ts';
 import { readNative } from '../../src/protocols/native/read.ts';
 import { routeSettings } from '../support/route-settings.ts';
-import { seeded } from './json-arbitrary.ts';
+import { often } from './json-arbitrary.ts';
 
 const long = 40_000;
-const runs = { ...seeded, numRuns: 150 };
+const runs = { ...often, numRuns: 150 };
 
 /** Strings just long enough to be elided, or just too short, with contents that might break it. */
 const filling = fc.oneof(

@@ -1,3 +1,4 @@
+// suite: slow
 /** The scan in sections has the same result as the scan in one go, and yields in between. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +8,7 @@ import { scanInSteps } from '../../src/bytes/json/scan/in-steps.ts';
 import { type JsonScan, scanJson } from '../../src/bytes/json/scan/scan.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { goldenBodies } from './golden-bodies.ts';
-import { objectText, seeded } from './json-arbitrary.ts';
+import { objectText, often } from './json-arbitrary.ts';
 
 function stepped(body: Uint8Array): { readonly scan: JsonScan; readonly sections: number } {
   const steps = scanInSteps(body);
@@ -40,7 +41,7 @@ describe('a scan in sections', () => {
       expect(stepped(bytes).scan).toEqual(scanJson(bytes));
     });
 
-    fc.assert(law, seeded);
+    fc.assert(law, often);
   });
 
   it('refuses the same bodies at the same byte', () => {
@@ -54,7 +55,7 @@ describe('a scan in sections', () => {
       expect(outcomeOf(() => stepped(cut).scan)).toEqual(outcomeOf(() => scanJson(cut)));
     });
 
-    fc.assert(law, seeded);
+    fc.assert(law, often);
   });
 
   it.each([

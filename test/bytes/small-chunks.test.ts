@@ -1,3 +1,4 @@
+// suite: search
 /** Bytes that arrive one at a time take at most twice their size, wherever they are buffered. */
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';

@@ -1,10 +1,11 @@
+// suite: slow
 /** Editing members in the bytes keeps every other byte. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
 import { type MemberEdit, spliceMembers } from '../../src/bytes/body/splice.ts';
 import { scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
-import { jsonText, objectText, seeded } from './json-arbitrary.ts';
+import { jsonText, objectText, often } from './json-arbitrary.ts';
 
 describe('spliced members', () => {
   it.each<readonly [string, string, readonly MemberEdit[], string]>([
@@ -101,7 +102,7 @@ describe('spliced members', () => {
         ]);
         expect(found).toEqual([...expected]);
       }),
-      seeded,
+      often,
     );
   });
 
@@ -122,7 +123,7 @@ describe('spliced members', () => {
         ]);
         expect(result.equals(expected)).toBe(true);
       }),
-      seeded,
+      often,
     );
   });
 });

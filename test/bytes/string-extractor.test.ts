@@ -1,3 +1,4 @@
+// suite: quick
 /** Extracting strings from a streamed document, for any chunks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -5,7 +6,7 @@ import {
   type ExtractionRule,
   stringExtractor,
 } from '../../src/bytes/json/stream/string-extractor.ts';
-import { jsonText, readText, seeded } from './json-arbitrary.ts';
+import { jsonText, often, readText } from './json-arbitrary.ts';
 
 /** The calls made for a document that is cut at `cuts`; the bytes of one string are joined. */
 function callsFor(
@@ -165,7 +166,7 @@ describe('a string extractor', () => {
         );
         expect(texts).toEqual([`text ${second}`]);
       }),
-      seeded,
+      often,
     );
   });
 });

@@ -1,3 +1,4 @@
+// suite: quick
 /** The ids in a reply that streams past are found however it is cut into chunks. */
 import { expect, it } from 'vitest';
 import { watchIds } from '../../src/bytes/json/stream/watch-ids.ts';

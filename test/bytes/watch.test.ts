@@ -1,3 +1,4 @@
+// suite: slow
 /** Inspecting a streamed JSON reply, for any chunks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +8,7 @@ import {
   jsonWatch,
 } from '../../src/bytes/json/stream/watch.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
-import { jsonText, objectText, seeded } from './json-arbitrary.ts';
+import { jsonText, objectText, often } from './json-arbitrary.ts';
 
 const options: JsonWatchOptions = {
   capture: ['usage', 'error', 'a', 'model', '__proto__'],
@@ -59,7 +60,7 @@ describe('a watched reply', () => {
 
         expect(chunked(cut(bytes, lengths))).toEqual(chunked([bytes]));
       }),
-      seeded,
+      often,
     );
   });
 
@@ -91,7 +92,7 @@ describe('a watched reply', () => {
           }
         }
       }),
-      seeded,
+      often,
     );
   });
 
@@ -105,7 +106,7 @@ describe('a watched reply', () => {
           expect(chunked([bytes.subarray(0, place % bytes.length)]).complete).toBe(false);
         }
       }),
-      seeded,
+      often,
     );
   });
 
@@ -127,7 +128,7 @@ describe('a watched reply', () => {
         const images = data.filter((image) => typeof member(image, 'b64_json') === 'string');
         expect({ elements, counted }).toEqual({ elements: data.length, counted: images.length });
       }),
-      seeded,
+      often,
     );
   });
 

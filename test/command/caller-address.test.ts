@@ -1,3 +1,4 @@
+// suite: slow host
 /** The address by which `serve` limits invalid keys: never one that a caller can choose. */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// suite: slow
 /** The configuration file: what is valid, and that each mistake is named by its path. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

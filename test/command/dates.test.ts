@@ -1,3 +1,4 @@
+// suite: slow host
 /** Every date that a command or the admin library takes: what is not a time in UTC is refused. */
 import { describe, expect, it } from 'vitest';
 import { commands } from '../../src/command/commands.ts';

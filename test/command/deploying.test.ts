@@ -1,3 +1,4 @@
+// suite: slow host
 /** The container file and the Kubernetes example in docs/deploying.md fit what `serve` does. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

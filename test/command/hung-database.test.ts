@@ -1,3 +1,4 @@
+// suite: slow host
 /** A PostgreSQL server that stops answering does not keep a process from ending. */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The tasks of `tollgate keys` over SQLite: their output, their effect and their audit trail. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// suite: slow
 /** The log of `tollgate serve`: which lines a level leaves out, and which are always written. */
 import { expect, it } from 'vitest';
 import { auditTo } from '../../src/command/audit.ts';

@@ -1,16 +1,15 @@
+// suite: slow host
 /** If the output of a command can't be written, its exit code says so. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
-import { builtProgram, sqliteHost } from './served.ts';
+import { build, program } from '../support/built.ts';
+import { sqliteHost } from './served.ts';
 
 const env = { KEY: 'the-account-key' };
-let program = '';
 
-beforeAll(async () => {
-  program = await builtProgram();
-}, 60_000);
+beforeAll(build, 60_000);
 
 it.each([
   ['keys', 'issue', '--group', 'staff', '--limit', '5'],

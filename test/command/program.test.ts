@@ -1,3 +1,4 @@
+// suite: slow host
 /** How the program is called: help, mistakes on the command line, exit codes, output. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** `tollgate usage refusals` over what a gateway of the configuration has recorded in SQLite. */
 import { describe, expect, it } from 'vitest';
 import { configFile } from '../../src/command/config-file.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * The configuration file under a running gateway: whatever happens to the file, its last valid
  * version is applied.

@@ -1,3 +1,4 @@
+// suite: search host
 /**
  * `tollgate serve` whose database can't grow, as on a full disk: calls are refused, the probe says
  * so, and the process recovers when there is room again. What is lost at its end is named, and the
@@ -6,9 +7,9 @@
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
+import { build } from '../support/built.ts';
 import {
   booksOf,
-  builtProgram,
   chat,
   issuedAda,
   type Served,
@@ -19,17 +20,14 @@ import {
 } from './served.ts';
 
 const env = { KEY: 'the-account-key' };
-let program = '';
 
-beforeAll(async () => {
-  program = await builtProgram();
-}, 60_000);
+beforeAll(build, 60_000);
 
 describe.skipIf(!hasLimits())('tollgate serve on a full disk', () => {
   it('refuses calls and is not ready, and charges a running call when there is room', async () => {
     const { folder, upstream } = await sqliteHost();
-    const secret = await issuedAda(program, folder, env);
-    const running = await served(program, folder, env);
+    const secret = await issuedAda(folder, env);
+    const running = await served(folder, env);
     const { origin, child, exited, until } = running;
     const held = gate();
     upstream.enqueue(waitingStream(held.opened));
@@ -52,15 +50,15 @@ describe.skipIf(!hasLimits())('tollgate serve on a full disk', () => {
     expect([refused.status, error.code]).toEqual([503, 'store_unavailable']);
     expect([notReady, ready, calls]).toEqual([503, 200, 1]);
     expect(await exited).toBe(0);
-    const { balance, charged, calls: logged } = await booksOf(program, folder, env);
+    const { balance, charged, calls: logged } = await booksOf(folder, env);
     expect(balance).toMatchObject({ usedNanos: waitingStreamCharge, heldNanos: '0' });
     expect([charged, logged]).toEqual([waitingStreamCharge, 1]);
   }, 30_000);
 
   it('names what is lost at its end, and exits with 3', async () => {
     const { folder, upstream } = await sqliteHost();
-    const secret = await issuedAda(program, folder, env);
-    const running = await served(program, folder, env);
+    const secret = await issuedAda(folder, env);
+    const running = await served(folder, env);
     const { origin, child, exited, until, lines } = running;
     const held = gate();
     upstream.enqueue(waitingStream(held.opened));

@@ -1,3 +1,4 @@
+// suite: search host
 /**
  * What `tollgate serve` does when its environment fails: a signal to end at any moment of a call, a
  * closed output, a second process, and a file that is not a database.
@@ -8,9 +9,9 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
+import { build } from '../support/built.ts';
 import {
   booksOf,
-  builtProgram,
   chat,
   issuedAda,
   ran,
@@ -22,11 +23,8 @@ import {
 } from './served.ts';
 
 const env = { KEY: 'the-account-key' };
-let program = '';
 
-beforeAll(async () => {
-  program = await builtProgram();
-}, 60_000);
+beforeAll(build, 60_000);
 
 /** Brings a call to a moment; the returned function lets it continue if it waits there. */
 type Reach = (call: {
@@ -95,8 +93,8 @@ describe('tollgate serve that gets a signal to end', () => {
   )('during %s exits with 0, and the usage log and the quota store agree', async (_name, reach) => {
     const { folder, upstream, config } = await sqliteHost();
     writeConfig(folder, { ...config, log: { level: 'debug' }, shutdown: { drainMs: 1_000 } });
-    const secret = await issuedAda(program, folder, env);
-    const process = await served(program, folder, env);
+    const secret = await issuedAda(folder, env);
+    const process = await served(folder, env);
 
     const goOn = await reach({ served: process, secret, upstream });
     process.child.kill('SIGTERM');
@@ -104,7 +102,7 @@ describe('tollgate serve that gets a signal to end', () => {
     goOn();
 
     expect(await process.exited).toBe(0);
-    const { balance, charged } = await booksOf(program, folder, env);
+    const { balance, charged } = await booksOf(folder, env);
     expect(balance).toMatchObject({ heldNanos: '0', runningCalls: 0 });
     expect(balance.usedNanos).toBe(charged);
     expect(process.errors()).toBe('');
@@ -114,8 +112,8 @@ describe('tollgate serve that gets a signal to end', () => {
 describe('tollgate serve', () => {
   it('continues without a reader of its output, and exits with 0', async () => {
     const { folder } = await sqliteHost();
-    const secret = await issuedAda(program, folder, env);
-    const { origin, child, exited } = await served(program, folder, env);
+    const secret = await issuedAda(folder, env);
+    const { origin, child, exited } = await served(folder, env);
     child.stdout?.destroy();
     child.stderr?.destroy();
 
@@ -129,14 +127,14 @@ describe('tollgate serve', () => {
 
     expect(statuses).toEqual([200, 200, 200, 200, 200]);
     expect(await exited).toBe(0);
-    const { balance, charged } = await booksOf(program, folder, env);
+    const { balance, charged } = await booksOf(folder, env);
     expect(balance.usedNanos).toBe(charged);
   });
 
   it('shares a database with another one: the balance is that of all calls', async () => {
     const { folder } = await sqliteHost();
-    const secret = await issuedAda(program, folder, env);
-    const both = [await served(program, folder, env), await served(program, folder, env)];
+    const secret = await issuedAda(folder, env);
+    const both = [await served(folder, env), await served(folder, env)];
 
     const statuses = await Promise.all(
       both.flatMap(({ origin }) =>
@@ -151,7 +149,7 @@ describe('tollgate serve', () => {
 
     expect(statuses).toEqual(Array.from({ length: 20 }, () => 200));
     expect(await Promise.all(both.map(({ exited }) => exited))).toEqual([0, 0]);
-    const { balance, charged, calls } = await booksOf(program, folder, env);
+    const { balance, charged, calls } = await booksOf(folder, env);
     expect([balance.usedNanos, balance.heldNanos, calls]).toEqual([charged, '0', 20]);
   });
 
@@ -159,7 +157,7 @@ describe('tollgate serve', () => {
     const { folder, config } = await sqliteHost();
     writeFileSync(join(folder, 'tollgate.db'), 'This is a text.'.repeat(1_000));
     writeConfig(folder, { ...config, stores: { sqlite: { path: './tollgate.db' } } });
-    const { code, out, err } = await ran(program, folder, ['serve'], env);
+    const { code, out, err } = await ran(folder, ['serve'], env);
 
     expect([code, out]).toEqual([3, '']);
     expect(err).toMatch(/^tollgate: stores\.sqlite\.path .+\n$/);

@@ -1,11 +1,12 @@
+// suite: search host
 /** The ports of `tollgate serve` other than that of the gateway. */
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { build } from '../support/built.ts';
 import {
-  builtProgram,
   chat,
   issuedAda,
   type LogLine,
@@ -19,18 +20,15 @@ import {
 const env = { KEY: 'the-account-key' };
 /** The token in a link, on standard error. */
 const linkToken = /#token=([\w-]{43})\n/g;
-let program = '';
 
-beforeAll(async () => {
-  program = await builtProgram();
-}, 60_000);
+beforeAll(build, 60_000);
 
 describe('the metrics of tollgate serve', () => {
   it('are on a port of their own, with those of the process', async () => {
     const { folder, config } = await sqliteHost();
     writeConfig(folder, { ...config, metrics: { port: 0, path: '/figures' } });
-    const secret = await issuedAda(program, folder, env);
-    const { origin, child, exited, until } = await served(program, folder, env);
+    const secret = await issuedAda(folder, env);
+    const { origin, child, exited, until } = await served(folder, env);
     const metrics = originOf(await until('listening'), 'metrics');
 
     const answer = await chat(origin, secret);
@@ -63,7 +61,7 @@ describe('the console of tollgate serve', () => {
   it('signs in one operator by a link, which no log has; SIGHUP writes a new one', async () => {
     const { folder, config } = await sqliteHost();
     writeConfig(folder, { ...config, admin: { port: 0 } });
-    const { origin, child, exited, until, untilError, lines } = await served(program, folder, env);
+    const { origin, child, exited, until, untilError, lines } = await served(folder, env);
     const console = originOf(await until('listening'), 'admin');
     const first = await untilError(linkToken);
     const exchange = (given: string): Promise<Response> =>
@@ -98,7 +96,7 @@ describe('the console of tollgate serve', () => {
     const path = join(folder, 'sign-in.txt');
     writeFileSync(path, 'of somebody', { mode: 0o644 });
     writeConfig(folder, { ...config, admin: { port: 0, signInFile: 'sign-in.txt' } });
-    const { child, exited, until, errors } = await served(program, folder, env);
+    const { child, exited, until, errors } = await served(folder, env);
     const { port } = Object(await until('listening')).admin;
     const link = readFileSync(path, 'utf8');
     const { mode } = statSync(path);
@@ -120,7 +118,7 @@ describe('the console of tollgate serve', () => {
   ] as const)('removes the file where %s ends the process at once', async (signal) => {
     const { folder, config } = await sqliteHost();
     writeConfig(folder, { ...config, admin: { port: 0, signInFile: 'sign-in.txt' } });
-    const { child, exited } = await served(program, folder, env);
+    const { child, exited } = await served(folder, env);
     const existed = existsSync(join(folder, 'sign-in.txt'));
     child.kill(signal);
 
@@ -137,8 +135,8 @@ describe('the console of tollgate serve', () => {
   ] as const)('removes the file where a call holds %s up, and %s ends it', async (one, other) => {
     const { folder, config, upstream } = await sqliteHost();
     writeConfig(folder, { ...config, admin: { port: 0, signInFile: 'sign-in.txt' } });
-    const secret = await issuedAda(program, folder, env);
-    const { origin, child, exited, until } = await served(program, folder, env);
+    const secret = await issuedAda(folder, env);
+    const { origin, child, exited, until } = await served(folder, env);
     upstream.enqueue(waitingStream(new Promise(() => {})));
     const answer = await chat(origin, secret, { stream: true });
     void answer.text().catch(() => {});
@@ -158,7 +156,7 @@ describe('the console of tollgate serve', () => {
   it('does not start where the link cannot be written', async () => {
     const { folder, config } = await sqliteHost();
     writeConfig(folder, { ...config, admin: { port: 0, signInFile: 'none/sign-in.txt' } });
-    const { code, err } = await ran(program, folder, ['serve'], env);
+    const { code, err } = await ran(folder, ['serve'], env);
 
     expect([code, err]).toEqual([
       3,
@@ -170,7 +168,7 @@ describe('the console of tollgate serve', () => {
     const { folder, config } = await sqliteHost();
     const written = { port: 0, token: ['${', 'ADMIN_TOKEN}'].join('') };
     writeConfig(folder, { ...config, admin: written });
-    const { child, exited, until, lines } = await served(program, folder, withToken);
+    const { child, exited, until, lines } = await served(folder, withToken);
     const console = originOf(await until('listening'), 'admin');
     const post = (path: string, body: object, given = authorization): Promise<Response> =>
       fetch(`${console}/console/api${path}`, {
@@ -186,11 +184,11 @@ describe('the console of tollgate serve', () => {
     const audit = await until('audit', 2);
     const port = new URL(console).port;
     writeConfig(folder, { ...config, admin: { ...written, port: Number(port) } });
-    const live = await ran(program, folder, ['channels', '--json'], withToken);
-    const shown = await ran(program, folder, ['channels'], withToken);
+    const live = await ran(folder, ['channels', '--json'], withToken);
+    const shown = await ran(folder, ['channels'], withToken);
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
-    const down = await ran(program, folder, ['channels'], withToken);
+    const down = await ran(folder, ['channels'], withToken);
 
     expect([wrong.status, disabled.status]).toEqual([401, 200]);
     expect(audit).toMatchObject({ actor: 'admin.token', action: 'channel.disable' });
@@ -222,7 +220,7 @@ describe('a port of tollgate serve that is taken', () => {
     const taken = { port: typeof bound === 'object' ? bound?.port : 0, host: '127.0.0.1' };
     writeConfig(folder, { ...config, metrics: { port: 0 }, admin: { port: 0 }, [member]: taken });
 
-    const { code, out, err } = await ran(program, folder, ['serve'], env);
+    const { code, out, err } = await ran(folder, ['serve'], env);
 
     expect([code, out]).toEqual([1, '']);
     expect(err).toBe(

@@ -1,26 +1,17 @@
+// suite: search host
 /** `tollgate serve` applies a changed configuration, and keeps serving while one is wrong. */
 import { beforeAll, expect, it } from 'vitest';
-import {
-  builtProgram,
-  chat,
-  issuedAda,
-  modelAt,
-  served,
-  sqliteHost,
-  writeConfig,
-} from './served.ts';
+import { build } from '../support/built.ts';
+import { chat, issuedAda, modelAt, served, sqliteHost, writeConfig } from './served.ts';
 
 const env = { KEY: 'the-account-key' };
-let program = '';
 
-beforeAll(async () => {
-  program = await builtProgram();
-}, 60_000);
+beforeAll(build, 60_000);
 
 it('applies a changed file, and keeps the old one while the new one is wrong', async () => {
   const { folder, upstream, config } = await sqliteHost();
-  const secret = await issuedAda(program, folder, env);
-  const { origin, child, until, exited } = await served(program, folder, env);
+  const secret = await issuedAda(folder, env);
+  const { origin, child, until, exited } = await served(folder, env);
 
   writeConfig(folder, { ...config, gateway: { leaseMs: 1 } });
   child.kill('SIGHUP');
@@ -57,7 +48,7 @@ it('replaces the keys in the file, and keeps them when something else changes', 
     },
   });
   writeConfig(folder, withKey('ONE', 'info'));
-  const { origin, child, until, exited } = await served(program, folder, { ...env, ...secrets });
+  const { origin, child, until, exited } = await served(folder, { ...env, ...secrets });
   const statusOf = async (secret: string): Promise<number> => {
     const answer = await chat(origin, secret);
     await answer.text();

@@ -1,8 +1,9 @@
+// suite: slow host first
 /** `tollgate serve` as a process, over SQLite: calls, and its end during a stream. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';
+import { build } from '../support/built.ts';
 import {
-  builtProgram,
   chat,
   issuedAda,
   ran,
@@ -13,17 +14,14 @@ import {
 } from './served.ts';
 
 const env = { KEY: 'the-account-key' };
-let program = '';
 
-beforeAll(async () => {
-  program = await builtProgram();
-}, 60_000);
+beforeAll(build, 60_000);
 
 describe('tollgate serve', () => {
   it('serves keys that the command issues, and the command reports what they used', async () => {
     const { folder } = await sqliteHost();
-    const secret = await issuedAda(program, folder, env);
-    const { origin, child, exited, lines } = await served(program, folder, env);
+    const secret = await issuedAda(folder, env);
+    const { origin, child, exited, lines } = await served(folder, env);
 
     const answer = await chat(origin, secret);
     const ready = await fetch(`${origin}/readyz`);
@@ -35,14 +33,9 @@ describe('tollgate serve', () => {
     expect(await exited).toBe(0);
     expect(lines.map(({ event }) => event)).toContain('call_ended');
     expect(JSON.stringify(lines)).not.toMatch(/the-account-key|tg_/);
-    const report = await ran(
-      program,
-      folder,
-      ['usage', '--by', 'key', '--then', 'model', '--csv'],
-      env,
-    );
+    const report = await ran(folder, ['usage', '--by', 'key', '--then', 'model', '--csv'], env);
     expect(report.out).toMatch(/^key,model,calls,.*\r\nada,gpt-4o-mini,1,/);
-    const list = await ran(program, folder, ['keys', 'list', '--json'], env);
+    const list = await ran(folder, ['keys', 'list', '--json'], env);
     expect(JSON.parse(list.out).data[0]).toMatchObject({ id: 'ada' });
     expect(BigInt(JSON.parse(list.out).data[0].balances[0].usedNanos)).toBeGreaterThan(0n);
     expect(list.out).not.toContain(secret);
@@ -50,8 +43,8 @@ describe('tollgate serve', () => {
 
   it('lets a stream end after SIGTERM, charges it once, and refuses new calls', async () => {
     const { folder, upstream } = await sqliteHost();
-    const secret = await issuedAda(program, folder, env);
-    const { origin, child, exited, until } = await served(program, folder, env);
+    const secret = await issuedAda(folder, env);
+    const { origin, child, exited, until } = await served(folder, env);
     const held = gate();
     upstream.enqueue(waitingStream(held.opened));
 
@@ -63,7 +56,7 @@ describe('tollgate serve', () => {
 
     expect(text).toMatch(/data: \[DONE\]\n\n$/);
     expect(await exited).toBe(0);
-    const report = await ran(program, folder, ['usage', '--by', 'outcome', '--json'], env);
+    const report = await ran(folder, ['usage', '--by', 'outcome', '--json'], env);
     expect(JSON.parse(report.out).data).toMatchObject([
       {
         names: ['complete'],
@@ -72,7 +65,7 @@ describe('tollgate serve', () => {
         unbookedNanos: '0',
       },
     ]);
-    const list = await ran(program, folder, ['keys', 'list', '--json'], env);
+    const list = await ran(folder, ['keys', 'list', '--json'], env);
     expect(JSON.parse(list.out).data[0].balances[0]).toMatchObject({
       usedNanos: waitingStreamCharge,
       heldNanos: '0',

@@ -1,39 +1,14 @@
-/** Starts the program `tollgate` as a process, from the source. */
+/** Starts the built program `tollgate` as a process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { build } from 'tsup';
 import { onTestFinished } from 'vitest';
-import { consolePages } from '../../console-page.ts';
 import { type Script, script } from '../../src/testing/providers/scripts.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-
-/**
- * Bundles the program; returns the path of the script. Each test process has its own, because they
- * run at the same time.
- */
-export async function builtProgram(): Promise<string> {
-  const outDir = join(root, '.build/children', `tollgate-${process.pid}`);
-  await build({
-    entry: { tollgate: join(root, 'src/command/main.ts') },
-    outDir,
-    config: false,
-    tsconfig: join(root, 'tsconfig.json'),
-    format: 'esm',
-    target: 'node20',
-    external: ['libsql'],
-    outExtension: () => ({ js: '.mjs' }),
-    define: consolePages(),
-    silent: true,
-  });
-  return join(outDir, 'tollgate.mjs');
-}
+import { program } from '../support/built.ts';
 
 /** A temporary folder inside the repo, so that the drivers are found. */
 export function newFolder(): string {
@@ -56,12 +31,11 @@ export interface Ended {
 
 /** Runs a command to its end. */
 export async function ran(
-  program: string,
   folder: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const child = started(program, folder, args, env);
+  const child = started(folder, args, env);
   const [out, err, [code]] = await Promise.all([
     textOf(child.stdout),
     textOf(child.stderr),
@@ -90,11 +64,10 @@ export interface Served {
 
 /** Starts `tollgate serve`; resolves when it listens. */
 export async function served(
-  program: string,
   folder: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Served> {
-  const child = started(program, folder, ['serve'], env);
+  const child = started(folder, ['serve'], env);
   const exited = once(child, 'exit').then(([code]): number | null => code);
   const lines: LogLine[] = [];
   const waiting = new Set<() => void>();
@@ -143,12 +116,7 @@ function failed(code: number | null, { pid }: ChildProcess): never {
   throw new Error(`process ${pid} ended with ${code} before the line`);
 }
 
-function started(
-  program: string,
-  folder: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-) {
+function started(folder: string, args: readonly string[], env: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
     env: { ...process.env, ...env },
@@ -215,12 +183,11 @@ export const waitingStreamCharge = '13500';
 
 /** Issues the key `ada`; returns its secret. */
 export async function issuedAda(
-  program: string,
   folder: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string> {
   const args = ['keys', 'issue', '--group', 'staff', '--limit', '5', '--id', 'ada'];
-  const { code, out, err } = await ran(program, folder, args, env);
+  const { code, out, err } = await ran(folder, args, env);
   if (code !== 0) throw new Error(`keys issue ended with ${code}: ${err}`);
   return out.trim();
 }
@@ -254,12 +221,11 @@ export interface Books {
 
 /** Reads both by the commands that an operator uses. */
 export async function booksOf(
-  program: string,
   folder: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Books> {
-  const list = await ran(program, folder, ['keys', 'list', '--json'], env);
-  const usage = await ran(program, folder, ['usage', '--json'], env);
+  const list = await ran(folder, ['keys', 'list', '--json'], env);
+  const usage = await ran(folder, ['usage', '--json'], env);
   const { total } = JSON.parse(usage.out);
   const [balance] = JSON.parse(list.out).data[0].balances;
   return { balance, charged: total.chargeNanos, calls: total.calls };

@@ -1,3 +1,4 @@
+// suite: slow
 /** The replies of a removed key are deleted in all stores of a configuration that keep replies. */
 import { describe, expect, it } from 'vitest';
 import type { OpenRedis } from '../../src/command/databases.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Databases that are down: commands work without those that they don't need; `check` continues. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** `tollgate usage …` over SQLite: reports, exports and the deletion of old records. */
 import { join } from 'node:path';
 import Database from 'libsql';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The console over HTTP: what everybody gets, what operators get, and the headers of both. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ConsoleServer, changing, consoleServer, tokenOf } from './console-host.ts';

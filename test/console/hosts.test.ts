@@ -1,3 +1,4 @@
+// suite: slow host
 /** The console in each kind of host: signing in, the page, a change, live figures, signing out. */
 import { Agent, createServer, request as httpRequest, type RequestListener } from 'node:http';
 import compression from 'compression';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * The texts of the console: amounts that are exact in both directions, and routes that are read
  * back from their URL.

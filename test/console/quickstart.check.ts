@@ -1,15 +1,14 @@
 /** The console of `npm start` in a browser: who may change something, and what it never shows. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { build, quickstart } from '../support/built.ts';
 import { complaintsOf, startBrowser } from './browser.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const prompt = 'A lighthouse that nobody may read about';
 
 let folder: string;
@@ -20,7 +19,7 @@ let complaints: readonly string[];
 let origin: string;
 
 beforeAll(async () => {
-  execFileSync('npm', ['run', 'prestart'], { cwd: root });
+  await build();
   folder = mkdtempSync(join(tmpdir(), 'tollgate-console-'));
   const output = await startQuickstart();
   origin = /http:\/\/localhost:\d+/.exec(output)?.[0] ?? '';
@@ -107,7 +106,7 @@ describe('the console of npm start', () => {
 
 /** Starts it with stores of its own; resolves to what it prints. */
 async function startQuickstart(): Promise<string> {
-  const started = spawn(process.execPath, [join(root, '.build/examples/quickstart.js')], {
+  const started = spawn(process.execPath, [quickstart], {
     cwd: folder,
     env: { PATH: process.env.PATH, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,23 +2,21 @@
  * The console of `npm start`, as an operator opens it: by the link that was printed, over the real
  * admin library, after real calls.
  */
-import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { build, quickstart } from '../support/built.ts';
 import { axeFindings, complaintsOf, startBrowser } from './browser.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 let browser: Browser;
 
 beforeAll(async () => {
-  execFileSync('npm', ['run', 'prestart'], { cwd: root });
+  await build();
   browser = await startBrowser();
 });
 
@@ -79,11 +77,11 @@ async function chat(base: string, key: string, model: string) {
 async function startedDemo(): Promise<{ readonly output: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-console-'));
   const env = { ...process.env, PORT: '0', OPENAI_API_KEY: '', GEMINI_API_KEY: '' };
-  const child: ChildProcessByStdio<null, Readable, null> = spawn(
-    process.execPath,
-    [join(root, '.build/examples/quickstart.js')],
-    { cwd: folder, env: { ...env, ANTHROPIC_API_KEY: '' }, stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const child: ChildProcessByStdio<null, Readable, null> = spawn(process.execPath, [quickstart], {
+    cwd: folder,
+    env: { ...env, ANTHROPIC_API_KEY: '' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await once(child, 'exit');

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The console's own sign-in: what ends a link and a session, and how many there can be. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * The memory idempotency store fulfils its contract, and the contract detects faulty stores: each
  * fault fails a named case. The bounds, which only this store has, are tested first.

@@ -1,3 +1,4 @@
+// suite: quick
 /** The stores for one process fulfil the published contracts. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * The quota contract detects faulty stores: each known fault fails a named case.
  */

@@ -1,3 +1,4 @@
+// suite: quick
 /** The memory limiter fulfils its contract, and the contract detects faults, each by a case. */
 import { describe, expect, it } from 'vitest';
 import type { RateDecision, RateLimiter, RateTake } from '../../src/ports/rate-limiter.ts';

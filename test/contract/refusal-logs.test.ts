@@ -1,3 +1,4 @@
+// suite: quick
 /** The memory log of refusals fulfils its contract, and the contract detects faults of others. */
 import { describe, expect, it } from 'vitest';
 import type { RecordedRefusals, RefusalLog } from '../../src/ports/refusal-log.ts';

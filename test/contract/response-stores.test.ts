@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * The memory stores of responses and items fulfil their contracts, and the contracts detect faulty
  * stores: each fault fails a named case. The bounds, which only these stores have, are tested too.

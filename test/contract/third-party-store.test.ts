@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * How a host tests its own quota store: with the published contract.
  */

@@ -1,3 +1,4 @@
+// suite: slow
 /** The upstream clients fulfil their contract, and the contract detects faults, each by a case. */
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';

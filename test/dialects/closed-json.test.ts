@@ -1,3 +1,4 @@
+// suite: quick
 /** JSON that was cut off at any character can be read, with every text that had arrived. */
 import { expect, it } from 'vitest';
 import { closedJson } from '../../src/dialects/closed-json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Where an upstream reports no usage, no place of its replies is free: 100 KB planted anywhere in
  * any recorded reply or event raise the count, unless the place is known to hold nothing that a

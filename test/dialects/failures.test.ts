@@ -1,3 +1,4 @@
+// suite: quick
 /** Errors of upstreams are read in every shape they were seen in, without trusting them. */
 import { describe, expect, it } from 'vitest';
 import { retryAfterMs } from '../../src/dialects/retry-after.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The usage of Gemini's embeddings: the tokens of each kind, however its details list them. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

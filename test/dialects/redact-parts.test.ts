@@ -1,3 +1,4 @@
+// suite: search
 /**
  * No part of a credential that a person could use is left in an upstream's text: credentials of
  * many shapes, whole and in part, in each encoding, among words.

@@ -1,3 +1,4 @@
+// suite: search
 /** Upstream texts reach a caller without credentials, addresses and control characters. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -185,7 +186,7 @@ describe('an encoded secret', () => {
       fc.property(crumbled(60), crumbled(30), (text, secret) => {
         expect(typeof (redact(text, [secret]) ?? '')).toBe('string');
       }),
-      { seed: 20261122, numRuns: 1_000 },
+      { numRuns: 1_000 },
     );
   });
 });

@@ -1,3 +1,4 @@
+// suite: quick
 /** Unframed text of a stream is kept whole only if it may be a document. */
 import { expect, it } from 'vitest';
 import { unframedText } from '../../src/dialects/unframed-text.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Counts of usage are valid integers or missing; without usage, the relayed content is counted. */
 import { describe, expect, it } from 'vitest';
 import { type ContentCount, contentCount } from '../../src/dialects/content-count.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The laws between events and what others see can be broken: each breach is found. */
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';

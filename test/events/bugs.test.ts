@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * A bug at every moment of a call: each function of a dialect and of a protocol throws, at each of
  * its calls in turn. The call ends all the same, with its hold settled and its events complete.

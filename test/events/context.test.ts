@@ -1,3 +1,4 @@
+// suite: quick host
 /** Listeners run in the asynchronous context of the request that an event belongs to. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, it } from 'vitest';

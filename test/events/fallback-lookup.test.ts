@@ -1,3 +1,4 @@
+// suite: quick
 /** A call that ends because its fallback could not be looked up says so, and cost nothing. */
 import { expect, it } from 'vitest';
 import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';

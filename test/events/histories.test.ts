@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Random histories of calls of every API, relayed and translated: their events keep the laws, say
  * what the callers were answered, and agree with the records and the balances.

@@ -1,3 +1,4 @@
+// suite: quick
 /** Without a listener, a host's own mistakes are process warnings: once each, with the remedy. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';

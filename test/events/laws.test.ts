@@ -1,3 +1,4 @@
+// suite: quick
 /** The laws of events can be broken: a history that breaks each of them is found. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';

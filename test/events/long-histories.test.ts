@@ -1,3 +1,4 @@
+// suite: search
 /** More and longer histories than `histories.test.ts` and `mounted-histories.test.ts` have. */
 import { expect, it } from 'vitest';
 import { courseTypes, inProcess, runMany } from './history.ts';

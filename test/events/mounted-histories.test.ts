@@ -1,3 +1,4 @@
+// suite: quick host
 /** A few histories like those of `histories.test.ts`, over HTTP through each host. */
 import { expect, it } from 'vitest';
 import { runMany } from './history.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** An event with amounts is a plain object to whoever copies, compares or prints it. */
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';

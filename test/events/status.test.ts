@@ -1,3 +1,4 @@
+// suite: quick
 /** `gateway.status()` states what runs, is held and waits in this process, and how ports answer. */
 import { expect, it } from 'vitest';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Runs every example app: its own routes, and a call of each protocol. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

@@ -1,3 +1,4 @@
+// suite: slow
 /** The example's own stores do what the ports require. */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it } from 'vitest';

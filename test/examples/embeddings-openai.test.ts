@@ -1,3 +1,4 @@
+// suite: slow host
 /** The example with OpenAI's SDK, over an embedding model of OpenAI and one of Google. */
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The server of the example creates objects that Express does not need to change. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';

@@ -1,3 +1,4 @@
+// suite: slow
 /** The example's file is valid, may change while the gateway runs, and its errors are logged. */
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

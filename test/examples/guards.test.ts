@@ -1,3 +1,4 @@
+// suite: slow
 /** The example's guards refuse calls, label them and keep prompts, as they say. */
 import { expect, it } from 'vitest';
 import { allOf, audit, labelsFrom, moderation, onlySmallModels } from '../../examples/guards.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** The code in docs/hosts/nestjs.md is from examples/nest, which test/package compiles and runs. */
 import { expect, it } from 'vitest';
 import { readText, repoFiles } from '../house/sources.ts';

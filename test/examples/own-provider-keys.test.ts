@@ -1,3 +1,4 @@
+// suite: slow
 /** The example sends each user's own key, and the operator's for the others. */
 import { expect, it, onTestFinished } from 'vitest';
 import { openaiChannel, ownKeysOnly } from '../../examples/own-provider-keys.ts';

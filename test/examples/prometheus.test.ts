@@ -1,3 +1,4 @@
+// suite: slow
 /** `examples/prometheus.ts` serves the metrics of a gateway, and nothing else. */
 import { expect, it, onTestFinished } from 'vitest';
 import { exampleGateway } from '../../examples/gateway.ts';

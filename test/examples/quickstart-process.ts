@@ -2,23 +2,15 @@
 import {
   type ChildProcess,
   type ChildProcessByStdio,
-  execFileSync,
   spawn,
 } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { quickstart } from '../support/built.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const script = fileURLToPath(new URL('../../.build/examples/quickstart.js', import.meta.url));
-
-/** Builds the example as `npm start` does. */
-export function buildExample(): void {
-  execFileSync('npm', ['run', 'prestart'], { cwd: root });
-}
 
 /** A temporary folder for the demo's data. */
 export function newFolder(): string {
@@ -32,7 +24,7 @@ export function start(
   env: Readonly<Record<string, string>>,
   folder: string = newFolder(),
 ): ChildProcessByStdio<null, Readable, Readable> {
-  const child = spawn(process.execPath, [script], {
+  const child = spawn(process.execPath, [quickstart], {
     cwd: folder,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,3 +1,4 @@
+// suite: slow host first
 /** `npm start` as a user runs it: built, in a separate process, with its printed commands run. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -6,9 +7,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startFakeUpstream } from '../../src/testing/index.ts';
 import { send as sendRaw } from '../console/console-host.ts';
+import { build } from '../support/built.ts';
 import { isOtherVersion, isWhole } from '../support/sample.ts';
 import {
-  buildExample,
   chatLineOf,
   commandsIn,
   newFolder,
@@ -22,7 +23,7 @@ import {
   textOf,
 } from './quickstart-process.ts';
 
-beforeAll(buildExample);
+beforeAll(build);
 
 describe('npm start', () => {
   it('prints commands that work for all protocols, and ends cleanly on Ctrl-C', async () => {

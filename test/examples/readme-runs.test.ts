@@ -1,3 +1,4 @@
+// suite: slow
 /** The code of the README runs as it stands there, with a fake upstream in place of OpenAI. */
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// suite: search
 /** The code in README and docs compiles, and docs/errors.md agrees with `errors.ts`. */
 import { dirname, join } from 'node:path';
 import ts from 'typescript';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** `examples/rolling-server.ts` serves calls until balancers had time to notice that it stops. */
 import { get } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';

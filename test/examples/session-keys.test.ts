@@ -1,3 +1,4 @@
+// suite: slow host
 /** The example's users call from the app's own page, over HTTP; a form of another site can't. */
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Row F85 of the fault matrix: the transcript of each kind of call, the same on every adapter. */
 import { expect, it } from 'vitest';
 import { unmountedGateway } from '../support/mounted-gateway.ts';

@@ -1,3 +1,4 @@
+// suite: slow host first
 /** Row F84 of the fault matrix: middleware of the host that wraps, reads, throws or answers. */
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import express5 from 'express';

@@ -1,3 +1,4 @@
+// suite: search host
 /** Rows F51–F62 of the fault matrix, on each mount and for each kind of call. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** Rows F69–F73 of the fault matrix: changes of the host while a call runs. */
 import { describe, expect, it } from 'vitest';
 import { inTime, pass, turns } from '../stages/failing.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** Rows F65, F66, F77 and F81 with many calls: outages under load, slow stores, many streams. */
 import { expect, it } from 'vitest';
 import { type MaybePromise, StoreUnavailable } from '../../src/ports/call-options.ts';

@@ -1,3 +1,4 @@
+// suite: search
 /** Row F67 of the fault matrix: ports that return arbitrary values, hundreds of times each. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -10,8 +11,6 @@ import { countedRows } from './counted-rows.ts';
 
 countedRows('F67');
 
-const seed = 67;
-/** The seed is fixed, so the shorter run is the beginning of the longer. */
 const numRuns = process.env.TEST_FORM === 'full' ? 600 : 200;
 
 /** Any JavaScript value, including objects without a prototype and big integers. */
@@ -46,7 +45,7 @@ interface Fuzzed {
   readonly port: string;
   readonly answers: fc.Arbitrary<unknown>;
   readonly options?: (answer: unknown) => Partial<GatewayOptions>;
-  readonly store?: (answer: unknown) => Partial<QuotaStore>;
+  readonly store?: (answer: unknown, real: QuotaStore) => Partial<QuotaStore>;
   readonly statuses: readonly number[];
 }
 
@@ -98,7 +97,12 @@ const fuzzed: readonly Fuzzed[] = [
   {
     port: 'quota.settle',
     answers: fc.oneof(anything, withOneBadMember({ status: 'settled' })),
-    store: (answer) => ({ settle: untyped(answer) }),
+    store: (answer, real) => ({
+      settle: async (input, options) => {
+        await real.settle(input, options);
+        return untyped(answer)();
+      },
+    }),
     statuses: [200],
   },
   {
@@ -132,7 +136,7 @@ it.each(
       const { call, events, upstream } = gatewayInProcess({
         handlers: [completeReply(kind)],
         options: options(answer),
-        store: () => store(answer),
+        store: (real) => store(answer, real),
       });
 
       const { status } = await call(sampleRequests[kind]);
@@ -140,10 +144,11 @@ it.each(
 
       expect(statuses).toContain(status);
       expect(events.filter(({ type }) => type === 'internal_error')).toEqual([]);
-      // A refused call has not reached the upstream.
-      if (status !== 200) expect(upstream.calls).toEqual([]);
+      // A refused call has not reached the upstream. A model may now serve an API whose reply the
+      // upstream does not have.
+      if (![200, 502].includes(status)) expect(upstream.calls).toEqual([]);
     }),
-    { seed, numRuns },
+    { numRuns },
   );
 });
 
@@ -155,6 +160,6 @@ it('F67 only an answer that keeps to the contract lets a call through', async ()
       expect((await call(sampleRequests.chat)).status).not.toBe(200);
       expect(upstream.calls).toEqual([]);
     }),
-    { seed, numRuns },
+    { numRuns },
   );
 });

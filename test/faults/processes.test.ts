@@ -1,3 +1,4 @@
+// suite: search host
 /** Rows F74–F83 of the fault matrix: faults of a process, each in a separate process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

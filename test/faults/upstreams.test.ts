@@ -1,3 +1,4 @@
+// suite: slow host first
 /**
  * The fault matrix, F01–F50: all faults of an upstream, on all mounts; in `npm test` each fault
  * with one kind of call, and a fifth of the cuts. Replies are cut at some bytes here, and at every

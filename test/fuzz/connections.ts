@@ -6,17 +6,6 @@ import { rawRequest } from '../support/raw-http.ts';
 /** Returns pseudo-random numbers in [0, 1). */
 export type Chance = () => number;
 
-/** The same numbers for the same seed (mulberry32). */
-export function chanceOf(seed: number): Chance {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** One connection. */
 export interface Script {
   /** Pieces, each written after a delay in ms; one piece if everything is one write. */

@@ -9,7 +9,8 @@ import { setTimeout as after } from 'node:timers/promises';
 import { z } from 'zod';
 import { childScript } from '../support/child-script.ts';
 import { rawRequest } from '../support/raw-http.ts';
-import { chanceOf, play, scriptOf } from './connections.ts';
+import { numbers } from '../support/seeds.ts';
+import { play, scriptOf } from './connections.ts';
 
 /** The adapters under attack. */
 export const fuzzMounts = [
@@ -71,7 +72,7 @@ export async function fuzz(
   try {
     const { started } = startedSchema.parse(await nextMessageOf(child));
     const { origin, secret } = started;
-    const chance = chanceOf(seed);
+    const chance = numbers(seed);
     const statuses: Record<string, number> = {};
     let remaining = connections;
     const player = async (): Promise<void> => {

@@ -1,3 +1,4 @@
+// suite: search
 /**
  * The hold of an embedding call bounds its cost. 100 KB are planted at every place of valid bodies,
  * and an upstream reports every text, number and unknown name that it received as used, for each

@@ -1,3 +1,4 @@
+// suite: search
 /**
  * The hold bounds the cost. 100 KB are planted at every place of valid bodies, for every protocol
  * and dialect, and an upstream reports every byte that it received as used. `HOLDS=full` plants

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Settings that make media cost more tokens raise the hold: the frame rate of a video, a higher
  * resolution, in every place and spelling in which a server may read them.

@@ -1,3 +1,4 @@
+// suite: search
 /**
  * Blocks in shapes and places that Anthropic refuses, but that a compatible server may take: what
  * is guarded is refused there too, and nothing costs more than was held.

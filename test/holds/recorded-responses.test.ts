@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * No recorded Responses call used more input tokens than its hold covers, apart from calls with
  * tools that run at the provider and those that refer to stored content.

@@ -1,53 +1,62 @@
 /**
- * Every test file is run by one of `npm test`, `npm run test:generators` and `npm run
- * test:services`, as the lists of `test/suites.ts` divide them. Those of which `npm test` runs a
- * sample are run by the generators too.
+ * Every test file is run by one of `npm test`, `npm run test:searches` and `npm run
+ * test:services`, as its first line says, and by Node 22 and 24 if a host or the runtime can
+ * change what it sees.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readText, repoFiles, root } from './sources.ts';
+import { importsOf, parse, readText, repoFiles, resolveImport, root } from './sources.ts';
 
 const scripts: unknown = JSON.parse(readText('package.json')).scripts;
 const files = repoFiles().filter(
   (path) => /^test\/.*\.test\.ts$/.test(path) && !path.startsWith('test/clients/'),
 );
 
-/** The run, or the two runs of a file of which one has a sample. */
-function expectedRuns(path: string, runs: readonly string[]): readonly string[] {
-  if (readText(path).includes("support/sample.ts'")) return ['test', 'generators'];
-  return runs.slice(0, 1);
-}
+it('each test file is in one run', () => {
+  const runs = ['test', 'test:searches', 'test:services'].map(runBy);
 
-it('each test file is in exactly one run, and in two if the first has a sample of it', () => {
-  const tests = runBy('test');
-  const generators = runBy('test:generators');
-  const services = runBy('test:services');
-
-  expect(files.length).toBeGreaterThan(300);
-  const runs = files.map((path) => ({
-    path,
-    runs: [
-      ...(tests.has(path) ? ['test'] : []),
-      ...(generators.has(path) ? ['generators'] : []),
-      ...(services.has(path) && !tests.has(path) ? ['services'] : []),
-    ],
-  }));
-  expect(runs.filter((file) => file.runs.length === 0)).toEqual([]);
-  expect(runs).toEqual(runs.map((file) => ({ ...file, runs: expectedRuns(file.path, file.runs) })));
+  expect(files.length).toBeGreaterThan(500);
+  for (const path of files) {
+    expect([path, runs.filter((run) => run.has(path)).length]).toEqual([path, 1]);
+  }
 }, 120_000);
+
+it('what opens sockets, starts processes or mounts hosts runs on every Node', () => {
+  const lines = files.map((path) => [path, readText(path).split('\n')[0] ?? ''] as const);
+  const untagged = lines.filter(([path, line]) => {
+    const isElsewhere = /\b(?:search|services|alone)\b/.test(line);
+    return !isElsewhere && reachesHost(path) !== / host\b/.test(line);
+  });
+
+  expect(untagged.map(([path]) => path)).toEqual([]);
+});
+
+const hostModules =
+  /^(?:node:(?:https?|http2|net|tls|child_process|worker_threads|zlib|async_hooks|v8|vm|dns)|libsql|express|fastify|koa|hono|supertest|openai|@google\/genai|@anthropic-ai\/sdk|pino|winston|morgan|tsup)$/;
+
+/** Whether the file or a helper of the tests that it imports uses such a module. */
+function reachesHost(path: string, seen: Set<string> = new Set()): boolean {
+  if (seen.has(path)) return false;
+  seen.add(path);
+  return importsOf(parse(path, readText(path))).some(({ specifier, typeOnly }) => {
+    if (typeOnly) return false;
+    const target = resolveImport(path, specifier);
+    if (target === undefined) return hostModules.test(specifier);
+    return target.startsWith('test/') && target.endsWith('.ts') && reachesHost(target, seen);
+  });
+}
 
 /** The files that a script of package.json runs, which must be plain `vitest run`. */
 function runBy(name: string): ReadonlySet<string> {
   const command = String(Reflect.get(Object(scripts), name)).split(' ');
   const at = command.indexOf('vitest');
   const variables = command.slice(0, at).map((word) => word.split('='));
-  const args = command.slice(at + 2);
-  expect(command.slice(at, at + 2)).toEqual(['vitest', 'run']);
-  const { TEST_FORM: _form, TEST_SUITE: _suite, ...others } = process.env;
+  expect(command.slice(at)).toEqual(['vitest', 'run']);
+  const { TEST_FORM: _form, ...others } = process.env;
   const listed = execFileSync(
     process.execPath,
-    [join(root, 'node_modules/vitest/vitest.mjs'), 'list', ...args, '--filesOnly', '--json'],
+    [join(root, 'node_modules/vitest/vitest.mjs'), 'list', '--filesOnly', '--json'],
     { cwd: root, env: { ...others, ...Object.fromEntries(variables) }, encoding: 'utf8' },
   );
   const list: readonly { readonly file: string }[] = JSON.parse(

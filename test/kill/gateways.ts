@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { z } from 'zod';
-import type { Draw } from '../proof/random.ts';
+import type { Draw } from '../support/seeds.ts';
 
 /** The running gateways, each of which may be replaced. */
 export interface Gateways {

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { type Draw, drawn } from '../proof/random.ts';
+import { type Draw, drawn } from '../support/seeds.ts';
 import { closed, listening } from '../support/servers.ts';
 import { maxTokens } from './parameters.ts';
 

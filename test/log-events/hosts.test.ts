@@ -1,3 +1,4 @@
+// suite: quick host
 /**
  * An Express host that logs with real loggers: a key appears in no line, wherever a caller sends
  * it, and neither does a prompt or a reply.

@@ -1,3 +1,4 @@
+// suite: quick
 /** How `logEvents` writes to each shape of logger, at which level, and that BigInts never throw. */
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';

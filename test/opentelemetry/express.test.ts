@@ -1,3 +1,4 @@
+// suite: search host
 /**
  * On Express with OpenTelemetry's instrumentations, in a process of its own: the spans of calls are
  * in the trace of the caller, below the span of the host's request.

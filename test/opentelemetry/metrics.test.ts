@@ -1,3 +1,4 @@
+// suite: slow
 /** Metrics of calls: names and bounds of the conventions, and a bounded number of series. */
 import { expect, it } from 'vitest';
 import { boundedValues } from '../../src/opentelemetry/bounded-values.ts';

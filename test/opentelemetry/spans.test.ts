@@ -1,3 +1,4 @@
+// suite: slow
 /** Spans of calls: one over all attempts, one for each, at the times of the call's own clock. */
 
 import { setImmediate } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Amounts as decimal strings: exact in both directions, and nothing but amounts is accepted. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -36,7 +37,6 @@ it('formatMoney is the reverse, for every amount', () => {
     fc.property(fc.bigInt(0n, maxNanos), (nanos) => {
       expect(money(formatMoney(nanos))).toBe(nanos);
     }),
-    { seed: 18 },
   );
   expect(formatMoney(-1_500_000_000n)).toBe('-1.5');
 });

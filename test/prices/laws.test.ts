@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * The laws of prices, over one generator of prices and usages: a cost is that of an independent
  * sum in fractions, a usage within the bound of a call costs no more than was held, each token is

@@ -1,3 +1,4 @@
+// suite: quick
 /** Prices of the public list, as `@pydantic/genai-prices` 0.1.8 returns them. */
 import { describe, expect, it } from 'vitest';
 import { tokenPrice } from '../../src/prices/codec.ts';

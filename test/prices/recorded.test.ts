@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Charges every usage object of the recordings at a price in which no two kinds of tokens cost the
  * same, and compares with sums that are computed here independently from the providers' documents.

@@ -1,3 +1,4 @@
+// suite: services
 /**
  * The dashboard and the alerts over a real Prometheus that scrapes a gateway: first one without
  * traffic, then with calls that complete, then with every kind of trouble.

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Whatever callers and upstreams send, the labels of the metrics are names from the catalog and
  * constants of the gateway: they hold nothing of a request, and their number does not grow.

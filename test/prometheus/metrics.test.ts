@@ -1,3 +1,4 @@
+// suite: slow
 /** The metrics of gateways on a Registry of prom-client, as Prometheus reads them. */
 import client from 'prom-client';
 import { prometheusMetrics } from 'tollgate/prometheus';

@@ -1,3 +1,4 @@
+// suite: services
 /**
  * The dashboard, the alerts and the output of the metrics, checked by Prometheus' own tool; and all
  * metrics that the first two name exist.

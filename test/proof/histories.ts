@@ -3,9 +3,9 @@
  * operations from a seed, on one subject, with ids that the clients share.
  */
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { type Draw, drawn } from '../support/seeds.ts';
 import type { Invocation } from './linearisable.ts';
 import { type Operation, send } from './operations.ts';
-import { type Draw, drawn } from './random.ts';
 
 /** The parameters of a history. */
 export interface HistoryPlan {

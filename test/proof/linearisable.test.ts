@@ -1,3 +1,4 @@
+// suite: search
 /** The linearisability checker finds wrong stores and impossible histories. */
 import { describe, expect, it } from 'vitest';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';

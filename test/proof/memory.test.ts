@@ -1,3 +1,4 @@
+// suite: search
 /** The memory quota store agrees with the model and is linearisable. */
 import { proveQuotaStore } from './prove.ts';
 import { memoryUnderTest } from './stores-under-test.ts';

@@ -1,3 +1,4 @@
+// suite: services
 /** The quota store of PostgreSQL: the proofs with a controlled clock, and broken connections. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

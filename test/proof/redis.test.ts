@@ -1,3 +1,4 @@
+// suite: services
 /** The quota store of Redis, over both clients: the proofs, and broken connections. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';

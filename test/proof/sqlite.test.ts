@@ -1,3 +1,4 @@
+// suite: search
 /** The quota store of SQLite, over each driver, with several handles on one file. */
 import { sqliteQuotaStore } from '../../src/stores/sqlite/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
-import { drawn } from './random.ts';
+import { drawn } from '../support/seeds.ts';
 
 /** The same store with latency: each request and each reply takes a few turns. */
 export function distant(store: QuotaStore, seed: number): QuotaStore {

@@ -1,3 +1,4 @@
+// suite: quick
 /** The fields of a body are found by the scan, by name, at every depth. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

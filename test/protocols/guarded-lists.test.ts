@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Some servers accept one object in place of a list, a list in place of an object, and lists inside
  * lists. Guarded members and references count in all of these alike.

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Tool definitions outside `tools`: Anthropic's `tool_addition` blocks define a tool by value in
  * the middle of a conversation, and other servers take `tools` in a message. They are found there

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * A 2xx response that is not a valid reply becomes a 502. If it breaks off where no error can be
  * sent, the connection is cut.

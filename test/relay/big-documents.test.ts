@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Documents above 64 KiB are checked as they pass: an image URL is not accepted as an image, and an
  * upstream's error is not passed on.

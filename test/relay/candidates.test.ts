@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * A stream of several candidates is complete only when each candidate that has begun has finished.
  */

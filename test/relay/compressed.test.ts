@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * A response that is compressed although the gateway requested none is decompressed if it has one
  * layer; anything else is a 502.

@@ -1,3 +1,4 @@
+// suite: search
 /**
  * Failures of relayed embedding calls, in every status and cut at every byte: the caller gets a
  * whole reply of another account or an error, never part of a reply as a whole one, and pays once.

@@ -1,3 +1,4 @@
+// suite: slow
 /** Relayed embeddings: the recorded replies pass unchanged, with their usage. */
 import { describe, expect, it } from 'vitest';
 import {

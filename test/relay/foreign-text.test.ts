@@ -1,3 +1,4 @@
+// suite: search
 /**
  * Text that an upstream, or a proxy in front of it, sends outside its wire format reaches no caller
  * unchecked: every shape of document in place of a reply, for each kind of call.

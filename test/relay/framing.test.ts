@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Whatever framing an upstream uses, chat callers get the data of each event, and Google's parsers
  * get events that they can read.

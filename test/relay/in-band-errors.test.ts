@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * An upstream's error inside a 2xx response never reaches a caller unchanged: the gateway rewrites
  * it, or hides it.

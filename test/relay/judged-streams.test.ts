@@ -1,3 +1,4 @@
+// suite: slow
 /** Only events of its dialect reach the caller of a relayed stream, whatever the upstream sends. */
 import { describe, expect, it } from 'vitest';
 import { anyModelGateway, chat, native } from '../support/any-model-gateway.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** Errors of Messages calls, with the texts and statuses that Anthropic's clients act on. */
 import { describe, expect, it } from 'vitest';
 import { anthropicTexts } from '../../src/dialects/anthropic/errors.ts';

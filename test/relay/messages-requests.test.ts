@@ -1,3 +1,4 @@
+// suite: slow
 /** What of a relayed Messages request reaches Anthropic: its bytes, its version and its betas. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +11,7 @@ import type { UpstreamRequest } from '../../src/ports/upstream-client.ts';
 import { foreignThinking } from '../../src/protocols/messages/envelopes.ts';
 import { messages as messagesRow } from '../../src/protocols/messages/protocol.ts';
 import { readMessages } from '../../src/protocols/messages/read.ts';
-import { seeded } from '../bytes/json-arbitrary.ts';
+import { often } from '../bytes/json-arbitrary.ts';
 import {
   anyModelGateway,
   type CallerRequest,
@@ -229,7 +230,7 @@ describe('the body of a relayed Messages call', () => {
           if (expected.changed.length === 0) expect(cut.text).toBe(text);
         },
       ),
-      seeded,
+      often,
     );
   });
 

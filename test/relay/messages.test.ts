@@ -1,3 +1,4 @@
+// suite: slow
 /** Relayed Messages calls: the recorded replies of Anthropic pass unchanged, padding included. */
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,3 +1,4 @@
+// suite: slow
 /** Signatures of other providers in a native history that is relayed to Google. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -36,5 +37,5 @@ it('are replaced in every spelling of JSON, and nothing else is', async () => {
     expect(JSON.parse(up)).toEqual(expected);
   });
 
-  await fc.assert(law, { seed: 46, numRuns: 150 });
+  await fc.assert(law, { numRuns: 150 });
 });

@@ -1,3 +1,4 @@
+// suite: slow
 /** Every recorded reply is passed on unchanged, except for usage events, errors and framing. */
 import { describe, expect, it } from 'vitest';
 import {

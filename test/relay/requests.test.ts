@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * A request is sent upstream as the caller sent it, byte for byte except for the members named
  * here.

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Failures of relayed Responses streams: before their content they get a status, later the two
  * events on which all clients raise, and nothing of the upstream's secrets in either.

@@ -1,3 +1,4 @@
+// suite: slow
 /** Relayed Responses calls: the recorded replies of OpenAI and others pass unchanged. */
 import { describe, expect, it } from 'vitest';
 import {

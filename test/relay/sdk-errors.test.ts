@@ -1,3 +1,4 @@
+// suite: slow host
 /** The end of a broken stream makes the real SDKs throw, with the gateway's text. */
 import { createServer, type ServerResponse } from 'node:http';
 import { GoogleGenAI } from '@google/genai';

@@ -6,6 +6,7 @@ import { type CallerRequest, chat, native } from '../support/any-model-gateway.t
 import { type Fixture, fixtures } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
 import type { ScriptedReply } from '../support/scripted-upstream.ts';
+import { drawn } from '../support/seeds.ts';
 import type { CallerApi } from './oracle.ts';
 
 /** Every recording of the two dialects. */
@@ -41,14 +42,12 @@ export function bytewise(bytes: Uint8Array): readonly Uint8Array[] {
   return Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1));
 }
 
-/** Pieces of 1 to 7 bytes, the same ones for the same seed (mulberry32). */
+/** Pieces of 1 to 7 bytes, the same ones for the same seed. */
 export function pieces(bytes: Uint8Array, seed: number): readonly Uint8Array[] {
   const cut: Uint8Array[] = [];
-  let state = seed;
+  const draw = drawn(seed);
   for (let at = 0; at < bytes.length; ) {
-    state = (state + 0x6d2b79f5) | 0;
-    const mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    const length = 1 + (((mixed ^ (mixed >>> 14)) >>> 0) % 7);
+    const length = 1 + draw(7);
     cut.push(bytes.subarray(at, at + length));
     at += length;
   }

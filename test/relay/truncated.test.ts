@@ -1,3 +1,4 @@
+// suite: search
 /**
  * A stream that breaks off ends with an error of the gateway in the exact form that its protocol
  * requires.

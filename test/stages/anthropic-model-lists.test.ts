@@ -1,3 +1,4 @@
+// suite: quick
 /** The model lists of Anthropic's clients, and the dates of models without one. */
 import { describe, expect, it } from 'vitest';
 import { anthropicCaller } from '../../src/protocols/callers/anthropic.ts';

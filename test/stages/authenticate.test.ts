@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Which header carries the key, which characters a key may have, and the same answer for every
  * reason to refuse it.

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * A provider that takes a call into the background, though the gateway forwards no such request:
  * its cost is not known, so its hold stays until the host has found out.

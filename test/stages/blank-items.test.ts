@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Whether an item of a Responses request is a reference depends on its values: null, empty and
  * blank values count as absent, because a provider might complete the item from what it has stored,

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * A host blocks the event loop for longer than a timeout, while the upstream's reply has long
  * arrived: no timeout may fire. Uses real time and real sockets, and asserts no durations.

@@ -1,3 +1,4 @@
+// suite: quick
 /** A usage record says `booked` only for a charge that the quota store has taken. */
 import { describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Streams that break off: what the caller reads, and what it is charged. */
 import { describe, expect, it } from 'vitest';
 import type { DrivenCall } from '../support/driven-upstream.ts';

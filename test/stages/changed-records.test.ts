@@ -1,3 +1,4 @@
+// suite: search
 /**
  * A host that changes the record of a model while a call runs: the call ends, with one usage record
  * and with its hold settled, and an event says so if its charge could not be computed.

@@ -1,3 +1,4 @@
+// suite: quick
 /** Corner cases of choosing channels, their health and fail-over. */
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';

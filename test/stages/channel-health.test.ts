@@ -1,3 +1,4 @@
+// suite: quick
 /** How channels cool down, recover and are switched off, as callers and hosts see it. */
 
 import { setImmediate as turn } from 'node:timers/promises';

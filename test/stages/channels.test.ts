@@ -1,3 +1,4 @@
+// suite: quick
 /** When another channel is tried, and when not. */
 import { describe, expect, it } from 'vitest';
 import type { CallHandler } from '../support/driven-upstream.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * The charge for each ending is data: the default is the documented table, and a host may provide
  * its own.

@@ -1,3 +1,4 @@
+// suite: quick
 /** The charge of a complete reply: by the upstream's usage, within bounds, else by counting. */
 import { describe, expect, it } from 'vitest';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Members that raise the cost of a call or reach beyond it are refused by name if nothing covers
  * them, in every spelling and at every place where they are legal, before anything is held.

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * The claim of a call with an `Idempotency-Key` lasts as long as the call may run, wherever a time
  * limit stands. If it ended earlier, a repeat would buy the same image once more.

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * How a gateway closes: new calls are refused, running ones end or are cut, and all charges are
  * delivered.

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * What the gateway counts never costs more than the hold, nor is it more than was requested; what
  * the upstream reports is charged as it is. Over generated replies of every upstream for the

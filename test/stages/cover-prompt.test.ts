@@ -1,3 +1,4 @@
+// suite: quick
 /** A body that grows in translation is covered by the hold before it is sent. */
 import { describe, expect, it } from 'vitest';
 import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Functions that return the credential of a channel, and fail: for one key, or for all. */
 import { describe, expect, it } from 'vitest';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';

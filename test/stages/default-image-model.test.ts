@@ -1,3 +1,4 @@
+// suite: quick
 /** `defaultImageModel`: the model of an image request that names none, as OpenAI's API allows. */
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,3 +1,4 @@
+// suite: quick
 /** `GET /v1/key`: what the owner of a key sees of its limit and usage, and what nobody sees. */
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * The charge of a caller that disconnects: a stream is read on for its usage, a prompt is paid for,
  * and an account that keeps its callers waiting is not.

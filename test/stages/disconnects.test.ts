@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Callers that disconnect, at every stage and on every protocol: the call is ended exactly once.
  */

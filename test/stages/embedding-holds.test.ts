@@ -1,3 +1,4 @@
+// suite: quick
 /** What an embedding call holds: each input on its own, ids exactly, and no output. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -52,7 +53,6 @@ describe('the hold of an embedding call', () => {
         expect(openai(inputs)).toBe(expected);
         expect(batch(inputs.map(text))).toBe(expected);
       }),
-      { seed: 1 },
     );
   });
 

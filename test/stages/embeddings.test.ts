@@ -1,3 +1,4 @@
+// suite: quick
 /** Embeddings requests: what is refused, which models serve them, and how they are listed. */
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';

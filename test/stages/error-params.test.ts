@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * The member that an upstream names in an error: a caller sees it only as a member of its own API.
  */

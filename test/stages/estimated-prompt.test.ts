@@ -1,3 +1,4 @@
+// suite: quick
 /** The estimate of a prompt that no upstream counted: the same for a whole and a streamed reply. */
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';

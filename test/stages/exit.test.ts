@@ -1,3 +1,4 @@
+// suite: slow host
 /** A host that gets SIGTERM exits by itself: streams finish or are cut, and nothing is left. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

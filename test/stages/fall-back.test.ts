@@ -1,3 +1,4 @@
+// suite: quick
 /** Fallback models: which calls they serve, what those calls are charged, and what is recorded. */
 import { describe, expect, it } from 'vitest';
 import type { Channel, Model } from '../../src/ports/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** References to what another key has are answered as those to what nobody has. */
 import { describe, expect, it } from 'vitest';
 import type { ResponseIndex } from '../../src/ports/response-index.ts';

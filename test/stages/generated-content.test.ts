@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Where an upstream reports no usage, everything that a model generated is charged by its bytes,
  * in members that the gateway knows and in members that it does not; framing costs nothing.

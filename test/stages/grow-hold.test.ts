@@ -1,3 +1,4 @@
+// suite: quick
 /** The hold of a stream without a stated maximum grows as fast as the stream. */
 import { expect, it } from 'vitest';
 import type { ExtendResult } from '../../src/ports/quota-store.ts';

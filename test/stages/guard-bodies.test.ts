@@ -1,3 +1,4 @@
+// suite: quick
 /** The body that a guard sees: all of it, frozen, and not what is sent upstream. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -42,7 +43,7 @@ describe('the body that a guard sees', () => {
         expect(JSON.parse(received)).toEqual(JSON.parse(sent));
         expect(seen).toEqual([JSON.parse(sent)]);
       }),
-      { seed: 4, numRuns: 40 },
+      { numRuns: 40 },
     );
   });
 

@@ -1,3 +1,4 @@
+// suite: quick host
 /** A host's hooks other than stores may fail too; and the background work for the quota store. */
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: search
 /**
  * Every member that a host's own upstream client hands over, failing in every way, for every kind
  * of call, while the call is replied to, times out, or loses its caller: the process notices

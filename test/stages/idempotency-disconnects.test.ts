@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Callers with an `Idempotency-Key` that disconnect: their call continues, because they will repeat
  * it.

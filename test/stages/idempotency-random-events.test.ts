@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Random sequences of events: callers, replies, failures, disconnects, time, another gateway. A
  * call with a key runs at most once, is charged at most once, and has one reply.

@@ -1,3 +1,4 @@
+// suite: quick
 /** `dedupeSdkRetries`: a call that OpenAI's SDKs mark as a retry joins the attempt before it. */
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,3 +1,4 @@
+// suite: quick
 /** Kept replies of repeatable calls: what one key keeps pushes out nothing that others keep. */
 import { describe, expect, it } from 'vitest';
 import { bodyBudget, fairShares } from '../../src/bytes/body/fair-shares.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * The stores behind `Idempotency-Key`: if they are down, slow or answer garbage, nothing runs twice
  * and every caller gets its reply; and what they are given is neither a key nor a body.

@@ -1,3 +1,4 @@
+// suite: quick
 /** Two gateways over one store: a call that runs in one of them is awaited in the other. */
 import { describe, expect, it } from 'vitest';
 import { completeReply, image, replies, sampleRequests } from '../support/models.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Calls with an `Idempotency-Key` that may have run never run again under that key, and the store
  * knows that before their caller gets the error.

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * `Idempotency-Key`: a call runs once under its key and is charged once, however often it is
  * repeated.

@@ -1,3 +1,4 @@
+// suite: quick
 /** A model priced by the image: the images in a complete reply are charged, on every path. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Items of which a caller sends little more than the id. The provider that made them would complete
  * them from what it has stored, so that a relayed call needs to know whose they are; any other

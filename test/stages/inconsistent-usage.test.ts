@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Usage of which the totals and the passes in `iterations` disagree: the larger count is charged,
  * and an event says so, of whole replies and streams, relayed and translated. Totals that are the

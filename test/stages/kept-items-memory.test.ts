@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Items that take the place of references count as a part of the request's body: they share its
  * budget, however the call is served and however it ends.
@@ -8,6 +9,7 @@ import type { Model } from '../../src/ports/catalog.ts';
 import type { ItemStore } from '../../src/ports/item-store.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
+import { drawn } from '../support/seeds.ts';
 import { errorIn, regional, responsesGateway } from './responses-gateway.ts';
 
 const itemBytes = 10_000;
@@ -91,15 +93,6 @@ async function settled(calls: readonly Promise<CallerReply>[], arrived: readonly
 }
 
 const refusal = { error: { message: 'no' } };
-/** Pseudo-random integers below a limit (a linear congruential generator). */
-function seededBelow(seed: number): (limit: number) => number {
-  let state = seed;
-  return (limit) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * limit);
-  };
-}
-
 const names: readonly UpstreamName[] = ['relayed', 'chat', 'gemini', 'anthropic'];
 
 describe('the bytes of items in place of references', () => {
@@ -172,7 +165,7 @@ it.each(names)('items are held for as if they had been sent whole: %s', async (n
 
 describe('whatever is referred to, in whatever order calls come and end', () => {
   it.each([1, 2, 3, 4])('no more is sent than the budget has; seed %i', async (seed) => {
-    const below = seededBelow(seed);
+    const below = drawn(seed);
     const name = names[below(names.length)] ?? 'relayed';
     const gateway = waiting(name);
     const running: DrivenCall[] = [];

@@ -1,3 +1,4 @@
+// suite: quick
 /** Translated Responses calls may refer to items of earlier replies, which the gateway keeps. */
 import { describe, expect, it } from 'vitest';
 import type { ItemStore } from '../../src/ports/item-store.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** What a key store learns of the request whose key it is asked for. */
 import { expect, it } from 'vitest';
 import type { KeyLookupOptions } from '../../src/ports/key-store.ts';

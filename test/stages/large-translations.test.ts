@@ -1,3 +1,4 @@
+// suite: quick
 /** A large body is parsed, read and written in separate turns of the event loop. */
 import { expect, it, vi } from 'vitest';
 import { dialects } from '../../src/dialects/table.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The leases of holds while their calls run and end: in order, and never lost silently. */
 import { expect, it } from 'vitest';
 import { gate } from '../../src/testing/providers/scripts.ts';

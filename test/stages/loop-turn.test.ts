@@ -1,3 +1,4 @@
+// suite: quick
 /** Calls that arrived in one turn of the event loop run the next stages together. */
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow
 /** What relayed Messages calls are charged: by the usage of the reply, and by what came of it. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Token counts of Messages calls: relayed, made by Gemini, or estimated and marked as such. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Members of Messages requests that raise the cost of a call or reach beyond it: refused by name,
  * allowed by the model's record, covered by the hold, and charged.

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Usage that states only the prompt or only the output, or zeros for a reply that has content, does
  * not make the missing part free: for every dialect, whole and streamed, relayed and translated.

@@ -1,3 +1,4 @@
+// suite: quick
 /** The model lists: the models that a key may use, in the format and the pages of each prefix. */
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';

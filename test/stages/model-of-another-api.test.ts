@@ -1,3 +1,4 @@
+// suite: quick
 /** A call to a model that another API of the gateway serves says which one. */
 import { describe, expect, it } from 'vitest';
 import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';

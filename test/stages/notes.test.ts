@@ -1,3 +1,4 @@
+// suite: quick
 /** The header that lists the members that were left out. */
 import { describe, expect, it } from 'vitest';
 import { droppedNote } from '../../src/stages/notes.ts';

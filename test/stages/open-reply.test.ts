@@ -1,3 +1,4 @@
+// suite: quick
 /** Opening an upstream's response: by its content type, and never left half read. */
 import { expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';

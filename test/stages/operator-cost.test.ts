@@ -1,3 +1,4 @@
+// suite: quick
 /** The operator's cost of a call, by the price of the channel that served it. */
 import { expect, it } from 'vitest';
 import { chargePolicy } from '../../src/charge-policy.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Illegal options: each is refused at start-up, by its name and with a hint. */
 import { expect, it } from 'vitest';
 import { defaultOptions, type GatewayOptions, settingsOf } from '../../src/options.ts';

@@ -1,3 +1,4 @@
+// suite: search
 /**
  * How many callers a broken upstream affects before the gateway stops using it, with the default
  * timeouts: each title contains the number that its test asserts.

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Callers that bring their own provider key: what one user's account does to no other user and not
  * to the operator's account, and whose secret is sent.

@@ -1,3 +1,4 @@
+// suite: quick
 /** Which failures are refusals that a caller pays for, because earlier parts of its call ran. */
 import { describe, expect, it } from 'vitest';
 import type { CallEnding } from '../../src/charge-policy.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Incomplete usage: a finish that states only the prompt, reasoning without the rest of the output,
  * a sum without its parts. What was stated of the output is charged unchanged, and the rest is

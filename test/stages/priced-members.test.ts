@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Members that raise the cost, if the price lists them: covered by the hold before they run, and
  * charged.

@@ -1,3 +1,4 @@
+// suite: slow
 /** What a refusal says about a quota, and the event that little of a quota is left. */
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../src/ports/quota-store.ts';

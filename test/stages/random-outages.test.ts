@@ -1,3 +1,4 @@
+// suite: search
 /**
  * Many callers and three equal channels that fail in every way, at random times from a seed, with
  * the default timeouts: whatever fails, healthy channels keep serving, and recovered ones are used
@@ -5,6 +6,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { sampleRequests } from '../support/models.ts';
+import { numbers } from '../support/seeds.ts';
 import { type Conduct, type Outcome, type Simulation, simulation } from './simulated-channels.ts';
 
 const answers: Conduct = { kind: 'answers', afterMs: 1_000 };
@@ -26,17 +28,6 @@ const recoveryMs = 7 * 60_000;
 interface Phase {
   readonly untilMs: number;
   readonly conduct: Conduct;
-}
-
-/** A seeded random source (mulberry32). */
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Alternates between working and failing, each for 10 s to 3 min. */
@@ -63,7 +54,7 @@ interface Crowd {
 
 /** Channel `c` always works; two calls a second. */
 async function parallelCalls(seed: number): Promise<Crowd> {
-  const random = mulberry(seed);
+  const random = numbers(seed);
   const phases = new Map(['a', 'b'].map((id) => [id, phasesBy(random)]));
   const visits: { readonly id: string; readonly atMs: number }[] = [];
   const violations: string[] = [];

@@ -1,3 +1,4 @@
+// suite: quick
 /** What remains of rate limits, in the headers of responses. */
 import { describe, expect, it } from 'vitest';
 import type { KeyRateLimits } from '../../src/ports/rates.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Rate limits of keys, groups and models: what is refused, with which error, and when. */
 import { describe, expect, it } from 'vitest';
 import type { ApiKey } from '../../src/ports/key-store.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The models that a host's catalog may return: the same as in a catalog in code, and no others. */
 import { describe, expect, it } from 'vitest';
 import { recordChecks } from '../../src/stages/record-checks.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** A gateway records how often it refused requests, and why, if its host wants it. */
 import { describe, expect, it } from 'vitest';
 import type { RecordedRefusals, RefusalLog } from '../../src/ports/refusal-log.ts';

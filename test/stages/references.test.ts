@@ -1,3 +1,4 @@
+// suite: quick
 /** Calls that refer to stored replies and items: which account serves them. */
 import { describe, expect, it } from 'vitest';
 import type { ResponseIndex } from '../../src/ports/response-index.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Counts of refusals lose none and stay few, whatever is refused. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /** A refused call holds nothing, is charged nothing, and reaches no upstream. */
 import { expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';

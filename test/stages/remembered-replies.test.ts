@@ -1,3 +1,4 @@
+// suite: quick
 /** What later calls may refer to is remembered before a reply ends, if the index can. */
 import { describe, expect, it } from 'vitest';
 import type { ResponseIndex } from '../../src/ports/response-index.ts';

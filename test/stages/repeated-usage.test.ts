@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * The usage of a complete stream is what its upstream stated with or after the finish, however
  * often it was stated before: relayed and translated alike.

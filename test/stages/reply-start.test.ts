@@ -1,3 +1,4 @@
+// suite: search
 /**
  * A streamed reply begins with its first content. After any noise before that, a failure still has
  * its own status, costs nothing, and another channel is tried.

@@ -1,3 +1,4 @@
+// suite: quick
 /** A host ends the hold of an image whose outcome was unknown. */
 import { describe, expect, it } from 'vitest';
 import type { UnknownResolution } from '../../src/stages/resolve-unknown.ts';

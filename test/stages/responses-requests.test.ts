@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * What the gateway checks of a Responses request, what it does not serve, and its token counts and
  * compactions over each kind of upstream.

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Tools of Responses requests that run at the provider are covered by the hold, and charged however
  * the reply reports them.

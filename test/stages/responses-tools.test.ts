@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Tools of Responses requests that run at the provider: refused or left out, wherever they are
  * declared.

@@ -1,3 +1,4 @@
+// suite: quick
 /** How long callers are told to wait, and whether their SDKs may retry by themselves. */
 import { describe, expect, it } from 'vitest';
 import type { CallHandler } from '../support/driven-upstream.ts';

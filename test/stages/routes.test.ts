@@ -1,3 +1,4 @@
+// suite: quick
 /** Every kind of path, method and header, and the route it gets. */
 import { describe, expect, it } from 'vitest';
 import type { Route } from '../../src/protocols/protocol.ts';

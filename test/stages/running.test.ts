@@ -1,3 +1,4 @@
+// suite: quick
 /** What a call has taken is released exactly once. */
 import { expect, it } from 'vitest';
 import { settingsOf } from '../../src/options.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Encrypted content goes to the account that made it, and is taken out for others. */
 import { describe, expect, it } from 'vitest';
 import type { CallHandler } from '../support/driven-upstream.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Sessions in place of keys: which requests may use one, and that no request which another site can
  * cause spends anything.

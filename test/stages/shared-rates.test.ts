@@ -1,3 +1,4 @@
+// suite: quick
 /** Rate limits of models, of groups and of fallbacks, which several keys use. */
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** When a gateway reports that another process could not find the responses of a model. */
 import { expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** A caller that does not read is distinguished from an upstream that sends nothing. */
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow
 /** Which calls stay on one account: those of one session of a key, as their API names it. */
 import { expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** A store that hangs delays a few callers, and no others. */
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../src/ports/quota-store.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Stored replies are read and deleted by the key that got them, on the account that has them. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Stores that are down, slow or answer garbage: no caller gets through without a hold, none waits
  * for the settlement, and all charges are right in the end.

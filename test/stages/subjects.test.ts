@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * A key is charged on its own subject and its group's, by periods, and its concurrent calls are
  * limited.

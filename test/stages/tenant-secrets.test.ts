@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * JWTs, cookies, provider keys of users and what a guard reads: none of it reaches an event, a
  * record, a status, a reply, the output of the process, or an upstream that it is not meant for.

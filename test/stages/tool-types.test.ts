@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Tools are denied by default: on a model with a price, a tool that is not known to run at the
  * caller needs a row in `allow` or in the price, whatever it is called and wherever it is declared.

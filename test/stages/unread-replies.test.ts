@@ -1,3 +1,4 @@
+// suite: slow
 /** Whole replies that their callers read slowly or not at all: what they take, and for how long. */
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Which provider's clients are answered, and the paths of providers that are not served. */
 import { describe, expect, it } from 'vitest';
 import { routesOf } from '../../src/protocols/routes.ts';

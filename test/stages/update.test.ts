@@ -1,3 +1,4 @@
+// suite: quick
 /** A gateway whose options change while it runs. */
 import { expect, it } from 'vitest';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';

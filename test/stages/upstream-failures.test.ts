@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Each failure of an upstream, as one table: what the caller is told, what the record says, what is
  * charged and what is still held.

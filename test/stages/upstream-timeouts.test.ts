@@ -1,3 +1,4 @@
+// suite: quick
 /** How long an upstream may be silent, before and after its head, by the gateway's one timer. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';

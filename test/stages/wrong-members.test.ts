@@ -1,3 +1,4 @@
+// suite: quick
 /** The event `port_failed` names what is wrong in the record of a host's key store or catalog. */
 import { describe, expect, it } from 'vitest';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** A cached key store with wrong options names the option and the remedy. */
 import { describe, expect, it } from 'vitest';
 import type { KeyStore } from '../../src/ports/key-store.ts';

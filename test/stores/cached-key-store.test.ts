@@ -1,3 +1,4 @@
+// suite: slow
 /** The cached key store: how long keys are cached, by what name, and when they are not. */
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow
 /** The mistakes in a channel that most first set-ups make are refused at start-up. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Channel, Model } from '../../src/ports/catalog.ts';

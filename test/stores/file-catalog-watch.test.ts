@@ -1,3 +1,4 @@
+// suite: slow
 /** A catalog file that changes while the gateway runs, in every way that files change. */
 import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// suite: slow
 /** A catalog from a JSON file: what it accepts, and the error messages for what it refuses. */
 import { appendFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,3 +1,4 @@
+// suite: slow
 /** How the memory quota store finds running and ended holds by id. */
 import { describe, expect, it, vi } from 'vitest';
 import { type EndedId, endedHolds } from '../../src/stores/memory/ended-holds.ts';

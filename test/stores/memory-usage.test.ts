@@ -1,3 +1,4 @@
+// suite: slow
 /** The usage log in memory answers queries as those in a database do. */
 import { describe, expect, it } from 'vitest';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** Behaviour of the memory stores beyond their contracts: keys, quota, limiter and sink. */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** The defaults for what a model may leave out. */
 import { describe, expect, it } from 'vitest';
 import type { Channel, Model } from '../../src/ports/catalog.ts';

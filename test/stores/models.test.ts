@@ -1,3 +1,4 @@
+// suite: slow
 /** Models that could not be served are refused at start-up, with their path and the remedy. */
 import { describe, expect, it } from 'vitest';
 import type { Channel, Model } from '../../src/ports/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * After calls full of canaries, every sink and table is searched: none may contain a prompt, a
  * reply, an image, a secret or an upstream's address.

@@ -1,3 +1,4 @@
+// suite: slow
 /** Valid names of subjects, periods and holds, as the port documents them. */
 import { expect, it } from 'vitest';
 import { checkEnding, isName, isPeriod } from '../../src/ports/quota-input.ts';

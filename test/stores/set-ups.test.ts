@@ -1,3 +1,4 @@
+// suite: slow
 /** Stores and clients with wrong options name the option and the remedy at start-up. */
 import { expect, it } from 'vitest';
 import { jsonlUsageSink } from '../../src/stores/jsonl/usage-sink.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The fixture loader finds every recording, with its bytes. */
 import { describe, expect, it } from 'vitest';
 import { fixture, fixtures } from './fixtures.ts';

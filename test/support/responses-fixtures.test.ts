@@ -1,3 +1,4 @@
+// suite: quick
 /** The loader of the Responses fixtures finds every exchange, with its bytes. */
 import { describe, expect, it } from 'vitest';
 import { responsesFixture, responsesFixtures } from './responses-fixtures.ts';

@@ -1,12 +1,12 @@
 /**
  * How much of a long search a test runs: a sample in `npm test` and on other Node versions, the
- * whole in `npm run test:generators`. The files that use it are `sampled` in test/suites.ts.
+ * whole in `npm run test:generators`, which therefore has each file that imports this.
  */
 const form = process.env.TEST_FORM ?? '';
 /** Whether all runs. */
 export const isWhole: boolean = ['generators', 'full'].includes(form);
 /** Whether this is a run on another Node version than the oldest. */
-export const isOtherVersion: boolean = ['thin', 'between'].includes(form);
+export const isOtherVersion: boolean = ['host', 'newest'].includes(form);
 /** One of so many is run in a sample. It is a prime, so that it doesn't follow a pattern. */
 const share = 5;
 

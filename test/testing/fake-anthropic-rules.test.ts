@@ -1,3 +1,4 @@
+// suite: slow host
 /** The fake Anthropic refuses the tools, headers and thinking that the real one refuses. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, type JsonValue, member, parseJson } from '../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The fake Anthropic replies like the recorded traffic of the real one. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseEvents } from '../../src/bytes/sse.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The fake providers' embeddings: deterministic vectors of length 1, as the request asks. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/index.ts';

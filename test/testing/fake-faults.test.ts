@@ -1,3 +1,4 @@
+// suite: slow host
 /** Faults by model name, and refusals of calls without the key. */
 import { ApiError, GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';

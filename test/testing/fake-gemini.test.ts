@@ -1,3 +1,4 @@
+// suite: slow host
 /** The fake Google, tested with the real SDK. */
 import { FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The images of the fake OpenAI, which are decoded here. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

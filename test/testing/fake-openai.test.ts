@@ -1,3 +1,4 @@
+// suite: slow host
 /** The fake OpenAI, tested with the real SDK. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The fake Responses API of OpenAI, tested with the real SDK. */
 import OpenAI from 'openai';
 import type { Responses } from 'openai/resources/responses/responses';

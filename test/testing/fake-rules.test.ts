@@ -1,3 +1,4 @@
+// suite: slow host
 /** The fake providers refuse the same conversations as the real ones, in the same format. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The fake upstream plays scripts and records calls. */
 import { request } from 'node:http';
 import { GoogleGenAI } from '@google/genai';

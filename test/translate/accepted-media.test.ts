@@ -1,3 +1,4 @@
+// suite: slow
 /** Media that the upstream's models don't accept: refused by name, before anything is sent. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';

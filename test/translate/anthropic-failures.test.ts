@@ -1,3 +1,4 @@
+// suite: quick
 /** Anthropic’s error responses, usage and token counts. */
 import { describe, expect, it } from 'vitest';
 import { anthropicTokenCounter } from '../../src/dialects/anthropic/client/codec.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Whole and streamed Anthropic replies become events without loss or additions. */
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, member, parseJson } from '../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Requests to Anthropic have everything that the caller sent, in the form that its API accepts. */
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../src/canonical/request.ts';

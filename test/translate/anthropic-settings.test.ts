@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Tools, output formats, sampling and thinking for Anthropic, as far as each model supports them.
  */

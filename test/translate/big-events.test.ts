@@ -1,3 +1,4 @@
+// suite: slow
 /** Large events of translated streams, which arrive in many chunks, and streams without content. */
 import { expect, it } from 'vitest';
 import { anyModelGateway, messages } from '../support/any-model-gateway.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** Translated replies of hostile or broken upstreams: charge, size and end. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';

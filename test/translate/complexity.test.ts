@@ -1,3 +1,4 @@
+// suite: slow
 /** The limits on the size of a translated call, counted exactly. */
 import { describe, expect, it } from 'vitest';
 import { member, parseJson } from '../../src/json.ts';

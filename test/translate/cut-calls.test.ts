@@ -1,3 +1,4 @@
+// suite: quick
 /** A truncated tool call is never passed on as a complete one. */
 import { describe, expect, it } from 'vitest';
 import { asking, eventStream, exchanged, protocolsOf } from './laws/exchange.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Distinguishes a JSON text that was cut off from text that is invalid. */
 import { describe, expect, it } from 'vitest';
 import { isCutJson } from '../../src/canonical/cut-json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Data that translations once lost: one exchange for each, whole and streamed. */
 import { describe, expect, it } from 'vitest';
 import { list, record } from './laws/tree.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The estimate that replaces a token count. */
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from '../../src/canonical/estimate-tokens.ts';

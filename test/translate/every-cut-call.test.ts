@@ -1,3 +1,4 @@
+// suite: search
 /** Arguments that were cut at any character are never passed on as a complete call. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** A conversation may change its provider: none gets another one’s signature. */
 import { expect, it } from 'vitest';
 import { seal } from '../../src/canonical/envelope.ts';

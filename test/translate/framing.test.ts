@@ -1,3 +1,4 @@
+// suite: quick
 /** Translated streams of upstreams with broken SSE framing. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Function names are mapped to the upstream’s rules and back. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -90,6 +91,6 @@ describe('the names of functions', () => {
       }
     });
 
-    fc.assert(law, { seed: 63, numRuns: 300 });
+    fc.assert(law, { numRuns: 300 });
   });
 });

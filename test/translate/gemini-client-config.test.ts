@@ -1,3 +1,4 @@
+// suite: quick
 /** The tools and settings of a request translated for a Gemini upstream. */
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest, OutputFormat, Reasoning } from '../../src/canonical/request.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Gemini replies that no recording has: several candidates, streamed calls, citations. */
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';

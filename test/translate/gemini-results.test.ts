@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Results of tools over Gemini. They are text by contract, and `functionResponse.response` is a
  * Struct, whose numbers are doubles and whose names are unique.
@@ -123,7 +124,7 @@ describe('a tool result over Gemini', () => {
       expect(stringsIn(value ?? null).every((string) => string.isWellFormed())).toBe(true);
     });
 
-    await fc.assert(law, { seed: 17, numRuns: runsOf(300) });
+    await fc.assert(law, { numRuns: runsOf(300) });
     expect(kept.asText).toBeGreaterThan(runsOf(300) / 6);
     expect(kept.asJson).toBeGreaterThan(runsOf(300) / 6);
   });

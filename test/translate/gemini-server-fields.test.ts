@@ -1,3 +1,4 @@
+// suite: quick
 /** How the fields of native requests are read into the common form, and which are refused. */
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest } from '../../src/canonical/request.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Whole replies of any upstream in the native format. */
 
 import { describe, expect, it } from 'vitest';

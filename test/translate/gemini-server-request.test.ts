@@ -1,3 +1,4 @@
+// suite: quick
 /** How native conversations are read into the common form, in every spelling and part by part. */
 import { describe, expect, it } from 'vitest';
 import { seal } from '../../src/canonical/envelope.ts';

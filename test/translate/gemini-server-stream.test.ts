@@ -1,3 +1,4 @@
+// suite: quick host
 /** Streamed replies of any upstream in the native format, also read by Google’s SDK. */
 
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Native replies show reasoning only if it was requested, but never lose a signature. */
 import { describe, expect, it } from 'vitest';
 import { native } from '../support/any-model-gateway.ts';

@@ -1,3 +1,4 @@
+// suite: search
 /** Replies of a size or depth that no model generates are read in linear time, and end. */
 import { describe, expect, it } from 'vitest';
 import { type DialectTable, dialects } from '../../src/dialects/table.ts';

@@ -1,3 +1,4 @@
+// suite: search
 /** Requests whose only purpose is to keep the gateway busy, or to crash it. */
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest, Part, Turn } from '../../src/canonical/request.ts';

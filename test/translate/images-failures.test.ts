@@ -1,3 +1,4 @@
+// suite: quick
 /** Replies of Google’s image models without an image, and error bodies with status 200. */
 import { describe, expect, it } from 'vitest';
 import { fixture, fixtures } from '../support/fixtures.ts';

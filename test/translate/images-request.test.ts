@@ -1,3 +1,4 @@
+// suite: quick
 /** Image requests are converted for Google’s image models. */
 import { describe, expect, it } from 'vitest';
 import { capabilitiesOf } from '../../src/dialects/capabilities.ts';

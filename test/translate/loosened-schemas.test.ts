@@ -1,3 +1,4 @@
+// suite: quick
 /** A tool’s schema that is sent with fewer constraints is named in `x-tollgate-dropped`. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';

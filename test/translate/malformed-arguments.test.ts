@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Arguments of a call that are no JSON, or cut: one rule for each API, in a stream as in a whole
  * reply. APIs whose calls have text pass it on as it is; those whose calls have an object get one,

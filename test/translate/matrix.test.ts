@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * What becomes of every feature between every protocol and every dialect, found out by calling; the
  * table in docs/translation.md is the expectation.

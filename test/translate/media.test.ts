@@ -1,3 +1,4 @@
+// suite: slow
 /** Data URLs and media types. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -90,7 +91,7 @@ describe('a data URL', () => {
       expect(parseDataUrl(dataUrl('image/webp', data))).toEqual({ mimeType: 'image/webp', data });
     });
 
-    fc.assert(law, { seed: 6 });
+    fc.assert(law);
   });
 
   it('never throws', () => {
@@ -100,7 +101,7 @@ describe('a data URL', () => {
       expect(parsed?.data ?? '').toMatch(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3}={1,2})?$/);
     });
 
-    fc.assert(law, { seed: 6, numRuns: 1000 });
+    fc.assert(law, { numRuns: 1000 });
   });
 
   it('without a known type is written without one', () => {

@@ -1,3 +1,4 @@
+// suite: quick
 /** Names of functions that a vendor streams in pieces, equal ones included, or repeats in each. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -41,7 +42,7 @@ it('a name in pieces is the declared one, unless its first piece is declared too
     expect(called(pieces, declared)).toEqual([whole]);
   });
 
-  fc.assert(law, { seed: 12, numRuns: 500 });
+  fc.assert(law, { numRuns: 500 });
 });
 
 it('a name that is repeated in each piece stays that name', () => {
@@ -53,5 +54,5 @@ it('a name that is repeated in each piece stays that name', () => {
     expect(names).toEqual([whole]);
   });
 
-  fc.assert(law, { seed: 13, numRuns: 200 });
+  fc.assert(law, { numRuns: 200 });
 });

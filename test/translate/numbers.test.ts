@@ -1,3 +1,4 @@
+// suite: search
 /** No number changes in a translation, even if a double would change it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -189,7 +190,7 @@ describe('a request keeps the numbers of', () => {
       );
     });
 
-    await fc.assert(law, { seed: 1, numRuns: 25 });
+    await fc.assert(law, { numRuns: 25 });
   });
 
   it.each(hostileNumbers)('a schema in Google’s older form: %s', async (number) => {
@@ -311,7 +312,7 @@ describe('a reply keeps the numbers of arguments', () => {
       );
     });
 
-    await fc.assert(law, { seed: 2, numRuns: 25 });
+    await fc.assert(law, { numRuns: 25 });
   });
 
   /** The joined pieces of a chat stream; native calls are in one event. */

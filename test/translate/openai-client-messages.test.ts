@@ -1,3 +1,4 @@
+// suite: quick
 /** Conversations as they are sent to an OpenAI-compatible upstream. */
 import { describe, expect, it } from 'vitest';
 import { seal, unseal } from '../../src/canonical/envelope.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Parameters of a request as an OpenAI-compatible upstream receives them. */
 
 import { describe, expect, it } from 'vitest';

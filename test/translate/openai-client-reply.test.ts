@@ -1,3 +1,4 @@
+// suite: quick
 /** Recorded replies of OpenAI and compatible vendors, read as events. */
 import { describe, expect, it } from 'vitest';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Streams of OpenAI and compatible vendors: the reply is the same however it is chunked. */
 
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Tools and output formats, and the differences of the vendor presets. */
 
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Reading of a chat caller's messages: all recorded ones, and other forms that callers were seen to
  * send.

@@ -1,3 +1,4 @@
+// suite: quick
 /** A whole reply as a chat caller receives it. */
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';

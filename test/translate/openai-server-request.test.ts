@@ -1,3 +1,4 @@
+// suite: quick
 /** Reading of the other members of a chat request. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';

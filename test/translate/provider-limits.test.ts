@@ -1,3 +1,4 @@
+// suite: quick
 /** Members to which a provider answers 400 are not sent to it. */
 import { describe, expect, it } from 'vitest';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';

@@ -1,3 +1,4 @@
+// suite: search
 /** The limits on the values in what an upstream sends, counted exactly. */
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,3 +1,4 @@
+// suite: quick
 /** Google’s own schemas are converted to JSON Schema. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -75,7 +76,7 @@ describe('Google’s schema as JSON Schema', () => {
       expect(carried(toOpenApiSchema(back).schema)).toEqual(carried(subset));
     });
 
-    fc.assert(law, { seed: 66, numRuns: runsOf(500) });
+    fc.assert(law, { numRuns: runsOf(500) });
   });
 });
 

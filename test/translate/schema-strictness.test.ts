@@ -1,3 +1,4 @@
+// suite: slow
 /** JSON Schema in the forms that strict providers accept. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -179,7 +180,7 @@ describe('a schema for Anthropic’s structured output', () => {
       expect(everySchema(closed, isClosed)).toBe(true);
     });
 
-    fc.assert(law, { seed: 66, numRuns: 300 });
+    fc.assert(law, { numRuns: 300 });
   });
 });
 
@@ -267,7 +268,7 @@ describe('a schema for Anthropic’s tools', () => {
       expect(objectSchema(object)).toEqual(object);
     });
 
-    fc.assert(law, { seed: 66, numRuns: 300 });
+    fc.assert(law, { numRuns: 300 });
   });
 
   it('stays bounded for alternatives that multiply', () => {
@@ -284,7 +285,7 @@ describe('a traversal of a schema', () => {
       expect(mapSchema(schema, (inner) => inner)).toEqual(schema);
     });
 
-    fc.assert(law, { seed: 66, numRuns: 300 });
+    fc.assert(law, { numRuns: 300 });
   });
 
   it('reaches every schema, and nothing else', () => {

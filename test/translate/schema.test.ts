@@ -1,3 +1,4 @@
+// suite: slow
 /** JSON Schema in Google’s OpenAPI subset. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -207,7 +208,7 @@ describe('a schema in Google’s subset', () => {
       expect(toOpenApiSchema(settled).schema).toEqual(settled);
     });
 
-    fc.assert(law, { seed: 66, numRuns: runsOf(500) });
+    fc.assert(law, { numRuns: runsOf(500) });
   });
 
   it('keeps every property of every object it keeps', () => {
@@ -218,7 +219,7 @@ describe('a schema in Google’s subset', () => {
       expect(Object.keys(propertiesIn(schema))).toEqual(Object.keys(properties));
     });
 
-    fc.assert(law, { seed: 66 });
+    fc.assert(law);
   });
 });
 

@@ -1,3 +1,4 @@
+// suite: quick
 /** The arguments of a chat upstream's call reach callers piece by piece, before the reply ends. */
 import { expect, it } from 'vitest';
 import type { ContentServerCodec } from '../../src/dialects/codec.ts';

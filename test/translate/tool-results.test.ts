@@ -1,3 +1,4 @@
+// suite: quick
 /** Tool results are moved directly after their calls. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -169,7 +170,7 @@ describe('the results of tools', () => {
       expect(dropped.length).toBeLessThanOrEqual(resultsIn(history));
     });
 
-    fc.assert(law, { seed: 65, numRuns: 1000 });
+    fc.assert(law, { numRuns: 1000 });
   });
 });
 

@@ -1,3 +1,4 @@
+// suite: quick
 /** For any events in any order, every document that a caller gets is valid JSON. */
 
 import fc from 'fast-check';

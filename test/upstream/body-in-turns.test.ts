@@ -1,3 +1,4 @@
+// suite: search
 /**
  * A body that is delivered in turns of the event loop: every byte once and in order, no more in a
  * turn than is allowed, whatever the client's chunks and the reader's pauses are.

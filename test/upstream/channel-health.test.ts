@@ -1,3 +1,4 @@
+// suite: quick
 /** Cooldowns, circuit breakers and recovery, by the outcomes of calls. */
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,3 +1,4 @@
+// suite: slow
 /** Which channel is chosen for a call: restrictions, health, priority, weight, load. */
 import { describe, expect, it } from 'vitest';
 import type { FailureReason } from '../../src/failure-reasons.ts';
@@ -11,6 +12,7 @@ import {
   type PoolState,
   poolOf,
 } from '../../src/upstream/choose.ts';
+import { numbers } from '../support/seeds.ts';
 
 const price = { per: 'token', rates: { input: 1n, output: 2_000_000n } } as const;
 
@@ -138,7 +140,7 @@ describe('a channel is chosen', () => {
       candidate('b', { weight: 2 }),
       candidate('c', { weight: 1 }),
     ];
-    const random = mulberry(42);
+    const random = numbers(42);
     const counts = new Map<string, number>();
 
     for (let count = 0; count < 10_000; count += 1) {
@@ -157,7 +159,7 @@ describe('a channel is chosen', () => {
       candidate('b', { weight: 3 }),
       candidate('c', { weight: 1 }),
     ];
-    const random = mulberry(7);
+    const random = numbers(7);
 
     const ids = Array.from({ length: 10_000 }, () => chosenId(candidates, {}, random));
 
@@ -171,7 +173,7 @@ describe('a channel is chosen', () => {
       candidate('b', {}, { inFlight: 9 }),
       candidate('c'),
     ];
-    const random = mulberry(11);
+    const random = numbers(11);
 
     const ids = Array.from({ length: 1_000 }, () => chosenId(candidates, {}, random));
 
@@ -384,15 +386,4 @@ describe('a deprioritized channel', () => {
 function sequence(...numbers: readonly number[]): () => number {
   let at = 0;
   return () => numbers[at++] ?? 0;
-}
-
-/** A seeded random source (mulberry32). */
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

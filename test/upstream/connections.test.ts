@@ -1,3 +1,4 @@
+// suite: quick host
 /** What is sent upstream, over which connection, and how bodies are paused and aborted. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * Each fault on the wire, with the stage and reason that undici's error is mapped to. A new version
  * of undici that reports it differently fails here.

@@ -1,3 +1,4 @@
+// suite: quick host
 /** The upstream client over `fetch`: which failures count as not sent, and what `fetch` adds. */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';

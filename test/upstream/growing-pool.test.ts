@@ -1,3 +1,4 @@
+// suite: quick host
 /** A host may raise `maxConcurrentCalls` at run time: then each of the calls gets a socket. */
 import { expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';

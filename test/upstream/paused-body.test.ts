@@ -1,3 +1,4 @@
+// suite: quick host
 /**
  * A paused body whose connection closes meanwhile: the assertion of nodejs/undici#5360 must not
  * surface.

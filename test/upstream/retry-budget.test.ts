@@ -1,3 +1,4 @@
+// suite: quick
 /** How many calls of a model may be retried at once. */
 import { expect, it } from 'vitest';
 import { retryBudget } from '../../src/upstream/retry-budget.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Channels that time out, or keep their callers waiting while others reply. */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';

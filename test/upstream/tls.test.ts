@@ -1,3 +1,4 @@
+// suite: quick host
 /**
  * The ways in which a TLS handshake can fail. All have the same outcome: nothing was sent, and the
  * channel's certificate or protocol is to blame. The certificates in `tls/` are valid from 2020 to

@@ -1,3 +1,4 @@
+// suite: quick host
 /** Error codes that no test can provoke, and the reasons that hosts read. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';

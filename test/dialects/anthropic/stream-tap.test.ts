@@ -1,9 +1,10 @@
+// suite: slow
 /** The tap of relayed Messages streams: what it does not parse is recorded as what it parses. */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { messagesStreamTap } from '../../../src/dialects/anthropic/stream-tap.ts';
 import type { StreamTap } from '../../../src/dialects/tap.ts';
-import { seeded } from '../../bytes/json-arbitrary.ts';
+import { often } from '../../bytes/json-arbitrary.ts';
 import { fixtures } from '../../support/fixtures.ts';
 import { runsOf } from '../../support/sample.ts';
 
@@ -183,7 +184,7 @@ describe('a changed stream', () => {
           expectSame(ends.map((end, index) => whole.subarray(ends[index - 1] ?? 0, end)));
         },
       ),
-      { ...seeded, numRuns: isFull ? 30_000 : runsOf(1_500) },
+      { ...often, numRuns: isFull ? 30_000 : runsOf(1_500) },
     );
   });
 
@@ -199,7 +200,7 @@ describe('a changed stream', () => {
           expectSame([Buffer.from(events.join(''), 'latin1')]);
         },
       ),
-      { ...seeded, numRuns: isFull ? 30_000 : runsOf(1_500) },
+      { ...often, numRuns: isFull ? 30_000 : runsOf(1_500) },
     );
   });
 });

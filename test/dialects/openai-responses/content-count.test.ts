@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Without reported usage, the content of a Responses reply counts once, however often a stream
  * repeats it, and whatever of it is missing. Padding, sources and results of tools are free.

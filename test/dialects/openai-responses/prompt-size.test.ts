@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * What a Responses request adds to its hold: media where a model reads media, references to what a
  * provider has stored, and everything else as text.

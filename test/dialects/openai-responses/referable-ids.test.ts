@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Whatever id of an item the caller of a relayed stream has seen as final, a later call may name:
  * that of the item itself, and that of the same item in the last event.

@@ -1,3 +1,4 @@
+// suite: slow
 /** The tap of relayed Responses streams, over generated streams and over each kind of failure. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -5,7 +6,7 @@ import { responseCount } from '../../../src/dialects/openai-responses/content-co
 import { responsesStreamTap } from '../../../src/dialects/openai-responses/stream-tap.ts';
 import type { StreamTap } from '../../../src/dialects/tap.ts';
 import { GatewayError } from '../../../src/errors.ts';
-import { seeded } from '../../bytes/json-arbitrary.ts';
+import { often } from '../../bytes/json-arbitrary.ts';
 import { responsesFixtures } from '../../support/responses-fixtures.ts';
 
 /** The source text of an event, and its document. */
@@ -154,7 +155,7 @@ describe('a generated stream', () => {
         expect(tap.failure()).toBeUndefined();
         expect(tap.complete()).toBe(false);
       }),
-      seeded,
+      often,
     );
   });
 
@@ -173,7 +174,7 @@ describe('a generated stream', () => {
         expect(dataOf(error)).toMatchObject({ sequence_number: last + 1 });
         expect(dataOf(failed)).toMatchObject({ sequence_number: last + 2 });
       }),
-      seeded,
+      often,
     );
   });
 });

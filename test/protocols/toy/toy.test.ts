@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * A further API is only a folder and a row: the toy is relayed, translated, refused and charged.
  */

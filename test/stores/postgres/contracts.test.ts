@@ -1,3 +1,4 @@
+// suite: services
 /**
  * The other PostgreSQL stores fulfil the published contracts, in a schema with another name, to
  * which a later version of the package has added columns.

@@ -1,3 +1,4 @@
+// suite: services
 /** Failures between the stores and PostgreSQL, and the errors they become. */
 import { createServer, type Server } from 'node:net';
 import pg from 'pg';

@@ -1,3 +1,4 @@
+// suite: services
 /** Keys and catalogs in PostgreSQL: changed by one process, seen by all, without secrets. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

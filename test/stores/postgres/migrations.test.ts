@@ -1,3 +1,4 @@
+// suite: services
 /** The PostgreSQL schema: created once, by the first process, and reported when missing. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migratePostgres, postgresMigrations } from '../../../src/stores/postgres/migrations.ts';

@@ -1,3 +1,4 @@
+// suite: services
 /** After calls full of canaries, no PostgreSQL table contains one. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: services
 /**
  * The PostgreSQL quota store fulfils the published contract, against a real server and on tables to
  * which a later version of the package has added columns.

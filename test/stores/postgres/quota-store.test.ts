@@ -1,3 +1,4 @@
+// suite: services
 /** Behaviour of the PostgreSQL quota store beyond the contract. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';

@@ -1,3 +1,4 @@
+// suite: services
 /** Quota in PostgreSQL with many concurrent clients, and with a server that is killed. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +9,7 @@ import {
   postgresQuotaStore,
 } from '../../../src/stores/postgres/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { numbers } from '../../support/seeds.ts';
 import { migrated } from './schema.ts';
 
 const seed = 20_261_121;
@@ -170,17 +172,6 @@ async function sumsOf(server: PostgresServer): Promise<unknown> {
     FROM tollgate.quota_rows`,
   );
   return rows[0];
-}
-
-/** Pseudo-random numbers from 0 to 1, the same in each run (mulberry32). */
-function numbers(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 async function until(condition: () => boolean): Promise<void> {

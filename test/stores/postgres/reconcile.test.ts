@@ -1,3 +1,4 @@
+// suite: services
 /** Charges in PostgreSQL that the usage log does not have. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,9 +1,9 @@
+// suite: services
 /** `tollgate` over PostgreSQL: migrate, issue, serve, drain during a stream, report. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { gate } from '../../../src/testing/providers/scripts.ts';
 import { startFakeUpstream } from '../../../src/testing/providers/server.ts';
 import {
-  builtProgram,
   chat,
   modelAt,
   newFolder,
@@ -14,6 +14,7 @@ import {
   writeConfig,
 } from '../../command/served.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { build } from '../../support/built.ts';
 
 const env = { KEY: 'the-account-key', PEPPER: 'the-pepper' };
 
@@ -22,10 +23,9 @@ const isSkipped = process.env.REQUIRE_SERVICES !== '1' || !hasPostgres();
 
 describe.skipIf(isSkipped)('tollgate over PostgreSQL', () => {
   let server: PostgresServer | undefined;
-  let program = '';
 
   beforeAll(async () => {
-    program = await builtProgram();
+    await build();
     server = await startPostgres();
   });
   afterAll(() => server?.stop());
@@ -41,12 +41,12 @@ describe.skipIf(isSkipped)('tollgate over PostgreSQL', () => {
       keys: { pepper: ['${', 'PEPPER}'].join('') },
       catalog: { models: [modelAt(upstream.openaiBaseUrl)] },
     });
-    const run = (...args: readonly string[]) => ran(program, folder, args, env);
+    const run = (...args: readonly string[]) => ran(folder, args, env);
     const unready = await run('check');
     const migrated = await run('migrate');
     const secret = (await run('keys', 'issue', '--group', 'staff', '--limit', '5', '--id', 'ada'))
       .out;
-    const { origin, child, until, exited } = await served(program, folder, env);
+    const { origin, child, until, exited } = await served(folder, env);
     const held = gate();
     upstream.enqueue(waitingStream(held.opened));
 

@@ -1,3 +1,4 @@
+// suite: services
 /** The usage log in PostgreSQL finds calls by their request id. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

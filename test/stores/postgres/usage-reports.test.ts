@@ -1,3 +1,4 @@
+// suite: services
 /** Reports and the deletion of old records over PostgreSQL. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';

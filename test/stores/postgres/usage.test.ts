@@ -1,3 +1,4 @@
+// suite: services
 /** The usage log in PostgreSQL: no unreported loss, each call once, and sums for bills. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';

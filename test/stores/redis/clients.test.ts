@@ -1,3 +1,4 @@
+// suite: services
 /** The stores work with every supported client and its settings. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';

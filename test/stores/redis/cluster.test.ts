@@ -1,3 +1,4 @@
+// suite: services
 /** On a Redis Cluster each partition is on one node, and a store finds it there. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';

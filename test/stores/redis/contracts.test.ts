@@ -1,3 +1,4 @@
+// suite: services
 /** The Redis stores fulfil the published contracts, with both clients. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type RunScript, scriptRunner } from '../../../src/stores/redis/client.ts';

@@ -1,3 +1,4 @@
+// suite: services
 /** The store errors for the error messages of Redis and its clients. */
 import { describe, expect, it } from 'vitest';
 import { redisQuotaStore } from '../../../src/stores/redis/quota-store.ts';

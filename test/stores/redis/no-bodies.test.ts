@@ -1,3 +1,4 @@
+// suite: services
 /** After calls full of canaries, no Redis key contains one, and none was ever written. */
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

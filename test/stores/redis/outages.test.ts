@@ -1,3 +1,4 @@
+// suite: services
 /** A Redis that is stopped, frozen, cut off, full or killed: errors of stores and data left. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// suite: services
 /** The Redis stores of responses and items fulfil their contracts, with both clients, in bounds. */
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';

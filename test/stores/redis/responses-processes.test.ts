@@ -1,3 +1,4 @@
+// suite: services
 /** Two processes that share an index and an item store in Redis behave as one. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// suite: services
 /** The Redis result store keeps exact bytes, bounded in size and age. */
 
 import { Redis } from 'ioredis';

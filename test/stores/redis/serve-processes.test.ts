@@ -1,9 +1,9 @@
+// suite: services
 /** Two `tollgate serve` processes over one Redis share limits, rates and charges. */
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { money } from '../../../src/prices/amount.ts';
 import { startFakeUpstream } from '../../../src/testing/providers/server.ts';
 import {
-  builtProgram,
   chat,
   type LogLine,
   modelAt,
@@ -13,14 +13,12 @@ import {
   writeConfig,
 } from '../../command/served.ts';
 import { describeRedis, startRedis } from '../../services/redis.ts';
+import { build } from '../../support/built.ts';
 
 const secret = 'a-long-secret-of-the-team-0123456789';
 const env = { KEY: 'the-account-key', TEAM: secret };
-let program = '';
 
-beforeAll(async () => {
-  program = await builtProgram();
-}, 60_000);
+beforeAll(build, 60_000);
 
 describeRedis('tollgate over Redis', (server) => {
   // Only in the services suite: starting processes takes a second each.
@@ -39,8 +37,8 @@ describeRedis('tollgate over Redis', (server) => {
       gateway: { defaultRates: [{ calls: { perDay: 1_000 } }] },
       catalog: { models: [modelAt(upstream.openaiBaseUrl)] },
     });
-    const one = await served(program, folder, env);
-    const other = await served(program, folder, env);
+    const one = await served(folder, env);
+    const other = await served(folder, env);
 
     const answers: number[] = [];
     while (!answers.includes(403)) {
@@ -50,7 +48,7 @@ describeRedis('tollgate over Redis', (server) => {
         answers.push(answer.status);
       }
     }
-    const checked = await ran(program, folder, ['check', '--json'], env);
+    const checked = await ran(folder, ['check', '--json'], env);
     for (const { child } of [one, other]) child.kill('SIGTERM');
 
     expect(answers.filter((status) => status === 200).length).toBeGreaterThan(1);
@@ -71,7 +69,7 @@ describeRedis('tollgate over Redis', (server) => {
       stores: { redis: { url: `unix://${careless.path}` } },
       catalog: { models: [] },
     });
-    const { code, out } = await ran(program, folder, ['check'], env);
+    const { code, out } = await ran(folder, ['check'], env);
 
     expect(code).toBe(1);
     expect(out).toMatch(/^failed +stores\.redis: maxmemory-policy is allkeys-lru/m);
@@ -84,7 +82,7 @@ describeRedis('tollgate over Redis', (server) => {
       stores: { redis: { url: `unix://${folder}/none.sock` } },
       catalog: { models: [] },
     });
-    const { code, err } = await ran(program, folder, ['serve'], env);
+    const { code, err } = await ran(folder, ['serve'], env);
 
     expect(code).toBe(3);
     expect(err).toContain("stores.redis.url can't be opened");

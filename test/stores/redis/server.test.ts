@@ -1,3 +1,4 @@
+// suite: services
 /** The data of the Redis stores on a server, the commands they send, and their self-test. */
 import { createClient } from 'redis';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: services
 /** Wrong options of a Redis store are refused at start-up, with the option and the remedy. */
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,3 +1,4 @@
+// suite: services
 /**
  * Rolling deploys: a process that is told to stop finishes its calls while the next one serves over
  * the same stores, and every call is charged once. In PostgreSQL the tables are migrated meanwhile.

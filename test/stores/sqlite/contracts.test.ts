@@ -1,3 +1,4 @@
+// suite: slow host first
 /** The SQLite stores fulfil every published contract, with each driver. */
 import { describe, it } from 'vitest';
 import {

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Failures of a SQLite file are reported in time, with the known outcome. */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Keys and catalogs in SQLite beyond the contracts: changes, and no stored secrets. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';

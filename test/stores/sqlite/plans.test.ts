@@ -1,3 +1,4 @@
+// suite: slow host
 /** Every statement of the hot path finds its rows by an index, without scanning a table. */
 import { expect, it, onTestFinished } from 'vitest';
 import { catalogStatements } from '../../../src/stores/sqlite/catalog.ts';

@@ -1,3 +1,4 @@
+// suite: search host
 /** Several processes on one file stay exact when they race and when they are killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Refusals in SQLite: two gateways over one file, and tables that are upgraded while both run. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sqliteMigrations, sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The usage log in SQLite when it can’t write: no record is lost without a report. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** Reports and the deletion of old records over SQLite. */
 import { describe, onTestFinished } from 'vitest';
 import { sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';

@@ -1,3 +1,4 @@
+// suite: slow host
 /** The usage table: records, and sums for bills. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { reconcile } from '../../../src/stores/sql/reconcile.ts';

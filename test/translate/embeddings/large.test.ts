@@ -1,3 +1,4 @@
+// suite: search host
 /**
  * 2,048 vectors of 3,072 numbers, translated: they are held once, in a compact form, and written
  * as the caller reads.

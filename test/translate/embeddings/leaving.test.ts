@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * A caller that leaves an embedding call of several requests pays for those that have replies and
  * for the one in flight, and never for those that were not sent.

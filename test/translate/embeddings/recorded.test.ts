@@ -1,3 +1,4 @@
+// suite: quick
 /** Recorded replies, translated for callers of the other API, in every format they may ask for. */
 import { describe, expect, it } from 'vitest';
 import { type Fixture, fixture, fixtures } from '../../support/fixtures.ts';

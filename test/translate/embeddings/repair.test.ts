@@ -1,3 +1,4 @@
+// suite: slow
 /** The repair of relayed vectors: however a reply is cut, only those of the other format change. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

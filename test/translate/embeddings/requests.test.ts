@@ -1,3 +1,4 @@
+// suite: quick
 /** What is carried, refused and listed of translated embedding requests. */
 import { describe, expect, it } from 'vitest';
 import { answering, embedGateway, nativeCall, openaiCall } from './embed-gateway.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /** Calls with more inputs than an upstream takes at once: all of their vectors or none. */
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/errors.ts';

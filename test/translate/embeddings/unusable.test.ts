@@ -1,3 +1,4 @@
+// suite: slow
 /** Upstreams whose replies give a text another one's vector, or none: 502, and another channel. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Vectors between their forms: text digit for digit, floats bit for bit, and unit length. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * The replies of OpenAI-compatible servers of embeddings, in the shapes in which they differ: where
  * the usage stands and what it states, `index`, further members, and the format of the vectors,

@@ -1,3 +1,4 @@
+// suite: quick
 /** How callers get the failures of an upstream with another dialect. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Messages calls over upstreams of other dialects, through the whole gateway. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Schemas, output formats and reasoning that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';

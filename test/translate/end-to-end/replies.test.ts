@@ -1,3 +1,4 @@
+// suite: slow
 /** Replies that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** Requests that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';

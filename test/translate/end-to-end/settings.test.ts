@@ -1,3 +1,4 @@
+// suite: quick
 /** Settings that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import { pick } from '../matrix/json.ts';

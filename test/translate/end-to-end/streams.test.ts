@@ -1,3 +1,4 @@
+// suite: quick
 /** Streams that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';

@@ -25,11 +25,17 @@ export interface Got {
 /** The documents of a response in any framing. */
 export function answered(body: string, isStream: boolean): readonly Json[] {
   if (!isStream) return [record(JSON.parse(body))];
-  if (body.startsWith('[')) return list(JSON.parse(body)).map(record);
-  return eventsOf(body)
+  const text = withoutKeepAlive(body);
+  if (text.startsWith('[')) return list(JSON.parse(text)).map(record);
+  return eventsOf(text)
     .map((event) => dataOf(event).trim())
     .filter((data) => data !== '[DONE]')
     .map((data) => record(JSON.parse(data)));
+}
+
+/** Content that the caller does not get opens a stream, with a keep-alive in its place. */
+export function withoutKeepAlive(body: string): string {
+  return body.replace(/^(?:: keep-alive\n\n|\r\n)/, '');
 }
 
 /** The whole reply assembled from the documents of a response. */

@@ -1,7 +1,8 @@
 /** Builds whole replies of each dialect from given content. */
 import type { DialectName } from '../../../src/ports/catalog.ts';
+import { drawn } from '../../support/seeds.ts';
 import type { OutputPart } from './oracle.ts';
-import { drawn, type Json } from './tree.ts';
+import type { Json } from './tree.ts';
 
 /** A reply of the dialect with these pieces, each as a separate part. */
 export function replyOf(dialect: DialectName, output: readonly OutputPart[]): Json {

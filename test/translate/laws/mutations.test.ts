@@ -1,9 +1,11 @@
+// suite: search
 /** For any upstream reply, a caller gets a reply or a well-formed error. */
 import { describe, expect, it } from 'vitest';
 import { chat } from '../../support/any-model-gateway.ts';
 import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { shapeFaults } from '../../support/responses-shape.ts';
+import { drawn } from '../../support/seeds.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
   asking,
@@ -20,7 +22,7 @@ import {
   wholes,
 } from './exchange.ts';
 import { documentsOf, framed } from './oracle.ts';
-import { drawn, isRecord, type Json, list, record } from './tree.ts';
+import { isRecord, type Json, list, record } from './tree.ts';
 
 type Draw = (below: number) => number;
 

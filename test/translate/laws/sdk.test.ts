@@ -1,3 +1,4 @@
+// suite: search
 /** A stream that broke off makes the real client packages throw. */
 import { createServer, type Server } from 'node:http';
 import Anthropic, { APIError as AnthropicError } from '@anthropic-ai/sdk';

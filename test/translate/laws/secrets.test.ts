@@ -1,7 +1,9 @@
+// suite: search
 /** No account data of the upstream, and no foreign signature, reaches a caller. */
 import { describe, expect, it } from 'vitest';
 import { upstreamHost, upstreamSecret } from '../../support/any-model-gateway.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';
+import { drawn } from '../../support/seeds.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
   asking,
@@ -18,7 +20,7 @@ import {
   wholes,
 } from './exchange.ts';
 import { documentsOf, eventsOf, framed, oracles } from './oracle.ts';
-import { drawn, isRecord, type Json, record, strings } from './tree.ts';
+import { isRecord, type Json, record, strings } from './tree.ts';
 
 const refused = recordings.filter(({ status }) => status !== 200);
 const googles = recordings.filter(({ name }) => /^(?:gemini\/|.*\/google-)/.test(name));

@@ -1,9 +1,11 @@
+// suite: search
 /** Every character arrives in order, with one finish after it. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { shapeFaults } from '../../support/responses-shape.ts';
+import { drawn } from '../../support/seeds.ts';
 import { answered, gotten, type Protocol } from './caller-side.ts';
 import {
   document,
@@ -20,7 +22,7 @@ import {
 import { awkwardPieces, replyOf } from './made.ts';
 import { type OutputPart, oracles } from './oracle.ts';
 import { joined } from './pieces.ts';
-import { count, drawn, isRecord, type Json, list, record, text } from './tree.ts';
+import { count, isRecord, type Json, list, record, text } from './tree.ts';
 
 describe('a translated stream is well-formed', () => {
   it.each(rows(goodStreams))('to %s: %s', async (protocol, _name, { dialect, bytes }) => {

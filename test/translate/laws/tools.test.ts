@@ -1,3 +1,4 @@
+// suite: search
 /** A call that is echoed with its result reaches any upstream unchanged. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';

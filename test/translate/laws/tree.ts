@@ -56,17 +56,6 @@ export function strings(value: unknown, path = ''): readonly (readonly [string, 
   return Object.entries(record(value)).flatMap(([name, one]) => strings(one, `${path}.${name}`));
 }
 
-/** Integers from 0 up to a bound, the same for the same seed (mulberry32). */
-export function drawn(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 /**
  * Splits the text into pieces of 1 to 9 characters, never within a surrogate pair, which JSON
  * doesn't allow.

@@ -1,8 +1,10 @@
+// suite: search
 /** A stream without its end never looks complete. */
 import { describe, expect, it } from 'vitest';
 import { brokenStream } from '../../relay/streams.ts';
 import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
+import { drawn } from '../../support/seeds.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {
   asking,
@@ -17,7 +19,7 @@ import {
   wholes,
 } from './exchange.ts';
 import { dataOf, eventsOf, framed, isUselessMessage, oracles } from './oracle.ts';
-import { drawn, type Json, parsed, record } from './tree.ts';
+import { type Json, parsed, record } from './tree.ts';
 
 /** The error for an interrupted upstream reply in each protocol. */
 const errors = {

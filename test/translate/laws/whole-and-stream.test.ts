@@ -1,6 +1,8 @@
+// suite: search
 /** Whole and streamed replies give the same complete content. */
 import { describe, expect, it } from 'vitest';
-import { type Got, gotten, type Protocol } from './caller-side.ts';
+import { drawn } from '../../support/seeds.ts';
+import { answered, type Got, gotten, type Protocol } from './caller-side.ts';
 import {
   document,
   eventStream,
@@ -23,7 +25,7 @@ import {
   type Reply,
 } from './oracle.ts';
 import { joined } from './pieces.ts';
-import { drawn, type Json, record, strings } from './tree.ts';
+import { type Json, record, strings } from './tree.ts';
 
 /**
  * One recording has no finish. It is accepted as a whole reply, but as a stream it counts as
@@ -88,16 +90,27 @@ function wholeOf(reply: Json): ReturnType<typeof document> {
 
 /** Whole and stream must be equal; a failure has to be the same failure. */
 function expectSame(streamed: Translated, whole: Translated): void {
+  expect(streamed.usage).toEqual(whole.usage);
+  if (isOpenedFailure(streamed)) {
+    const { error } = record(JSON.parse(whole.answer.text));
+    expect(answered(streamed.answer.text, true).at(-1)).toMatchObject({ error });
+    return;
+  }
   expect(streamed.answer.status).toBe(whole.answer.status);
   expect(streamed.plain).toEqual(whole.plain);
-  expect(streamed.usage).toEqual(whole.usage);
+}
+
+/** Content that the caller does not get opened the stream, and nothing came that he gets. */
+function isOpenedFailure({ answer, gateway }: Translated): boolean {
+  return answer.status === 200 && gateway.records[0]?.reason === 'upstream_unusable_output';
 }
 
 /** The content must be complete and in order, with its finish and usage. */
-function expectTrue({ protocol }: Pair, { answer, whole, usage }: Translated, reply: Reply): void {
+function expectTrue({ protocol }: Pair, translated: Translated, reply: Reply): void {
+  const { answer, whole, usage } = translated;
   const isUseless = protocol === 'messages' ? isUselessMessage(reply) : reply.useless === true;
   if (isUseless) {
-    expect(answer.status).toBe(502);
+    expect(isOpenedFailure(translated) ? 502 : answer.status).toBe(502);
     return;
   }
   expect(answer.status).toBe(200);

@@ -1,3 +1,4 @@
+// suite: slow
 /** Nothing of a recorded request is lost silently when it is sent to another provider. */
 import { describe, expect, it } from 'vitest';
 import { type FixtureCategory, fixtures } from '../../support/fixtures.ts';

@@ -1,9 +1,11 @@
+// suite: search
 /** Nothing of a reply is lost silently, and a stream has the same content as the whole reply. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';
+import { drawn } from '../../support/seeds.ts';
 import { answered, assembled } from '../laws/caller-side.ts';
 import { framed, oracles } from '../laws/oracle.ts';
-import { drawn, isRecord, type Json, list, record, without } from '../laws/tree.ts';
+import { isRecord, type Json, list, record, without } from '../laws/tree.ts';
 import { anthropicReply } from './anthropic-replies.ts';
 import { geminiReply } from './gemini-replies.ts';
 import { openaiReply } from './openai-replies.ts';

@@ -1,6 +1,7 @@
+// suite: search
 /** Nothing of a request is lost silently: it is sent upstream, reported as dropped, or refused. */
 import { describe, expect, it } from 'vitest';
-import { drawn } from '../laws/tree.ts';
+import { drawn } from '../../support/seeds.ts';
 import { chatRequest } from './chat-requests.ts';
 import { messagesRequest } from './messages-requests.ts';
 import { nativeRequest } from './native-requests.ts';

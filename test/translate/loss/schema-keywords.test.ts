@@ -1,3 +1,4 @@
+// suite: search
 /**
  * No keyword of a caller's schema is lost silently, at any level of the schema: it is sent to the
  * upstream, or named in `x-tollgate-dropped`.

@@ -1,3 +1,4 @@
+// suite: slow
 /** Properties of every reply to a Messages caller, whole or streamed, for any events. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +32,7 @@ describe('for any events', () => {
         expect(brokenLaws(stream.events, isOwn)).toEqual([]);
         expect(stream.message).toEqual(wholeOf(events, context, head));
       }),
-      { seed: 1, numRuns: runsOf(1_000) },
+      { numRuns: runsOf(1_000) },
     );
   });
 
@@ -44,7 +45,7 @@ describe('for any events', () => {
           expect(event).toMatch(/^event: [a-z_]+\ndata: \{[^\r\n\u2028\u2029]*\}$/);
         }
       }),
-      { seed: 2, numRuns: runsOf(200) },
+      { numRuns: runsOf(200) },
     );
   });
 
@@ -66,7 +67,7 @@ describe('for any events', () => {
           mediaOf(events),
         );
       }),
-      { seed: 3, numRuns: runsOf(1_000) },
+      { numRuns: runsOf(1_000) },
     );
   });
 
@@ -79,7 +80,7 @@ describe('for any events', () => {
         if (types.includes('tool_use')) return;
         expect(types.filter((type) => type !== 'text')).toEqual([]);
       }),
-      { seed: 4, numRuns: runsOf(300) },
+      { numRuns: runsOf(300) },
     );
   });
 
@@ -98,7 +99,7 @@ describe('for any events', () => {
         expect(brokenLaws(messagesEvents([...before, error].join('')), isOwn)).toEqual([]);
         expect(writer.breakOff(failure)).toEqual([]);
       }),
-      { seed: 5, numRuns: runsOf(500) },
+      { numRuns: runsOf(500) },
     );
   });
 
@@ -115,7 +116,7 @@ describe('for any events', () => {
         expect(reply.isUnusable).toBe(mediaOf(events).length > 0 && !isAnswer);
         expect(writer.isUnusable?.()).toBe(reply.isUnusable);
       }),
-      { seed: 6, numRuns: runsOf(500) },
+      { numRuns: runsOf(500) },
     );
   });
 });

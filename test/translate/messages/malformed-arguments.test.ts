@@ -1,3 +1,4 @@
+// suite: slow
 /** Arguments of a call that are not one JSON object: a stream and a whole message agree. */
 import { expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Requests that Anthropic answered: each is read, and written for every other dialect, or refused
  * by name.

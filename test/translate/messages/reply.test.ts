@@ -1,3 +1,4 @@
+// suite: quick
 /** Replies to Messages callers: what each event of the common form becomes. */
 import { describe, expect, it } from 'vitest';
 import { openEnvelope } from '../../../src/canonical/envelope.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The blocks of a conversation: what becomes of each, at every place where it may stand. */
 import { describe, expect, it } from 'vitest';
 import { everyPart } from '../../../src/canonical/every-part.ts';

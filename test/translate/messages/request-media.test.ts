@@ -1,3 +1,4 @@
+// suite: quick
 /** Images, documents and search results of a Messages request. */
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../../src/canonical/request.ts';

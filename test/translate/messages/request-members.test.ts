@@ -1,3 +1,4 @@
+// suite: quick
 /** The members of a Messages request: what is carried, acted on, left out and refused. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /** How much the model should think, and whether it is shown: `thinking` and the effort. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';

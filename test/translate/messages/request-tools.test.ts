@@ -1,3 +1,4 @@
+// suite: quick
 /** The tools of a Messages request, and the choice among them. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The turns of a Messages request: calls and their results, compactions and instructions. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';

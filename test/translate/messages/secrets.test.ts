@@ -1,3 +1,4 @@
+// suite: search
 /**
  * A refusal never repeats a value of the request: its message may reach a log. Every value in turn
  * is replaced by a secret, by one in a list or an object, and by values of other types.
@@ -5,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonValue } from '../../../src/json.ts';
-import { drawn } from '../laws/tree.ts';
+import { drawn } from '../../support/seeds.ts';
 import { messagesRequest } from '../loss/messages-requests.ts';
 import { built, drawing } from '../loss/tree.ts';
 import { upstreams, writtenFor } from '../responses/read.ts';

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Streams that are silent for half a minute while the model thinks, at any byte: agents stop a
  * stream without events, so there are pings, and they change nothing of the message.

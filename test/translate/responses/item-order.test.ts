@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Random sequences of items: whatever their order, nothing is lost, parts keep the order of their
  * items, and the results of calls follow directly, which every provider requires.
@@ -5,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Part, Turn } from '../../../src/canonical/request.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { drawn } from '../laws/tree.ts';
+import { drawn } from '../../support/seeds.ts';
 import { readBody, upstreams, writtenFor } from './read.ts';
 
 const sequences = 400;

@@ -1,3 +1,4 @@
+// suite: slow
 /** Properties of every reply to a Responses caller, whole or streamed, for any events. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -32,7 +33,7 @@ describe('for any events', () => {
         expect(stream.response).toEqual(wholeOf(events, context, head));
         expect(shapeFaults(stream.response)).toEqual([]);
       }),
-      { seed: 1, numRuns: runsOf(1_000) },
+      { numRuns: runsOf(1_000) },
     );
   });
 
@@ -45,7 +46,7 @@ describe('for any events', () => {
           expect(event).toMatch(/^event: [a-z_.]+\ndata: \{[^\r\n\u2028\u2029]*\}$/);
         }
       }),
-      { seed: 2, numRuns: runsOf(200) },
+      { numRuns: runsOf(200) },
     );
   });
 
@@ -60,7 +61,7 @@ describe('for any events', () => {
         expect(signaturesIn(output)).toEqual(signaturesOf(events));
         expect(imagesIn(output)).toEqual(imagesOf(events));
       }),
-      { seed: 3, numRuns: runsOf(1_000) },
+      { numRuns: runsOf(1_000) },
     );
   });
 
@@ -77,7 +78,7 @@ describe('for any events', () => {
         expect(shapeFaults(member(stream.at(-1)?.data, 'response') ?? null)).toEqual([]);
         expect(writer.breakOff(failure)).toEqual([]);
       }),
-      { seed: 4, numRuns: runsOf(500) },
+      { numRuns: runsOf(500) },
     );
   });
 
@@ -97,7 +98,7 @@ describe('for any events', () => {
             .join(''),
         );
       }),
-      { seed: 5, numRuns: runsOf(300) },
+      { numRuns: runsOf(300) },
     );
   });
 
@@ -119,7 +120,7 @@ describe('for any events', () => {
           outputOf(response).map((item) => member(item, 'id')),
         );
       }),
-      { seed: 6, numRuns: runsOf(200) },
+      { numRuns: runsOf(200) },
     );
   });
 
@@ -137,7 +138,7 @@ describe('for any events', () => {
         expect(brokenLaws(written)).toEqual([]);
         expect(member(response, 'id')).toMatch(/^resp_tg_[A-Za-z0-9_-]{1,40}$/);
       }),
-      { seed: 7, numRuns: runsOf(200) },
+      { numRuns: runsOf(200) },
     );
   });
 });

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Requests of real clients in which every value is replaced by one of another type: each is either
  * read and written, or refused by the name of a member. And large requests that repeat one shape.

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Requests of real clients, and those that OpenAI answered: each is read, and written for every
  * dialect, or refused by name.

@@ -1,3 +1,4 @@
+// suite: quick
 /** Replies to Responses callers: what each event becomes. */
 import { describe, expect, it } from 'vitest';
 import { openEnvelope } from '../../../src/canonical/envelope.ts';

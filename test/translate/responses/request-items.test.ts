@@ -1,3 +1,4 @@
+// suite: quick
 /** The items of a Responses request: what each becomes, and in which turn. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The members of a Responses request: what is carried, acted on, left out and refused. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';

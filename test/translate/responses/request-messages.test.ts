@@ -1,3 +1,4 @@
+// suite: quick
 /** The content of the messages of a Responses request. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The tools of a Responses request, and the names under which models and callers know them. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';

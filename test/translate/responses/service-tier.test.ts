@@ -1,3 +1,4 @@
+// suite: quick
 /** The tier that served a translated call: the reply states what the upstream said, or null. */
 import { expect, it } from 'vitest';
 import { type JsonValue, member, parseJson } from '../../../src/json.ts';

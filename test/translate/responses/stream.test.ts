@@ -1,3 +1,4 @@
+// suite: quick
 /** Streams to Responses callers: the order and the time in which their events are written. */
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';

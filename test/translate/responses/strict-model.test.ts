@@ -1,3 +1,4 @@
+// suite: quick
 /** A strict model, through the gateway: what it refuses of the requests that clients send. */
 import { describe, expect, it } from 'vitest';
 import { items, type JsonObject, member, parseJson } from '../../../src/json.ts';

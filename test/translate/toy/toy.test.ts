@@ -1,3 +1,4 @@
+// suite: quick
 /** A fourth dialect is a folder and a row: the toy is served to both protocols, streamed or not. */
 import { describe, expect, it } from 'vitest';
 import type { Dialect } from '../../../src/dialects/dialect.ts';

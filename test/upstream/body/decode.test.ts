@@ -1,3 +1,4 @@
+// suite: slow host
 /** Content encodings that an upstream applies unasked, decoded from chunks of any size. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: quick
 /** The body buffer between undici and its reader. */
 import { expect, it } from 'vitest';
 import { bodyInbox } from '../../../src/upstream/body/inbox.ts';
