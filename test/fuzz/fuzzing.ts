@@ -1,7 +1,6 @@
 /**
  * Attacks one adapter in a separate process over raw sockets, and reports the state of the process.
- * `FUZZ_NODE` is the Node binary that runs it, by default the current one; `FUZZ_PARALLEL` is the
- * number of concurrent connections.
+ * `FUZZ_PARALLEL` is the number of concurrent connections.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -60,19 +59,19 @@ export function buildFuzzHost(): Promise<string> {
   return childScript(join(import.meta.dirname, 'fuzz-host.ts'));
 }
 
-/** Runs that many connections, the same ones for the same seed. */
+/** Runs that many connections, the same ones for the same seed of the run. */
 export async function fuzz(
   script: string,
   mount: FuzzMount,
-  { connections, seed }: { readonly connections: number; readonly seed: number },
+  connections: number,
 ): Promise<FuzzResult> {
-  const child = spawn(process.env.FUZZ_NODE ?? process.execPath, [script, mount], {
+  const child = spawn(process.execPath, [script, mount], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {
     const { started } = startedSchema.parse(await nextMessageOf(child));
     const { origin, secret } = started;
-    const chance = numbers(seed);
+    const chance = numbers(mount.length);
     const statuses: Record<string, number> = {};
     let remaining = connections;
     const player = async (): Promise<void> => {

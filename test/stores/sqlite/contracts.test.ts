@@ -18,11 +18,11 @@ import {
   refusalLogContract,
   usageSinkContract,
 } from '../../../src/testing/index.ts';
-import { isWhole } from '../../support/sample.ts';
+import { isOtherVersion, isWhole } from '../../support/sample.ts';
 import { storedRefusals } from '../stored-refusals.ts';
 import { fileKinds, kinds, scratch } from './handles.ts';
 
-describe.each(isWhole ? kinds : fileKinds)('over $name', (kind) => {
+describe.each(isWhole || isOtherVersion ? kinds : fileKinds)('over $name', (kind) => {
   describe('sqliteQuotaStore', () => {
     const contract = quotaStoreContract(() => {
       const { db, cleanup } = scratch(kind);
