@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { childrenOf, processMemory, processMicros } from '../lib/machine.mjs';
+import { childrenOf, processMicros } from '../lib/machine.mjs';
 import { measured, options } from './measured.mjs';
 
 const configuration = (port, folder) => `
@@ -67,9 +67,6 @@ await measured({
   usage: () => {
     const all = [nginx.pid, ...childrenOf(nginx.pid)];
     const sum = (values) => values.reduce((total, value) => total + value, 0);
-    return {
-      cpuMicros: sum(all.map((pid) => processMicros(pid))),
-      rssBytes: sum(all.map((pid) => processMemory(pid).rssBytes)),
-    };
+    return { cpuMicros: sum(all.map((pid) => processMicros(pid))) };
   },
 });

@@ -1,49 +1,82 @@
 /**
- * Tollgate with all features on: key, scan, validation, group, reserve, settle, usage record.
- * `host` selects the server in which it is mounted; `dialect`, `keys`, `models` and `channels` its
- * set-up. With `watched` a listener gets the events of each call.
+ * Tollgate with all features on: key, scan, validation, group, reserve, settle, usage record, and
+ * the listener of the README. Options: `host`, `dialect`, `listeners`, `store` (with the `socket` of
+ * its server), and the numbers of `keys`, `models` and `channels`.
  */
-import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import { createGateway, memoryUsageSink } from '../../dist/index.js';
-import { measured, options } from './measured.mjs';
-import { catalogOf, memoryStores } from './tollgate-setup.mjs';
+import {
+  createGateway,
+  logEvents,
+  memoryKeyStore,
+  memoryQuotaStore,
+  memoryUsageSink,
+  staticCatalog,
+} from '../../dist/index.js';
+import { embeddingModelId, imageModelId, keySecrets, modelId, sixDigits } from '../lib/calls.mjs';
+import { measured, options, upstreamOrigin } from './measured.mjs';
+import { serverWith } from './tollgate-hosts.mjs';
+import { listenTo } from './tollgate-listeners.mjs';
+import { storePorts } from './tollgate-stores.mjs';
 
-/** For each host, a function that mounts a gateway in a server. */
-const hosts = {
-  node: async (gateway) => {
-    const { nodeAdapter } = await import('../../dist/node.js');
-    return createServer(nodeAdapter(gateway));
-  },
-  koa: async (gateway) => {
-    const { default: Koa } = await import('koa');
-    const { koaAdapter } = await import('../../dist/koa.js');
-    return createServer(new Koa().use(koaAdapter(gateway)).callback());
-  },
-  express4: async (gateway) => createServer(await onExpress('express4', gateway)),
-  express5: async (gateway) => createServer(await onExpress('express', gateway)),
-  'express4, own classes': async (gateway) => appServer(await onExpress('express4', gateway)),
-  'express5, own classes': async (gateway) => appServer(await onExpress('express', gateway)),
-};
+const {
+  host = 'node',
+  dialect = 'openai',
+  listeners = ['log'],
+  models = 1,
+  channels = 1,
+} = options;
+const limitNanos = 9_000_000_000_000_000n;
 
-async function onExpress(name, gateway) {
-  const { default: express } = await import(name);
-  const { expressAdapter } = await import('../../dist/express.js');
-  return express().use(expressAdapter(gateway));
+/** Each key is charged with its group; where a server holds the rows, alone: one row is a queue. */
+function keyRecord(id) {
+  const subjects = options.store === undefined ? [id, 'group'] : [id];
+  const quota = subjects.map((subject) => ({ id: subject, period: 'month', limitNanos }));
+  return { id, group: 'bench', disabled: false, quota };
 }
 
-/** The same as `examples/express-server.ts`. */
-function appServer(app) {
-  class AppRequest extends IncomingMessage {}
-  class AppResponse extends ServerResponse {}
-  app.request = Object.setPrototypeOf(AppRequest.prototype, app.request);
-  app.response = Object.setPrototypeOf(AppResponse.prototype, app.response);
-  return createServer({ IncomingMessage: AppRequest, ServerResponse: AppResponse }, app);
+/** `bench-model`, or that many with numbers; and models of images and embeddings. */
+function catalogModels() {
+  const price = { per: 'token', rates: { input: 100n, output: 200n } };
+  const shared = { vendor: 'Bench', groups: ['bench'], channels: channelsOf() };
+  const protocols = ['chat', 'native', 'responses', 'messages'];
+  const text = { ...shared, protocols, maxOutputTokens: 4_096, price };
+  const ids = Array.from({ length: models }, (_, n) => `${modelId}-${sixDigits(n)}`);
+  return [
+    ...[modelId, ...ids].map((id) => ({ ...text, id })),
+    ...(dialect === 'openai'
+      ? [{ ...shared, id: embeddingModelId, protocols: ['embeddings'], price }]
+      : []),
+    // Anthropic has no image generation, and the catalog would refuse the model.
+    ...(dialect === 'anthropic'
+      ? []
+      : [{ ...shared, id: imageModelId, protocols: ['images'], price: imagePrice }]),
+  ];
 }
 
+const imagePrice = { per: 'image', rows: [{ nanos: 1_000n }] };
+
+function channelsOf() {
+  return Array.from({ length: channels }, (_, n) => ({
+    id: `bench-channel-${sixDigits(n)}`,
+    dialect,
+    baseUrl: `${upstreamOrigin}${options.prefix}/v1`,
+    credential: 'none',
+    upstreamModel: 'gpt-4o',
+    priority: 1,
+    weight: 1,
+  }));
+}
+
+const keys = memoryKeyStore();
+for (const [n, secret] of keySecrets(options).entries()) {
+  keys.add(secret, keyRecord(`bench-${sixDigits(n)}`));
+}
 const gateway = createGateway({
-  ...memoryStores(options),
-  usage: memoryUsageSink({ limit: 100 }),
-  catalog: catalogOf(options),
-  ...(options.watched ? { onEvent: (event) => event.type } : {}),
+  keys,
+  quota: memoryQuotaStore(),
+  usage: memoryUsageSink(),
+  catalog: staticCatalog(catalogModels()),
+  ...(await storePorts(options)),
+  ...(listeners.includes('log') ? { onEvent: logEvents(console, { level: 'warn' }) } : {}),
 });
-await measured({ server: await hosts[options.host ?? 'node'](gateway) });
+await listenTo(gateway, listeners);
+await measured({ server: await serverWith(gateway, host) });

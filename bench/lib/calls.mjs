@@ -1,19 +1,23 @@
 /**
- * The calls that the load generator makes. `{n}` in a path, header or body is replaced by a number
- * of six digits, one of `spread` different ones.
+ * The calls that the load generator makes. In a path, header or body it replaces `{n}` by six digits,
+ * the number of a random key, and `{m}` by that of a random model.
  */
 
 /** The model that every contender serves. */
 export const modelId = 'bench-model';
-
-/** The model that generates images. */
 export const imageModelId = 'bench-image';
+export const embeddingModelId = 'bench-embedding';
 
-/** The secret of the single key, and of the n-th of many. */
-export const secret = 'bench-key-0123456789-0123456789-0123456789';
-export const secretOf = (n) => `bench-key-0123456789-0123456789-0123-${sixDigits(n)}`;
+/** How many keys there are where nothing else is said. */
+export const usualKeys = 10_000;
 
 export const sixDigits = (n) => String(n).padStart(6, '0');
+
+const key = 'bench-key-0123456789-0123456789-0123-{n}';
+
+/** The secrets of all keys. */
+export const keySecrets = ({ keys = usualKeys }) =>
+  Array.from({ length: keys }, (_, n) => key.replace('{n}', sixDigits(n)));
 
 const words = 'the quick brown fox jumps over a lazy dog while nobody counts its tokens again ';
 const prose = (length) => words.repeat(Math.ceil(length / words.length)).slice(0, length);
@@ -30,7 +34,7 @@ export function base64(length) {
 }
 
 /** A chat call of about 1 KB; with `imageBytes` also with a Base64 image of that length. */
-export function chatCall({ stream = false, imageBytes = 0, model = modelId, key = secret } = {}) {
+export function chatCall({ stream = false, imageBytes = 0, model = modelId } = {}) {
   const text = prose(imageBytes === 0 ? 840 : 200);
   const image = {
     type: 'image_url',
@@ -50,12 +54,12 @@ export function chatCall({ stream = false, imageBytes = 0, model = modelId, key 
 }
 
 /** The same call in the form of the Responses API. */
-export function responsesCall({ stream = false, model = modelId, key = secret } = {}) {
+export function responsesCall({ stream = false } = {}) {
   return {
     path: '/v1/responses',
     headers: { authorization: `Bearer ${key}` },
     body: JSON.stringify({
-      model,
+      model: modelId,
       ...(stream && { stream: true }),
       instructions: 'You are a helpful assistant.',
       input: [{ role: 'user', content: prose(840) }],
@@ -65,12 +69,12 @@ export function responsesCall({ stream = false, model = modelId, key = secret } 
 }
 
 /** The same call in Anthropic's format. */
-export function messagesCall({ stream = false, model = modelId, key = secret } = {}) {
+export function messagesCall({ stream = false } = {}) {
   return {
     path: '/v1/messages',
     headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' },
     body: JSON.stringify({
-      model,
+      model: modelId,
       max_tokens: 1_024,
       ...(stream && { stream: true }),
       system: 'You are a helpful assistant.',
@@ -81,10 +85,10 @@ export function messagesCall({ stream = false, model = modelId, key = secret } =
 }
 
 /** The same call in Gemini's format. */
-export function nativeCall({ stream = false, model = modelId, key = secret } = {}) {
+export function nativeCall({ stream = false } = {}) {
   const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
   return {
-    path: `/v1beta/models/${model}:${method}`,
+    path: `/v1beta/models/${modelId}:${method}`,
     headers: { 'x-goog-api-key': key },
     body: JSON.stringify({
       systemInstruction: { parts: [{ text: 'You are a helpful assistant.' }] },
@@ -95,11 +99,25 @@ export function nativeCall({ stream = false, model = modelId, key = secret } = {
 }
 
 /** An image call with a prompt of about 1 KB. */
-export function imageCall({ model = imageModelId, key = secret } = {}) {
+export function imageCall() {
   return {
     path: '/v1/images/generations',
     headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model, prompt: prose(940), n: 1, size: '1024x1024' }),
+    body: JSON.stringify({ model: imageModelId, prompt: prose(940), n: 1, size: '1024x1024' }),
     expect: '"b64_json"',
+  };
+}
+
+/** 16 texts of 60 bytes each; OpenAI's clients ask for the vectors in Base64. */
+export function embeddingsCall({ format = 'base64' } = {}) {
+  return {
+    path: '/v1/embeddings',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      model: embeddingModelId,
+      input: Array.from({ length: 16 }, () => prose(60)),
+      encoding_format: format,
+    }),
+    expect: '"usage"',
   };
 }

@@ -1,67 +1,72 @@
-/** The context of a scenario: the upstream, the load generator, and contenders to start. */
+/** What a scenario is measured with: the upstream, the load generator, and contenders to start. */
 import { startProcess, stopAll } from './processes.mjs';
+import { randomNumbers } from './random.mjs';
+import { startPostgres, startRedis } from './services.mjs';
 
 const contenders = new URL('../contenders/', import.meta.url);
+const services = { redis: startRedis, postgres: startPostgres };
 
 /**
- * Starts the upstream and the load generator. A scenario uses `start`, `load`, `progress`,
- * `answerStreams` and `note`; the run closes the context.
+ * `rounds` and `warmUpCalls` replace those of the table; `profiles` is the folder for profiles of the
+ * contenders.
  */
-export async function openContext({ rounds, isSmoke = false, warmUp, profiles }) {
+export async function openContext({ seed, rounds, warmUpCalls, profiles }) {
   const upstream = await startProcess(new URL('../upstream/server.mjs', import.meta.url));
-  const generator = await startProcess(new URL('load.mjs', import.meta.url));
+  const generator = await startProcess(new URL('load.mjs', import.meta.url), { args: { seed } });
   const upstreamPort = upstream.ready.port;
+  const stores = new Map();
   const notes = [];
-  const profiling = profilesTo(profiles);
+
+  /** The socket of a contender's store; undefined where it needs none. */
+  async function socketOf(store) {
+    if (services[store] === undefined) return undefined;
+    if (!stores.has(store)) stores.set(store, await services[store]());
+    // node-redis takes the socket, pg the folder that it is in.
+    return store === 'postgres' ? stores.get(store)?.folder : stores.get(store)?.path;
+  }
 
   return {
     rounds,
-    isSmoke,
-    /** The length of a warm-up step, `stepMs`, and the maximum number of steps, `mostSteps`. */
-    warmUp,
+    warmUpCalls,
     upstreamPort,
     notes,
-    /** The upstream itself as a contender: the cost of a direct call. */
-    direct: { port: upstreamPort, pid: upstream.pid, usage: async () => ({ cpuMicros: 0 }) },
+    random: randomNumbers(seed),
 
-    /**
-     * Starts `contenders/<name>.mjs` with options: `prefix` (selects the upstream's reply), and
-     * its own. The contender has `port`, `pid`, `usage()`, `ask()` and `stop()`.
-     */
-    start: async (name, options = {}, { execArgv = [] } = {}) => {
-      const process = await startProcess(new URL(`${name}.mjs`, contenders), {
-        args: { upstreamPort, ...options },
+    /** Whether the server that a contender's store needs could be started. */
+    isAvailable: async ({ options: { store } = {} }) =>
+      services[store] === undefined || (await socketOf(store)) !== undefined,
+
+    /** Starts a contender of the table; it has `port`, `pid`, `usage()`, `ask()` and `stop()`. */
+    start: async ({ module, options = {} }) => {
+      const socket = await socketOf(options.store);
+      const name = Object.values(options).join('-') || module;
+      const process = await startProcess(new URL(`${module}.mjs`, contenders), {
+        args: { upstreamPort, prefix: '/set', socket, ...options },
         on: 'contender',
-        execArgv: [...profiling(options.host ?? name), ...execArgv],
+        execArgv: ['--expose-gc', ...profiling(profiles, name)],
       });
-      const { port } = process.ready;
-      return Object.assign(process, { name, port, usage: () => process.ask('usage') });
+      return Object.assign(process, {
+        port: process.ready.port,
+        usage: () => process.ask('usage'),
+      });
     },
 
     /** Runs one load (`load.mjs` has its shape) to its end. */
     load: (shape) => generator.ask('run', shape),
 
-    /** The progress of the current load: `begun`, `open`, `done`, `errors`. */
-    progress: () => generator.ask('progress'),
+    /** Makes the upstream answer contenders as it does below this path: `/200-0`. */
+    answerAs: (prefix) => upstream.ask('answerAs', prefix),
 
-    /** Makes the upstream answer below `/stream` as it does below this path: `/200-0`. */
-    answerStreams: (as) => upstream.ask('answerStreams', as),
-
-    /** Adds a sentence below the table of this scenario. */
-    note: (text) => {
-      notes.push(text);
+    close: async () => {
+      await stopAll();
+      for (const store of stores.values()) await store?.stop();
     },
-
-    close: stopAll,
   };
 }
 
 /** Node flags that write a profile named after the contender; none without a folder. */
-function profilesTo(folder) {
-  if (folder === undefined) return () => [];
-  return (name) => [
-    '--cpu-prof',
-    `--cpu-prof-dir=${folder}`,
-    `--cpu-prof-name=${name}-${Date.now()}.cpuprofile`,
-  ];
+function profiling(folder, name) {
+  if (folder === undefined) return [];
+  const file = `${name}-${Date.now()}.cpuprofile`;
+  return ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${file}`];
 }

@@ -5,8 +5,8 @@ import { messageReader } from './http-reader.mjs';
 /** All connections share one buffer: each consumes its bytes before the next one is served. */
 const buffer = Buffer.allocUnsafe(256 * 1024);
 
-/** Resolves when no call is left; rejects on the first failed one unless errors are allowed. */
-export function openConnection({ port, nextCall, results, allowErrors }) {
+/** Resolves when no call is left; rejects on the first failed one. */
+export function openConnection({ port, nextCall, results }) {
   return new Promise((resolve, reject) => {
     let socket;
     let answer;
@@ -45,9 +45,7 @@ export function openConnection({ port, nextCall, results, allowErrors }) {
 
     function fail(failure) {
       socket.destroy();
-      results.failed(failure);
-      if (allowErrors) next();
-      else reject(new Error(failure));
+      reject(new Error(failure));
     }
 
     function opened() {

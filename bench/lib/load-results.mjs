@@ -18,8 +18,7 @@ export function loadResults({ events = 0, settleMs = 0 }) {
   const firstByte = createHistogram();
   const eventDelay = createHistogram();
   const firsts = new Map();
-  const counts = { begun: 0, open: 0, done: 0, errors: 0, bytes: 0 };
-  let firstFailure;
+  let done = 0;
 
   /** Every response to a call must have the length of the first, which was checked as a whole. */
   function judge(call, status, bytes, whole, tail) {
@@ -47,7 +46,6 @@ export function loadResults({ events = 0, settleMs = 0 }) {
 
   function begin(call) {
     const beganAt = performance.now();
-    counts.begun += 1;
     let status = 0;
     let bytes = 0;
     let whole = firsts.has(call) ? undefined : [];
@@ -58,7 +56,6 @@ export function loadResults({ events = 0, settleMs = 0 }) {
         status = Number(text.slice(9, 12));
         answer.keepAlive = !/\r\nconnection: *close/i.test(text);
         if (status !== 200) whole = [];
-        counts.open += 1;
       },
       onData: (piece) => {
         if (bytes === 0) firstByte.record(microsSince(beganAt));
@@ -69,10 +66,8 @@ export function loadResults({ events = 0, settleMs = 0 }) {
       },
       onEnd: () => {
         latency.record(microsSince(beganAt));
-        counts.bytes += bytes;
-        counts.open -= 1;
         const failure = judge(call, status, bytes, whole, tail);
-        if (failure === undefined) counts.done += 1;
+        if (failure === undefined) done += 1;
         return failure;
       },
     };
@@ -81,21 +76,13 @@ export function loadResults({ events = 0, settleMs = 0 }) {
 
   return {
     begin,
-    failed: (failure) => {
-      counts.errors += 1;
-      firstFailure ??= failure;
-    },
-    progress: () => ({ ...counts, firstFailure }),
     report: (seconds) => ({
-      requests: counts.done,
-      events: counts.done * events,
-      errors: counts.errors,
-      firstFailure,
-      bytes: counts.bytes,
+      requests: done,
+      events: done * events,
       seconds,
-      latencyMicros: percentiles(latency),
-      firstByteMicros: percentiles(firstByte),
-      eventDelayMicros: percentiles(eventDelay),
+      latency: percentiles(latency),
+      firstByte: percentiles(firstByte),
+      eventDelay: percentiles(eventDelay),
     }),
   };
 }
@@ -103,8 +90,7 @@ export function loadResults({ events = 0, settleMs = 0 }) {
 const microsSince = (beganAt) => Math.max(1, Math.round((performance.now() - beganAt) * 1_000));
 
 function percentiles(histogram) {
-  const [p10, p50, p99] = [10, 50, 99].map((share) => histogram.percentile(share));
-  return { count: histogram.count, p10, p50, p99 };
+  return { p50: histogram.percentile(50), p99: histogram.percentile(99) };
 }
 
 /** The last bytes so far; copied, because the chunk's buffer is reused. */

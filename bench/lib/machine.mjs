@@ -95,6 +95,12 @@ export function watchForeignLoad(ownMicros) {
   };
 }
 
+/** How many streams a gateway can have, with two sockets each; Node raises its file limit itself. */
+export function mostStreams() {
+  const hardLimit = /^Max open files +\S+ +(\d+)/m.exec(readOr('/proc/self/limits', ''))?.[1];
+  return Math.floor((Number(hardLimit ?? Number.POSITIVE_INFINITY) - 200) / 2);
+}
+
 /** Whether a program is on the PATH. */
 export function isOnPath(program) {
   const folders = (process.env.PATH ?? '').split(':');

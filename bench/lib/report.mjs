@@ -1,19 +1,14 @@
-/**
- * Writes the report: a table for each scenario, and a description of the machine.
- */
-import { excessOf } from './compare.mjs';
+/** Writes the report: a table for each scenario, and a description of the machine. */
 
 /** Above this share of all cores the figures of a scenario are unreliable. */
 const foreignLimit = 0.1;
 
 /** The section of one scenario. */
-export function scenarioReport({ scenario, rows, notes, foreign, seconds }) {
-  const share = foreign === undefined ? 'unknown' : percent(foreign);
+export function scenarioReport({ scenario, lines, notes, foreign, seconds }) {
+  const share = foreign === undefined ? 'unknown' : `${(foreign * 100).toFixed(1)} %`;
   return [
-    `## ${scenario.title}`,
-    '',
-    ...(scenario.description === undefined ? [] : [scenario.description, '']),
-    ...table(rows),
+    ...headingOf(scenario),
+    ...table(lines),
     '',
     ...notes.map((note) => `- ${note}`),
     `- Foreign load ${share} of all cores; took ${Math.round(seconds)} s.`,
@@ -24,59 +19,73 @@ export function scenarioReport({ scenario, rows, notes, foreign, seconds }) {
   ].join('\n');
 }
 
+/** The section of a scenario that could not be run. */
+export function failureReport(scenario, error) {
+  return [...headingOf(scenario), `**It failed: ${error.message.split('\n')[0]}**`, ''].join('\n');
+}
+
+const headingOf = ({ title, description }) => [
+  `## ${title}`,
+  '',
+  ...(description === undefined ? [] : [description, '']),
+];
+
 /** The head of the report. */
-export function head(facts, { rounds }) {
-  const pinned = facts.pinned
-    ? 'contender pinned to one core, upstream and load generator to the others'
-    : 'not pinned';
+export function head({ date, node, processor, cores, pinned }, { seed }) {
   return [
     '# Benchmark results',
     '',
     'Written by `npm run bench`; how to read it: [README](README.md).',
     '',
-    `- ${facts.date} UTC, Node ${facts.node.slice(1)}, ${facts.processor}, ${facts.cores} cores`,
-    `- ${pinned}`,
-    `- medians of ${rounds} interleaved rounds after a warm-up; spread is lowest to highest;`,
-    '  a ratio is the median of the ratios within each round',
+    `- ${date} UTC, Node ${node.slice(1)}, ${processor}, ${cores} cores; seed ${seed}`,
+    pinned
+      ? '- contender pinned to one core, upstream and load generator to the others'
+      : '- not pinned',
+    '- each figure is the median of its rounds, with their quartiles in brackets; so are the ratio and',
+    '  the difference, which are to the baseline of the same round',
     '',
   ].join('\n');
 }
 
-function table(rows) {
+function table(lines) {
   return [
-    '| contender | figure | median | spread | ratio | target | met |',
-    '|---|---|--:|--:|--:|--:|---|',
-    ...rows.map(line),
+    '| contender | figure | median (quartiles) | to its baseline | goal | met |',
+    '|---|---|--:|--:|--:|---|',
+    ...lines.map(row),
   ];
 }
 
-function line({ contender, figure, unit, median, low, high, ratio, target, note }) {
+function row({ name, figure, unit, above, values, relation, goal }) {
+  const digits = (value) => significant(value);
+  const times = (value) => value.toFixed(2);
+  const [text, suffix] = above ? [digits, ` ${unit}`] : [times, ' ×'];
   const cells = [
-    contender,
-    `${figure}${note === '' ? '' : ` (${note})`}`,
-    `${digits(median)} ${unit}`,
-    `${digits(low)}–${digits(high)}`,
-    ratio === undefined ? '' : ratio.toFixed(2),
-    target === undefined ? '' : targetText(target, unit),
-    target === undefined ? '' : verdict({ target, ratio, median }),
+    name,
+    figure,
+    withQuartiles(values, digits, ` ${unit}`),
+    relation === undefined ? '' : withQuartiles(relation, text, suffix, above),
+    goal === undefined ? '' : goalText(goal, unit),
+    goal === undefined ? '' : isMet({ values, relation, goal }) ? 'yes' : '**no**',
   ];
   return `| ${cells.join(' | ')} |`;
 }
 
-function targetText({ of, max, min }, unit) {
-  const bound = max === undefined ? `≥ ${min}` : `≤ ${max}`;
-  return of === 'ratio' ? `${bound} ×` : `${bound} ${unit}`;
+function withQuartiles({ low, median, high }, text, suffix, signed = false) {
+  const sign = signed && median > 0 ? '+' : '';
+  return `${sign}${text(median)}${suffix} (${text(low)}–${text(high)})`;
 }
 
-function verdict(row) {
-  return excessOf(row) <= 1 ? 'yes' : '**no**';
+const goalText = ({ ratio, above, value }, unit) =>
+  ratio !== undefined ? `≤ ${ratio} ×` : `≤ ${above === undefined ? value : `+${above}`} ${unit}`;
+
+/** A goal names the highest `ratio` to the baseline, difference `above` it, or `value`. */
+function isMet({ values, relation, goal: { ratio, above, value } }) {
+  return (value === undefined ? relation : values).median <= (ratio ?? above ?? value);
 }
 
 /** Three significant digits are already more than a shared machine can give. */
-function digits(value) {
+function significant(value) {
   if (value === 0) return '0';
   const places = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   return value.toFixed(Math.min(places, 3));
 }
-
-const percent = (share) => `${(share * 100).toFixed(1)} %`;

@@ -1,11 +1,14 @@
-/** Serialises the request of a call once; then only the digits of `{n}` are rewritten. */
+/** Serialises the request of a call once; then only the digits of `{n}` and `{m}` are rewritten. */
 import { sixDigits } from './calls.mjs';
 
-const place = '{n}';
+const digits = sixDigits(0).length;
 
-/** Returns a function from a running number to the bytes of that request. */
-export function requestWriter({ path, headers, body }, port, spread) {
-  const wide = (text) => text.replaceAll(place, sixDigits(0));
+/**
+ * Returns a function that writes the request with a random key and model.
+ *
+ * @param counts the numbers of different values of `n` and `m`
+ */
+export function requestWriter({ path, headers, body }, port, { counts, random }) {
   const head = [
     `POST ${path} HTTP/1.1`,
     `host: 127.0.0.1:${port}`,
@@ -16,23 +19,21 @@ export function requestWriter({ path, headers, body }, port, spread) {
   const text = `${head.join('\r\n')}\r\n\r\n${body}`;
   const prepared = Buffer.from(wide(text));
   const places = placesIn(text);
-  if (places.length === 0) return () => prepared;
 
-  return (count) => {
-    // A stride of a large prime visits all numbers, out of order.
-    const digits = sixDigits((count * 7_919) % spread);
+  return () => {
+    const numbers = { n: sixDigits(random(counts.n)), m: sixDigits(random(counts.m)) };
     const bytes = Buffer.from(prepared);
-    for (const at of places) bytes.latin1Write(digits, at);
+    for (const { name, at } of places) bytes.latin1Write(numbers[name], at);
     return bytes;
   };
 }
 
-/** The positions of the digits, once each `{n}` is replaced by six of them. */
+const wide = (text) => text.replace(/\{[nm]\}/g, sixDigits(0));
+
+/** The positions of the digits, once each place is replaced by six of them. */
 function placesIn(text) {
-  const before = text.split(place).slice(0, -1);
-  let at = 0;
-  return before.map((piece) => {
-    at += Buffer.byteLength(piece) + (at === 0 ? 0 : sixDigits(0).length);
-    return at;
-  });
+  return [...text.matchAll(/\{([nm])\}/g)].map(({ 1: name, index }, count) => ({
+    name,
+    at: Buffer.byteLength(text.slice(0, index)) + count * (digits - '{n}'.length),
+  }));
 }

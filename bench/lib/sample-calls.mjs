@@ -53,6 +53,8 @@ const data = (documents) => documents.map((one) => `data: ${JSON.stringify(one)}
 const named = (documents) =>
   documents.map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`).join('');
 
+const vector = Array.from({ length: 64 }, () => 0.125);
+
 const replies = {
   openai: {
     json: completion,
@@ -104,11 +106,12 @@ const replies = {
   embeddings: {
     json: {
       object: 'list',
-      data: [{ object: 'embedding', index: 0, embedding: Array.from({ length: 64 }, () => 0.125) }],
+      data: [{ object: 'embedding', index: 0, embedding: vector }],
       model: 'm',
       usage: { prompt_tokens: 3, total_tokens: 3 },
     },
   },
+  'gemini-embeddings': { json: { embedding: { values: vector } } },
   images: { json: { created: 1, data: [{ b64_json: 'aGk='.repeat(256) }] } },
 };
 
@@ -132,6 +135,10 @@ const rows = {
   Responses: [responses, 'responses'],
   'Responses, streamed': [streamed(responses), 'responses'],
   embeddings: [{ path: '/v1/embeddings', body: { input: 'Hello.' } }, 'embeddings'],
+  'native embeddings': [
+    { path: '/v1beta/models/{model}:embedContent', body: { content: contents.contents[0] } },
+    'gemini-embeddings',
+  ],
   images: [{ path: '/v1/images/generations', body: { prompt: 'A cat.' } }, 'images'],
   'chat over Gemini': [chat, 'gemini'],
   'chat over Gemini, streamed': [streamed(chat), 'gemini'],
@@ -147,13 +154,14 @@ const price = { per: 'token', rates: { input: 1n, output: 1n } };
 
 /** The model of an upstream; embeddings and images are OpenAI's too. */
 function modelOf(id, baseUrl) {
-  const dialect = id === 'gemini' || id === 'anthropic' ? id : 'openai';
+  const [vendor, only] = id.split('-');
+  const dialect = vendor === 'gemini' || vendor === 'anthropic' ? vendor : 'openai';
   const isResponses = id === 'responses';
   const text = ['chat', 'native', 'messages', 'responses'];
   return {
     id,
     vendor: 'Acme',
-    protocols: id === 'embeddings' || id === 'images' ? [id] : text,
+    protocols: ['embeddings', 'images'].includes(only ?? id) ? [only ?? id] : text,
     groups: ['g'],
     price: id === 'images' ? { per: 'image', rows: [{ nanos: 1n }] } : price,
     maxOutputTokens: 100,

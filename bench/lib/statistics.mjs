@@ -1,23 +1,15 @@
 /** The statistics of the benchmarks. */
 
-export function median(values) {
+/** The value below which this share of the values lies, between two of them by their distance. */
+export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  const place = share * (sorted.length - 1);
+  const [low, high] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];
+  return low + (high - low) * (place % 1);
 }
 
-/** A figure over its rounds: the median, and the spread from lowest to highest. */
+/** A figure over its rounds: its median and its quartiles. */
 export function summary(values) {
-  return { median: median(values), low: Math.min(...values), high: Math.max(...values), values };
-}
-
-/**
- * `ratio`: the median of the ratios within each round. Both were measured within the same seconds,
- * so a longer slowdown of the machine cancels out. `bestRatio`: from the best rounds of both.
- */
-export function ratiosOf(values, baseline) {
-  return {
-    ratio: median(values.map((value, round) => value / baseline[round])),
-    bestRatio: Math.min(...values) / Math.min(...baseline),
-  };
+  const [low, median, high] = [0.25, 0.5, 0.75].map((share) => quantile(values, share));
+  return { low, median, high };
 }

@@ -3,6 +3,14 @@ import { base64 } from '../lib/calls.mjs';
 
 const json = (value) => Buffer.from(JSON.stringify(value));
 const text = 'the answer is a text of some words '.repeat(18);
+const dimensions = 1_536;
+const embeddings = (embedding) =>
+  json({
+    object: 'list',
+    data: Array.from({ length: 16 }, (_, index) => ({ object: 'embedding', index, embedding })),
+    model: 'text-embedding-3-small',
+    usage: { prompt_tokens: 180, total_tokens: 180 },
+  });
 const geminiUsage = { promptTokenCount: 180, candidatesTokenCount: 160, totalTokenCount: 340 };
 
 const whole = {
@@ -38,6 +46,8 @@ const whole = {
     ],
     usage: { input_tokens: 180, output_tokens: 160, total_tokens: 340 },
   }),
+  embeddings: embeddings(base64((dimensions * 16) / 3)),
+  floats: embeddings(Array.from({ length: dimensions }, (_, at) => Math.sin(at + 1) / 16)),
   gemini: json({
     candidates: [{ content: { parts: [{ text }], role: 'model' }, finishReason: 'STOP', index: 0 }],
     usageMetadata: geminiUsage,
@@ -60,6 +70,7 @@ const whole = {
 export function dialectOf(path) {
   if (path.includes('enerateContent')) return 'gemini';
   if (path.endsWith('/responses')) return 'responses';
+  if (path.endsWith('/embeddings')) return path.startsWith('/floats/') ? 'floats' : 'embeddings';
   return path.endsWith('/messages') ? 'anthropic' : 'openai';
 }
 

@@ -1,8 +1,9 @@
 /**
  * The upstream, a separate process on raw sockets. The path selects the reply: `/200-20/…` is a
  * stream of 200 events, one every 20 ms (`/200-0/…`: all in a burst; `/200-20-stamped/…`: each with
- * the time at which it was sent), `/stream/…` the stream that was set last, `/image-1000/…` an
- * image of 1,000 Base64 characters, and any other path a chat of 1 KB.
+ * the time at which it was sent), `/set/…` the reply that was set last, `/image-1000/…` an
+ * image of 1,000 Base64 characters, `/floats/…` embeddings as numbers, and any other path what its API
+ * replies to a small call.
  */
 import { createServer } from 'node:net';
 import { answering } from '../lib/answering.mjs';
@@ -72,11 +73,11 @@ function paced(stream, { events, everyMs, isStamped }) {
 }
 
 const answers = new Map();
-/** The current reply of `/stream/…`. */
-let streamsAs = '/200-0';
+/** The prefix that stands for `/set` at present; an empty one selects a chat of 1 KB. */
+let prefix = '';
 
 function answerTo(path) {
-  const meant = path.replace(/^\/stream(?=\/)/, streamsAs);
+  const meant = path.replace(/^\/set(?=\/)/, prefix);
   const answer = answers.get(meant) ?? answerFor(meant);
   answers.set(meant, answer);
   return answer;
@@ -104,8 +105,8 @@ function serve(socket) {
 
 const server = createServer(serve);
 server.listen({ port: 0, host: '127.0.0.1', backlog: 8_192 }, () => {
-  const answerStreams = (as) => {
-    streamsAs = as;
+  const answerAs = (as) => {
+    prefix = as;
   };
-  answering({ port: server.address().port }, { answerStreams });
+  answering({ port: server.address().port }, { answerAs });
 });

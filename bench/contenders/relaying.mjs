@@ -1,39 +1,39 @@
 /**
- * The baseline: `node:http` and undici's dispatch with its older handler, bodies in one write, the
- * chunks of a tick joined. With `freshConnections` every call opens a connection, as images do.
+ * What every relay of ours does: undici's dispatch with its older handler, bodies in one write, the
+ * chunks of a tick joined.
  */
-import { createServer } from 'node:http';
 import { Pool } from 'undici';
-import { measured, options, upstreamOrigin } from './measured.mjs';
+import { options, upstreamOrigin } from './measured.mjs';
 
-const pool = new Pool(upstreamOrigin, {
+/** Larger bodies, and streams, are sent as they come. */
+const heldBytes = 64 * 1024;
+/** Holds the `usage` at the end of any reply, and the events that follow it. */
+const tailBytes = 4_096;
+
+/** With `freshConnections` every call opens a connection, as the gateway does for images. */
+export const pool = new Pool(upstreamOrigin, {
   connections: 10_000,
   pipelining: options.freshConnections ? 0 : 1,
   headersTimeout: 0,
   bodyTimeout: 0,
 });
 
-const server = createServer((req, res) => {
-  const pieces = [];
-  req.on('data', (piece) => pieces.push(piece));
-  req.on('end', () => relay(req.url, Buffer.concat(pieces), res));
-});
-
-function relay(url, body, res) {
-  const handler = replyHandler(res);
+/** Sends a call to the upstream and its reply to the caller; `onTail` gets the reply's end. */
+export function relay(url, body, res, onTail) {
   const headers = { 'content-type': 'application/json' };
-  pool.dispatch({ method: 'POST', path: options.prefix + url, body, headers }, handler);
+  const path = options.prefix + url;
+  pool.dispatch({ method: 'POST', path, body, headers }, replyHandler(res, onTail));
 }
 
-/** Small bodies in one write, with the head; streams and large bodies chunk by chunk. */
-function replyHandler(res) {
-  const heldBytes = 64 * 1024;
+function replyHandler(res, onTail) {
   let gathered = [];
   let streamed = false;
+  let tail;
   const flush = () => {
     if (gathered.length === 0) return;
     const joined = gathered.length === 1 ? gathered[0] : Buffer.concat(gathered);
     gathered = [];
+    if (onTail !== undefined) tail = tailOf(tail, joined);
     if (!res.write(joined)) pause();
   };
   let abort;
@@ -69,7 +69,9 @@ function replyHandler(res) {
     },
     onComplete() {
       if (streamed) flush();
-      res.end(streamed ? undefined : Buffer.concat(gathered));
+      const whole = streamed ? undefined : Buffer.concat(gathered);
+      res.end(whole);
+      onTail?.(whole ?? tail);
     },
     onError() {
       res.destroy();
@@ -77,7 +79,12 @@ function replyHandler(res) {
   };
 }
 
-function headerOf(headers, name) {
+function tailOf(tail, piece) {
+  if (tail === undefined || piece.length >= tailBytes) return piece;
+  return Buffer.concat([tail.subarray(-tailBytes), piece]);
+}
+
+export function headerOf(headers, name) {
   for (let at = 0; at < headers.length; at += 2) {
     if (headers[at].length === name.length && headers[at].latin1Slice().toLowerCase() === name) {
       return headers[at + 1].latin1Slice();
@@ -85,5 +92,3 @@ function headerOf(headers, name) {
   }
   return undefined;
 }
-
-await measured({ server });
