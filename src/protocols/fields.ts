@@ -10,6 +10,7 @@ import type { Member, Span } from '../bytes/json/scan/scan.ts';
 import { openBracket } from '../bytes/json/text.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
+import { refuseOtherCase } from './spellings.ts';
 
 /**
  * Validates members that have been read. They are not sent upstream: the caller's bytes are.
@@ -66,7 +67,9 @@ export function insideField<T>(
   const member = findMember(members, name);
   if (member === undefined) return undefined;
   if (kindAt(body.text, member.value) !== 'object') return parsedValue(body, member.value);
-  return read({ body, members: membersOf(body.text, member.value) });
+  const inside = membersOf(body.text, member.value);
+  for (const one of inside) refuseOtherCase(one.name, `${name}.`);
+  return read({ body, members: inside });
 }
 
 /**

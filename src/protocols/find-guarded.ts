@@ -30,6 +30,7 @@ import {
   shortName,
   type ToolPlace,
 } from './guarded-tools.ts';
+import { camelCase, refuseOtherCase } from './spellings.ts';
 
 /** A node in the tree of paths at which guarded members may occur. */
 interface GuardedNode {
@@ -109,6 +110,7 @@ function visitMembers(
 ): void {
   for (const { name, value } of inside) {
     const known = place.members.get(name);
+    if (known === undefined) refuseOtherCase(name, at);
     if (known === undefined || (known === contentNode && !search.definesTools)) continue;
     if (known === root) {
       const level = at.match(/extra_?body/gi)?.length ?? 0;
@@ -332,9 +334,9 @@ function namesIn(value: JsonValue | undefined): readonly string[] {
     return names.every((one) => one.length > 0) ? names.flat() : [];
   }
   if (!isJsonObject(value)) return [];
-  return ['model', 'modelName', 'model_name']
-    .map((name) => member(value, name))
-    .filter((model) => typeof model === 'string');
+  const named = Object.keys(value).filter(namesModel);
+  const models = named.map((name) => member(value, name));
+  return models.every((model) => typeof model === 'string') ? models : [];
 }
 
 /**
@@ -370,10 +372,6 @@ function childOf({ members }: GuardedNode, name: string): GuardedNode {
   members.set(name, known);
   members.set(camelCase(name), known);
   return known;
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function newNode(): GuardedNode {

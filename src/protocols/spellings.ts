@@ -1,12 +1,13 @@
 /**
- * Refuses bodies that set one thing twice with different values: the gateway might read one and the
- * upstream the other.
+ * Refuses bodies that set one thing twice with different values, or under a name in another case:
+ * the gateway might read one and the upstream the other.
  */
 import { originalBytes } from '../bytes/body/body.ts';
 import { findMember, kindAt } from '../bytes/json/read/members.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
 import type { Member } from '../bytes/json/scan/scan.ts';
 import { GatewayError } from '../errors.ts';
+import { guardedRows } from './guarded-members.ts';
 
 /**
  * Refuses different values under names that mean the same. Null counts as missing.
@@ -32,10 +33,50 @@ export function refuseDifferent(scanned: ScannedBody, names: readonly string[], 
 export function refuseTwoSpellings(scanned: ScannedBody, at = ''): void {
   for (const { name } of scanned.members) {
     if (!name.includes('_')) continue;
-    const camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    const camel = camelCase(name);
     if (findMember(scanned.members, camel) !== undefined)
       refuseDifferent(scanned, [camel, name], at);
   }
+}
+
+/** The name that Google's JSON also accepts: `max_output_tokens` becomes `maxOutputTokens`. */
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The members by which a call is routed, framed, bounded, priced and checked. */
+const readNames: readonly string[] = [
+  ...['model', 'stream', 'stream_options', 'include_usage', 'n', 'size', 'quality'],
+  ...['max_tokens', 'max_completion_tokens'],
+  ...['max_output_tokens', 'candidate_count', 'prediction', 'dimensions', 'response_format'],
+  ...['messages', 'input', 'prompt', 'system', 'instructions', 'contents', 'system_instruction'],
+  ...['content', 'parts', 'tool', 'definition', 'definitions', 'requests', 'extra_body', 'store'],
+  ...['background', 'previous_response_id', 'cached_content', 'generation_config'],
+  ...guardedRows.flatMap(({ places = [] }) => places.flatMap((path) => path.split(/[.[\]]+/))),
+];
+/** How each of them is spelled, by its letters without case. */
+const spelledByFold: ReadonlyMap<string, string> = new Map(
+  readNames.flatMap((name) => [name, camelCase(name)]).map((name) => [folded(name), name]),
+);
+/** Names that are folded already, as most are. */
+const isPlain = /^[a-z0-9_]*$/;
+
+/**
+ * Refuses a name that differs in nothing but case from one that the gateway reads. Servers in Go and
+ * .NET ignore case: they would run the model that `Model` names.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
+export function refuseOtherCase(name: string, at = ''): void {
+  const spelled = spelledByFold.get(isPlain.test(name) ? name : folded(name));
+  if (spelled === undefined || spelled === name) return;
+  const param = `${at}${name}`;
+  throw new GatewayError('invalid_request', `Write \`${param}\` as \`${spelled}\`.`, { param });
+}
+
+/** Equal for names that differ in case alone, also by `ſ` and the Kelvin sign, as Go has it. */
+function folded(name: string): string {
+  return name.toUpperCase().toLowerCase();
 }
 
 function isSame({ body }: ScannedBody, { value: a }: Member, { value: b }: Member): boolean {

@@ -18,7 +18,7 @@ import { guardedUses } from '../find-guarded.ts';
 import { refuseOtherModel } from '../native/read.ts';
 import type { CallTarget } from '../protocol.ts';
 import { positiveField } from '../rules.ts';
-import { refuseTwoSpellings } from '../spellings.ts';
+import { refuseOtherCase, refuseTwoSpellings } from '../spellings.ts';
 
 /** Reads `:embedContent`. @throws GatewayError `invalid_request` that names the member */
 export function readEmbedContent(scanned: WholeScan, target: CallTarget): Call {
@@ -72,6 +72,7 @@ function readOne(request: ScannedBody, modelId: string, at: string): InputSize {
   const { body, members } = request;
   refuseOtherModel(fieldOf(request, 'model'), modelId, `${at}model`);
   refuseTwoSpellings(request, at);
+  for (const { name } of members) refuseOtherCase(name, at);
   checkedFields(
     requestFields,
     {
