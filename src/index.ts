@@ -109,6 +109,7 @@ export type {
 export type { PortName } from './ports/port-names.ts';
 export type {
   AdjustInput,
+  AdjustResult,
   ChargeBasis,
   ExtendInput,
   ExtendResult,

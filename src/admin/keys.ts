@@ -154,7 +154,7 @@ function charging(
     topUp: (actor, id, topUp) =>
       audit.run(
         { actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) },
-        () => addMoney(deps, id, topUp, runSerially),
+        () => addMoney(deps, id, topUp),
         ({ repeated }) => ({ change: { ...topUpAudit(topUp), repeated } }),
       ),
   };
@@ -289,7 +289,6 @@ async function addMoney(
   deps: AdminDeps,
   id: string,
   { id: topUpId, amountNanos, subject }: TopUp,
-  runSerially: RunSerially,
 ): Promise<ToppedUpKey> {
   if (typeof topUpId !== 'string' || topUpId.length < 1 || topUpId.length > 200) {
     throw new AdminError('invalid_request', 'id must be text of 1 to 200 characters.', {
@@ -300,14 +299,12 @@ async function addMoney(
   const charged = subjectOf(key, subject);
   // JSON keeps the parts apart, whatever characters they contain.
   const digest = hash('sha256', JSON.stringify([charged.id, topUpId]), 'base64url');
-  const row = rowOf(key, charged, deps);
-  const repeated = await runSerially(`topup ${JSON.stringify(row)}`, async () => {
-    const before = await deps.quota.read(row.subject, row.period, row.partition);
-    const adjustment = { ...row, id: `topup_${digest}`, addLimit: amountNanos };
-    const { extra } = await deps.quota.adjust(adjustment);
-    return amountNanos !== 0n && extra === (before?.extra ?? 0n);
+  const { replay } = await deps.quota.adjust({
+    ...rowOf(key, charged, deps),
+    id: `topup_${digest}`,
+    addLimit: amountNanos,
   });
-  return { ...(await summaryOf(key, deps)), repeated };
+  return { ...(await summaryOf(key, deps)), repeated: replay };
 }
 
 /**

@@ -147,6 +147,12 @@ export interface QuotaState {
   readonly version: number;
 }
 
+/** The state of a row after an adjustment. */
+export interface AdjustResult extends QuotaState {
+  /** An adjustment with this id was applied before, so that this one changed nothing. */
+  readonly replay: boolean;
+}
+
 /** An operator's change of one row. */
 export interface AdjustInput {
   /**
@@ -207,7 +213,7 @@ export interface QuotaStore {
     options?: CallOptions,
   ): MaybePromise<QuotaState | undefined>;
   /** For operators: sets a subject's limit, adds to it, or switches the subject on and off. */
-  adjust(input: AdjustInput, options?: CallOptions): MaybePromise<QuotaState>;
+  adjust(input: AdjustInput, options?: CallOptions): MaybePromise<AdjustResult>;
   /** Self-test at start-up: clock, schema, eviction policy. */
   check(
     options?: CallOptions,

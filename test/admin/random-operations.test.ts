@@ -204,7 +204,7 @@ async function topUp(world: World, id: string, topUpId: string): Promise<void> {
   const amountNanos = BigInt(draw(500)) - 100n;
   const subject = key?.limits.has(id) === true ? id : [...(key?.limits.keys() ?? [])][0];
   const name = `${subject} ${topUpId}`;
-  const repeated = amountNanos !== 0n && model.topUps.has(name);
+  const repeated = model.topUps.has(name);
   if (subject !== undefined && !model.topUps.has(name)) {
     model.topUps.add(name);
     rowOf(model, subject).extra += amountNanos;

@@ -158,6 +158,13 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     }),
   ],
   [
+    'reports every adjustment as new',
+    'QS-09',
+    (correct) => ({
+      adjust: async (input) => ({ ...(await correct.adjust(input)), replay: false }),
+    }),
+  ],
+  [
     'forgets the charge of an expiry',
     'QS-27',
     (correct) => ({

@@ -263,7 +263,8 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       checkAdjust(input);
       touch(input.partition, [input]);
       const row = rowOf(input.partition, input);
-      if (adjusted.has(key(input.partition, input.id))) return show(row);
+      const replay = adjusted.has(key(input.partition, input.id));
+      if (replay) return { ...show(row), replay };
       if (input.limit !== undefined && row.isCarried) refuse(limitStatedByRecords);
       const extra = row.extra + (input.addLimit ?? 0n);
       checkExtra(extra);
@@ -273,7 +274,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       row.extra = extra;
       row.enabled = input.enabled ?? row.enabled;
       row.version += 1;
-      return show(row);
+      return { ...show(row), replay };
     },
     check: async () => ({ ok: true }),
     close: async () => {},

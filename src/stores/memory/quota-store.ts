@@ -139,12 +139,13 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
       const partition = partitionOf(ledger, input.partition);
       expireDueOf(ledger, partition, [input], nowMs);
       const id = `${input.partition}|${input.id}`;
-      if (!adjusted.has(id)) {
+      const replay = adjusted.has(id);
+      if (!replay) {
         adjust(partition, input);
         adjusted.add(id);
         adjustedIds[adjustments.slotOf(adjustments.add(nowMs))] = id;
       }
-      return stateOf(rowOf(partition, input.subject, input.period));
+      return { ...stateOf(rowOf(partition, input.subject, input.period)), replay };
     },
     check: () => ({ ok: true }),
     // There is nothing to wait for, and balances can still be read.

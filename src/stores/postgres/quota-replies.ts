@@ -4,6 +4,7 @@ import type { Nanos } from '../../money.ts';
 import { StoreCorrupt } from '../../ports/call-options.ts';
 import { isNanos } from '../../ports/quota-input.ts';
 import type {
+  AdjustResult,
   ExtendResult,
   QuotaState,
   ReleaseResult,
@@ -112,6 +113,11 @@ export function quotaState(reply: JsonValue | undefined): QuotaState {
     enabled: flagOf(reply, 'enabled'),
     version: countOf(reply, 'version'),
   };
+}
+
+/** The state of a row after an adjustment. */
+export function adjustResult(reply: JsonValue | undefined): AdjustResult {
+  return { ...quotaState(reply), replay: flagOf(reply, 'replay') };
 }
 
 function insufficient(reply: JsonValue | undefined): ReserveResult & ExtendResult {

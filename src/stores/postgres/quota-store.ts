@@ -18,6 +18,7 @@ import {
   checkSweep,
 } from '../../ports/quota-input.ts';
 import type {
+  AdjustResult,
   ExtendInput,
   ExtendResult,
   QuotaState,
@@ -33,6 +34,7 @@ import { type PostgresLocation, type Statements, statements } from './client.ts'
 import { locationMembers, locationRemedies } from './location.ts';
 import { quotaProblems } from './quota-check.ts';
 import {
+  adjustResult,
   extendResults,
   quotaState,
   releaseResult,
@@ -63,7 +65,7 @@ export interface PostgresQuotaStore extends QuotaStore {
     ...args: Parameters<QuotaStore['sweep']>
   ): Promise<{ readonly expired: number; readonly more: boolean }>;
   read(...args: Parameters<QuotaStore['read']>): Promise<QuotaState | undefined>;
-  adjust(...args: Parameters<QuotaStore['adjust']>): Promise<QuotaState>;
+  adjust(...args: Parameters<QuotaStore['adjust']>): Promise<AdjustResult>;
 }
 
 /** A gateway retries a settle or release for this long. */
@@ -147,7 +149,7 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
     },
     adjust: async (input, callOptions = {}) => {
       checkAdjust(input);
-      return quotaState(await call(adjustSql, input, callOptions));
+      return adjustResult(await call(adjustSql, input, callOptions));
     },
     check: async (callOptions = {}) => {
       const problems = await quotaProblems(db, callOptions);

@@ -91,6 +91,7 @@ DECLARE
   at_ms bigint;
   standing "tollgate".quota_rows;
   new_extra bigint;
+  is_new boolean;
 BEGIN
   at_ms := "tollgate".quota_enter(place, '{}', ARRAY[name]);
   INSERT INTO "tollgate".quota_rows (partition, subject, period) VALUES (place, name, span)
@@ -99,7 +100,8 @@ BEGIN
     (partition, id, subject, period, limit_nanos, add_limit_nanos, enabled, adjusted_ms)
   VALUES (place, p_input->>'id', name, span, given, added, switched, at_ms)
   ON CONFLICT DO NOTHING;
-  IF FOUND THEN
+  is_new := FOUND;
+  IF is_new THEN
     SELECT * INTO standing FROM "tollgate".quota_rows
     WHERE subject = name AND period = span AND partition = place;
     IF given IS NOT NULL AND standing.limit_carried THEN
@@ -115,7 +117,7 @@ BEGIN
       extra_nanos = new_extra, enabled = coalesce(switched, enabled), version = version + 1
     WHERE subject = name AND period = span AND partition = place;
   END IF;
-  RETURN "tollgate".quota_state(place, name, span);
+  RETURN "tollgate".quota_state(place, name, span) || jsonb_build_object('replay', NOT is_new);
 END $body$;
 
 INSERT INTO "tollgate".schema_versions (version) VALUES (5);

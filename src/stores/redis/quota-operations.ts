@@ -112,10 +112,11 @@ export function quotaStoreOver(
       checkAdjust(input);
       return withDeadline(options, async (signal) => {
         const reply = await runIn(adjustScript, input.partition, adjustArgs(input), signal);
-        const [status] = textsOf(reply);
+        const texts = textsOf(reply);
+        const [status] = texts;
         if (status === 'refused') refuse(extraTooLarge);
         if (status === 'carried') refuse(limitStatedByRecords);
-        return readState(reply) ?? corrupt();
+        return { ...(readState(reply) ?? corrupt()), replay: texts[8] === '1' };
       });
     },
     check: async (options) =>

@@ -253,11 +253,16 @@ return state(ARGV[2])
 /** ARGV: endedTtlMs, id, subject|period, limit or '', addLimit or '', enabled `1`, `0` or ''. */
 export const adjustScript: Script = scriptOf(`${quotaPrelude}${stateReply}
 local done, row = base .. 'a:' .. ARGV[2], ARGV[3]
+local result = function(replay)
+  local reply = state(row)
+  reply[9] = replay
+  return reply
+end
 expireDueOf({ row })
 if redis.call('EXISTS', done) == 1 then
   -- Creates the row where there is none, as an adjustment always does.
   add(row, 'version', 0)
-  return state(row)
+  return result('1')
 end
 
 local fields = redis.call('HMGET', rowKey(row), 'limit', 'extra', 'carried')
@@ -276,7 +281,7 @@ if ARGV[6] == '0' then redis.call('HSET', rowKey(row), 'disabled', '1') end
 add(row, 'version', 1)
 -- Without a TTL: a payment may be reported again after days.
 redis.call('SET', done, '1')
-return state(row)
+return result('0')
 `);
 
 /** KEYS: the set of partitions. ARGV: a partition to add, or nothing to list them all. */

@@ -6,6 +6,7 @@ import type { Nanos } from '../../money.ts';
 import { checkExtra, limitStatedByRecords, refuse } from '../../ports/quota-input.ts';
 import type {
   AdjustInput,
+  AdjustResult,
   ExtendInput,
   ExtendResult,
   QuotaLine,
@@ -210,18 +211,14 @@ export function read(
 }
 
 /** Applies an operator's change to a row, unless its id was applied before. */
-export function adjust(
-  ledger: PartitionLedger,
-  input: AdjustInput,
-  isRepeated: boolean,
-): QuotaState {
+export function adjust(ledger: PartitionLedger, input: AdjustInput, replay: boolean): AdjustResult {
   const { subject, period } = input;
   makeRow(ledger, subject, period);
   const known = findRow(ledger, subject, period);
-  if (!isRepeated && known !== undefined) changeRow(ledger, input, changed(known, input));
+  if (!replay && known !== undefined) changeRow(ledger, input, changed(known, input));
   const state = read(ledger, subject, period);
   if (state === undefined) throw new Error('a row that was created is missing');
-  return state;
+  return { ...state, replay };
 }
 
 function changed(row: Row, { limit, addLimit, enabled }: AdjustInput): Row {

@@ -14,7 +14,7 @@ import {
   checkRow,
   checkSweep,
 } from '../../ports/quota-input.ts';
-import type { AdjustInput, QuotaState, QuotaStore } from '../../ports/quota-store.ts';
+import type { AdjustInput, AdjustResult, QuotaStore } from '../../ports/quota-store.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { integerAt, textAt, textOrNoneAt } from '../sql/columns.ts';
 import { isBusy } from './failure.ts';
@@ -165,11 +165,11 @@ function sweep(
   return { expired: expired.length, more: due(1).length > 0 };
 }
 
-function adjustOnce(ledger: PartitionLedger, input: AdjustInput): QuotaState {
+function adjustOnce(ledger: PartitionLedger, input: AdjustInput): AdjustResult {
   const { connection, partition, nowMs } = ledger;
-  const isRepeated = connection.row(selectAdjustment, partition, input.id) !== undefined;
-  if (!isRepeated) connection.run(insertAdjustment, partition, input.id, BigInt(nowMs));
-  return adjust(ledger, input, isRepeated);
+  const replay = connection.row(selectAdjustment, partition, input.id) !== undefined;
+  if (!replay) connection.run(insertAdjustment, partition, input.id, BigInt(nowMs));
+  return adjust(ledger, input, replay);
 }
 
 function checkResult(connection: Connection): Awaited<ReturnType<QuotaStore['check']>> {

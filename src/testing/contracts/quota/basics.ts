@@ -164,10 +164,11 @@ export const basicCases: readonly QuotaCase[] = [
       await give('alice', 100n);
       const topUp = { id: newId(), partition, subject: 'alice', period: '', addLimit: 50n };
 
-      await store.adjust(topUp);
+      const first = await store.adjust(topUp);
       const repeated = await store.adjust(topUp);
       await store.adjust({ ...topUp, id: newId(), addLimit: -1n });
 
+      assert.deepEqual([first.replay, repeated.replay], [false, true]);
       assert.deepEqual([repeated.limit, repeated.extra], [100n, 50n]);
       assert.equal((await read('alice'))?.extra, 49n);
       const emptied = await store.adjust({ ...topUp, id: newId(), addLimit: -500n });
@@ -175,6 +176,20 @@ export const basicCases: readonly QuotaCase[] = [
       const refused = await reserve(newId(), [line('alice', 1n)]);
       assert(refused.status === 'insufficient');
       assert.equal(refused.available, 0n);
+    },
+  },
+  {
+    name: 'QS-09 of adjustments with one id, exactly one is no replay, and only it is applied',
+    run: async ({ store, partition, read }) => {
+      const row = { partition, subject: 'alice', period: '' };
+      for (const addLimit of [50n, 0n]) {
+        const topUp = { ...row, id: newId(), addLimit };
+
+        const results = await Promise.all(Array.from({ length: 20 }, () => store.adjust(topUp)));
+
+        assert.equal(results.filter(({ replay }) => !replay).length, 1);
+      }
+      assert.equal((await read('alice'))?.extra, 50n);
     },
   },
   {
