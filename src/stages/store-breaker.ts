@@ -33,7 +33,7 @@ export interface StoreBreakers {
 
 /** This many failures in a row, each after at least half of the timeout, open the circuit. */
 const failuresToOpen = 3;
-/** The pause between trials: each trial of a locked SQLite file blocks the process. */
+/** The pause between trials: the caller of each waits for the whole timeout. */
 const trialPauseMs = 250;
 
 /** What a call must ask of the quota store, the rate limiter and the claims before it is sent. */

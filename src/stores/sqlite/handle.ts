@@ -37,7 +37,8 @@ export interface Connection {
   /**
    * Runs work in a transaction that holds the write lock from its beginning.
    *
-   * @throws StoreUnavailable `not_done` where the lock is not free within `timeoutMs`, default 1 s
+   * @throws StoreUnavailable `not_done` where the lock is not free within `timeoutMs`, default 1 s;
+   *   at once while it has not been free for a second of such waits
    */
   transaction<T>(work: () => T, options?: CallOptions): T;
   /** Runs reads outside a transaction, and maps the driver's errors. */
@@ -47,22 +48,44 @@ export interface Connection {
 /** How long the driver waits for a lock: short, so that the deadline can be checked. */
 const busyTimeoutMs = 25;
 const defaultTimeoutMs = 1_000;
+/**
+ * Waiting blocks the process. A lock that was not free for this long is hardly contention: another
+ * program holds it, and nothing waits for it until it was free once.
+ */
+const maxVainWaitMs = 1_000;
 
 /**
  * `synchronous = FULL`: a commit is on disk before it returns, also in WAL mode. Both settings
  * belong to the connection, not to the file.
  */
-const settings = 'PRAGMA busy_timeout = 25; PRAGMA synchronous = FULL;';
+const waitBriefly = `PRAGMA busy_timeout = ${busyTimeoutMs};`;
+const settings = `${waitBriefly} PRAGMA synchronous = FULL;`;
 
 /** A connection over a handle. The tables may be created later. */
 export function connectionTo(db: SqliteHandle): Connection {
   const statement = statementCache(db);
   let isConfigured = false;
+  /** How long transactions have waited for the lock since it was last free. */
+  let vainWaitMs = 0;
 
   const configure = (): void => {
     if (isConfigured) return;
     db.exec(settings);
     isConfigured = true;
+  };
+
+  const begin = (timeoutMs: number): void => {
+    // A deferred transaction would lock at its first write, and fail if another connection has
+    // written since BEGIN.
+    const sql = 'BEGIN IMMEDIATE';
+    try {
+      if (vainWaitMs < maxVainWaitMs) execWhenFree(db, sql, timeoutMs);
+      else execAtOnce(db, sql);
+      vainWaitMs = 0;
+    } catch (error) {
+      if (isBusy(error)) vainWaitMs += timeoutMs;
+      throw error;
+    }
   };
 
   const rows: Connection['rows'] = (sql, ...values) => {
@@ -79,9 +102,7 @@ export function connectionTo(db: SqliteHandle): Connection {
     transaction: (work, options) => {
       mapErrors(options, () => {
         configure();
-        // A deferred transaction would lock at its first write, and fail if another connection has
-        // written since BEGIN.
-        execWhenFree(db, 'BEGIN IMMEDIATE', options?.timeoutMs ?? defaultTimeoutMs);
+        begin(options?.timeoutMs ?? defaultTimeoutMs);
       });
       return commitAfter(db, work);
     },
@@ -127,6 +148,16 @@ export function execWhenFree(db: SqliteHandle, sql: string, timeoutMs: number): 
     } catch (error) {
       if (!isBusy(error) || remainingMs <= busyTimeoutMs) throw error;
     }
+  }
+}
+
+/** Runs a statement without waiting for a lock. */
+function execAtOnce(db: SqliteHandle, sql: string): void {
+  db.exec('PRAGMA busy_timeout = 0');
+  try {
+    db.exec(sql);
+  } finally {
+    db.exec(waitBriefly);
   }
 }
 
