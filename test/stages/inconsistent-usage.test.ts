@@ -6,8 +6,9 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../src/ports/catalog.ts';
+import type { DialectName, Model } from '../../src/ports/catalog.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
+import { maxCostOf } from '../../src/prices/cost.ts';
 import { json, sse } from '../relay/streams.ts';
 import {
   anyModelGateway,
@@ -109,14 +110,11 @@ async function chargeOf(
   isStream: boolean,
   request: CallerRequest,
   dialect: DialectName = 'anthropic',
+  model: Partial<Model> = { price, maxOutputTokens: 100_000 },
 ) {
   const upstream = scriptedUpstream(isStream ? sse(text) : json(text));
   const channel = { dialect };
-  const gateway = anyModelGateway({
-    upstream,
-    channel,
-    model: { price, maxOutputTokens: 100_000 },
-  });
+  const gateway = anyModelGateway({ upstream, channel, model });
   await gateway.call(request);
   const [record] = gateway.records;
   if (record === undefined) throw new Error('The call left no record.');
@@ -182,6 +180,48 @@ it.each(
   const { events } = await chargeOf(Buffer.from(response).toString(), isStream, request);
 
   expect(events).toBe(0);
+});
+
+describe('usage that no model can have', () => {
+  const limits = { contextTokens: 1_000, maxOutputTokens: 100 };
+  const tiered = {
+    ...price,
+    tiers: [
+      { aboveInputTokens: 200, rates: { input: 5_000_000n, output: 20_000_000n } },
+      { aboveInputTokens: 900, rates: { input: 9_000_000n, output: 40_000_000n } },
+    ],
+  };
+  const most = { textTokens: 1_000, mediaTokens: 0, outputTokens: 100, images: 0 };
+  const maxNanos = maxCostOf({ ...most, mayCacheForAnHour: true }, tiered, {});
+  const any = fc.oneof(fc.nat(200), fc.nat(2_000), fc.nat(1_000_000_000));
+  const counts = fc.record({
+    input_tokens: any,
+    output_tokens: any,
+    cache_read_input_tokens: any,
+    cache_creation_input_tokens: any,
+  });
+  const pass = fc
+    .tuple(fc.constantFrom('message', 'compaction', 'advisor_message'), counts)
+    .map(([type, one]) => ({ type, ...one }));
+
+  it('costs no more than the largest prompt and reply of the model', () =>
+    fc.assert(
+      fc.asyncProperty(counts, fc.array(pass, { maxLength: 4 }), async (stated, iterations) => {
+        const { text, isStream } = whole({ ...stated, iterations });
+        const model = { ...limits, price: tiered };
+
+        const { record } = await chargeOf(
+          text,
+          isStream,
+          messages(wholeMessage),
+          'anthropic',
+          model,
+        );
+
+        expect(record.chargeNanos).toBeLessThanOrEqual(maxNanos);
+      }),
+      { numRuns: runsOf(300) },
+    ));
 });
 
 describe('cached and media tokens', () => {
