@@ -6,6 +6,7 @@ import { isUpstreamError, UpstreamError } from '../errors.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { within } from '../ports/within.ts';
+import { digestSecret } from '../secret.ts';
 import { keyScope } from '../upstream/accounts.ts';
 import type { NamedAccount } from '../upstream/channel-health.ts';
 import { transportError } from '../upstream/transport-error.ts';
@@ -35,7 +36,55 @@ export type CallCredentials = Map<string, Credential>;
 type CredentialFunction = Exclude<Channel['credential'], string>;
 
 /** The functions that are known to return a secret of their own for each key. */
-export type PerKeyFunctions = Pick<WeakSet<CredentialFunction>, 'add' | 'has'>;
+export interface PerKeyFunctions extends Pick<WeakSet<CredentialFunction>, 'add' | 'has'> {
+  /** Takes note of a secret that a channel's function returned without naming its account. */
+  unnamed(channel: Channel, secret: string): void;
+}
+
+/** Knows no function yet. */
+export function perKeyFunctions(): PerKeyFunctions {
+  const functions = new WeakSet<CredentialFunction>();
+  const seen = new WeakMap<Channel, SeenSecrets>();
+  return {
+    add: (credential) => functions.add(credential),
+    has: (credential) => functions.has(credential),
+    unnamed: (channel, secret) => {
+      const known = seen.get(channel);
+      if (known === undefined) seen.set(channel, { latest: secret, earlier: [], isWarned: false });
+      else if (known.latest !== secret) noteOther(known, channel, secret);
+    },
+  };
+}
+
+/** The secrets of one channel: the latest, and the digests of those before it. */
+interface SeenSecrets {
+  latest: string;
+  readonly earlier: string[];
+  isWarned: boolean;
+}
+
+/** Bounds the memory. Users who take turns with more others than these are not noticed. */
+const maxEarlier = 100;
+
+/**
+ * A secret that is used again after another one was not renewed: several accounts take turns. Each
+ * of them would count as the channel's own, and the first bad one would close it for all.
+ */
+function noteOther(known: SeenSecrets, { id }: Channel, secret: string): void {
+  if (known.isWarned) return;
+  const { earlier, latest } = known;
+  known.isWarned = earlier.includes(digestSecret(secret));
+  known.latest = secret;
+  earlier.push(digestSecret(latest));
+  if (earlier.length > maxEarlier) earlier.shift();
+  if (!known.isWarned) return;
+  process.emitWarning(
+    `The function \`credential\` of the channel ${JSON.stringify(id)} returns several secrets in ` +
+      'turn, as texts. They count as one account, so that one which is refused closes the channel ' +
+      'for all keys. Return `{ secret, account }` with a name for each account.',
+    { type: 'TollgateWarning', code: 'TOLLGATE_UNNAMED_ACCOUNTS' },
+  );
+}
 
 /**
  * The account by whose health a channel is chosen; undefined for the channel's own. Until a
@@ -83,6 +132,7 @@ export async function askCredential(
     const read = credentialIn(answer);
     if (read === undefined) return failed(unavailable());
     if (read.kind === 'none' || read.account !== undefined) perKey.add(credential);
+    else if (read.kind === 'secret') perKey.unnamed(channel, read.secret);
     return read;
   } catch (cause) {
     return failed(isUpstreamError(cause) ? transportError(cause, 'connect') : unavailable(cause));

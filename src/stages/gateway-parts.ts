@@ -11,6 +11,7 @@ import type { Routes } from '../protocols/routes.ts';
 import { type ChannelHealth, channelHealth } from '../upstream/channel-health.ts';
 import { retryBudget } from '../upstream/retry-budget.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
+import { perKeyFunctions } from './credential.ts';
 import { failedKeys } from './failed-keys.ts';
 import { freeDisconnects } from './free-disconnects.ts';
 import { idempotency } from './idempotency.ts';
@@ -139,7 +140,7 @@ function sharedByCalls(
       health,
       retries: retryBudget(),
       freeDisconnects: freeDisconnects(clock),
-      perKeyCredentials: new WeakSet(),
+      perKeyCredentials: perKeyFunctions(),
       endOfReplyTurn: loopTurn(),
       emit,
       reportRepair: onceForEach((channelId) => emit({ type: 'embedding_format', channelId })),

@@ -1,10 +1,11 @@
 // suite: quick
 /** Functions that return the credential of a channel, and fail: for one key, or for all. */
-import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, model, sampleRequests } from '../support/models.ts';
 import { failures, inTime, turns, untyped } from './failing.ts';
-import { type Credential, operatorSecret, tenants } from './tenants.ts';
+import { type Credential, operatorSecret, tenants, type User, users } from './tenants.ts';
 
 describe('a credential function that fails for one key', () => {
   it.each(failures)('and $how fails no call of another', async ({ fail }) => {
@@ -80,6 +81,63 @@ describe('a credential function that fails for one key', () => {
       { channelId: 'c0', state: 'open', reason: 'connect_refused' },
     ]);
   });
+});
+
+describe('secrets without the name of their account', () => {
+  const someone = fc.constantFrom(...users);
+  /** The codes of the warnings after these users have called. */
+  async function warningsAfter(
+    calls: readonly User[],
+    secretFor: (user: string, call: number) => string,
+  ): Promise<readonly unknown[]> {
+    const emit = vi.spyOn(process, 'emitWarning').mockReturnValue();
+    let call = 0;
+    const credential: Credential = ({ key }) => secretFor(key.id, call);
+    const { as } = tenants([{ credential }, { credential }]);
+    for (const user of calls) {
+      await as(user);
+      call += 1;
+    }
+    const given: readonly unknown[][] = emit.mock.calls;
+    emit.mockRestore();
+    return given.map(([message, options]) => {
+      expect(message).toMatch(/"c0"/);
+      expect(message).not.toMatch(/sk-/);
+      return options;
+    });
+  }
+
+  it('cause one warning for the channel as soon as one is used again after another', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(someone, { maxLength: 12 }), async (calls) => {
+        const isChange = (user: User, at: number): boolean => at > 0 && user !== calls[at - 1];
+        const changes = calls.filter(isChange);
+        const isUsedAgain = new Set([calls[0], ...changes]).size < changes.length + 1;
+
+        const warnings = await warningsAfter(calls, (user) => `sk-${user}-0123456789`);
+
+        expect(warnings).toEqual(
+          isUsedAgain && calls.length > 0
+            ? [{ type: 'TollgateWarning', code: 'TOLLGATE_UNNAMED_ACCOUNTS' }]
+            : [],
+        );
+      }),
+      { numRuns: 50 },
+    ));
+
+  it('cause none if one secret is renewed, whoever calls', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(someone, { maxLength: 12 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (calls, callsEach) => {
+          const renewed = (_user: string, call: number): string =>
+            `sk-${Math.floor(call / callsEach)}-0123456789`;
+          expect(await warningsAfter(calls, renewed)).toEqual([]);
+        },
+      ),
+      { numRuns: 50 },
+    ));
 });
 
 it('a call asks at most sixteen channels for a credential', async () => {
