@@ -1,13 +1,6 @@
 /** Guards: an allow-list of models, moderation, labels from the request and an audit of prompts. */
 import type { Guard, GuardDecision, GuardedCall } from 'tollgate';
 
-/** All strings of a request, in the form of any of the APIs: its prompts, and a few names. */
-export function textsIn(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(textsIn);
-}
-
 /** Lets a group use some models with some members only. */
 export const onlySmallModels: Guard = {
   check: ({ key, model }) =>
@@ -19,8 +12,8 @@ export const onlySmallModels: Guard = {
 /** Asks a moderation model before each call. */
 export function moderation(isFlagged: (text: string) => Promise<boolean>): Guard {
   return {
-    check: async ({ body }) =>
-      (await isFlagged(textsIn(body()).join('\n')))
+    check: async ({ texts }) =>
+      (await isFlagged(texts().join('\n')))
         ? { refuse: 'This request is against our terms of use. Rephrase it.' }
         : undefined,
   };

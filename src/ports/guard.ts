@@ -23,6 +23,14 @@ export interface GuardedCall {
    *   `invalid_request` for one that is no JSON. Let it pass: the caller then gets this error
    */
   body(): unknown;
+  /**
+   * All strings of the body, and the texts that are encoded in them: JSON in a string, such as the
+   * `arguments` of a tool call, and text in Base64 and in data URLs, such as a file. Decoded at the
+   * first use. For moderation, which reads the same texts as the model.
+   *
+   * @throws GatewayError as {@link body}
+   */
+  texts(): readonly string[];
 }
 
 /** A guard's decision about a call: it may run, with labels, or it is refused. */

@@ -10,6 +10,7 @@ import type { Model } from '../ports/catalog.ts';
 import type { Guard, GuardDecision, GuardedCall } from '../ports/guard.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { Read } from './call-record.ts';
+import { textsOf } from './guard-texts.ts';
 import { isMissing, isRecord } from './port-answers.ts';
 import { portCalls } from './port-calls.ts';
 
@@ -55,7 +56,14 @@ async function decisionOf(
   const ports = portCalls(responseContext.requestId, deadline, emit);
   const body = lazyBody(call);
   const { protocol, operation } = call;
-  const guarded = { key, model, protocol, operation: operation.name, body: body.read };
+  let texts: readonly string[] | undefined;
+  const guarded = {
+    ...{ key, model, protocol, operation: operation.name, body: body.read },
+    texts: () => {
+      texts ??= textsOf(body.read());
+      return texts;
+    },
+  };
   const check = async (options: CallOptions): Promise<Answer> => {
     try {
       return { decision: await guard.check(Object.freeze<GuardedCall>(guarded), options) };
