@@ -310,7 +310,7 @@ export interface Channel {
   readonly usageTrust?: 'reported' | 'held';
   /**
    * Hides the upstream's own error messages about bad requests from callers. Without it they are
-   * shown without the account's secrets; single words of a passphrase may remain.
+   * shown, unless they contain a secret of the account.
    */
   readonly hideErrors?: boolean;
   readonly timeouts?: Partial<Timeouts>;

@@ -12,7 +12,6 @@ import type { ContentServerCodec } from '../dialects/codec.ts';
 import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts';
 import type { EmbeddingServerCodec } from '../dialects/embedding-codec.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
-import type { TextRules } from '../dialects/redact.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
 import type { GatewayError } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
@@ -290,8 +289,6 @@ export interface RelayRules {
    * undefined if there is none.
    */
   readonly inBandFailure?: Dialect['inBandFailure'];
-  /** Which parts of an upstream's error texts are kept; absent for the default. */
-  readonly errorTexts?: TextRules;
   /** Why a document is not a valid reply to this call; undefined if it is. */
   invalidReplyReason(reply: JsonValue, call: Pick<Call, 'operation'>): FailureReason | undefined;
   /**

@@ -201,7 +201,13 @@ function tryPrepare(
   }
 }
 
-const noRedaction: ErrorRedaction = { hideErrors: false, secrets: [], rejectsBeforeWork: false };
+/** No upstream has a part in such a call, so that no text of one is shown. */
+const noRedaction: ErrorRedaction = {
+  hideErrors: true,
+  secrets: [],
+  host: '',
+  rejectsBeforeWork: false,
+};
 
 /** The outcome of a call that was answered without an upstream. */
 function answeredLocally(reply: Extract<Prepared, { readonly kind: string }>): UpstreamOutcome {

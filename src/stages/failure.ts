@@ -5,7 +5,6 @@
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import { isWellKnownCode } from '../dialects/failure-meaning.ts';
-import { redact, type TextRules } from '../dialects/redact.ts';
 import type { FailureReport } from '../dialects/tap.ts';
 import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
 import { type FailureReason, failureReasonOf } from '../failure-reasons.ts';
@@ -15,6 +14,7 @@ import { vendorOf } from '../ports/model-defaults.ts';
 import type { HealthSignal } from '../upstream/health-signal.ts';
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
 import type { BadReply, CallerParam, RequestSeries } from './prepared-call.ts';
+import { type AccountSecrets, shownText } from './upstream-text.ts';
 
 /** A failed attempt. */
 export interface CallFailure {
@@ -34,12 +34,8 @@ export interface CallFailure {
 }
 
 /** Which parts of an upstream's error text may reach the caller. */
-export interface ErrorRedaction {
+export interface ErrorRedaction extends AccountSecrets {
   readonly hideErrors: boolean;
-  /** The account's secret and base URL, removed by exact match. */
-  readonly secrets: readonly string[];
-  /** Set if the caller's clients recognise the provider's errors by their wording. */
-  readonly texts?: TextRules | undefined;
   /** The account returns 503 and 529 only before it does any work. */
   readonly rejectsBeforeWork: boolean;
 }
@@ -69,7 +65,7 @@ export function refusedByUpstream(
   const reason = report.reason ?? row.reason;
   const message =
     row.forwardsMessage === true && !redaction.hideErrors && report.message !== undefined
-      ? redact(report.message, redaction.secrets, redaction.texts)
+      ? shownText(report.message, redaction)
       : undefined;
   const { isBoughtOnce } = call.operation;
   // `no_channel` invites a retry. A caller whose image may have been made must check the usage log
@@ -341,19 +337,19 @@ function clampedWait(waitMs: number | undefined): { readonly retryAfterMs?: numb
  */
 function clientCode(
   { clientCode: code = '' }: FailureReport,
-  { hideErrors, secrets }: ErrorRedaction,
+  redaction: ErrorRedaction,
 ): { readonly clientCode?: string } {
   if (isWellKnownCode(code)) return { clientCode: code };
-  const isPlain = /^[a-z][a-z0-9_]{2,63}$/.test(code) && redact(code, secrets) === code;
-  return isPlain && !hideErrors ? { clientCode: code } : {};
+  const isPlain = /^[a-z][a-z0-9_]{2,63}$/.test(code) && shownText(code, redaction) === code;
+  return isPlain && !redaction.hideErrors ? { clientCode: code } : {};
 }
 
 /** The caller's name of the member that the upstream names, if that is a plain name. */
 function plainParam(
   { param = '' }: FailureReport,
-  { redaction: { secrets }, callerParam }: ErrorExposure,
+  { redaction, callerParam }: ErrorExposure,
 ): { readonly param?: string } {
-  const isName = /^[\w.[\]-]{1,64}$/.test(param) && redact(param, secrets) === param;
+  const isName = /^[\w.[\]-]{1,64}$/.test(param) && shownText(param, redaction) === param;
   const name = isName ? callerParam?.(param) : undefined;
   return name === undefined ? {} : { param: name };
 }

@@ -14,6 +14,7 @@ import { mostExpensiveInput, mostExpensiveUnit } from '../prices/tokens.ts';
 import { isServed, type Protocol } from '../protocols/protocol.ts';
 import { type Pool, poolOf } from '../upstream/choose.ts';
 import type { ErrorRedaction } from './failure.ts';
+import type { AccountSecrets } from './upstream-text.ts';
 
 /** One channel of a model, with everything that calls need to know of it. */
 export interface ChannelPlan {
@@ -186,24 +187,22 @@ function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string
     secret,
     headers: { json: documentHeaders, json_array: documentHeaders, sse: eventHeaders },
     redaction: {
+      ...secretsOf(channel, secret),
       hideErrors: channel.hideErrors === true,
-      secrets: secretsOf(channel, secret),
       rejectsBeforeWork: channel.rejectsBeforeWork === true,
     },
   };
 }
 
-const minSecretChars = 6;
+/** A shorter value of a header is no secret, and would be found in ordinary texts. */
+const minSecretChars = 8;
 
-/**
- * The texts that an upstream may echo and no caller may see. A header's value may be a token of the
- * operator. A value shorter than any secret is not removed, since it would only damage error texts.
- */
-function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): readonly string[] {
-  const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ').slice(1)]);
-  const secretValues = values.filter(({ length }) => length >= minSecretChars);
-  // The longest first, because one may be part of another.
-  return [secret, baseUrl, ...secretValues].sort((a, b) => b.length - a.length);
+/** The texts of an account that an upstream may echo and no caller may see. */
+function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): AccountSecrets {
+  const values = Object.values(headers).filter(({ length }) => length >= minSecretChars);
+  const { host, hostname } = new URL(baseUrl);
+  // Without a dot it may be a common word, such as the `vllm` of a container.
+  return { secrets: [secret, ...values], host: hostname.includes('.') ? hostname : host };
 }
 
 /** A host may write `X-Goog-Api-Key`; two spellings of one name would be sent as two headers. */

@@ -9,7 +9,6 @@ import { asBuffer, startsLikeJson } from '../bytes/decode.ts';
 import type { Framing, PromptSize } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { documentTokens } from '../dialects/document-tokens.ts';
-import type { TextRules } from '../dialects/redact.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { HeaderMap } from '../http.ts';
@@ -30,8 +29,6 @@ interface PreparedBase {
   readonly framing: Framing;
   /** The body, in pieces. */
   readonly body: readonly Uint8Array[];
-  /** Which parts of the upstream's error texts are kept; mostly undefined. */
-  readonly errorTexts?: TextRules | undefined;
   /** The size of the body; undefined if it can't be larger than what the caller's hold covers. */
   readonly prompt: PromptSize | undefined;
   /** Headers with notes for the caller. */

@@ -55,7 +55,6 @@ export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedReq
     path: more?.forwarded === undefined ? path : path + more.forwarded.search,
     headers: more?.forwarded?.headers,
     framing: call.framing,
-    errorTexts: rules.errorTexts,
     body,
     prompt: grownPromptSize(call, body, more === undefined ? 0 : more.countedBytes),
     notes: more === undefined ? {} : more.notes,

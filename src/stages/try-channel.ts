@@ -266,8 +266,8 @@ function send(
 
 function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamOutcome {
   const { prepared, held } = attempt;
-  const { notes, callerParam, errorTexts: texts } = prepared;
-  const redaction = texts === undefined ? access.redaction : { ...access.redaction, texts };
+  const { notes, callerParam } = prepared;
+  const { redaction } = access;
   const { call, model } = held.admitted;
   const { lease, report, latestResponse } = attempt;
   const { status } = latestResponse;

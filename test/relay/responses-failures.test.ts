@@ -69,7 +69,7 @@ describe.each(forms('invalid_prompt'))('a failure %s', (_, text) => {
     expect(JSON.parse(reply.text).error).toMatchObject({
       type: 'invalid_request_error',
       code: 'invalid_prompt',
-      message: expect.stringContaining('Invalid key [redacted]'),
+      message: expect.stringContaining('refused the request as invalid'),
     });
     expectNoLeak(reply);
   });
@@ -83,7 +83,7 @@ describe.each(forms('invalid_prompt'))('a failure %s', (_, text) => {
       const reply = await answered(sse(...chunks));
 
       expectBroken(reply, created + delta, 'invalid_prompt');
-      expect(reply.text).toContain('Invalid key [redacted]');
+      expect(reply.text).toContain('refused the request as invalid');
       expectNoLeak(reply);
     }
   });

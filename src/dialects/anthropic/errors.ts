@@ -9,7 +9,6 @@ import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { namedMessage } from '../named-message.ts';
-import type { TextRules } from '../redact.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** The error type of each of the gateway's codes. */
@@ -94,22 +93,6 @@ const statuses: ReadonlyMap<string, number> = new Map([
  * have added a short prefix.
  */
 const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organization has been disabled)/i;
-
-/**
- * Anthropic's clients act on the wording of its errors, and people follow their links. A longer
- * host name that only begins like one of its public pages doesn't match.
- */
-export const anthropicTexts: TextRules = {
-  maxChars: 1_024,
-  links: new RegExp(
-    [
-      String.raw`(?<![\w.@-])(?:https://)?`,
-      String.raw`(?:(?:docs|console)\.anthropic|(?:docs|platform|support)\.claude)\.com`,
-      String.raw`(?![\w-]|\.\w|:\d|@)(?:/[\w./#-]*)?`,
-    ].join(''),
-    'g',
-  ),
-};
 
 /** Reads the body of an error response. */
 export function anthropicFailure(status: number, body: Uint8Array): FailureReport {

@@ -1,6 +1,6 @@
 /** The edits and checks of relayed Messages calls. */
 import { type Call, operations } from '../../call.ts';
-import { anthropicInBandFailure, anthropicTexts } from '../../dialects/anthropic/errors.ts';
+import { anthropicInBandFailure } from '../../dialects/anthropic/errors.ts';
 import { messageUsage, usageOfObject } from '../../dialects/anthropic/reply-usage.ts';
 import { messagesStreamTap } from '../../dialects/anthropic/stream-tap.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
@@ -24,7 +24,6 @@ export const messagesRelay: RelayRules = {
           inBandFailure: anthropicInBandFailure,
           isImageReply: false,
         }),
-  errorTexts: anthropicTexts,
   invalidReplyReason: (reply, call) =>
     isReply(reply, call) ? undefined : 'upstream_protocol_error',
   readUsage: (reply, _channel, counted) => messageUsage(reply, counted),
