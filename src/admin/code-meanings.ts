@@ -30,7 +30,9 @@ export const codeMeanings: Readonly<Record<ErrorCode, FailureMeaning>> = {
     meaning: 'the catalog has no model of this name for the API that was called',
     remedy: 'tell the caller which models there are, or add the model or an alias',
   },
-  item_not_found: { meaning: 'the output item is not stored, or belongs to another key' },
+  item_not_found: {
+    meaning: 'an output item that is not stored or belongs to another key, or a file that is gone',
+  },
   response_not_found: { meaning: 'no response with this id is stored for the key' },
   previous_response_not_found: {
     meaning: '`previous_response_id` names a response that is not stored for the key',

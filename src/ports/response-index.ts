@@ -20,7 +20,11 @@ export interface IndexEntry {
   readonly account: string;
   /** The model that the caller named. */
   readonly modelId: string;
-  readonly kind: 'response' | 'item';
+  /**
+   * `sealed`: an item that its provider does not store, so that nothing can refer to it. The entry
+   * tells which account can read its encrypted content.
+   */
+  readonly kind: 'response' | 'item' | 'sealed';
   /**
    * The most input tokens that a reference to it adds to a call: all tokens of a response, the
    * output tokens of an item's response. Undefined if the provider did not report them.

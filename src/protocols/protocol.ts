@@ -324,6 +324,8 @@ export interface RelayRules {
    * nothing.
    */
   referable?(reply: JsonValue): ReferableReply | undefined;
+  /** Whether the provider may keep the reply to this call. Absent in APIs that keep none. */
+  mayBeStored?(call: Call): boolean;
 }
 
 /** Remarks on a reply that is passed on unchanged. */

@@ -65,6 +65,8 @@ const badRequest: FailureRow = {
   forwardsMessage: true,
 };
 const tooLarge: FailureRow = { ...badRequest, code: 'body_too_large' };
+/** A file, an item or a prompt that the caller named. */
+const itemNotFound: FailureRow = { ...badRequest, code: 'item_not_found' };
 /** A 403 that does not say what it refuses: the account, its right to the model, or the request. */
 const forbidden: FailureRow = {
   code: 'upstream_failed',
@@ -165,12 +167,17 @@ export function rowOf(report: FailureReport): FailureRow {
     case 'account':
       return accountRow(status);
     case 'request':
-      return status === 413 ? tooLarge : badRequest;
+      return requestRow(status);
     case 'model':
       return modelNotFound;
     default:
-      return isOfParam(report) ? badRequest : rowOfStatus(status);
+      return isOfParam(report) ? requestRow(status) : rowOfStatus(status);
   }
+}
+
+function requestRow(status: number): FailureRow {
+  if (status === 404) return itemNotFound;
+  return status === 413 ? tooLarge : badRequest;
 }
 
 function rowOfStatus(status: number): FailureRow {

@@ -232,6 +232,7 @@ export function badReply(bad: BadReply, call: Call, model: Model): CallFailure {
 /** The refusals that blame the request. */
 const requestFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_request',
+  'item_not_found',
   'body_too_large',
 ]);
 
@@ -321,6 +322,8 @@ export function errorText(code: ErrorCode, model: Model): string {
         'The upstream refused the request as invalid. ' +
         'Check its fields against the model’s documentation.'
       );
+    case 'item_not_found':
+      return 'The upstream does not have something that the request names. Send it whole instead.';
     default:
       return 'The upstream failed to answer this request. Retry later.';
   }

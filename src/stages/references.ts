@@ -133,7 +133,9 @@ async function findInIndex(
       if (required.length > 0 || !isGatewayError(error)) throw error;
       return [];
     });
-  return paired(asked, entries, (entry) => entry.owner === owner);
+  return paired(asked, entries, (entry, reference) => {
+    return entry.owner === owner && (entry.kind !== 'sealed' || !isStored(reference));
+  });
 }
 
 /**
@@ -190,13 +192,14 @@ function askable(references: readonly Reference[]): {
 function paired<T>(
   references: readonly Reference[],
   answers: readonly (T | undefined)[],
-  isUsable: (answer: T) => boolean,
+  isUsable: (answer: T, reference: Reference) => boolean,
 ): ReadonlyMap<Reference, T> {
   const pairs = new Map<Reference, T>();
   for (const [at, reference] of references.entries()) {
     const answer = answers[at];
     // A store may return `null` for nothing.
-    if (answer !== undefined && answer !== null && isUsable(answer)) pairs.set(reference, answer);
+    if (answer === undefined || answer === null) continue;
+    if (isUsable(answer, reference)) pairs.set(reference, answer);
   }
   return pairs;
 }

@@ -52,12 +52,15 @@ export async function rememberWhole(
   await rememberReply({ referable, usage, account }, held);
 }
 
-/** Records in the index what the provider of a relayed reply may have stored. */
+/**
+ * Records in the index what the provider of a relayed reply may have stored, and whose encrypted
+ * content is in the rest.
+ */
 function remember(
   { referable, usage, account }: ServedReply,
   held: Held,
 ): Promise<void> | undefined {
-  const { model, key, received } = held.admitted;
+  const { model, key, received, route, call } = held.admitted;
   const { clock, responses } = received.settings;
   const { replyId, items } = referable;
   if (items.some(isWritten)) return undefined;
@@ -68,9 +71,10 @@ function remember(
     expiresAtMs: clock.now() + responses.indexTtlMs,
   };
   const [all, made] = usage === undefined ? [] : [allTokens(usage), usage.outputTokens];
+  const isStored = route.protocol.relay.mayBeStored?.(call) ?? true;
   const entries: readonly IndexEntry[] = [
-    ...(replyId === undefined ? [] : [entryOf(replyId, 'response', common, all)]),
-    ...items.map(({ id }) => entryOf(id, 'item', common, made)),
+    ...(replyId === undefined || !isStored ? [] : [entryOf(replyId, 'response', common, all)]),
+    ...items.map(({ id }) => entryOf(id, isStored ? 'item' : 'sealed', common, made)),
   ];
   const known = entries.filter(({ id }) => idSyntax.test(id)).slice(0, maxEntries);
   if (known.length === 0) return undefined;

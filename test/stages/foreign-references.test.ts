@@ -100,6 +100,35 @@ describe('another key’s id is answered as an unknown one', () => {
   });
 });
 
+describe('an id of a reply that its request forbade to store is unknown to its own key too', () => {
+  it.each(places)('%s, whole and streamed', async (_, body) => {
+    for (const stream of [false, true]) {
+      const gateway = responsesGateway();
+      const made = await gateway.ask(
+        `{"model":"m","input":"hi","store" : false,"stream":${stream}}`,
+      );
+      expect(made.text).toContain('msg_1');
+
+      for (const id of foreignIds) {
+        const unknown = id.replace('1', '9');
+        const [own, missing] = [await gateway.ask(body(id)), await gateway.ask(body(unknown))];
+
+        expect(own.status).toBe(own.text.includes('previous_response') ? 400 : 404);
+        expect(own.text.replaceAll(id, 'ID')).toBe(missing.text.replaceAll(unknown, 'ID'));
+      }
+      expect((await gateway.stored('GET resp_1')).status).toBe(404);
+      expect(gateway.sent()).toHaveLength(1);
+    }
+  });
+
+  it.each(['true', 'null'])('but not with `store: %s`', async (store) => {
+    const gateway = responsesGateway();
+    await gateway.ask(`{"model":"m","input":"hi","store":${store}}`);
+
+    expect((await gateway.ask(referTo('msg_1'))).status).toBe(200);
+  });
+});
+
 /** What a second key sees of a reply that the first one got. */
 async function attempt(body: (id: string) => object | string, id: string) {
   const lookUps: string[] = [];

@@ -12,9 +12,9 @@ import {
 } from './responses-gateway.ts';
 
 describe('encrypted content', () => {
-  it('prefers the account that made it', async () => {
+  it.each([{}, { store: false }])('prefers the account that made it: %j', async (members) => {
     const gateway = responsesGateway();
-    await replyFromUs(gateway);
+    await replyFromUs(gateway, members);
 
     await gateway.ask(sealed('rs_1'));
 

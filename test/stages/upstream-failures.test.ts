@@ -351,13 +351,19 @@ it('a 400 that echoes the headers of a channel tells the caller none of their va
   }
 });
 
-it('a 404 of a parameter passes the upstream’s own message on', async () => {
-  const error = { message: 'No such file: file-1', type: 'invalid_request_error', param: 'file' };
+it.each([
+  { message: 'No such file: file-1', type: 'invalid_request_error', param: 'file' },
+  { message: 'No such File object: file-abcdef', type: 'invalid_request_error', param: null },
+  { message: "Item with id 'msg_0a1b2c3d4e5f60718293a4b5c6d7e8f90a' not found.", param: 'input' },
+])('a 404 of what the caller named is his, with the upstream’s own message: %j', async (error) => {
   const { call, nextRecord } = gatewayInProcess({ handlers: [(up) => up.answer(404, { error })] });
 
   const reply = await call(sampleRequests.chat);
 
-  expect(reply.status).toBe(400);
-  expect(reply.text).toContain('No such file');
+  expect(reply.status).toBe(404);
+  expect(JSON.parse(reply.text).error).toMatchObject({
+    message: error.message,
+    type: 'invalid_request_error',
+  });
   expect(await nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n });
 });

@@ -1,4 +1,5 @@
 /** The edits and checks of relayed Responses calls: only the model's name is edited. */
+import { findMember } from '../../bytes/json/read/members.ts';
 import { type Call, operations } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { openaiUsage, openaiUsageOfObject } from '../../dialects/openai/usage.ts';
@@ -39,6 +40,10 @@ export const responsesRelay: RelayRules = {
     withToolCalls(openaiUsage(reply, false, counted), toolCallsIn(reply)),
   refusesSealed: refusesSealedContent,
   referable: referableReply,
+  mayBeStored: ({ body: { text }, members }) => {
+    const store = findMember(members, 'store')?.value;
+    return store === undefined || text.toString('latin1', store.start, store.end) !== 'false';
+  },
 };
 
 /** A token count has neither an id nor items. */

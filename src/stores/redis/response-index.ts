@@ -89,7 +89,7 @@ function argsOf({ id, owner: _owner, expiresAtMs, ...rest }: IndexEntry): readon
 const storedEntry = z.object({
   account: z.string(),
   modelId: z.string(),
-  kind: z.enum(['response', 'item']),
+  kind: z.enum(['response', 'item', 'sealed']),
   maxTokens: z.number().optional(),
 });
 

@@ -64,11 +64,12 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
       const account = 'a "quoted"\naccount: ü|{}';
       const response = entry(setup, { owner, account, maxTokens: 123_456 });
       const item = entry(setup, { owner, id: 'rs_-_Z9', kind: 'item', modelId: 'vendor/m:1' });
-      await setup.index.remember([response, item]);
+      const sealed = entry(setup, { owner, id: 'rs_sealed', kind: 'sealed' });
+      await setup.index.remember([response, item, sealed]);
 
-      const entries = await found(setup, owner, ['rs_-_Z9', 'msg_unknown', 'resp_0a']);
+      const ids = ['rs_-_Z9', 'msg_unknown', 'resp_0a', 'rs_sealed'];
 
-      assert.deepEqual(entries, [item, undefined, response]);
+      assert.deepEqual(await found(setup, owner, ids), [item, undefined, response, sealed]);
     },
   },
   {
