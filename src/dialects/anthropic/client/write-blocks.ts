@@ -11,6 +11,7 @@ import type {
   ToolResultPart,
 } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
+import { isBlankText, withBlanksJoined } from './blank-texts.ts';
 import { writeMedia } from './write-media.ts';
 import { joined, type PartTarget, textBlock, type WrittenBlocks } from './written.ts';
 
@@ -25,7 +26,7 @@ export function writeUserParts(parts: readonly Part[], target: PartTarget): Writ
   return joined([
     ...results.map((result) => writeResult(result, target)),
     ...media.map((part) => writeMedia(part, target.capabilities)),
-    ...others.map((part) => writePart(part, target)),
+    ...withBlanksJoined(others).map((part) => writePart(part, target)),
   ]);
 }
 
@@ -38,9 +39,9 @@ export function writeUserParts(parts: readonly Part[], target: PartTarget): Writ
  */
 export function writeAssistantParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
   return joined(
-    parts.map((part) => {
+    withBlanksJoined(parts).map((part) => {
       // Anthropic's own replies have blank text in front of thinking, and no way to send it back.
-      if (part.kind === 'text' && part.text.trim() === '') return nothing;
+      if (isBlankText(part)) return nothing;
       if (part.kind !== 'media') return writePart(part, target);
       const sentence =
         "This model doesn't accept media in an assistant message; send it in a user message.";
@@ -54,7 +55,7 @@ const nothing: WrittenBlocks = { blocks: [], dropped: [] };
 /** Writes the text of a system message, which may have no other parts. */
 export function writeSystemParts(parts: readonly Part[]): WrittenBlocks {
   return joined(
-    parts.map((part) => {
+    withBlanksJoined(parts).map((part) => {
       if (part.kind === 'text') return writeText(part);
       const sentence = 'A system message can only be text; send this part in a user message.';
       throw new GatewayError('not_portable', sentence, { param: part.at });
@@ -117,7 +118,7 @@ function writeCall(part: ToolCallPart, { names }: PartTarget): WrittenBlocks {
 
 function writeResult(part: ToolResultPart, { capabilities }: PartTarget): WrittenBlocks {
   const content = joined(
-    part.content.map((one) => {
+    withBlanksJoined(part.content).map((one) => {
       if (one.kind === 'text') return writeText(one);
       return capabilities.resultMedia ? writeMedia(one, capabilities) : attachedNote;
     }),
