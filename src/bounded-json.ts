@@ -6,6 +6,7 @@
 import { parseExactly } from './exact-numbers.ts';
 import { type JsonValue, parseJson } from './json.ts';
 import { stringEnd } from './json-strings.ts';
+import type { Channel } from './ports/catalog.ts';
 
 /**
  * Limits of one document. The largest real replies have 20 logprobs for each of 16,384 tokens: 2.8
@@ -31,6 +32,11 @@ export function parseBounded(text: string): JsonValue | undefined {
 /** Like `parseExactly`; undefined also for a document that exceeds the limits. */
 export function parseBoundedExactly(text: string): JsonValue | undefined {
   return exceedsLimits(text) ? undefined : parseExactly(text);
+}
+
+/** The parser of the replies of a channel, whose stated costs need all their digits. */
+export function replyParser({ cost }: Pick<Channel, 'cost'>): typeof parseBounded {
+  return cost === 'reported' ? parseBoundedExactly : parseBounded;
 }
 
 /**

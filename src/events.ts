@@ -290,8 +290,8 @@ export type GatewayEvent =
   /**
    * `missing`: the upstream reported no usage, so the charge is based on the counted output.
    * `above_maximum`: it reported more than the model can use, so the model's maximum was charged.
-   * `inconsistent`: the totals that it reported differ from the sum of the passes that it reported,
-   * so the larger of each was charged.
+   * `inconsistent`: the counts that it reported contradict each other (see `UsageRemarks`), so the
+   * larger of them were charged.
    */
   | {
       readonly type: 'usage_anomaly';
@@ -322,6 +322,15 @@ export type GatewayEvent =
       readonly limitNanos: Nanos;
       /** The remaining amount, including `adjust({ addLimit })`; may be negative. */
       readonly remainingNanos: bigint;
+    }
+  /**
+   * An upstream's usage has numbers that the gateway doesn't know, and which the charge does not
+   * depend on. Emitted once for each channel, with at most eight names such as `details.new_tokens`.
+   */
+  | {
+      readonly type: 'unknown_usage';
+      readonly channelId: string;
+      readonly members: readonly string[];
     }
   /** Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }

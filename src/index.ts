@@ -64,6 +64,7 @@ export {
   type ToolCalls,
   type UnreportedTokens,
   type Usage,
+  type UsageRemarks,
 } from './money.ts';
 export type { GatewayOptions } from './options.ts';
 export {
@@ -77,6 +78,7 @@ export type {
   Capabilities,
   Catalog,
   Channel,
+  ChannelCost,
   CredentialRequest,
   DialectName,
   MediaPartTokens,

@@ -84,6 +84,7 @@ const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   refusals_lost: 'warn',
   hold_lapsed: 'warn',
   usage_anomaly: 'warn',
+  unknown_usage: 'warn',
   quota_low: 'warn',
   no_stated_maximum: 'warn',
   embedding_format: 'warn',

@@ -179,11 +179,21 @@ export interface Usage {
   readonly toolCalls?: ToolCalls | undefined;
   /** The parts that the upstream did not report. Not kept in usage records. */
   readonly unreported?: UnreportedTokens | undefined;
+  /** What the upstream's usage says besides. Not kept in usage records. */
+  readonly remarks?: UsageRemarks | undefined;
+}
+
+/** What an upstream's usage says besides its counts. */
+export interface UsageRemarks {
   /**
-   * The upstream's totals differ from the sum of its passes, or are less than a part of them; the
-   * larger counts are here. Not kept in usage records.
+   * Its counts contradict each other: a total differs from the sum of its parts or is less than one
+   * of them, or a count is stated twice with different values. The larger counts are in the usage.
    */
-  readonly isInconsistent?: true | undefined;
+  readonly isInconsistent?: true;
+  /** The names of numbers that the gateway doesn't know: `details.name`. */
+  readonly unknown?: readonly string[];
+  /** What the upstream says that the call cost the operator. */
+  readonly costNanos?: Nanos;
 }
 
 /** The tokens of one pass, as the {@link Usage} of the whole call has them. */

@@ -1,7 +1,6 @@
 /** Channels for operators: their health and shares, and how to change them. */
 import type { HealthStatus } from '../events.ts';
-import type { Price } from '../money.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
+import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
 import type { ChannelChange } from '../stores/sql/published-catalog.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { AdminError, notSupported } from './admin-error.ts';
@@ -83,7 +82,7 @@ export interface AdminChannels {
   setCost(
     actor: string,
     channelId: string,
-    change: { readonly cost: Price | null; readonly modelId?: string },
+    change: { readonly cost: ChannelCost | null; readonly modelId?: string },
   ): Promise<ChannelChanged>;
 }
 
@@ -151,7 +150,10 @@ function catalogChanges(
           actor,
           action: 'channel.cost',
           target: channelId,
-          change: { per: cost?.per ?? null, modelId: modelId ?? null },
+          change: {
+            per: cost === 'reported' ? cost : (cost?.per ?? null),
+            modelId: modelId ?? null,
+          },
         },
         () => change(deps, channelId, { cost, ...inModel(modelId) }),
       ),

@@ -4,7 +4,13 @@
  */
 import type { FailureReason } from '../failure-reasons.ts';
 import type { JsonNumber, JsonObject } from '../json.ts';
-import { allReported, type PassUsage, type ToolCalls, type Usage } from '../money.ts';
+import {
+  allReported,
+  type PassUsage,
+  type ToolCalls,
+  type Usage,
+  type UsageRemarks,
+} from '../money.ts';
 import type { ProviderData } from './provider-data.ts';
 
 /**
@@ -185,7 +191,7 @@ export interface ReplyUsage {
   readonly largestPassInputTokens?: number | undefined;
   readonly passes?: readonly PassUsage[] | undefined;
   readonly toolCalls?: ToolCalls | undefined;
-  readonly isInconsistent?: true | undefined;
+  readonly remarks?: UsageRemarks | undefined;
 }
 
 /**
@@ -255,7 +261,7 @@ export function chargeableUsage(usage: ReplyUsage): Usage {
     largestPassInputTokens: usage.largestPassInputTokens,
     passes: usage.passes,
     toolCalls: usage.toolCalls,
-    ...(usage.isInconsistent === undefined ? {} : { isInconsistent: true }),
+    ...(usage.remarks === undefined ? {} : { remarks: usage.remarks }),
   };
 }
 

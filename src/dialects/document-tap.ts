@@ -3,7 +3,7 @@
  * without buffering it.
  */
 
-import { parseBounded } from '../bounded-json.ts';
+import { parseBounded, parseBoundedExactly } from '../bounded-json.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import { type JsonWatchReport, jsonWatch } from '../bytes/json/stream/watch.ts';
 import { emptyBytes } from '../bytes/sse.ts';
@@ -66,7 +66,10 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
     usage: () => {
       const report = watch.end();
       const text = report.captured[options.usageMember];
-      return options.readUsage(text === undefined ? undefined : parseBounded(text), report.counted);
+      return options.readUsage(
+        text === undefined ? undefined : parseBoundedExactly(text),
+        report.counted,
+      );
     },
     countedTokens: () => contentTokens(bytes),
     progress: () => 0,

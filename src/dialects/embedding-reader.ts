@@ -3,7 +3,7 @@
  * that each input has exactly one.
  */
 
-import { parseBounded } from '../bounded-json.ts';
+import { parseBoundedExactly } from '../bounded-json.ts';
 import { firstMark, opensJson } from '../bytes/decode.ts';
 import { type ExtractionRule, stringExtractor } from '../bytes/json/stream/string-extractor.ts';
 import { readVector, type Vector, type VectorForm, vectorBytes } from '../canonical/vectors.ts';
@@ -143,7 +143,7 @@ export function embeddingReader(
 }
 
 function valueIn(json: string | undefined): JsonValue | undefined {
-  return json === undefined ? undefined : parseBounded(json);
+  return json === undefined ? undefined : parseBoundedExactly(json);
 }
 
 /**

@@ -3,7 +3,7 @@
  * follows them. No vector is parsed or buffered.
  */
 
-import { parseBounded } from '../bounded-json.ts';
+import { parseBoundedExactly } from '../bounded-json.ts';
 import { jsonWatch } from '../bytes/json/stream/watch.ts';
 import { emptyBytes } from '../bytes/sse.ts';
 import type { FailureReason } from '../failure-reasons.ts';
@@ -38,7 +38,7 @@ export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
 
   const captured = (name: string): JsonValue | undefined => {
     const text = watch.end().captured[name];
-    return text === undefined ? undefined : parseBounded(text);
+    return text === undefined ? undefined : parseBoundedExactly(text);
   };
 
   return {

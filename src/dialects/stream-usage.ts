@@ -9,20 +9,39 @@ import {
   type UsageGap,
   withCountedOutput,
 } from '../canonical/reply.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
-import { mergedUsage, withCachedInInput } from './usage-counts.ts';
+import { countsIn, mergedCounts, type UsageCounts } from './usage-counts.ts';
+import { gapIn, hasTotals, replyUsageOf, withImpliedOutput } from './usage-reading.ts';
+import { geminiRows, openaiRows, type UsageRows } from './usage-table.ts';
 
 /** Reads the usage objects of a dialect. */
 export interface UsageReader {
-  /** The members that are kept of each object. */
-  readonly names: readonly string[];
-  /** Adds to a usage object what it implies together with the members already known. */
-  withImplied(known: JsonObject | undefined, usage: JsonValue | undefined): JsonValue | undefined;
+  readonly rows: UsageRows;
+  /** Adapts the counts of one object to those already known. */
+  withImplied(known: UsageCounts | undefined, counts: UsageCounts): UsageCounts;
   /** Returns which counts one object leaves open. */
-  gap(usage: JsonValue | undefined): UsageGap;
-  /** Converts the merged object, of which `last` is a part; undefined if it has no usable count. */
-  read(usage: JsonObject, last: JsonValue | undefined): ReplyUsage | undefined;
+  gap(counts: UsageCounts): UsageGap;
+  /** Converts the counts so far; undefined if none is usable. `last` are those of the last object. */
+  read(counts: UsageCounts, last: UsageCounts): ReplyUsage | undefined;
+}
+
+const readerOf = (rows: UsageRows, excessIsReasoning = false): UsageReader => ({
+  rows,
+  withImplied: withImpliedOutput,
+  gap: gapIn,
+  read: (counts, last) =>
+    hasTotals(counts) ? replyUsageOf(counts, last, excessIsReasoning) : undefined,
+});
+
+/** Reads usage objects of Google's API. */
+export const geminiUsageReader: UsageReader = readerOf(geminiRows);
+const openaiReader = readerOf(openaiRows);
+const excessReader = readerOf(openaiRows, true);
+
+/** Reads usage objects of OpenAI's APIs, of a vendor that may state reasoning only in the total. */
+export function openaiUsageReader(reasoningOutside: boolean): UsageReader {
+  return reasoningOutside ? excessReader : openaiReader;
 }
 
 /** The usage of one stream. */
@@ -57,24 +76,19 @@ export type UsageMerger = (usage: JsonValue | undefined) => ReplyUsage | undefin
 
 /** Creates the merger of one stream. */
 export function usageMerger(reader: UsageReader): UsageMerger {
-  let merged: JsonObject | undefined;
+  let merged: UsageCounts | undefined;
   return (usage) => {
-    const stated = reader.withImplied(merged, usage);
-    const after = mergedUsage(merged, stated, reader.names);
-    if (after === undefined || after === merged) return undefined;
+    const counts = countsIn(usage, reader.rows);
+    if (counts === undefined) return undefined;
+    const last = reader.withImplied(merged, counts);
+    const after = mergedCounts(merged, last);
+    if (after === merged) return undefined;
     merged = after;
-    const reported = reader.read(after, stated);
-    return reported === undefined ? undefined : withGap(reported, reader.gap(stated));
+    const reported = reader.read(after, last);
+    if (reported === undefined || reported.gap !== undefined) return reported;
+    // The counts of earlier objects do not cover the output generated since.
+    return reader.gap(last) === undefined ? reported : { ...reported, gap: 'output' };
   };
-}
-
-/**
- * Marks merged usage as lacking an output count if the last object has none: the counts of earlier
- * objects do not cover the output generated since.
- */
-export function withGap(reported: ReplyUsage, last: UsageGap): ReplyUsage {
-  if (last === undefined || reported.gap !== undefined) return reported;
-  return { ...reported, gap: 'output' };
 }
 
 /**
@@ -99,7 +113,7 @@ export function usageFloor(): UsageFloor {
   let isFinal = false;
   return {
     note: (stated, counted, hasFinished) => {
-      const reported = withCachedInInput(splitUsage(stated, counted));
+      const reported = splitUsage(stated, counted);
       const hasOutput = stated.gap !== 'output';
       if (hasOutput && reported.outputTokens > (usage?.outputTokens ?? 0))
         countedAtOutput = counted;

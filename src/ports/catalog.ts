@@ -232,6 +232,9 @@ export interface AccountCredential {
   readonly account?: string;
 }
 
+/** What a channel costs the operator: a price, or what its replies say. */
+export type ChannelCost = Price | 'reported';
+
 /** One upstream account that serves a model. The same id under two models is the same account. */
 export interface Channel {
   readonly id: string;
@@ -277,10 +280,11 @@ export interface Channel {
    */
   readonly maxPriceNanos?: Nanos;
   /**
-   * The provider's price for the operator. With it, each usage record states what the call cost the
-   * operator. It changes nothing for callers.
+   * The provider's price for the operator, or `'reported'` for a provider whose replies state what
+   * they cost. With it, each usage record states what the call cost the operator. It changes nothing
+   * for callers.
    */
-  readonly cost?: Price;
+  readonly cost?: ChannelCost;
   /** The channel serves only keys of these groups. Default: all groups of the model. */
   readonly groups?: readonly string[];
   /**

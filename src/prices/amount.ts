@@ -1,5 +1,6 @@
 /** Converts amounts of money from and to decimal strings in the host's currency unit. */
 import { ConfigurationError } from '../errors.ts';
+import { type JsonNumber, sourceText } from '../json.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 
 /** The number of nanos in one unit of the host's currency. */
@@ -50,4 +51,20 @@ function parseBillionths(text: unknown): bigint | undefined {
   const [, whole, decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
   if (whole === undefined) return undefined;
   return BigInt(whole) * nanosPerUnit + BigInt(decimals.padEnd(9, '0'));
+}
+
+/**
+ * The nanos of a number from JSON, times a power of ten, rounded up: read from its digits, because
+ * a double has not all of them. Undefined for a negative number and for one above every amount.
+ */
+export function nanosOfDecimal(value: JsonNumber, exponent: number): Nanos | undefined {
+  const text = typeof value === 'number' ? String(value) : value[sourceText];
+  const [, whole, decimals = '', power = '0'] =
+    /^(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const digits = BigInt(whole + decimals);
+  const shift = Number(power) - decimals.length + exponent + 9;
+  const scale = 10n ** BigInt(Math.abs(shift));
+  const nanos = shift < 0 ? (digits + scale - 1n) / scale : digits * scale;
+  return nanos > maxNanos ? undefined : nanos;
 }

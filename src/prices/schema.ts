@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { isJsonObject } from '../json.ts';
 import type { CostMember, ImagePrice, MemberPrice, TokenPrice, TokenRates } from '../money.ts';
+import type { ChannelCost } from '../ports/catalog.ts';
 import { nanos, positive, text } from '../ports/set-up.ts';
 import { amountForm, factorOf, nanosOf } from './amount.ts';
 import type { PriceJson } from './price-json.ts';
@@ -143,6 +144,14 @@ export const priceSchema: z.ZodType = z.discriminatedUnion(
   { error: formError },
 );
 
+/** What a channel costs. A union would not say what is wrong with a price. */
+export const costSchema: z.ZodType<ChannelCost> = z
+  .custom<ChannelCost>()
+  .superRefine((cost, { addIssue }) => {
+    if (cost === 'reported') return;
+    for (const issue of priceSchema.safeParse(cost).error?.issues ?? []) addIssue({ ...issue });
+  });
+
 const rateInputs = ratesOf(units);
 const memberInputs = membersOf({ perCall: units.optional() });
 
@@ -175,3 +184,9 @@ export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
   ],
   { error: formError },
 );
+
+/** What a channel costs, in JSON. */
+export const costJsonSchema: z.ZodType<PriceJson | 'reported'> = z.union([
+  z.literal('reported'),
+  priceJsonSchema,
+]);

@@ -241,6 +241,7 @@ export const eventTypes: Readonly<Record<EventType, true>> = {
   refusals_lost: true,
   hold_lapsed: true,
   usage_anomaly: true,
+  unknown_usage: true,
   quota_low: true,
   no_stated_maximum: true,
   embedding_format: true,

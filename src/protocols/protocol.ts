@@ -283,7 +283,7 @@ export interface RelayRules {
   /** What is sent upstream besides the body. Absent in APIs that send only the body. */
   forward?(request: RequestParts, channel: Channel, limits: ModelLimits): ForwardedParts;
   /** Creates a tap for a reply. `requestId` names the call in an error that ends it. */
-  tap(call: Call, channel: Pick<Channel, 'capabilities'>, requestId: string): StreamTap;
+  tap(call: Call, channel: Pick<Channel, 'capabilities' | 'cost'>, requestId: string): StreamTap;
   /**
    * Reads an error inside a 2xx document, where those of this API differ from the dialect's;
    * undefined if there is none.

@@ -212,6 +212,7 @@ export function costNanosOf(
   if (cost === undefined || rule === 'pend') return undefined;
   const { call, model } = admitted;
   if (charge.usage === undefined || call.operation.isFree) return 0n;
+  if (cost === 'reported') return charge.usage.remarks?.costNanos;
   const { size, quality } = call.demand;
   if (cost.per === 'image' && imageNanos(cost, size, quality) === undefined) return undefined;
   const { members } = memberBounds(call, { ...model, price: cost });

@@ -95,7 +95,7 @@ export function gatewayParts(
     forRequest,
   };
   const bodies = fairShares(() => settings().maxBufferedBytes);
-  const settlements = settler(parts.outbox);
+  const settlements = settler(parts.outbox, emit);
   const serve = serving(
     sharedByCalls(tables, { ...parts, bodies, settle: settlements.settle }, state),
   );

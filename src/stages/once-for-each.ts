@@ -4,11 +4,13 @@
 const maxReported = 10_000;
 
 /** Calls `report` once for each name, and for at most 10,000 names. */
-export function onceForEach(report: (name: string) => void): (name: string) => void {
+export function onceForEach<Rest extends readonly unknown[]>(
+  report: (name: string, ...rest: Rest) => void,
+): (name: string, ...rest: Rest) => void {
   const reported = new Set<string>();
-  return (name) => {
+  return (name, ...rest) => {
     if (reported.has(name) || reported.size >= maxReported) return;
     reported.add(name);
-    report(name);
+    report(name, ...rest);
   };
 }

@@ -3,6 +3,7 @@
  * with a few members edited. The reply is passed on byte for byte, except for what the tap must
  * change: usage that the caller did not request, errors inside a stream, and framing.
  */
+import { replyParser } from '../bounded-json.ts';
 import { type MemberEdit, spliceMembers } from '../bytes/body/splice.ts';
 import type { Span } from '../bytes/json/scan/scan.ts';
 import type { Call, PromptSize } from '../call.ts';
@@ -90,7 +91,7 @@ const noTokens = (): number => 0;
 /** Judges whether a buffered reply is whole, an error, or empty. */
 function judge(bytes: Uint8Array, { call, rules, dialect, channel }: RelayInput): Judgement {
   const inBandFailure = rules.inBandFailure ?? dialect.inBandFailure;
-  const found = documentIn(bytes, { inBandFailure });
+  const found = documentIn(bytes, { inBandFailure }, replyParser(channel));
   if (found.kind !== 'document') return found;
   if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
   // A document that is not the expected kind of reply is refused, because it could contain

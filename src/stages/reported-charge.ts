@@ -17,6 +17,8 @@ import { usedTokens } from './taken-rates.ts';
 export interface SettledCall extends ChargedCall {
   readonly admitted: Admitted;
   readonly emit: EventListener;
+  /** Reports the names of numbers in its channel's usage that the gateway doesn't know. */
+  readonly reportUnknown: (channelId: string, members: readonly string[]) => void;
 }
 
 /** How a call has ended, and what it is charged. */
@@ -31,16 +33,18 @@ export interface ChargedEnd {
  * changed the record of its model during the call, the whole hold is charged.
  */
 export function reportedCharge(settled: SettledCall, rule: ChargeRule, callEnd: CallEnd): Charge {
-  const { emit, heldNanos, admitted } = settled;
+  const { emit, heldNanos, admitted, channel, reportUnknown } = settled;
   const { requestId } = admitted.received.responseContext;
   try {
     const charge = chargeFor(settled, rule, callEnd);
     const { nanos, anomaly, aboveHold, basis } = charge;
     if (typeof nanos !== 'bigint' || nanos < 0n) throw new TypeError('invalid charge');
     if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
-    if (callEnd.usage?.isInconsistent === true && basis !== 'policy') {
+    const { isInconsistent, unknown } = callEnd.usage?.remarks ?? {};
+    if (isInconsistent === true && basis !== 'policy') {
       emit({ type: 'usage_anomaly', requestId, reason: 'inconsistent' });
     }
+    if (unknown !== undefined && channel !== undefined) reportUnknown(channel.id, unknown);
     if (aboveHold !== undefined) {
       const amounts = { heldNanos, usageNanos: aboveHold };
       emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...amounts });

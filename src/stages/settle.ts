@@ -10,9 +10,16 @@ import type { CallAttempt, CallOutcome, UsageRecord } from '../ports/usage-sink.
 import type { TakenRates } from './applied-limits.ts';
 import type { Admitted } from './call-record.ts';
 import { type Charge, observedNanos } from './charge.ts';
+import { onceForEach } from './once-for-each.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import { reportBug } from './refuse.ts';
-import { type ChargedEnd, correctRates, reportedCharge, reportedCost } from './reported-charge.ts';
+import {
+  type ChargedEnd,
+  correctRates,
+  reportedCharge,
+  reportedCost,
+  type SettledCall,
+} from './reported-charge.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
 /** Dependencies of a settlement. */
@@ -23,6 +30,7 @@ export interface SettlementDeps {
   readonly rates: TakenRates | undefined;
   readonly outbox: Outbox;
   readonly emit: EventListener;
+  readonly reportUnknown: SettledCall['reportUnknown'];
   /** Called once, when the call ends. */
   readonly onClose: () => void;
 }
@@ -65,7 +73,10 @@ export interface Settler {
 }
 
 /** Settlements whose ends go out through one outbox. */
-export function settler(outbox: Outbox): Settler {
+export function settler(outbox: Outbox, emitAll: EventListener): Settler {
+  const reportUnknown = onceForEach((channelId, members: readonly string[]) =>
+    emitAll({ type: 'unknown_usage', channelId, members }),
+  );
   let open = 0;
   const onClose = (): void => {
     open -= 1;
@@ -74,7 +85,7 @@ export function settler(outbox: Outbox): Settler {
     settle: (admitted, reservation, rates) => {
       open += 1;
       const { emit } = admitted.received;
-      return settlementOf({ admitted, reservation, rates, outbox, emit, onClose });
+      return settlementOf({ admitted, reservation, rates, outbox, emit, reportUnknown, onClose });
     },
     openCount: () => open,
   };
@@ -133,9 +144,10 @@ function observedOrNone(
 }
 
 function newState(deps: SettlementDeps): SettlementState {
-  const { admitted, reservation, rates, outbox, emit, onClose } = deps;
+  const { admitted, reservation, rates, outbox, emit, reportUnknown, onClose } = deps;
   return {
     onClose,
+    reportUnknown,
     admitted,
     modelId: admitted.model.id,
     price: admitted.model.price,
@@ -277,8 +289,8 @@ function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): Us
  * filled in are recorded as they are charged.
  */
 function recordedUsage(usage: Usage, charge: Charge): Usage {
-  if ((usage.passes ?? usage.isInconsistent ?? usage.unreported) === undefined) return usage;
-  const { passes: _passes, isInconsistent: _isInconsistent, unreported, ...sum } = usage;
+  if ((usage.passes ?? usage.remarks ?? usage.unreported) === undefined) return usage;
+  const { passes: _passes, remarks: _remarks, unreported, ...sum } = usage;
   const { inputTokens, outputTokens } = (unreported && charge.usage) ?? sum;
   return { ...sum, inputTokens, outputTokens };
 }

@@ -35,20 +35,16 @@ describe('OpenAI’s usage', () => {
       [3, 2, 0],
     ],
     ['without details', { prompt_tokens: 3, prompt_tokens_details: null }, [3, 0, 0]],
-    [
-      'with a total above the sum',
-      { prompt_tokens: 3, completion_tokens: 5, total_tokens: 20 },
-      [3, 0, 5],
-    ],
     ['with a prompt and a total only', { prompt_tokens: 3, total_tokens: 20 }, [3, 0, 17]],
     ['with zeros', { prompt_tokens: 0, completion_tokens: 0 }, [0, 0, 0]],
   ])('%s', (_, usage, [inputTokens, cachedInputTokens, outputTokens]) => {
     expect(read(usage)).toEqual({ inputTokens, cachedInputTokens, outputTokens, images: 0 });
   });
 
-  it('includes reasoning from the total if the channel says so', () => {
+  it('includes reasoning from the total if the channel says so, else contradicts itself', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 20 };
 
+    expect(read(usage)).toMatchObject({ outputTokens: 5, remarks: { isInconsistent: true } });
     expect(read(usage, true)).toMatchObject({ inputTokens: 3, outputTokens: 17 });
   });
 

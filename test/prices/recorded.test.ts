@@ -104,12 +104,16 @@ function openaiCost(usage: JsonValue, images: number): number {
     member(usage, 'completion_tokens_details') ?? member(usage, 'output_tokens_details'),
   ];
   const input = Math.max(count(usage, 'prompt_tokens'), count(usage, 'input_tokens'));
-  const output = Math.max(count(usage, 'completion_tokens'), count(usage, 'output_tokens'));
+  const stated = Math.max(count(usage, 'completion_tokens'), count(usage, 'output_tokens'));
+  const total = count(usage, 'total_tokens');
+  const reasoned = count(made, 'reasoning_tokens');
+  // xAI's total shows that its reasoning lies beside the completion.
+  const output = total === input + stated + reasoned ? stated + reasoned : stated;
   const cached = count(prompt, 'cached_tokens');
   const written = count(prompt, 'cache_write_tokens');
   const audio = count(prompt, 'audio_tokens');
   const image = count(prompt, 'image_tokens');
-  const reasoning = Math.min(count(made, 'reasoning_tokens'), output);
+  const reasoning = Math.min(reasoned, output);
   const madeImage = images > 0 && made === undefined ? output : count(made, 'image_tokens');
   return (
     cached * nanos.cachedInput +

@@ -69,13 +69,15 @@ export function usageOf(api: CallerApi, text: string): Usage | undefined {
 
 function chatUsage(usage: Json): Usage {
   const inputTokens = count(usage.prompt_tokens);
+  const implied = count(usage.total_tokens) - inputTokens;
+  const completion = count(usage.completion_tokens);
+  const reasoning = count(record(usage.completion_tokens_details)?.reasoning_tokens);
+  // xAI counts its reasoning beside the completion.
+  const isBeside = implied === completion + reasoning;
   return {
     inputTokens,
     cachedInputTokens: count(record(usage.prompt_tokens_details)?.cached_tokens),
-    outputTokens:
-      usage.completion_tokens === undefined
-        ? count(usage.total_tokens) - inputTokens
-        : count(usage.completion_tokens),
+    outputTokens: usage.completion_tokens === undefined || isBeside ? implied : completion,
     images: 0,
   };
 }

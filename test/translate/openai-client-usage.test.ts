@@ -2,7 +2,7 @@
 /** Usage of compatible upstreams, which count in different ways. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openaiReplyUsage } from '../../src/dialects/openai/reply-usage.ts';
+import { openaiReplyUsage } from '../../src/dialects/openai/usage.ts';
 import type { JsonObject } from '../../src/json.ts';
 
 function usageOf(

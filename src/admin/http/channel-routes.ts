@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { JsonValue } from '../../json.ts';
 import { priceFromJson } from '../../prices/codec.ts';
-import { priceJsonSchema } from '../../prices/schema.ts';
+import { costJsonSchema } from '../../prices/schema.ts';
 import { AdminError } from '../admin-error.ts';
 import { catalogCheckReply, channelChangedReply, modelsReply } from './replies/channels.ts';
 import { type Route, route } from './route.ts';
@@ -89,10 +89,11 @@ export const channelRoutes: readonly Route[] = [
     summary: 'Sets what a channel costs the operator; null removes the cost',
     action: 'channel.cost',
     query: nothing,
-    body: z.strictObject({ cost: priceJsonSchema.nullable(), modelId }),
+    body: z.strictObject({ cost: costJsonSchema.nullable(), modelId }),
     reply: channelChangedReply,
     run: async ({ admin, access, id, body }) => {
-      const cost = body.cost === null ? null : priceFromJson(body.cost);
+      const { cost: stated } = body;
+      const cost = stated === null || stated === 'reported' ? stated : priceFromJson(stated);
       if (cost === undefined) throw new AdminError('invalid_request', 'cost is not a price.');
       const change = { cost, ...given({ modelId: body.modelId }) };
       return { json: await admin.channels.setCost(access.actor, id, change) };

@@ -1,6 +1,6 @@
 /** The JSON Schema of `tollgate.json`, by which editors complete and check the file. */
 import { z } from 'zod';
-import { priceJsonSchema } from '../../prices/schema.ts';
+import { costJsonSchema, priceJsonSchema } from '../../prices/schema.ts';
 import { modelSchema } from '../../stores/memory/model-schema.ts';
 import { referenceTo } from './environment.ts';
 import { configForm } from './schema.ts';
@@ -61,7 +61,7 @@ function modelOverride({ jsonSchema, path }: OverrideContext): void {
   const name = String(path.at(-1) ?? '');
   const written =
     name === 'price' || name === 'cost'
-      ? withoutDialect(schemaOf(priceJsonSchema, () => {}))
+      ? withoutDialect(schemaOf(name === 'cost' ? costJsonSchema : priceJsonSchema, () => {}))
       : writtenForms[name];
   if (written === undefined || path.at(-2) !== 'properties') {
     dropPattern(jsonSchema);

@@ -5,233 +5,178 @@ import {
   type UsageGap,
   usageOfWholeReply,
 } from '../../canonical/reply.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import type { PassUsage, ToolCalls, Usage } from '../../money.ts';
-import type { UsageReader } from '../stream-usage.ts';
-import { countIn, countOrZero, hasCount, withCachedInInput } from '../usage-counts.ts';
-
-const names: readonly string[] = ['input_tokens', 'output_tokens'];
-
-/**
- * The part of the usage that a `usage` object doesn't state. The passes that made the reply state
- * its output too.
- */
-function anthropicGap(stated: JsonValue | undefined): UsageGap {
-  const { passes } = splitIterations(items(member(stated, 'iterations')));
-  const states = (one: JsonValue | undefined): boolean => hasCount(one, ['output_tokens']);
-  return states(stated) || (passes.length > 0 && passes.every(states)) ? undefined : 'output';
-}
+import { type JsonValue, member } from '../../json.ts';
+import type { PassUsage, Usage } from '../../money.ts';
+import { type UsageReader, usageMerger } from '../stream-usage.ts';
+import { countsIn, noCounts, type UsageCounts } from '../usage-counts.ts';
+import { replyUsageOf, writtenIn } from '../usage-reading.ts';
+import { anthropicRows } from '../usage-table.ts';
 
 /** The usage of a whole reply or of one event; undefined if it has no valid count. */
 export function anthropicUsage(reply: JsonValue): Usage | undefined {
-  const usage = member(reply, 'usage') ?? member(member(reply, 'message'), 'usage');
-  return usageOfObject(usage);
+  return usageOfObject(member(reply, 'usage') ?? member(member(reply, 'message'), 'usage'));
 }
 
 /** The usage of a whole reply to charge; `counted` is called if the output is not fully stated. */
 export function messageUsage(reply: JsonValue, counted: () => number): Usage | undefined {
   const replyUsage = anthropicReplyUsage(member(reply, 'usage'));
-  if (replyUsage === undefined) return undefined;
-  return withCachedInInput(usageOfWholeReply(replyUsage, counted));
+  return replyUsage === undefined ? undefined : usageOfWholeReply(replyUsage, counted);
 }
 
 /** The usage in a `usage` object. */
 export function usageOfObject(usage: JsonValue | undefined): Usage | undefined {
   const replyUsage = anthropicReplyUsage(usage);
-  return replyUsage === undefined ? undefined : withCachedInInput(chargeableUsage(replyUsage));
+  return replyUsage === undefined ? undefined : chargeableUsage(replyUsage);
 }
 
-/**
- * Reads a `usage` object. Anthropic counts tokens read from the cache and written to it separately
- * from the input. The totals are the sum of the passes that made the reply. What else ran is stated
- * only in `iterations`, and added here: the summary of a compaction, an adviser, and the refused
- * first attempt of a call that another model then answered.
- *
- * @param last the last object of a stream, which `usage` includes
- */
-export function anthropicReplyUsage(
-  usage: JsonValue | undefined,
-  last: JsonValue | undefined = usage,
-): ReplyUsage | undefined {
-  if (!hasCount(usage, names)) return undefined;
-  const iterations = items(member(usage, 'iterations'));
-  const sum = totals(usage, iterations);
-  const cached = sum((one) => countOrZero(one, 'cache_read_input_tokens'));
-  const written = sum(cacheWrites);
-  const reasoning = countIn(member(usage, 'output_tokens_details'), 'thinking_tokens');
-  const forAnHour = sum(hourWrites);
-  const output = sum((one) => countOrZero(one, 'output_tokens'));
+/** Reads a `usage` object; undefined if it has no valid count. */
+export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
+  return usageMerger(anthropicUsageReader)(usage);
+}
+
+/** The times that the provider ran a model for a reply. */
+interface Iterations {
+  readonly all: readonly UsageCounts[];
+  /** Those that made the reply: the totals are their sum. */
+  readonly passes: readonly UsageCounts[];
+  /**
+   * Those that are not in the totals: the summary of a compaction, an adviser, and the refused
+   * first attempt of a call that another model then answered.
+   */
+  readonly others: readonly UsageCounts[];
+}
+
+const noIterations: Iterations = { all: [], passes: [], others: [] };
+
+function iterationsIn({ iterations }: UsageCounts): Iterations {
+  if (iterations === undefined) return noIterations;
+  const types = iterations.map((one) => member(one, 'type'));
+  const fellBack = types.includes('fallback_message');
+  const all = iterations.map((one) => countsIn(one, anthropicRows) ?? noCounts);
+  const isOther = (_: UsageCounts, at: number): boolean => {
+    const type = types[at];
+    return type === 'compaction' || type === 'advisor_message' || (fellBack && type === 'message');
+  };
   return {
-    inputTokens: sum((one) => countOrZero(one, 'input_tokens')) + cached + written,
-    outputTokens: Math.max(output, reasoning ?? 0),
-    cachedInputTokens: isStated(usage, 'cache_read_input_tokens') ? cached : undefined,
-    cacheWriteTokens:
-      written > 0 || isStated(usage, 'cache_creation_input_tokens') ? written : undefined,
-    reasoningTokens: reasoning,
-    audioInputTokens: undefined,
-    audioOutputTokens: undefined,
-    gap: anthropicGap(usage),
-    cacheWrite1hTokens: forAnHour === 0 ? undefined : forAnHour,
-    largestPassInputTokens: largestPass(iterations),
-    passes: iterations.length < 2 ? undefined : iterations.map(passOf),
-    toolCalls: toolCallsIn(member(usage, 'server_tool_use')),
-    isInconsistent: isInconsistent(last, iterations),
+    all,
+    passes: all.filter((one, at) => !isOther(one, at)),
+    others: all.filter(isOther),
   };
 }
 
-/** A count of a `usage` object or of one of its iterations. */
-type CountOf = (counts: JsonValue | undefined) => number;
+/** The counts that totals and passes both have. */
+const summed = ['input', 'output', 'cached', 'written', 'written1h'] as const;
+type Summed = (typeof summed)[number];
 
-/** Sums up a count. The total and the sum of its passes should be equal; the larger one counts. */
-function totals(
-  usage: JsonValue | undefined,
-  iterations: readonly JsonValue[],
-): (count: CountOf) => number {
-  const { passes, others } = splitIterations(iterations);
-  const sumOf = (parts: readonly JsonValue[], count: CountOf): number =>
-    parts.reduce<number>((sum, one) => sum + count(one), 0);
-  return (count) => Math.max(count(usage), sumOf(passes, count)) + sumOf(others, count);
+function countOf(counts: UsageCounts, name: Summed): number | undefined {
+  return name === 'written' ? writtenIn(counts) : counts[name];
+}
+
+function sumOf(parts: readonly UsageCounts[], name: Summed): number {
+  return parts.reduce((sum, one) => sum + (countOf(one, name) ?? 0), 0);
+}
+
+/** The passes may state parts of the input that the totals don't. */
+const besideInput: UsageCounts['places'] = { cached: 'beside', written: 'beside' };
+
+/** The total and the sum of its passes should be equal; the larger one counts. */
+function withOthers(counts: UsageCounts, { passes, others }: Iterations): UsageCounts {
+  const sums = summed.map((name): [Summed, number | undefined] => {
+    const stated = countOf(counts, name);
+    const larger = Math.max(stated ?? 0, sumOf(passes, name)) + sumOf(others, name);
+    return [name, larger === 0 ? stated : larger];
+  });
+  return { ...counts, ...Object.fromEntries(sums), written5m: undefined, places: besideInput };
 }
 
 /**
  * True if a total differs from the sum of the passes that made the reply. In a stream, a total may
  * be larger than the passes that an earlier object stated.
  */
-function isInconsistent(
-  last: JsonValue | undefined,
-  iterations: readonly JsonValue[],
-): true | undefined {
-  const { passes } = splitIterations(iterations);
-  if (passes.length === 0) return undefined;
-  const isTogether = items(member(last, 'iterations')).length > 0;
-  const differs = (name: string): boolean => {
-    const total = countIn(last, name);
-    const parts = passes.map((pass) => countIn(pass, name));
-    if (total === undefined || parts.includes(undefined)) return false;
-    const sum = parts.reduce<number>((before, part) => before + (part ?? 0), 0);
-    return isTogether ? sum !== total : sum > total;
+function isInconsistent(last: UsageCounts, { passes }: Iterations): boolean {
+  const differs = (name: Summed): boolean => {
+    const total = last[name];
+    if (total === undefined || passes.some((pass) => pass[name] === undefined)) return false;
+    const sum = passes.reduce((before, pass) => before + (pass[name] ?? 0), 0);
+    return last.iterations === undefined ? sum > total : sum !== total;
   };
-  return comparedNames.some(differs) ? true : undefined;
+  return passes.length > 0 && comparedNames.some(differs);
 }
 
-/** The counts that totals and passes both have. */
-const comparedNames: readonly string[] = [
-  'input_tokens',
-  'output_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-];
+const comparedNames = ['input', 'output', 'cached', 'written'] as const;
 
-/** The passes that made the reply, and the other iterations, which the totals don't include. */
-function splitIterations(iterations: readonly JsonValue[]): {
-  readonly passes: readonly JsonValue[];
-  readonly others: readonly JsonValue[];
-} {
-  const fellBack = iterations.some((one) => member(one, 'type') === 'fallback_message');
-  const isOther = (one: JsonValue): boolean => {
-    const type = member(one, 'type');
-    return type === 'compaction' || type === 'advisor_message' || (fellBack && type === 'message');
-  };
+function read(counts: UsageCounts, last: UsageCounts): ReplyUsage | undefined {
+  if ((counts.input ?? counts.output) === undefined) return undefined;
+  const iterations = iterationsIn(counts);
+  const all = iterations.all.length === 0 ? counts : withOthers(counts, iterations);
+  const usage = replyUsageOf(all, last, false);
+  const { searches, fetches } = counts;
+  const hasCalls = (searches ?? fetches) !== undefined;
   return {
-    passes: iterations.filter((one) => !isOther(one)),
-    others: iterations.filter(isOther),
+    ...usage,
+    gap: gapIn(counts),
+    // Anthropic states the number of calls of each of its tools: a missing count is zero.
+    toolCalls: hasCalls ? { web_search: searches ?? 0, web_fetch: fetches ?? 0 } : {},
+    ...severalPasses(iterations.all),
+    remarks: isInconsistent(last, iterations)
+      ? { ...usage.remarks, isInconsistent: true }
+      : usage.remarks,
   };
 }
 
-function passOf(pass: JsonValue): PassUsage {
-  const cached = countOrZero(pass, 'cache_read_input_tokens');
-  const written = cacheWrites(pass);
-  const forAnHour = hourWrites(pass);
+function severalPasses(
+  all: readonly UsageCounts[],
+): Pick<ReplyUsage, 'largestPassInputTokens' | 'passes'> {
+  if (all.length < 2) return {};
+  const passes = all.map(passOf);
+  const largestPassInputTokens = Math.max(...passes.map(({ inputTokens }) => inputTokens));
+  return { largestPassInputTokens, passes };
+}
+
+function passOf(pass: UsageCounts): PassUsage {
+  const { cached = 0, written1h = 0, output = 0 } = pass;
   return {
     inputTokens: inputOf(pass),
     cachedInputTokens: cached,
-    cacheWrite5mTokens: written - forAnHour,
-    cacheWrite1hTokens: forAnHour,
-    outputTokens: countOrZero(pass, 'output_tokens'),
+    cacheWrite5mTokens: (writtenIn(pass) ?? 0) - written1h,
+    cacheWrite1hTokens: written1h,
+    outputTokens: output,
   };
 }
 
-/** The tokens written to the cache: of the total and the sum of its parts, the larger. */
-function cacheWrites(usage: JsonValue | undefined): number {
-  const forMinutes = countOrZero(member(usage, 'cache_creation'), 'ephemeral_5m_input_tokens');
-  const total = countOrZero(usage, 'cache_creation_input_tokens');
-  return Math.max(total, forMinutes + hourWrites(usage));
+function inputOf(counts: UsageCounts): number {
+  return (counts.input ?? 0) + (counts.cached ?? 0) + (writtenIn(counts) ?? 0);
 }
 
-function hourWrites(usage: JsonValue | undefined): number {
-  return countOrZero(member(usage, 'cache_creation'), 'ephemeral_1h_input_tokens');
+/** The passes that made the reply state its output too. */
+function gapIn(counts: UsageCounts): UsageGap {
+  const { passes } = iterationsIn(counts);
+  const states = ({ output }: UsageCounts): boolean => output !== undefined;
+  return states(counts) || (passes.length > 0 && passes.every(states)) ? undefined : 'output';
 }
 
-/** The largest prompt of all iterations. */
-function largestPass(iterations: readonly JsonValue[]): number | undefined {
-  if (iterations.length < 2) return undefined;
-  return Math.max(...iterations.map(inputOf));
-}
-
-function inputOf(usage: JsonValue | undefined): number {
-  return (
-    countOrZero(usage, 'input_tokens') +
-    countOrZero(usage, 'cache_read_input_tokens') +
-    cacheWrites(usage)
-  );
-}
-
-/** Anthropic states the number of calls of each of its tools, so that a missing count is zero. */
-function toolCallsIn(stated: JsonValue | undefined): ToolCalls {
-  if (!isJsonObject(stated)) return noToolCalls;
-  return {
-    web_search: countOrZero(stated, 'web_search_requests'),
-    web_fetch: countOrZero(stated, 'web_fetch_requests'),
-  };
-}
-
-const noToolCalls: ToolCalls = {};
-
-/** The members of `usage` that are read. */
-const usageMembers: readonly string[] = [
-  'input_tokens',
-  'output_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'cache_creation',
-  'output_tokens_details',
-  'server_tool_use',
-  'iterations',
-];
-
-function isStated(usage: JsonValue | undefined, name: string): boolean {
-  return countIn(usage, name) !== undefined;
-}
-
-/** The members of `usage` about the prompt. */
-const promptNames: readonly string[] = [
-  'input_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'cache_creation',
-];
+/** The counts of the prompt. */
+const promptNames = ['input', 'cached', 'written', 'written5m', 'written1h'] as const;
 
 /**
  * Takes the counts of the prompt that are known already out of an object in which all of them are
  * zero, in its passes too: servers such as SGLang end a stream with `input_tokens: 0` because its
  * first event had the real count, and no prompt is empty.
  */
-function withoutEmptyPrompt(
-  known: JsonObject | undefined,
-  usage: JsonValue | undefined,
-): JsonValue | undefined {
-  const isEmpty = (counts: JsonValue | undefined): boolean => inputOf(counts) === 0;
-  const states = [usage, ...items(member(usage, 'iterations'))];
-  if (known === undefined || !isJsonObject(usage) || !states.every(isEmpty)) return usage;
-  const isKnown = (name: string): boolean =>
-    promptNames.includes(name) && Object.hasOwn(known, name);
-  return Object.fromEntries(Object.entries(usage).filter(([name]) => !isKnown(name)));
+function withoutEmptyPrompt(known: UsageCounts | undefined, counts: UsageCounts): UsageCounts {
+  if (known === undefined || inputOf(counts) > 0) return counts;
+  if (iterationsIn(counts).all.some((one) => inputOf(one) > 0)) return counts;
+  const repeated = promptNames.filter((name) => (known[name] ?? counts[name]) !== counts[name]);
+  if (repeated.length === 0) return counts;
+  const kept: { -readonly [Name in keyof UsageCounts]: UsageCounts[Name] } = { ...counts };
+  for (const name of repeated) delete kept[name];
+  return kept;
 }
 
 /** Reads the usage objects of a stream. */
 export const anthropicUsageReader: UsageReader = {
-  names: usageMembers,
+  rows: anthropicRows,
   withImplied: withoutEmptyPrompt,
-  gap: anthropicGap,
-  read: anthropicReplyUsage,
+  gap: gapIn,
+  read,
 };

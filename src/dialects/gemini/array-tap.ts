@@ -7,7 +7,7 @@ import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage } from '../../money.ts';
 import { type ContentCount, contentCount } from '../content-count.ts';
-import { type StreamUsage, streamUsage } from '../stream-usage.ts';
+import { geminiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
 import {
   type ByteBounds,
   brokenReply,
@@ -18,7 +18,6 @@ import {
 } from '../tap.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
 import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './event.ts';
-import { geminiUsageReader } from './reply-usage.ts';
 
 /** The state of the tap of one reply. */
 interface TapState {

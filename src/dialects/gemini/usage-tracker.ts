@@ -4,8 +4,7 @@
  */
 import { parseBounded } from '../../bounded-json.ts';
 import type { Usage } from '../../money.ts';
-import { streamUsage } from '../stream-usage.ts';
-import { geminiUsageReader } from './reply-usage.ts';
+import { geminiUsageReader, streamUsage } from '../stream-usage.ts';
 
 /**
  * Distinctive parts of the names of the counts that affect the charge. Each begins with a letter

@@ -2,8 +2,7 @@
 import { chargeableUsage, type ReplyUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import { usageMerger } from '../stream-usage.ts';
-import { geminiReplyUsage, geminiUsageReader } from './reply-usage.ts';
+import { geminiUsageReader, usageMerger } from '../stream-usage.ts';
 
 /**
  * The usage of a reply, or of all events of a stream. `counted` gives the content in tokens; it is
@@ -22,6 +21,6 @@ export function geminiUsage(reply: JsonValue, counted: () => number): Usage | un
 
 /** The usage of a single `usageMetadata` object. */
 export function usageOfMetadata(usage: JsonValue | undefined): Usage | undefined {
-  const read = geminiReplyUsage(usage);
+  const read = usageMerger(geminiUsageReader)(usage);
   return read === undefined ? undefined : chargeableUsage(read);
 }

@@ -31,29 +31,31 @@ export interface EventDocument {
 }
 
 /** Reads an event's data; undefined if it is no JSON object. */
-export function eventDocument(data: string): EventDocument | undefined {
+export function eventDocument(data: string, parse: typeof parseBounded): EventDocument | undefined {
   const isReduced = data.length > maxParsedChars && startsAsObject.test(data);
-  const members = isReduced ? reducedDocument(data) : parseBounded(data);
+  const members = isReduced ? reducedDocument(data, parse) : parse(data);
   return isJsonObject(members) ? { members, isReduced } : undefined;
 }
 
 const startsAsObject = /^\s*\{/;
 
-function reducedDocument(data: string): JsonObject | undefined {
+function reducedDocument(data: string, parse: typeof parseBounded): JsonObject | undefined {
   const top = new Map<string, JsonValue>();
   const response = new Map<string, JsonValue>();
   const item = new Map<string, JsonValue>();
   const output: JsonObject[] = [];
   const extractor = stringExtractor({
     members: {
-      ...rulesFor(topMembers, top),
+      ...rulesFor(topMembers, top, parse),
       response: {
         members: {
-          ...rulesFor(responseMembers, response),
+          ...rulesFor(responseMembers, response, parse),
           output: { elements: { members: { id: { text: addIdTo(output) } } } },
         },
       },
-      item: { members: { ...rulesFor(itemMembers, item), result: { string: resultIn(item) } } },
+      item: {
+        members: { ...rulesFor(itemMembers, item, parse), result: { string: resultIn(item) } },
+      },
     },
   });
   extractor.write(Buffer.from(data));
@@ -90,13 +92,14 @@ function resultIn(found: Map<string, JsonValue>): StringSink {
 function rulesFor(
   names: readonly string[],
   found: Map<string, JsonValue>,
+  parse: typeof parseBounded,
 ): Readonly<Record<string, ExtractionRule>> {
   return Object.fromEntries(
     names.map((name) => [
       name,
       {
         text: (json: string | undefined) => {
-          const value = json === undefined ? undefined : parseBounded(json);
+          const value = json === undefined ? undefined : parse(json);
           if (value !== undefined) found.set(name, value);
         },
       },

@@ -1,8 +1,7 @@
 /** Records what a relayed Responses stream has contained so far: content, ids and usage. */
 import { parseBounded } from '../../bounded-json.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { openaiUsageReader } from '../openai/reply-usage.ts';
-import { type StreamUsage, streamUsage } from '../stream-usage.ts';
+import { openaiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
 import { type ByteBounds, byteBounds, type ReferableItem } from '../tap.ts';
 import { type ResponseCount, responseCount } from './content-count.ts';
 import type { EventDocument } from './event-document.ts';

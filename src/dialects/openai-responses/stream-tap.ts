@@ -3,6 +3,7 @@
  * stream was complete. Events are passed on as they came. The last one is held back until `end`, so
  * that what must be stored before a caller can refer to the reply is stored in time.
  */
+import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 import { emptyBytes, eventCutter, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
@@ -30,6 +31,7 @@ import { withToolCalls } from './tool-calls.ts';
 
 /** The state of the tap of one reply. */
 interface TapState {
+  readonly parse: typeof parseBounded;
   readonly record: ResponseRecord;
   readonly template: DeltaTemplate;
   /** Text outside of any event. What it is can be decided only at the end. */
@@ -42,11 +44,12 @@ interface TapState {
 }
 
 /** Creates the tap of one reply. */
-export function responsesStreamTap(): StreamTap {
+export function responsesStreamTap(parse: typeof parseBounded = parseBounded): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const record = responseRecord();
   const { counted, tools, usage } = record;
   const tap: TapState = {
+    parse,
     record,
     template: deltaTemplate(responsesDeltaParts),
     unframed: unframedText(),
@@ -141,7 +144,7 @@ function acceptEvent(tap: TapState, event: SseEvent, text: string): Uint8Array |
     if (event.unframedText !== '') tap.unframed.add(`${event.unframedText}\n`);
     return undefined;
   }
-  const document = eventDocument(data);
+  const document = eventDocument(data, tap.parse);
   if (document === undefined) {
     tap.failure = brokenReply('upstream_bad_stream');
     return undefined;
@@ -175,9 +178,9 @@ function typeOf(members: JsonObject, name: string | undefined): string | undefin
 }
 
 /** OpenAI states the usage of a failed response after the error that ends its stream. */
-function readUsageAfter({ record }: TapState, rest: Uint8Array): void {
+function readUsageAfter({ record, parse }: TapState, rest: Uint8Array): void {
   for (const { data } of parseEvents(rest)) {
-    const members = data === undefined ? undefined : eventDocument(data)?.members;
+    const members = data === undefined ? undefined : eventDocument(data, parse)?.members;
     if (members !== undefined && isJsonObject(member(members, 'response')))
       recordUsage(record, members);
   }
@@ -190,7 +193,7 @@ function readUsageAfter({ record }: TapState, rest: Uint8Array): void {
 function passLastEvent(tap: TapState, rest: Uint8Array): void {
   const [event] = parseEvents(rest);
   if (event !== undefined) {
-    const isWhole = event.data === undefined || eventDocument(event.data) !== undefined;
+    const isWhole = event.data === undefined || eventDocument(event.data, tap.parse) !== undefined;
     const { nextNumber } = tap.record;
     if (isWhole) acceptEvent(tap, { ...event, isDataOnly: false, raw: emptyBytes }, '');
     // The caller does not get it, so the error that follows has its number.

@@ -2,10 +2,9 @@
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
 import { type ContentCount, contentCount } from '../content-count.ts';
-import { type StreamUsage, streamUsage } from '../stream-usage.ts';
+import { openaiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
 import { type ByteBounds, byteBounds } from '../tap.ts';
 import { hasContentOrFinish, hasFinished } from './chunk.ts';
-import { openaiUsageReader } from './reply-usage.ts';
 import { openaiUsageObject } from './usage.ts';
 
 /** What a stream has contained so far. */

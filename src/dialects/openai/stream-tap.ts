@@ -53,11 +53,12 @@ export interface OpenaiStreamOptions {
   readonly candidates: number;
   /** The vendor does not count reasoning as part of the completion. */
   readonly reasoningOutside: boolean;
+  /** Parses the events that are inspected. */
+  readonly parse: typeof parseBounded;
 }
 
 /** The state of the tap of one reply. */
-interface TapState {
-  readonly stripUsage: boolean;
+interface TapState extends Pick<OpenaiStreamOptions, 'stripUsage' | 'parse'> {
   readonly record: StreamRecord;
   readonly template: EventTemplate;
   /** Text outside of any event. What it is can be decided only at the end. */
@@ -68,12 +69,13 @@ interface TapState {
 
 /** Creates the tap of one reply. */
 export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
-  const { stripUsage, candidates, reasoningOutside } = options;
+  const { stripUsage, candidates, reasoningOutside, parse } = options;
   const cutter = eventCutter(maxEventBytes);
   const record = streamRecord(candidates, reasoningOutside);
   const { counted, usage } = record;
   const tap: TapState = {
     stripUsage,
+    parse,
     record,
     template: eventTemplate(),
     unframed: unframedText(),
@@ -165,7 +167,7 @@ function inspect(tap: TapState, block: Uint8Array, start: number): Uint8Array {
 
 /** Records an event; returns the bytes that are passed on to the caller, undefined for none. */
 function acceptEvent(tap: TapState, event: SseEvent): Uint8Array | undefined {
-  const document = documentOf(event);
+  const document = documentOf(tap, event);
   if (isOtherObject(event, document)) return undefined;
   tap.failure = openaiEventFailure(event, document) ?? badDataFailure(event, document);
   if (tap.failure !== undefined) {
@@ -188,7 +190,7 @@ function acceptEvent(tap: TapState, event: SseEvent): Uint8Array | undefined {
  */
 function passLastEvent(tap: TapState, rest: Uint8Array): Uint8Array {
   const [event] = parseEvents(rest);
-  if (event !== undefined && (documentOf(event) !== undefined || event.data === undefined)) {
+  if (event !== undefined && (documentOf(tap, event) !== undefined || event.data === undefined)) {
     const bytes = acceptEvent(tap, event);
     if (bytes !== undefined && tap.failure === undefined) {
       return tap.done || tap.record.finished ? bytes : emptyBytes;
@@ -268,9 +270,9 @@ function firstInspected(text: string): number {
 /**
  * Empty data and `[DONE]` are not given to the parser: a thrown error costs as much as ten events.
  */
-function documentOf(event: SseEvent): JsonValue | undefined {
+function documentOf({ parse }: TapState, event: SseEvent): JsonValue | undefined {
   const text = event.data ?? event.unframedText;
-  return text === '' || isDone(event) ? undefined : parseBounded(text);
+  return text === '' || isDone(event) ? undefined : parse(text);
 }
 
 function isDone({ data }: SseEvent): boolean {

@@ -1,9 +1,11 @@
-/** Reads the usage of OpenAI-shaped replies of the chat and image APIs. */
-import { chargeableUsage, usageOfWholeReply } from '../../canonical/reply.ts';
+/** Reads the usage of OpenAI-shaped replies of the chat, image and embeddings APIs. */
+import { chargeableUsage, type ReplyUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import type { Usage } from '../../money.ts';
+import { noUsage, type Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { openaiReplyUsage } from './reply-usage.ts';
+import { openaiUsageReader, usageMerger } from '../stream-usage.ts';
+import { countsIn } from '../usage-counts.ts';
+import { openaiRows } from '../usage-table.ts';
 
 /**
  * Finds the `usage` object of a whole reply, an event or an error. Groq has sent it in `x_groq`,
@@ -27,6 +29,14 @@ export function reasoningOutside({ capabilities }: Pick<Channel, 'capabilities'>
   return capabilities?.reasoningOutsideCompletion === true;
 }
 
+/** Reads a `usage` object; undefined if none of its counts is valid. */
+export function openaiReplyUsage(
+  usage: JsonValue | undefined,
+  reasoningOutside: boolean,
+): ReplyUsage | undefined {
+  return usageMerger(openaiUsageReader(reasoningOutside))(usage);
+}
+
 /**
  * Reads the usage of a whole reply; undefined if it reports none. `counted` returns the reply's
  * content in tokens, and is called only if the reported usage leaves it open.
@@ -39,23 +49,29 @@ export function openaiUsage(
   const images = items(member(reply, 'data')).length;
   const usage = openaiUsageObject(reply);
   const reported = openaiReplyUsage(usage, reasoningOutside);
-  if (reported === undefined) return openaiUsageOfObject(usage, images, reasoningOutside);
+  if (reported === undefined) return usageOfImages(usage, images);
   return withImages(usageOfWholeReply(reported, counted), images);
 }
 
-/**
- * Converts a `usage` object. Without one, the number of images is still enough for a price per
- * image.
- */
+/** Converts a `usage` object. */
 export function openaiUsageOfObject(
   usage: JsonValue | undefined,
   images: number,
   reasoningOutside: boolean,
 ): Usage | undefined {
   const reported = openaiReplyUsage(usage, reasoningOutside);
-  if (reported !== undefined) return withImages(chargeableUsage(reported), images);
-  const none = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
-  return images === 0 ? undefined : { ...none, images };
+  if (reported === undefined) return usageOfImages(usage, images);
+  return withImages(chargeableUsage(reported), images);
+}
+
+/** Without any count of tokens, the number of images is still enough for a price per image. */
+function usageOfImages(usage: JsonValue | undefined, images: number): Usage | undefined {
+  return images === 0 ? undefined : { ...noUsage, images, ...remarksIn(usage) };
+}
+
+function remarksIn(usage: JsonValue | undefined): Pick<Usage, 'remarks'> {
+  const remarks = countsIn(usage, openaiRows)?.remarks;
+  return remarks === undefined ? {} : { remarks };
 }
 
 /**

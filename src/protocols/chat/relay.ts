@@ -2,6 +2,7 @@
  * The edits of a relayed chat call: the model's name, the output bound, and the request for usage.
  */
 
+import { replyParser } from '../../bounded-json.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
 import type { Call } from '../../call.ts';
@@ -28,6 +29,7 @@ export const chatRelay: RelayRules = {
           stripUsage: !call.wantsUsage,
           candidates: call.demand.candidates,
           reasoningOutside: reasoningOutside(channel),
+          parse: replyParser(channel),
         })
       : documentTap({
           usageMember: 'usage',

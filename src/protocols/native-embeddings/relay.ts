@@ -8,7 +8,7 @@ import type { Member, Span } from '../../bytes/json/scan/scan.ts';
 import type { Call } from '../../call.ts';
 import { quoted } from '../../canonical/raw-json.ts';
 import { embeddingTap } from '../../dialects/embedding-tap.ts';
-import { geminiEmbeddingUsage } from '../../dialects/gemini/embedding-usage.ts';
+import { geminiEmbeddingUsage } from '../../dialects/embedding-usage.ts';
 import { geminiInBandFailure } from '../../dialects/gemini/errors.ts';
 import { resourceName, resourcePath } from '../../dialects/gemini/resource.ts';
 import { eachElement } from '../../dialects/prompt-size.ts';

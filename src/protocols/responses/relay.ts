@@ -1,4 +1,6 @@
 /** The edits and checks of relayed Responses calls: only the model's name is edited. */
+
+import { replyParser } from '../../bounded-json.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
 import { type Call, operations } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
@@ -21,9 +23,9 @@ export const responsesRelay: RelayRules = {
     compact: () => '/responses/compact',
   },
   edits: (call, upstreamModel) => modelEdit(call, upstreamModel),
-  tap: (call) =>
+  tap: (call, channel) =>
     call.framing === 'sse'
-      ? responsesStreamTap()
+      ? responsesStreamTap(replyParser(channel))
       : referableDocument(
           documentTap({
             usageMember: 'usage',

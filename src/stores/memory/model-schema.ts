@@ -14,7 +14,7 @@ import { rateLimitsSchema, rateRemedyOf } from '../../ports/rates-schema.ts';
 import type { AllowedMembers } from '../../ports/reach-members.ts';
 import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
-import { priceSchema } from '../../prices/schema.ts';
+import { costSchema, priceSchema } from '../../prices/schema.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';
 
 /** Requires a schema for every member of a type, so that a new one can't be forgotten. */
@@ -101,7 +101,7 @@ const channel = z.strictObject(
       .nonnegative('must be 0 or above; 0 takes no calls')
       .optional(),
     maxPriceNanos: nanos.optional(),
-    cost: priceSchema.optional(),
+    cost: costSchema.optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody').optional(),
     maxConcurrentCalls: positive.optional(),
     stickyBy: z

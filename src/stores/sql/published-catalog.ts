@@ -9,7 +9,7 @@ import { warningListener } from '../../host-warnings.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Price } from '../../money.ts';
 import { type MaybePromise, StoreUnavailable } from '../../ports/call-options.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
+import type { Channel, ChannelCost, Model } from '../../ports/catalog.ts';
 import { checkSetUp } from '../../ports/set-up.ts';
 import { priceToJson } from '../../prices/codec.ts';
 import type { PriceJson } from '../../prices/price-json.ts';
@@ -69,8 +69,8 @@ export interface PublishedCatalog extends StaticCatalog {
 export interface ChannelChange {
   readonly weight?: number;
   readonly priority?: number;
-  /** The provider's price for the operator; `null` removes it. */
-  readonly cost?: Price | null;
+  /** What it costs the operator; `null` removes it. */
+  readonly cost?: ChannelCost | null;
   /** Changes the channel in this model alone. Default: in all its models. */
   readonly modelId?: string;
 }
@@ -215,8 +215,8 @@ function withChangedChannel(
 }
 
 /** @throws ConfigurationError if the price is invalid */
-function jsonOf(cost: Price): JsonValue | undefined {
-  return parseJson(jsonText(priceJsonAt(cost, 'cost')));
+function jsonOf(cost: ChannelCost): JsonValue | undefined {
+  return cost === 'reported' ? cost : parseJson(jsonText(priceJsonAt(cost, 'cost')));
 }
 
 /** The models as JSON text, after checking that they are valid and contain no secret. */
@@ -241,7 +241,7 @@ function modelToJson(model: PublishedModel, index: number): object {
     ...model,
     price: priceJsonAt(price, `${path}.price`),
     channels: channels.map((channel: PublishedChannel, at) =>
-      channel?.cost === undefined
+      channel?.cost === undefined || channel.cost === 'reported'
         ? channel
         : { ...channel, cost: priceJsonAt(channel.cost, `${path}.channels[${at}].cost`) },
     ),

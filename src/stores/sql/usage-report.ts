@@ -46,7 +46,7 @@ export interface UsageReportQuery extends UsageFilter {
 /** The counts of a usage; a count that an upstream does not report is 0 in a sum. */
 export type UsageCount = Exclude<
   keyof Usage,
-  'largestPassInputTokens' | 'passes' | 'toolCalls' | 'isInconsistent' | 'unreported'
+  'largestPassInputTokens' | 'passes' | 'toolCalls' | 'remarks' | 'unreported'
 >;
 
 /** The sum of the records that share their names. */

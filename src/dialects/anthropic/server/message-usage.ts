@@ -2,7 +2,6 @@
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import { type ReplyUsage, usageOfWholeReply } from '../../../canonical/reply.ts';
 import type { Usage } from '../../../money.ts';
-import { withCachedInInput } from '../../usage-counts.ts';
 
 /** The usage of a message. */
 export interface MessageUsage {
@@ -24,10 +23,7 @@ export interface UsageEstimate {
  * the upstream does not state are estimated, in the way in which they are charged.
  */
 export function finalUsage(stated: ReplyUsage | undefined, estimate: UsageEstimate): MessageUsage {
-  const usage =
-    stated === undefined
-      ? noTokens
-      : withCachedInInput(usageOfWholeReply(stated, estimate.counted));
+  const usage = stated === undefined ? noTokens : usageOfWholeReply(stated, estimate.counted);
   const outputTokens = usage.outputTokens || estimate.counted();
   // Stated zeros without output are complete: a blocked prompt may cost nothing.
   const isIncomplete = stated === undefined || outputTokens > 0;
@@ -48,7 +44,7 @@ const noTokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 } as co
 export function startUsage(stated: ReplyUsage | undefined): MessageUsage['members'] {
   const isKnown = stated !== undefined && stated.gap !== 'split';
   if (!isKnown) return membersOf(noTokens);
-  const usage = withCachedInInput(usageOfWholeReply(stated, () => 0));
+  const usage = usageOfWholeReply(stated, () => 0);
   return membersOf({ ...usage, outputTokens: 0, reasoningTokens: undefined });
 }
 

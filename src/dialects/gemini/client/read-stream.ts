@@ -3,18 +3,12 @@
  * send STOP with every event, and sends tool calls before the event with the finish.
  */
 import { newCallId } from '../../../canonical/call-ids.ts';
-import type { ContentEvent, UsageGap } from '../../../canonical/reply.ts';
-import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { withGap } from '../../stream-usage.ts';
-import { mergedUsage } from '../../usage-counts.ts';
-import {
-  geminiBlockedUsage,
-  geminiGap,
-  geminiReplyUsage,
-  geminiUsageMembers,
-  withImpliedOutput,
-} from '../reply-usage.ts';
+import { geminiUsageReader, type UsageMerger, usageMerger } from '../../stream-usage.ts';
+import { noCounts } from '../../usage-counts.ts';
+import { replyUsageOf } from '../../usage-reading.ts';
 import type { CandidateContext } from './calls.ts';
 import { type CandidateReader, candidateReader } from './candidate.ts';
 import type { CandidateEnding } from './ending.ts';
@@ -30,8 +24,9 @@ interface ReplyState extends Omit<CandidateContext, 'choice'> {
   readonly candidates: Map<number, CandidateReader>;
   hasStarted: boolean;
   blockReason: string | undefined;
-  usage: JsonObject | undefined;
-  gap: UsageGap;
+  readonly merge: UsageMerger;
+  hasUsage: boolean;
+  usage: ReplyUsage | undefined;
 }
 
 /** Creates the reader of one reply. */
@@ -52,8 +47,9 @@ export function readStream({ ids, callerName }: ReadContext): ContentStreamReade
     callerName,
     hasStarted: false,
     blockReason: undefined,
+    merge: usageMerger(geminiUsageReader),
+    hasUsage: false,
     usage: undefined,
-    gap: undefined,
   };
   return {
     read: (document) => {
@@ -114,19 +110,21 @@ function readBlock(reply: ReplyState, document: JsonValue): void {
 }
 
 function readUsage(reply: ReplyState, document: JsonValue): void {
-  const stated = withImpliedOutput(reply.usage, member(document, 'usageMetadata'));
-  const merged = mergedUsage(reply.usage, stated, geminiUsageMembers);
+  const stated = member(document, 'usageMetadata');
+  const usage = reply.merge(stated);
   // Zero counts after real ones don't change the usage and are ignored.
-  if (merged === reply.usage) return;
-  reply.usage = merged;
-  reply.gap = geminiGap(stated);
+  if (!isJsonObject(stated) || (usage ?? reply.usage) !== usage) return;
+  reply.hasUsage = true;
+  reply.usage = usage;
   emitUsage(reply);
 }
 
-function emitUsage({ candidates, usage, gap, emit }: ReplyState): void {
-  const read = candidates.size === 0 ? geminiBlockedUsage : geminiReplyUsage;
-  const replyUsage = read(usage);
-  if (replyUsage !== undefined) emit({ type: 'usage', usage: withGap(replyUsage, gap) });
+/** Google leaves out zeros, so that the usage of a blocked prompt may state none. */
+function emitUsage({ candidates, usage, hasUsage, emit }: ReplyState): void {
+  if (usage !== undefined) emit({ type: 'usage', usage });
+  else if (hasUsage && candidates.size === 0) {
+    emit({ type: 'usage', usage: replyUsageOf(noCounts, noCounts, false) });
+  }
 }
 
 function text(value: JsonValue | undefined): string | undefined {
