@@ -1,6 +1,7 @@
 /**
- * The events that a host can observe. They identify a failure by code, reason and channel, and do
- * not contain the error itself: a connection error contains the upstream's address.
+ * The events that a host can observe. They identify a failure by code, reason and channel. What the
+ * host's own functions threw is not enumerable; connection errors, which contain the upstream's
+ * address, are left out.
  */
 import type { OperationName } from './call.ts';
 import type { ErrorCode } from './errors.ts';
@@ -168,6 +169,11 @@ export type GatewayEvent =
       /** It may have run upstream, at least in part, and may be billed to the account. */
       readonly mayHaveRun: boolean;
       readonly durationMs: number;
+      /**
+       * What your own `UpstreamClient` threw, if `reason` does not say it, and of what `credential`
+       * threw the name, code and message. Not enumerable, so that JSON does not have it.
+       */
+      readonly error?: unknown;
     } & OfAttempt)
   /**
    * One of the requests that an attempt takes, for an embeddings call with many inputs, failed, and
@@ -260,6 +266,15 @@ export type GatewayEvent =
        * such as `quota[0].limitNanos`, which must be a bigint.
        */
       readonly member?: string;
+      /** What that member must be, as the end of a sentence, and what to do. Never its value. */
+      readonly problem?: string;
+      /** The code of what was thrown, or of its cause: an SQLSTATE, an errno, `SQLITE_FULL`. */
+      readonly code?: string;
+      /**
+       * What the port threw. Not enumerable, so that JSON and telemetry never have it; `logEvents`
+       * writes its message and stack. An error that quotes the caller's secret is replaced.
+       */
+      readonly error?: unknown;
     }
   /**
    * The quota store did not accept the end of a hold for 15 minutes, or until the gateway closed.

@@ -1,8 +1,9 @@
 /**
  * What each reason of a failure means, and what to do about it, for the pages and the programs that
- * show reasons to people. The gateway itself does not load it.
+ * show reasons to people. The gateway itself loads only {@link hostFailures}.
  */
 import type { FailureReason } from './failure-reasons.ts';
+import { hostFailures } from './host-failures.ts';
 
 /** A reason in words. Names of options, members and events are in backticks. */
 export interface FailureMeaning {
@@ -76,7 +77,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   },
   cost_not_bounded: {
     meaning: 'nothing bounds what the call may cost',
-    remedy: 'give the model the bound that the error names',
+    remedy: 'state `contextTokens` in the model, or `mediaPartTokens.document` and `.reference`',
   },
   references_in_two_accounts: {
     meaning: 'the call refers to things that are stored at two accounts',
@@ -162,10 +163,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     meaning: 'the store of output items failed or was too slow',
     remedy: 'look for the event `port_failed`, and at the store',
   },
-  credential_unavailable: {
-    meaning: "a channel's `credential` function failed or was too slow",
-    remedy: 'look at that function',
-  },
+  credential_unavailable: hostFailures.credential_unavailable,
   // No channel could serve the call.
   none_configured: {
     meaning: 'the model has no channel with a weight',
@@ -202,23 +200,14 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     remedy: "see `gateway.channels()` for each one's reason",
   },
   // The connection to the upstream.
-  dns: {
-    meaning: 'the name of the upstream could not be resolved',
-    remedy: 'check `baseUrl` and your resolver',
-  },
-  connect_refused: {
-    meaning: 'the upstream refused the connection',
-    remedy: 'check `baseUrl`, and whether the upstream runs',
-  },
+  dns: hostFailures.dns,
+  connect_refused: hostFailures.connect_refused,
   connect_timeout: {
     meaning: 'the upstream did not accept the connection in time',
     remedy: "check the network and the provider's status page",
   },
   unreachable: { meaning: 'there is no route to the upstream', remedy: 'check the network' },
-  tls: {
-    meaning: "the upstream's certificate is not accepted, or TLS failed",
-    remedy: 'check `baseUrl` and the certificate',
-  },
+  tls: hostFailures.tls,
   too_many_files: { meaning: 'the process has no file descriptor left', remedy: 'raise its limit' },
   out_of_ports: { meaning: 'the machine has no port left', remedy: 'add addresses or machines' },
   queue_timeout: {
@@ -239,14 +228,8 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   },
   aborted: { meaning: 'the request was aborted' },
   bad_response: { meaning: 'the upstream did not answer in valid HTTP', remedy: 'check `baseUrl`' },
-  client_failed: {
-    meaning: 'your own `UpstreamClient` failed in a way that its contract does not allow',
-    remedy: 'correct that client',
-  },
-  failed: {
-    meaning: 'the connection failed for a reason without a name',
-    remedy: 'check the network',
-  },
+  client_failed: hostFailures.client_failed,
+  failed: hostFailures.failed,
   // The upstream was late.
   headers_timeout: {
     meaning: 'the upstream did not begin its reply in time',
@@ -275,14 +258,8 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     meaning: "the upstream refused the account, or the account's use of the model",
     remedy: "check the account's permissions",
   },
-  upstream_model_not_found: {
-    meaning: 'the account does not have the model',
-    remedy: 'check `upstreamModel`',
-  },
-  upstream_auth_error: {
-    meaning: 'the upstream did not accept the credential',
-    remedy: 'replace the credential',
-  },
+  upstream_model_not_found: hostFailures.upstream_model_not_found,
+  upstream_auth_error: hostFailures.upstream_auth_error,
   upstream_unpaid: {
     meaning: 'the account has no money left',
     remedy: 'pay, or switch the channel off',

@@ -3,6 +3,8 @@
  * Otherwise a record with `limitNanos: 100` in place of `100n` would show only as 503s.
  */
 import type { EventListener, GatewayEvent } from './events.ts';
+import { hostFailures, isHostFailure } from './host-failures.ts';
+import { summaryOf } from './thrown.ts';
 
 /** A warning, and what it is about: each is given once. */
 interface HostWarning {
@@ -37,15 +39,7 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
     case 'port_failed':
       return portWarning(event);
     case 'attempt_ended':
-      if (event.reason !== 'credential_unavailable') return undefined;
-      return {
-        code: 'TOLLGATE_CREDENTIAL_FAILED',
-        about: event.channelId,
-        message:
-          `The function \`credential\` of the channel ${quoted(event.channelId)} failed: ` +
-          'it threw, took longer than `timeouts.connectMs`, or returned neither a secret nor ' +
-          'undefined.',
-      };
+      return attemptWarning(event);
     case 'catalog_refused':
       return {
         code: 'TOLLGATE_CATALOG_REFUSED',
@@ -66,39 +60,77 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
   }
 }
 
-function portWarning(
-  event: Extract<GatewayEvent, { readonly type: 'port_failed' }>,
-): HostWarning | undefined {
-  const { port, operation, reason, member } = event;
+type EventOf<Type extends GatewayEvent['type']> = Extract<GatewayEvent, { readonly type: Type }>;
+
+function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefined {
+  const { reason, channelId, modelId, upstreamModel, status } = event;
+  if (!isHostFailure(reason)) return undefined;
+  if (reason === 'credential_unavailable') {
+    return {
+      code: 'TOLLGATE_CREDENTIAL_FAILED',
+      about: channelId,
+      message: `The function \`credential\` of the channel ${quoted(channelId)} failed${said(event)}.`,
+    };
+  }
+  const { meaning, remedy } = hostFailures[reason];
+  const received = status === undefined ? '' : `, status ${status}`;
+  const isOfModel = reason === 'upstream_model_not_found';
+  return {
+    code: 'TOLLGATE_UPSTREAM_FAILED',
+    about: [channelId, reason, isOfModel ? upstreamModel : ''].join(' '),
+    message:
+      `The channel ${quoted(channelId)} can't serve the model ${quoted(modelId)}: ${meaning} ` +
+      `(${reason}${received})${said(event)}. To do: ${remedy}.`,
+  };
+}
+
+function portWarning(event: EventOf<'port_failed'>): HostWarning | undefined {
+  const { port, operation, reason, member, code = '' } = event;
   // The failures that opened the circuit were reported.
   if (reason === 'circuit_open') return undefined;
   return {
     code: 'TOLLGATE_PORT_FAILED',
-    about: `${port} ${operation} ${member ?? reason}`,
-    message: `The port \`${port}\` ${problemOf(event)} (in \`${operation}\`). ${effectOf(port)}`,
+    about: `${port} ${operation} ${member ?? `${reason} ${code}`}`,
+    message: `The port \`${port}\` ${problemOf(event)} ${effectOf(event)}`.trimEnd(),
   };
 }
 
-function problemOf({
-  reason,
-  member,
-}: Extract<GatewayEvent, { readonly type: 'port_failed' }>): string {
+function problemOf(event: EventOf<'port_failed'>): string {
+  const { reason, operation, member, problem = 'is not what its contract allows.' } = event;
   if (member !== undefined) {
-    const isAmount = /nanos|rates|price|input|output/i.test(member);
-    const fix = isAmount ? 'Amounts are bigints of nanos: write `100n`, not `100`' : fixRecord;
-    return `answered with a record whose \`${member}\` its contract does not allow. ${fix}`;
+    return `answered with a wrong record (in \`${operation}\`): \`${member}\` ${problem}`;
   }
-  if (reason === 'StoreCorrupt') return 'answered with a value that its contract does not allow';
-  if (reason === 'StoreUnavailable') return 'is down, or did not answer within `storeTimeoutMs`';
-  return `failed with ${/^[\w.$]{1,64}$/.test(reason) ? reason : 'an error'}`;
+  const place = `(in \`${operation}\`)${said(event)}.`;
+  if (reason === 'StoreUnavailable') {
+    return `is down, or did not answer within \`storeTimeoutMs\` ${place}`;
+  }
+  if (reason === 'StoreCorrupt' && event.error === undefined) {
+    return `answered with a value that its contract does not allow ${place}`;
+  }
+  // The self-test of a store says in sentences what is wrong with it.
+  if (event.error === undefined && reason.includes(' ')) return `is not set up: ${reason}`;
+  return `failed with ${nameIn(reason)} ${place}`;
 }
 
-const fixRecord = 'Correct the record, or what reads it';
+function nameIn(reason: string): string {
+  if (reason === 'thrown') return 'a value that is no error';
+  return /^[\w.$]{1,64}$/.test(reason) ? reason : 'an error';
+}
 
-function effectOf(port: string): string {
-  if (port === 'usage') return 'The usage log lacks records.';
-  if (port === 'refusals') return 'Refusals are not recorded until it works again.';
-  return 'Requests that need its answer are refused with 503.';
+/** The first line of the message of what was thrown, and of its causes. */
+function said({ error }: { readonly error?: unknown }): string {
+  return error === undefined ? '' : `: ${summaryOf(error).replace(/\.$/, '')}`;
+}
+
+/** The operations without whose answer a request is refused. */
+const decisive: ReadonlySet<string> = new Set(['find', 'reserve', 'take', 'claim', 'addressOf']);
+
+function effectOf({ port, operation }: EventOf<'port_failed'>): string {
+  if (port === 'usage') return 'The usage log lacks records. ';
+  if (port === 'refusals') return 'Refusals are not recorded until it works again. ';
+  if (port === 'guard') return "Calls are refused with 503, unless its `onFailure` is 'pass'. ";
+  if (operation === 'settle' || operation === 'release') return 'This is tried again. ';
+  return decisive.has(operation) ? 'Requests that need its answer are refused with 503. ' : '';
 }
 
 function quoted(name: string): string {

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { ConfigurationError } from './errors.ts';
 import type { Nanos } from './money.ts';
+import { keyMembers, keyRemedyOf, period, subject } from './ports/key-schema.ts';
 import type { ApiKey, QuotaSubject } from './ports/key-store.ts';
 import { maxLines } from './ports/quota-input.ts';
-import { keyRatesSchema, rateRemedyOf } from './ports/rates-schema.ts';
-import { aName, checkSetUp, flag, nanos, positive, text } from './ports/set-up.ts';
+import { checkSetUp, flag, nanos, type Path } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
 /** The options of a new key; `limitNanos`, `quota` or both say what it is charged to. */
@@ -45,67 +45,33 @@ export interface IssuedKey {
 export function issueKey(options: IssueKeyOptions): IssuedKey {
   checkSetUp(optionsSchema, options, {
     root: 'issueKey: options',
-    remedyFor: (path) => (path[0] === 'rates' ? rateRemedyOf(path) : remedies.get(path.at(-1))),
+    remedyFor: remedyOf,
     names: 'the type IssueKeyOptions',
   });
-  const { limitNanos, period = 'total', quota: further = [], ...rest } = options;
+  const { limitNanos, period: ownPeriod = 'total', quota: further = [], ...rest } = options;
   const secret = mintSecret();
   const id = options.id ?? `key_${publicPart(secret)}`;
-  const own = limitNanos === undefined ? [] : [{ id, period, limitNanos }];
+  const own = limitNanos === undefined ? [] : [{ id, period: ownPeriod, limitNanos }];
   const key = { ...rest, id, disabled: options.disabled ?? false, quota: [...own, ...further] };
   checkSubjects(key);
   return { secret, key };
 }
 
-const period: z.ZodType = z.enum(['total', 'day', 'month'], "must be 'total', 'day' or 'month'");
-
-const subject = z.strictObject(
-  {
-    id: aName,
-    period,
-    limitNanos: nanos.optional(),
-    maxConcurrentCalls: positive.optional(),
-    visible: flag.optional(),
-  } satisfies Record<keyof QuotaSubject, z.ZodType>,
-  'must be a subject: an id and a period',
-);
-
-/** A `Date` can't represent a later time. */
-const lastDateMs = 8_640_000_000_000_000;
-
 const optionsSchema = z.strictObject(
   {
-    id: aName.optional(),
-    group: text('must be the name of a group; it decides which models the key may use'),
+    ...keyMembers,
+    id: keyMembers.id.optional(),
     disabled: flag.optional(),
-    expiresAtMs: z
-      .int('must be Unix milliseconds, a positive integer')
-      .positive('must be Unix milliseconds, a positive integer')
-      .max(lastDateMs, `must be at most ${lastDateMs}, the last time of a Date`)
-      .optional(),
     limitNanos: nanos.optional(),
     period: period.optional(),
     quota: z.array(subject, 'must be a list of subjects').optional(),
-    quotaPartition: aName.optional(),
-    responseOwner: aName.optional(),
-    maxConcurrentCalls: positive.optional(),
-    rates: keyRatesSchema.optional(),
-    metadata: z
-      .record(z.string(), z.string('must be text'), 'must be an object of texts')
-      .optional(),
   } satisfies Record<keyof IssueKeyOptions, z.ZodType>,
   'must be an object',
 );
 
-/** The remedy for each optional member. */
-const remedies: ReadonlyMap<unknown, string> = new Map([
-  ['disabled', 'Leave it out for an enabled key'],
-  ['expiresAtMs', 'Leave it out for a key that does not expire'],
-  ['limitNanos', 'Leave it out if the store has a limit'],
-  ['maxConcurrentCalls', 'Leave it out for no bound'],
-  ['quotaPartition', 'Leave it out for the default'],
-  ['responseOwner', 'Leave it out for a key of its own'],
-]);
+function remedyOf(path: Path): string | undefined {
+  return path[0] === 'disabled' ? 'Leave it out for an enabled key' : keyRemedyOf(path);
+}
 
 function checkSubjects(key: ApiKey): void {
   const problem = problemOf(key);

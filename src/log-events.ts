@@ -1,11 +1,13 @@
 /**
  * Writes events to the host's logger: pino, winston, the console, and loggers of these shapes. An
- * event has no secret, prompt or completion, so no line has one.
+ * event has no secret, prompt or completion, so no line has one, unless a function of the host put
+ * it into an error.
  */
 import { ConfigurationError, type ErrorCode } from './errors.ts';
 import type { EventListener, GatewayEvent } from './events.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { formatMoney } from './prices/amount.ts';
+import { detailsOf } from './thrown.ts';
 
 /** From the least to the most important. */
 const levels = ['debug', 'info', 'warn', 'error'] as const;
@@ -155,7 +157,11 @@ function notALogger(): ConfigurationError {
 
 function fieldsOf(event: GatewayEvent): LogFields {
   const { type, ...members } = event;
-  if (!('record' in members)) return { event: type, ...withoutBigInts(members) };
+  if (!('record' in members)) {
+    // Not a copied member, because it is not enumerable.
+    const thrown = 'error' in event ? { error: detailsOf(event.error) } : {};
+    return { event: type, ...withoutBigInts(members), ...thrown };
+  }
   const code = 'code' in members ? members.code : undefined;
   return { event: type, ...fieldsOfRecord(members.record, code) };
 }

@@ -28,6 +28,7 @@ import {
   aClock,
   aFunction,
   checkSetUp,
+  defaultRemedy,
   each,
   methods,
   positive,
@@ -357,8 +358,10 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
 
 const wording: Wording = {
   root: 'options',
-  remedyFor: ([name]) =>
-    name === undefined ? undefined : (remedies.get(name) ?? 'Leave it out for the default'),
+  remedyFor: (path) => {
+    const [name] = path;
+    return name === undefined ? undefined : (remedies.get(name) ?? defaultRemedy(path));
+  },
   names: 'docs/options.md',
 };
 

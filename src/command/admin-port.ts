@@ -7,6 +7,7 @@ import type { AdminAccess } from '../admin/http/access.ts';
 import type { ConsoleSignIn } from '../console/sign-in.ts';
 import { errorName, isError } from '../errors.ts';
 import { digestSecret } from '../secret.ts';
+import { thrownCode } from '../thrown.ts';
 import { consolePath, defaultAdminPort, originOf } from './ask-admin.ts';
 import { auditTo } from './audit.ts';
 import type { Surroundings } from './command.ts';
@@ -14,6 +15,7 @@ import type { AdminConfig, ServeConfig } from './config/config.ts';
 import { addressOf, type Port } from './listen.ts';
 import type { Log } from './log.ts';
 import type { OpenGateway } from './open-gateway.ts';
+import { reasonOf } from './reason.ts';
 import { type SignInLink, signInLink } from './sign-in-link.ts';
 
 /** The port of the console. */
@@ -56,8 +58,13 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
     path: consolePath,
     signIn: withToken(signIn, token),
     ...(hosts === undefined ? {} : { hosts }),
-    // Only the name, because a message may contain an address or a value.
-    onError: (error) => log.write('error', 'admin_failed', { error: errorName(error) }),
+    // Messages of drivers may contain an address or a value: of theirs only the code is written.
+    onError: (error) =>
+      log.write('error', 'admin_failed', {
+        error: errorName(error),
+        code: thrownCode(error),
+        detail: reasonOf(error),
+      }),
   });
   const server = createServer((request, response) => {
     if (request.url === '/') response.writeHead(302, { location: consolePath }).end();

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import { logEvents } from '../log-events.ts';
 import type { LogLevel } from './config/config.ts';
+import { withCommand } from './reason.ts';
 
 /** A log whose level can change. */
 export interface Log {
@@ -21,7 +22,7 @@ const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
 export function jsonLog(out: (text: string) => void, clock: Clock): Log {
   const log = ({ level, message, ...fields }: Line): void => {
     const time = new Date(clock.now()).toISOString();
-    out(`${JSON.stringify({ level, time, message, ...fields })}\n`);
+    out(`${withCommand(JSON.stringify({ level, time, message, ...fields }))}\n`);
   };
   let lowest: LogLevel = 'info';
   let listener = listenerOf(log, lowest);

@@ -6,6 +6,7 @@ import { errorName } from '../errors.ts';
 import { type EventListener, type GatewayEvent, swallowErrors } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
+import { failedPort } from '../thrown.ts';
 import type { Log } from './log.ts';
 
 /** The listeners of a usage log that writes in the background. */
@@ -67,8 +68,7 @@ export function countLosses(log: Log): Losses {
 }
 
 function failedWrite(error: unknown, requestId: string | undefined): GatewayEvent {
-  const reason = errorName(error);
-  return { type: 'port_failed', requestId, port: 'usage', operation: 'write', reason };
+  return failedPort({ requestId, port: 'usage', operation: 'write' }, errorName(error), error);
 }
 
 /** What an operator needs to bill the call by hand. */

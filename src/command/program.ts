@@ -15,6 +15,7 @@ import {
   usageError,
 } from './command.ts';
 import { commandHelp, commonOptions, generalHelp, taskHelp } from './help.ts';
+import { withCommand } from './reason.ts';
 import { packageVersion } from './version.ts';
 
 /** Runs the program with its arguments, and resolves to its exit code. Never rejects. */
@@ -168,7 +169,7 @@ function problemOf(thrown: unknown): Problem {
   const error = causeOf(thrown);
   const exitCode = exitCodeOf(error);
   const message = isError(error) ? error.message : String(error);
-  return { exitCode, code: codes[exitCode] ?? 'failed', message };
+  return { exitCode, code: codes[exitCode] ?? 'failed', message: withCommand(message) };
 }
 
 /** The admin library hides the message of a store; whoever runs the command may read it. */

@@ -21,13 +21,20 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
   /** `unknown`: the operation may have taken effect. */
   readonly outcome: 'not_done' | 'unknown';
+  /** The database's code, for the event `port_failed`: an SQLSTATE, an errno, `SQLITE_FULL`. */
+  readonly code: string | undefined;
 
   constructor(
     message: string,
-    details: { readonly outcome?: 'not_done' | 'unknown'; readonly cause?: unknown } = {},
+    details: {
+      readonly outcome?: 'not_done' | 'unknown';
+      readonly code?: string | undefined;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.outcome = details.outcome ?? 'unknown';
+    this.code = details.code;
   }
 }
 

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
+import { likeliestName, namesAt } from './likely-names.ts';
 import { isName, isNanos } from './quota-input.ts';
 
 /** The path of a value below the root: `['channels', 0, 'weight']`. */
@@ -28,7 +29,7 @@ export interface Wording {
 /** @throws ConfigurationError that names the first value that the schema refuses, and the remedy */
 export function checkSetUp(schema: z.ZodType, value: unknown, wording: Wording): void {
   const issue = schema.safeParse(value).error?.issues[0];
-  if (issue !== undefined) throw new ConfigurationError(messageFor(issue, wording));
+  if (issue !== undefined) throw new ConfigurationError(messageFor(issue, schema, wording));
 }
 
 /** A wrong member. */
@@ -47,8 +48,8 @@ export function setUpProblems(
 ): readonly Problem[] {
   const issues = schema.safeParse(value).error?.issues ?? [];
   return issues.flatMap(eachName).map((issue) => ({
-    path: memberOf(issue),
-    sentence: messageFor(issue, wording),
+    path: issuePath(issue),
+    sentence: messageFor(issue, schema, wording),
   }));
 }
 
@@ -58,7 +59,8 @@ function eachName(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   return issue.keys.map((name) => ({ ...issue, keys: [name] }));
 }
 
-function memberOf(issue: z.core.$ZodIssue): Path {
+/** The path of the member that an issue is about. */
+export function issuePath(issue: z.core.$ZodIssue): Path {
   return issue.code === 'unrecognized_keys'
     ? [...issue.path, ...issue.keys.slice(0, 1)]
     : issue.path;
@@ -81,6 +83,11 @@ export function isWithin(path: Path, other: Path): boolean {
   return other.length <= path.length && other.every((part, index) => part === path[index]);
 }
 
+/** The remedy for an option that has a default. */
+export function defaultRemedy([name, ...below]: Path): string {
+  return `Leave ${below.length === 0 ? 'it' : String(name)} out for the default`;
+}
+
 /**
  * Checks the options of a function that makes a store, a sink or a client.
  *
@@ -94,26 +101,38 @@ export function checkMakerOptions(
 ): void {
   checkSetUp(schema, options, {
     root: `${maker}: options`,
-    remedyFor: ([name]) => {
+    remedyFor: (path) => {
+      const [name] = path;
       if (typeof name !== 'string') return undefined;
-      return Object.hasOwn(remedies, name) ? remedies[name] : 'Leave it out for the default';
+      return Object.hasOwn(remedies, name) ? remedies[name] : defaultRemedy(path);
     },
     names: `the type of ${maker}'s options`,
   });
 }
 
-/** The sentence never contains the value itself, which may be a secret. */
-function messageFor(issue: z.core.$ZodIssue, { root, remedyFor, names }: Wording): string {
-  const { path } = issue;
+function messageFor(issue: z.core.$ZodIssue, schema: z.ZodType, wording: Wording): string {
+  return `${formatPath(wording.root, issuePath(issue))} ${sentenceOf(issue, wording, schema)}`;
+}
+
+/**
+ * What is wrong with the member of an issue, to be read after its path, and the remedy. It never
+ * contains the value itself, which may be a secret. With the schema, it names the member that a
+ * misspelt one may stand for.
+ */
+export function sentenceOf(
+  issue: z.core.$ZodIssue,
+  { remedyFor, names }: Pick<Wording, 'remedyFor' | 'names'>,
+  schema?: z.ZodType,
+): string {
   if (issue.code === 'unrecognized_keys') {
-    const location = formatPath(root, memberOf(issue));
-    return `${location} does not exist. Take it out, or look for its name in ${names}.`;
+    const meant = schema && likeliestName(issue.keys[0] ?? '', namesAt(schema, issue.path));
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    return `does not exist. Take it out, or look for its name in ${names}.${hint}`;
   }
   // For an illegal name in a record, Zod puts the reason into a nested issue.
   const reason = issue.code === 'invalid_key' ? (issue.issues[0] ?? issue) : issue;
-  const sentence = `${formatPath(root, path)} ${reason.message}.`;
-  const remedy = remedyFor(path);
-  return remedy === undefined ? sentence : `${sentence} ${remedy}.`;
+  const remedy = remedyFor(issue.path);
+  return remedy === undefined ? `${reason.message}.` : `${reason.message}. ${remedy}.`;
 }
 
 /** A path as code writes it: `models[2].channels[0].headers["x-org"]`. */
@@ -158,7 +177,7 @@ export const aName: z.ZodType = z.custom(
 /** An amount of money, in nanos. */
 export const nanos: z.ZodType<Nanos> = z.custom<Nanos>(
   isNanos,
-  'must be a bigint of nanos, 0n to 2^53 − 1',
+  'must be a bigint of nanos, 0n to 2^53 − 1, such as 100n',
 );
 
 /** An object with all of these methods. */
@@ -167,6 +186,8 @@ export function methods(...names: readonly string[]): z.ZodType {
     (value) =>
       typeof value === 'object' &&
       value !== null &&
+      // Arrays have a find() of their own.
+      !Array.isArray(value) &&
       names.every((name) => typeof Reflect.get(value, name) === 'function'),
     `must be an object with ${names.map((name) => `${name}()`).join(', ')}`,
   );

@@ -2,6 +2,8 @@
  * Converts prices from and to the form that is written by hand, for files, tables and usage
  * records.
  */
+
+import { ConfigurationError } from '../errors.ts';
 import {
   type CostMember,
   costMembers,
@@ -99,6 +101,18 @@ export function priceToJson(price: Price): PriceJson {
   }
 }
 
+/** The lowest prices of providers are above this, and the highest prices per token below it. */
+const leastRate = money('0.001');
+
+/** Every rate is a price per token: a million times too small. */
+function isPerToken(price: unknown): boolean {
+  const { data } = priceJsonSchema.safeParse(price);
+  if (data?.per !== 'token') return false;
+  const { rates, tiers = [] } = tokenPriceFrom(data);
+  const all = [rates, ...tiers.map((tier) => tier.rates)].flatMap((one) => Object.values(one));
+  return all.some((rate) => rate > 0n) && all.every((rate) => rate < leastRate);
+}
+
 function checkForm(value: unknown, place: string): asserts value is PriceJson {
   refuseProblems(
     setUpProblems(priceJsonSchema, value, {
@@ -106,6 +120,11 @@ function checkForm(value: unknown, place: string): asserts value is PriceJson {
       remedyFor: () => undefined,
       names: 'docs/costs.md',
     }),
+  );
+  if (!isPerToken(value)) return;
+  throw new ConfigurationError(
+    `${place}.input must be in units per million tokens, and all rates here are below 0.001. ` +
+      'Multiply a price per token by 1,000,000: "0.15" for "0.00000015".',
   );
 }
 

@@ -64,6 +64,7 @@ export function prometheusMetrics(
   gateway: Pick<Gateway, 'subscribe' | 'channels' | 'status'>,
   options: PrometheusOptions,
 ): PrometheusMetrics {
+  checkRegister(options);
   const { register, prefix = 'tollgate_', labels = {}, maxLabelValues = 200 } = options;
   checkOptions(prefix, labels, maxLabelValues);
   const counts = countEvents(maxLabelValues);
@@ -83,6 +84,15 @@ export function prometheusMetrics(
       remove();
     },
   };
+}
+
+/** A host that is written in JavaScript may leave the options out. */
+function checkRegister(options: PrometheusOptions | undefined): void {
+  if (typeof options?.register?.registerMetric === 'function') return;
+  throw new ConfigurationError(
+    'prometheusMetrics: options.register must be a Registry of prom-client. Pass its own: ' +
+      'prometheusMetrics(gateway, { register }), with `import { register } from "prom-client"`.',
+  );
 }
 
 function checkOptions(prefix: string, labels: Labels, maxLabelValues: number): void {

@@ -10,6 +10,7 @@ import { openaiCaller } from '../protocols/callers/openai.ts';
 import type { Caller, Route } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
 import type { RequestProgress } from './call-record.ts';
+import { misplacedHandle } from './misplaced-handle.ts';
 import { portCalls } from './port-calls.ts';
 import type { PortTimer } from './port-times.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
@@ -35,11 +36,13 @@ export interface AnswerDeps {
 /** Makes the two methods of a gateway that respond. */
 export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 'refuse'> {
   const { routes, refusals } = deps;
+  const misplaced = misplacedHandle();
   const finish = (response: GatewayResponse): GatewayResponse =>
     deps.isClosed() ? lastOnConnection(response) : response;
 
   return {
-    handle: (request) => handle(request, deps, finish),
+    handle: (request, second?: unknown) =>
+      second === undefined ? handle(request, deps, finish) : Promise.resolve(misplaced(second)),
     refuse: (request, code, message) => {
       const settings = deps.settings();
       const route = routes.find({ ...request, search: '' }, settings);

@@ -1,6 +1,7 @@
 /** Emits the events of an attempt on a channel, each once and in order. */
 import type { GatewayEvent } from '../events.ts';
 import type { FailureReason } from '../failure-reasons.ts';
+import { withThrown } from '../thrown.ts';
 import type { Held } from './call-record.ts';
 import type { ChannelPlan } from './model-plan.ts';
 
@@ -17,8 +18,8 @@ export interface AttemptEnd {
 export interface AttemptReport {
   /** The first part of the reply with content has arrived. Only the first call has an effect. */
   firstByte(): void;
-  /** The attempt is over. Only the first call has an effect. */
-  ended(end: AttemptEnd): void;
+  /** The attempt is over, perhaps because `thrown`. Only the first call has an effect. */
+  ended(end: AttemptEnd, thrown?: unknown): void;
   /** One of several requests failed, and is sent again. */
   partFailed(status: number | undefined, reason: FailureReason): void;
 }
@@ -54,9 +55,11 @@ export function reportAttempt(attempt: StartingAttempt): AttemptReport {
       hasFirstByte = true;
       whileRunning(() => ({ type: 'first_byte', ...common, afterMs: afterMs() }));
     },
-    ended: (end) => {
+    ended: (end, thrown) => {
       const durationMs = clock.monotonicMs() - startedMs;
-      whileRunning(() => ({ type: 'attempt_ended', ...common, ...end, durationMs }));
+      whileRunning(() =>
+        withThrown({ type: 'attempt_ended', ...common, ...end, durationMs }, thrown),
+      );
       isOver = true;
     },
     partFailed: (status, reason) =>

@@ -36,8 +36,12 @@ export async function authenticate(
   const kind = secret.length > maxSecretLength ? undefined : secretKind(secret);
   const isPossible = kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
   if (!isPossible) throw invalidKey(secret, received, caller);
-  const key = await ports.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
-    settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
+  const key = await ports.ask(
+    'keys',
+    'find',
+    records.isKeyOrMissing,
+    ({ timeoutMs }) => settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
+    secret,
   );
   if (!key || !isUsable(key, settings)) throw invalidKey(secret, received, caller);
   return key;
@@ -54,8 +58,12 @@ async function keyOfSession(
     throw noKey(caller, settings);
   }
   if (!mayUseSession(request, sessions)) throw foreignSession();
-  const key = await ports.ask('sessions', 'find', records.isKeyOrMissing, (options) =>
-    sessions.find(keyRequestOf(request), options),
+  const key = await ports.ask(
+    'sessions',
+    'find',
+    records.isKeyOrMissing,
+    (options) => sessions.find(keyRequestOf(request), options),
+    String(request.headers.cookie ?? ''),
   );
   if (!key || !isUsable(key, settings)) throw noSession();
   return key;

@@ -130,7 +130,7 @@ export async function askCredential(
       within(answered, timeoutMs, received.settings.clock).then(resolve, reject);
     });
     const read = credentialIn(answer);
-    if (read === undefined) return failed(unavailable());
+    if (read === undefined) return failed(unavailable(wrongAnswer()));
     if (read.kind === 'none' || read.account !== undefined) perKey.add(credential);
     else if (read.kind === 'secret') perKey.unnamed(channel, read.secret);
     return read;
@@ -176,6 +176,14 @@ function credentialIn(answer: unknown): Credential | undefined {
   if (name === undefined) return { kind: 'secret', secret, account: undefined };
   if (typeof name !== 'string' || !accountSyntax.test(name)) return undefined;
   return { kind: 'secret', secret, account: { name, secret } };
+}
+
+/** The answer is not described: it may be a secret in a wrong form. */
+function wrongAnswer(): TypeError {
+  return new TypeError(
+    'it must return a secret, { secret, account } or undefined: printable ASCII without space ' +
+      'around it, and an account of 1 to 128 characters',
+  );
 }
 
 function unavailable(cause?: unknown): UpstreamError {

@@ -31,6 +31,8 @@ export interface ChannelPlan {
   readonly basePath: string;
   /** Returns what depends on the secret; cached for the latest secret. */
   access(secret: string): Access;
+  /** The texts of the account that no log may have: its latest secret, and those in its headers. */
+  secrets(): readonly string[];
 }
 
 /** An account's secret, the headers that carry it, and the texts that callers must not see. */
@@ -82,7 +84,7 @@ export function modelPlans(dialects: DialectTable): ModelPlans {
 }
 
 /** The part of a channel's plan that is the same under every model. */
-type Account = Pick<ChannelPlan, 'dialect' | 'origin' | 'basePath' | 'access'>;
+type Account = Pick<ChannelPlan, 'dialect' | 'origin' | 'basePath' | 'access' | 'secrets'>;
 
 /** Caches the account of each channel: thousands of models may share few channels. */
 function accounts(dialects: DialectTable): (channel: Channel) => Account {
@@ -135,7 +137,7 @@ function channelPlanOf(
   channel: Channel,
   model: Model,
   timeouts: Timeouts,
-  { dialect, origin, basePath, access }: Account,
+  { dialect, origin, basePath, access, secrets }: Account,
 ): ChannelPlan {
   return {
     channel,
@@ -145,6 +147,7 @@ function channelPlanOf(
     origin,
     basePath,
     access,
+    secrets,
   };
 }
 
@@ -169,6 +172,8 @@ function accountOf(channel: Channel, dialects: DialectTable): Account {
       if (last?.secret !== secret) last = { secret, access: accessOf(channel, dialect, secret) };
       return last.access;
     },
+    secrets: () =>
+      secretsOf(channel, last?.secret ?? '').filter((one) => one !== '' && one !== channel.baseUrl),
   };
 }
 

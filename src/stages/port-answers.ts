@@ -8,8 +8,16 @@ import { maxLines } from '../ports/quota-input.ts';
 /** True if an answer is one that the port's contract allows. */
 export interface AnswerCheck {
   (answer: unknown): boolean;
-  /** The first member that is wrong in a rejected answer, `quota[0].limitNanos`, if one is. */
-  readonly wrongMember?: (answer: unknown) => string | undefined;
+  /** The first member that is wrong in a rejected answer, if one is. */
+  readonly wrongMember?: (answer: unknown) => WrongMember | undefined;
+}
+
+/** A member of a record that its type does not allow. */
+export interface WrongMember {
+  /** Its path: `quota[0].limitNanos`. */
+  readonly member: string;
+  /** `must be …`, and the remedy. */
+  readonly problem: string;
 }
 
 /** For operations whose answer is ignored. */

@@ -15,8 +15,10 @@ import {
 } from '../ports/call-options.ts';
 import type { PortName } from '../ports/port-names.ts';
 import { within } from '../ports/within.ts';
-import type { AnswerCheck } from './port-answers.ts';
+import { failedPort } from '../thrown.ts';
+import type { AnswerCheck, WrongMember } from './port-answers.ts';
 import type { PortTimer } from './port-times.ts';
+import { safeError, secretsIn } from './shown-error.ts';
 import type { StoreBreakers } from './store-breaker.ts';
 
 /** The options of a port call. */
@@ -27,6 +29,8 @@ export interface PortCalls {
   /**
    * Returns the port's answer. The port is called synchronously, in this turn of the event loop.
    *
+   * `credentials` is what the port is asked about, if that is a secret: an error may quote it.
+   *
    * @throws GatewayError `store_unavailable` if the port throws, takes too long, gives an answer
    *   that `isAnswer` rejects, or is not called because its circuit is open
    */
@@ -35,14 +39,14 @@ export interface PortCalls {
     operation: string,
     isAnswer: AnswerCheck,
     request: (options: PortDeadline) => MaybePromise<T>,
+    credentials?: string,
   ): Promise<T>;
 }
 
 /** A port call that failed, as the event names it. */
-interface FailedCall {
+interface FailedCall extends Partial<WrongMember> {
   readonly port: PortName;
   readonly operation: string;
-  readonly member?: string;
 }
 
 /** Makes the port calls of a request. `requestId` is undefined for background work. */
@@ -53,19 +57,19 @@ export function portCalls(
   breakers?: StoreBreakers,
   times?: PortTimer,
 ): PortCalls {
-  const failure = (call: FailedCall, reason: string, error: unknown) => {
-    emit({ type: 'port_failed', requestId, ...call, reason });
+  const failure = (call: FailedCall, reason: string, error: unknown, thrown?: unknown) => {
+    emit(failedPort({ requestId, ...call }, reason, thrown));
     return unavailable(call.port, error);
   };
   return {
-    ask: async (port, operation, isAnswer, request) => {
+    ask: async (port, operation, isAnswer, request, credentials) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
       const breaker = breakers?.byOperation.get(operation);
       if (breaker?.admits() === false) {
         throw failure({ port, operation }, 'circuit_open', circuitOpen());
       }
       const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
-      let member: string | undefined;
+      let wrong: Partial<WrongMember> | undefined;
       try {
         const pendingAnswer = request({ timeoutMs });
         // An immediate answer, such as that of a memory store, needs no timer.
@@ -73,15 +77,16 @@ export function portCalls(
           ? await timed({ port, operation, clock, times, timeoutMs }, pendingAnswer)
           : pendingAnswer;
         if (!isAnswer(answer)) {
-          member = isAnswer.wrongMember?.(answer);
+          wrong = isAnswer.wrongMember?.(answer) ?? {};
           throw new StoreCorrupt('the answer violates the contract of the port');
         }
         breaker?.answered();
         return answer;
       } catch (error) {
         breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
-        const call = member === undefined ? { port, operation } : { port, operation, member };
-        throw failure(call, errorName(error), error);
+        // A wrong answer was not thrown by the port.
+        const thrown = wrong === undefined ? safeError(error, secretsIn(credentials)) : undefined;
+        throw failure({ port, operation, ...wrong }, errorName(error), error, thrown);
       }
     },
   };

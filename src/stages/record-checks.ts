@@ -7,11 +7,12 @@
 import type { z } from 'zod';
 import type { Model } from '../ports/catalog.ts';
 import { embeddingProblem } from '../ports/embedding-models.ts';
-import { isNanos } from '../ports/quota-input.ts';
+import { keyRecordSchema, keyRemedyOf } from '../ports/key-schema.ts';
+import { isName, isNanos, maxLines } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
-import { formatPath } from '../ports/set-up.ts';
-import { modelSchema } from '../stores/memory/model-schema.ts';
-import { type AnswerCheck, isMissing, isRecord, isText } from './port-answers.ts';
+import { formatPath, issuePath, sentenceOf, type Wording } from '../ports/set-up.ts';
+import { modelRemedyOf, modelSchema } from '../stores/memory/model-schema.ts';
+import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from './port-answers.ts';
 
 /** The checks of one gateway, with a cache of the models that have passed. */
 export interface RecordChecks {
@@ -32,12 +33,9 @@ export function recordChecks(): RecordChecks {
   return {
     isKeyOrMissing: named(
       (answer) => isKey(answer) || isMissing(answer),
-      (answer) => (isRecord(answer) ? wrongKeyMember(answer, areKnownRates) : undefined),
+      (answer) => (isRecord(answer) ? wrongInKey(answer, areKnownRates) : undefined),
     ),
-    isModelOrMissing: named(
-      (answer) => isKnownModel(answer) || isMissing(answer),
-      wrongModelMember,
-    ),
+    isModelOrMissing: named((answer) => isKnownModel(answer) || isMissing(answer), wrongInModel),
     isModelList: (answer) => Array.isArray(answer) && answer.every(isKnownModel),
   };
 }
@@ -62,6 +60,26 @@ function cached(check: AnswerCheck): AnswerCheck {
   };
 }
 
+/** The first wrong member of a key's record, and what is wrong with it. */
+function wrongInKey(
+  key: Readonly<Record<string, unknown>>,
+  areKnownRates: AnswerCheck,
+): WrongMember | undefined {
+  const wrong = wrongKeyMember(key, areKnownRates);
+  if (wrong === undefined) return undefined;
+  const issues = keyRecordSchema.safeParse(key).error?.issues ?? [];
+  const issue = issues.find(({ path }) => formatPath('', path).startsWith(wrong));
+  return issue === undefined
+    ? { member: wrong, problem: 'is not what the type ApiKey allows.' }
+    : problemAt(issue, keyRemedyOf);
+}
+
+/** The member of an issue, and the end of the sentence about it. */
+function problemAt(issue: z.core.$ZodIssue, remedyFor: Wording['remedyFor']): WrongMember {
+  const member = formatPath('', issuePath(issue));
+  return { member, problem: sentenceOf(issue, { remedyFor, names: 'its type' }) };
+}
+
 /**
  * The first wrong member of a key's record; undefined if all are right. A key with an `expiresAtMs`
  * that is not a number would never expire.
@@ -75,13 +93,14 @@ function wrongKeyMember(
   if (!isText(key.group)) return 'group';
   if (typeof key.disabled !== 'boolean') return 'disabled';
   if (expiresAtMs !== undefined && !isNumber(expiresAtMs)) return 'expiresAtMs';
-  if (quotaPartition !== undefined && !isText(quotaPartition)) return 'quotaPartition';
-  if (maxConcurrentCalls !== undefined && !isNumber(maxConcurrentCalls)) {
+  if (quotaPartition !== undefined && !isPartition(quotaPartition)) return 'quotaPartition';
+  if (maxConcurrentCalls !== undefined && !isCount(maxConcurrentCalls)) {
     return 'maxConcurrentCalls';
   }
   if (responseOwner !== undefined && !isText(responseOwner)) return 'responseOwner';
   if (rates !== undefined && !areKnownRates(rates)) return 'rates';
-  return Array.isArray(quota) ? wrongSubjectMember(quota) : 'quota';
+  const isList = Array.isArray(quota) && quota.length > 0 && quota.length <= maxLines;
+  return isList ? wrongSubjectMember(quota) : 'quota';
 }
 
 function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {
@@ -99,7 +118,7 @@ function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | und
   if (period !== 'total' && period !== 'day' && period !== 'month') return '.period';
   if (limitNanos !== undefined && !isNanos(limitNanos)) return '.limitNanos';
   if (visible !== undefined && typeof visible !== 'boolean') return '.visible';
-  if (maxConcurrentCalls !== undefined && !isNumber(maxConcurrentCalls)) {
+  if (maxConcurrentCalls !== undefined && !isCount(maxConcurrentCalls)) {
     return '.maxConcurrentCalls';
   }
   return undefined;
@@ -110,10 +129,14 @@ function isModel(value: unknown): boolean {
   return hasModelMembers(value) && embeddingProblem(value) === undefined;
 }
 
-function wrongModelMember(value: unknown): string | undefined {
-  if (hasModelMembers(value)) return embeddingProblem(value)?.member;
-  const path = issueOf(value)?.path ?? [];
-  return path.length === 0 ? undefined : formatPath('', path).replace(/^\./, '');
+function wrongInModel(value: unknown): WrongMember | undefined {
+  if (hasModelMembers(value)) {
+    const { member, problem } = embeddingProblem(value) ?? {};
+    return member && problem ? { member, problem: `is wrong: ${problem}` } : undefined;
+  }
+  const issue = issueOf(value);
+  if (issue === undefined || issuePath(issue).length === 0) return undefined;
+  return problemAt(issue, (path) => modelRemedyOf(value, path));
 }
 
 function hasModelMembers(value: unknown): value is Model {
@@ -141,6 +164,14 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
     (holder, name) => (isRecord(holder) ? Reflect.get(holder, name) : undefined),
     value,
   );
+}
+
+function isPartition(value: unknown): boolean {
+  return typeof value === 'string' && isName(value);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
 function isNumber(value: unknown): boolean {

@@ -11,6 +11,7 @@ import type { StoredItem } from '../ports/item-store.ts';
 import type { PortName } from '../ports/port-names.ts';
 import type { IndexEntry } from '../ports/response-index.ts';
 import { within } from '../ports/within.ts';
+import { failedPort } from '../thrown.ts';
 import type { Held } from './call-record.ts';
 import { areTexts } from './port-answers.ts';
 import type { WholeReply } from './prepared-call.ts';
@@ -156,7 +157,7 @@ function callStore<T>(
   const { emit, responseContext } = received;
   const { requestId } = responseContext;
   const fail = (error: unknown): void => {
-    emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
+    emit(failedPort({ requestId, port, operation }, errorName(error), error));
     failed();
   };
   try {

@@ -34,7 +34,6 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
     const { key, hold: planned, received } = admitted;
     const { settings, ports } = received;
     const { nanos } = planned;
-    if (key.quota.length === 0) throw noQuota('unknown_subject');
     const subjects = heldSubjects(key);
     const nowMs = settings.clock.now();
     const lines = subjects.map((subject) =>

@@ -5,6 +5,7 @@ import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
+import { isHostFailure } from '../host-failures.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
@@ -38,6 +39,7 @@ import type {
   WholeReply,
 } from './prepared-call.ts';
 import { type LatestResponse, type OpenedResponse, sendUpstream } from './send-upstream.ts';
+import { thrownBy } from './shown-error.ts';
 
 /** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | MadeReply | StreamedReply;
@@ -310,16 +312,19 @@ function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcom
     reason: failure?.reason,
     mayHaveRun: endingOfOutcome(outcome) !== 'not_run',
   };
-  // Without a listener, this one becomes a process warning: it is the host's own mistake.
-  const isHostsMistake = failure?.reason === 'credential_unavailable';
-  const report = attempt.report ?? (isHostsMistake ? reportOf(attempt) : undefined);
+  // Without a listener, what only the host can fix becomes a process warning.
+  const { credential } = attempt;
+  // An account that `credential` named may be one of a user, whose mistake is not the host's.
+  const isNamed = credential !== undefined && accountName(credential) !== undefined;
+  const isHosts = isHostFailure(failure?.reason) && !isNamed;
+  const report = attempt.report ?? (isHosts ? reportOf(attempt) : undefined);
   if (failure === undefined) {
     lease.answered();
     if (report !== undefined && 'reply' in outcome) reportReply(outcome.reply, end, report);
   } else {
     // Providers answer counts apart from their models, so a count tells nothing about the channel.
     lease.end(call.operation.isFree ? { kind: 'neutral' } : failure.healthSignal);
-    if (report !== undefined) report.ended(end);
+    if (report !== undefined) report.ended(end, thrownBy(failure, attempt));
   }
   // Last, so that an attempt is not added twice if something above throws.
   addToRecord(attempt, end);

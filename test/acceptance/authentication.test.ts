@@ -20,7 +20,7 @@ afterEach(() => harness.close());
 
 const openaiHeader = 'Send the complete key in the header `Authorization: Bearer <key>`.';
 const geminiHeader =
-  'Send the complete key in the header `x-vendor-api-key: <key>` or `x-goog-api-key: <key>`.';
+  'Send the complete key in the header `x-goog-api-key: <key>` or `x-vendor-api-key: <key>`.';
 /** No key was sent in the header that carries it. */
 const missing = 'No API key was found.';
 /** The same text for every key that was sent, so that it tells nobody which keys exist. */

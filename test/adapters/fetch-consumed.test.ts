@@ -64,7 +64,8 @@ describe('a body', () => {
         keys: {
           find: async () => {
             for (const request of requests) await take(request);
-            return { id: 'caller', group: 'staff', disabled: false, quota: [] };
+            const quota = [{ id: 'caller', period: 'total', limitNanos: 1_000n }] as const;
+            return { id: 'caller', group: 'staff', disabled: false, quota };
           },
         },
       },

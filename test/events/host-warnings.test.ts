@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
-import type { DrivenCall } from '../support/driven-upstream.ts';
+import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { defaultModels, sampleRequests } from '../support/models.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
@@ -36,7 +36,7 @@ describe('without a listener', () => {
 
     expect(warnings).toEqual([['TOLLGATE_PORT_FAILED', expect.stringContaining('`keys`')]]);
     expect(warnings[0]?.[1]).toContain('`quota[0].limitNanos`');
-    expect(warnings[0]?.[1]).toContain('`100n`');
+    expect(warnings[0]?.[1]).toContain('must be a bigint of nanos, 0n to 2^53 − 1, such as 100n');
   });
 
   it.each<[string, Partial<GatewayOptions>, string]>([
@@ -63,7 +63,13 @@ describe('without a listener', () => {
   });
 
   it('a credential that fails names its channel', async () => {
-    const credential = (): Promise<string> => Promise.reject(new Error('vault'));
+    // The error objects of clients for credentials carry tokens.
+    const error = Object.assign(new Error('the vault is sealed', { cause: new Error('s.root') }), {
+      code: 'EVAULT',
+      config: { headers: { authorization: 'Bearer s.root' } },
+      response: 's.root',
+    });
+    const credential = (): Promise<string> => Promise.reject(error);
     const models = defaultModels().map((model) => ({
       ...model,
       channels: model.channels.map((channel) => ({ ...channel, credential })),
@@ -72,9 +78,64 @@ describe('without a listener', () => {
     const warnings = await warningsOf({ models });
 
     expect(warnings).toEqual([
-      ['TOLLGATE_CREDENTIAL_FAILED', expect.stringContaining('"openai-a"')],
+      [
+        'TOLLGATE_CREDENTIAL_FAILED',
+        expect.stringContaining('"openai-a" failed: the vault is sealed (EVAULT).'),
+      ],
     ]);
-    expect(warnings.join()).not.toContain('vault');
+    expect(warnings.join()).not.toContain('s.root');
+  });
+
+  it.each<[string, CallHandler, string]>([
+    ['a credential that is refused', (up) => up.answer(401, {}), 'upstream_auth_error, status 401'],
+    ['an unknown model', (up) => up.answer(404, {}), 'upstream_model_not_found, status 404'],
+    [
+      'a name that is not found',
+      (up) => up.breakOff('dns', { stage: 'connect' }),
+      'check `baseUrl`',
+    ],
+    [
+      'a refused connection',
+      (up) => up.breakOff('connect_refused', { stage: 'connect' }),
+      'check `baseUrl`, and whether the upstream runs.',
+    ],
+    [
+      'a certificate',
+      (up) => up.breakOff('tls', { stage: 'connect' }),
+      'check `baseUrl` and the certificate.',
+    ],
+  ])('%s of an upstream is told once', async (_name, handler, text) => {
+    const warnings = await warningsOf({ handlers: [handler, handler, handler] });
+
+    expect(warnings).toEqual([['TOLLGATE_UPSTREAM_FAILED', expect.stringContaining(text)]]);
+    expect(warnings[0]?.[1]).toContain('channel "openai-a" can\'t serve the model "chat": ');
+  });
+
+  it('what an own client throws is told with its message', async () => {
+    const upstream = {
+      send: () => Promise.reject(new TypeError('signer.sign is not a function\n    at sign.js')),
+      close: async () => {},
+    };
+
+    const warnings = await warningsOf({ options: { upstream } });
+
+    expect(warnings).toEqual([
+      [
+        'TOLLGATE_UPSTREAM_FAILED',
+        expect.stringContaining('(failed): signer.sign is not a function. To do: look at'),
+      ],
+    ]);
+  });
+
+  it('the key of one user that an upstream refuses is not the host’s mistake', async () => {
+    const credential = () => ({ secret: 'sk-user', account: 'ada' });
+    const models = defaultModels().map((model) => ({
+      ...model,
+      channels: model.channels.map((channel) => ({ ...channel, credential })),
+    }));
+    const handler = (up: DrivenCall) => up.answer(401, {});
+
+    expect(await warningsOf({ models, handlers: [handler, handler, handler] })).toEqual([]);
   });
 
   it('with a listener there is none', async () => {

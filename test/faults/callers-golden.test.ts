@@ -45,7 +45,7 @@ function ownIds(kind: Kind): Readonly<Record<string, string>> {
 
 const keyHeaders = {
   openai: 'Authorization: Bearer <key>',
-  google: 'x-vendor-api-key: <key>` or `x-goog-api-key: <key>',
+  google: 'x-goog-api-key: <key>` or `x-vendor-api-key: <key>',
   anthropic: 'x-api-key: <key>',
 } as const;
 

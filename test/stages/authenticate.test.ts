@@ -172,7 +172,8 @@ async function send(
 ): Promise<{ status: number; text: string; headers: object; requested: readonly string[] }> {
   const requested: string[] = [];
   const clock = fakeClock();
-  const key = { id: 'a', group: 'staff', disabled: found === 'disabled', quota: [] };
+  const quota = [{ id: 'a', period: 'total', limitNanos: 0n }] as const;
+  const key = { id: 'a', group: 'staff', disabled: found === 'disabled', quota };
   const gateway = createGateway({
     keys: {
       find: (secret) => {
@@ -283,7 +284,7 @@ it.each([
     expect(refusals[0]?.headers).toMatchObject({ 'x-should-retry': 'false' });
     expect(refusals[0]?.text).toContain(sentence);
     expect(refusals[0]?.text).toContain(
-      prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>` or `x-goog-api-key: <key>',
+      prefix === '/v1' ? 'Bearer <key>' : 'x-goog-api-key: <key>` or `x-vendor-api-key: <key>',
     );
   }
 });

@@ -51,7 +51,7 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   [
     'defaultRates[0].tokens.perDay',
     [...noCount, 10_000_000_001].map((perDay) => [{ tokens: { perDay } }]),
-    /must be (?:a positive integer|at most 10000000000)\. Leave it out/,
+    /must be (?:a positive integer|at most 10000000000)\. Leave defaultRates out/,
   ],
   ['defaultRates[0].subject', [[{ calls: { perDay: 1 }, subject: 'a b' }]], /must match/],
   ['guard', [null, 'x', 5], /must be an object with check\(\)\. Leave guard out if every call/],
@@ -97,7 +97,7 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   [
     'nativeKeyHeaders[1]',
     ['authorization', 'cookie', 'x-api-key'].map((name) => ['x-key', name]),
-    /must not be authorization, cookie or x-api-key, which have other meanings\. Leave it out/,
+    /must not be authorization, cookie or x-api-key, which have other meanings\. Leave nativeKeyHeaders out/,
   ],
   ['allowQueryKey', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['unserved', [true, 'serve', null], /must be 'refuse' or 'pass'\. Leave it out/],
@@ -137,7 +137,9 @@ it.each(rows)('%s', (option, values, pattern) => {
 it.each(Object.keys(defaultOptions.timeouts))('timeouts.%s', (name) => {
   for (const value of noCount) {
     expect(() => settingsOf(written({ ...ports, timeouts: { [name]: value } }))).toThrow(
-      new RegExp(`^options\\.timeouts\\.${name} must be a positive integer of ms\\. Leave it out`),
+      new RegExp(
+        `^options\\.timeouts\\.${name} must be a positive integer of ms\\. Leave timeouts out`,
+      ),
     );
   }
 });

@@ -48,7 +48,8 @@ describe('a model', () => {
 });
 
 describe('a key', () => {
-  const key = { id: 'ada', group: 'staff', disabled: false, quota: [] };
+  const quota = [{ id: 'ada', period: 'total', limitNanos: 0n }];
+  const key = { id: 'ada', group: 'staff', disabled: false, quota };
   const limit = { calls: { perMinute: 1 } };
 
   it.each([

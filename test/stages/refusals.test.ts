@@ -180,8 +180,8 @@ const rows: readonly Row[] = [
   {
     refusal: 'a key without quota',
     setup: key({ quota: [] }),
-    status: 403,
-    code: 'insufficient_quota',
+    status: 503,
+    code: 'store_unavailable',
   },
   { refusal: 'no channel', setup: models({ channels: [] }), ...unrouted },
   {

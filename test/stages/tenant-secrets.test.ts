@@ -129,7 +129,9 @@ it('no secret of a caller or a user appears anywhere else', async () => {
         }
       }
     }
-    statuses.push(harness.gateway.channels(), harness.events, harness.records);
+    // Without the error that the guard threw, a hidden member for the host alone.
+    const events = harness.events.map((event) => ({ ...event }));
+    statuses.push(harness.gateway.channels(), events, harness.records);
     sent.push(...harness.upstream.calls);
     fails = false;
     await harness.gateway.close();

@@ -31,12 +31,23 @@ describe('a key’s record', () => {
     [{ ...key, responseOwner: '' }, 'responseOwner'],
     [{ ...key, rates: 5 }, 'rates'],
     [{ ...key, quota: undefined }, 'quota'],
+    [{ ...key, quota: [] }, 'quota'],
+    [
+      {
+        ...key,
+        quota: Array.from({ length: 9 }, (_, index) => ({ ...key.quota[0], id: `s${index}` })),
+      },
+      'quota',
+    ],
+    [{ ...key, quotaPartition: 'a b' }, 'quotaPartition'],
+    [{ ...key, maxConcurrentCalls: 1.5 }, 'maxConcurrentCalls'],
+    [{ ...key, rates: [{ calls: { perMinute: '60' } }] }, 'rates[0].calls.perMinute'],
     [{ ...key, quota: [null] }, 'quota[0]'],
     [second({ id: '' }), 'quota[1].id'],
     [second({ period: 'week' }), 'quota[1].period'],
     [second({ limitNanos: 100 }), 'quota[1].limitNanos'],
     [second({ visible: 1 }), 'quota[1].visible'],
-    [second({ maxConcurrentCalls: Number.NaN }), 'quota[1].maxConcurrentCalls'],
+    [second({ maxConcurrentCalls: 0 }), 'quota[1].maxConcurrentCalls'],
   ])('%o is refused by the name %s', async (record, member) => {
     const { call, events } = gatewayInProcess({ options: { keys: { find: untyped(record) } } });
 
@@ -49,8 +60,10 @@ describe('a key’s record', () => {
         operation: 'find',
         reason: 'StoreCorrupt',
         member,
+        problem: expect.stringMatching(/^must be .*\.$|^must match .*\.$/),
       },
     ]);
+    expect(events[0]).not.toHaveProperty('error');
   });
 
   it('that is not an object is refused without the name of a member', async () => {

@@ -1,6 +1,6 @@
 // suite: slow
 /** The mistakes in a channel that most first set-ups make are refused at start-up. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { untyped } from '../stages/failing.ts';
@@ -84,21 +84,47 @@ describe('a catalog refuses', () => {
   });
 
   it.each([
-    ['openai', 'OPENAI_API_KEY'],
-    ['gemini', 'GEMINI_API_KEY'],
-    ['anthropic', 'ANTHROPIC_API_KEY'],
-  ])('a credential of %s from the variable %s, which is not set', (dialect, variable) => {
-    for (const empty of ['', undefined, null]) {
-      const channels = [{ ...channel, dialect, credential: empty }];
-      const refused = (): unknown => staticCatalog(untyped([{ ...model, channels }])());
+    ['gemini', 'https://generativelanguage.googleapis.com/v1beta/openai', 'Remove /openai'],
+    ['gemini', 'https://proxy.example/v1beta/openai/', "use the dialect 'openai'"],
+    [
+      'openai',
+      'https://generativelanguage.googleapis.com/v1beta',
+      'Use https://generativelanguage.googleapis.com/v1beta/openai.',
+    ],
+    ['openai', 'https://generativelanguage.googleapis.com', 'googleapis.com/v1beta/openai.'],
+    [
+      'openai',
+      'https://one.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21',
+      'For Azure, use https://<resource>.openai.azure.com/openai/v1.',
+    ],
+  ] as const)('the base URL of another API of the provider: %s, %s', (dialect, baseUrl, text) => {
+    refuses([{ ...model, channels: [{ ...channel, dialect, baseUrl }] }], text);
+  });
 
-      vi.stubEnv(variable, '');
-      expect(refused).toThrow(
-        `Set the environment variable that it is read from: ${variable} is not set.`,
-      );
-      vi.stubEnv(variable, 'sk-set');
-      expect(refused).toThrow(/Set the environment variable that it is read from\.$/);
-      vi.unstubAllEnvs();
+  it.each(['Bearer sk-one', 'bearer sk-one'])('a credential with its scheme: %s', (credential) => {
+    refuses(
+      [{ ...model, channels: [{ ...channel, credential }] }],
+      'credential must be the secret alone: remove "Bearer "',
+    );
+  });
+
+  it.each([
+    '${OPENAI_API_KEY}',
+    '${process.env.OPENAI_API_KEY}',
+    '${}',
+  ])('a credential that is a placeholder: %s', (credential) => {
+    refuses(
+      [{ ...model, channels: [{ ...channel, credential }] }],
+      'credential is a placeholder in quotation marks, which nothing replaces.',
+    );
+  });
+
+  it('a missing credential, without the name of a variable, which it can only guess', () => {
+    for (const credential of ['', undefined, null]) {
+      const refused = untyped([{ ...model, channels: [{ ...channel, credential }] }]);
+
+      expect(() => staticCatalog(refused())).toThrow('If it is read from an environment variable');
+      expect(() => staticCatalog(refused())).not.toThrow('OPENAI_API_KEY');
     }
   });
 });

@@ -31,7 +31,7 @@ const notText = [undefined, null, '', 5, 'a\nb'];
 const notTextIfGiven = notText.slice(1);
 const notCounts = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null];
 const notNanos = [-1n, 2n ** 53n, 5, '5', null];
-const nanos = 'must be a bigint of nanos, 0n to 2^53 − 1.';
+const nanos = 'must be a bigint of nanos, 0n to 2^53 − 1, such as 100n.';
 const unknown = 'does not exist. Take it out, or look for its name in the types Model and Channel.';
 const notPrintable =
   'must be printable ASCII without space around it; trim what was read from a file.';
@@ -138,7 +138,7 @@ const members: readonly Row[] = [
   ['allow', [null, true], 'must be an object of request members'],
   ['allow.file_id', [{ file_id: 'yes' }, { file_id: false }], 'must be true, or { models'],
   ['allow.service_tier', [{ service_tier: true }], unknown],
-  ['maxCandidates', notCounts, 'must be a positive integer. Leave it out for no bound.'],
+  ['maxCandidates', notCounts, 'must be a positive integer. Leave it out for 10 images'],
   ['createdAtSeconds', notCounts, 'must be a positive integer. Leave it out if it is not known.'],
   ['displayName', [null, 5, ''], 'must be text'],
   ['description', [null, 5], 'must be text.'],
@@ -165,9 +165,13 @@ const ofChannel: readonly Row[] = [
   [
     'credential',
     [undefined, null],
-    'must be a secret, or a function that returns one. Set the environment variable',
+    'must be a secret, or a function that returns one. If it is read from an environment variable',
   ],
-  ['credential', [''], 'must not be empty. Set the environment variable that it is read from'],
+  [
+    'credential',
+    [''],
+    'must not be empty. If it is read from an environment variable, set that variable.',
+  ],
   ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], notPrintable],
   ['id', ['.', '..'], 'must not be one or two dots, which stand for folders in a path.'],
   [

@@ -60,7 +60,7 @@ const rows: readonly (readonly [
     'memoryQuotaStore',
     'limits[1].limitNanos',
     [undefined, 5, -1n].map((limitNanos) => [limit, { ...limit, limitNanos }]),
-    'must be a bigint of nanos, 0n to 2^53 − 1.',
+    'must be a bigint of nanos, 0n to 2^53 − 1, such as 100n.',
   ],
   ['memoryQuotaStore', 'limits[0].limit', [[{ ...limit, limit: 5n }]], 'does not exist. Take it'],
   ['memoryRateLimiter', 'maxBuckets', notCounts, count],

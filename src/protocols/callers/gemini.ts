@@ -5,6 +5,8 @@ import type { Caller, KeySettings } from '../protocol.ts';
 import { geminiModel, geminiModelList } from './gemini-models.ts';
 import { headerOnce } from './key-header.ts';
 
+const googleHeader = 'x-goog-api-key';
+
 /** The clients that call paths below `/v1beta`. */
 export const geminiCaller: Caller = {
   name: 'gemini',
@@ -12,7 +14,11 @@ export const geminiCaller: Caller = {
   keyHeaders: ({ nativeKeyHeaders }) => nativeKeyHeaders,
   secretOf: nativeSecret,
   keyExample: ({ nativeKeyHeaders }) =>
-    nativeKeyHeaders.map((name) => `${name}: <key>`).join('` or `'),
+    // That of Google's clients first: the others are the host's own.
+    nativeKeyHeaders
+      .toSorted((one, other) => Number(other === googleHeader) - Number(one === googleHeader))
+      .map((name) => `${name}: <key>`)
+      .join('` or `'),
   models: { request: 'GET /v1beta/models', list: geminiModelList, one: geminiModel },
   rateHeaders: undefined,
 };

@@ -1,6 +1,6 @@
 /**
- * Finds the mistakes that most first set-ups make in a channel: a base URL without its API version
- * or with the path of a call, and a credential from an environment variable that is not set.
+ * Finds the mistakes that most first set-ups make in the base URL of a channel: no API version, the
+ * path of a call, or another API of the same provider.
  */
 import type { Channel, DialectName } from '../../ports/catalog.ts';
 import { protocols } from '../../protocols/table.ts';
@@ -29,6 +29,8 @@ export function baseUrlProblem({ baseUrl, dialect }: Channel): string | undefine
   if (callPath !== undefined) {
     return `its baseUrl ends in ${callPath}, the path of a call. Remove it: the gateway adds it.`;
   }
+  const google = googleProblem(host, pathname, dialect);
+  if (google !== undefined) return google;
   if (/\/v\d/.test(pathname)) return undefined;
   const known = knownBaseUrls.get(host);
   if (known !== undefined) return `its baseUrl has no API version. Use ${known}.`;
@@ -40,6 +42,21 @@ export function baseUrlProblem({ baseUrl, dialect }: Channel): string | undefine
     'If the paths of this server have none, end the URL with a slash.'
   );
 }
+
+/** Google serves its own API and an OpenAI-compatible one, below different paths of one host. */
+function googleProblem(host: string, path: string, dialect: DialectName): string | undefined {
+  const isCompatible = /\/v1(?:alpha|beta)?\/openai\/?$/.test(path);
+  if (dialect === 'gemini' && isCompatible) {
+    return (
+      "its baseUrl ends in /openai, which is Google's OpenAI-compatible API. " +
+      "Remove /openai, or use the dialect 'openai'."
+    );
+  }
+  if (dialect !== 'openai' || host !== googleHost || isCompatible) return undefined;
+  return `its baseUrl is that of another API. Use https://${googleHost}/v1beta/openai.`;
+}
+
+const googleHost = 'generativelanguage.googleapis.com';
 
 /** The paths of calls below a base URL: `/chat/completions`, `/models/*:generateContent`. */
 const callPaths: readonly string[] = Object.values(protocols).flatMap(({ paths, methods }) => [
@@ -53,21 +70,4 @@ function callPathAt(path: string, dialect: DialectName): string | undefined {
   const found = callPaths.find((one) => withoutModel.endsWith(one));
   if (found !== undefined || dialect !== 'gemini') return found;
   return path.endsWith('/models') ? '/models' : undefined;
-}
-
-const variables: Readonly<Record<DialectName, string>> = {
-  openai: 'OPENAI_API_KEY',
-  gemini: 'GEMINI_API_KEY',
-  anthropic: 'ANTHROPIC_API_KEY',
-};
-
-/**
- * What to do about a credential that is missing or empty, as a sentence without its full stop. It
- * names the provider's usual environment variable if that is not set.
- */
-export function emptyCredentialRemedy(dialect: unknown): string {
-  const [, usual] = Object.entries(variables).find(([name]) => name === dialect) ?? [];
-  const isUnset = usual !== undefined && (process.env[usual] ?? '') === '';
-  const named = isUnset ? `: ${usual} is not set` : '';
-  return `Set the environment variable that it is read from${named}`;
 }

@@ -2,10 +2,12 @@
  * A key store in this process's memory: for tests, for small hosts, and as an example for your own
  * store.
  */
+import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, type IssueKeyOptions, issueKey } from '../../issue-key.ts';
 import { checkKeyPage, type KeyPage, type KeyPageQuery, keyPageOf } from '../../ports/key-page.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 
 /** The pepper of the digests, and initial keys. */
@@ -52,6 +54,10 @@ export interface MemoryKeyStore extends KeyStore {
 
 /** A key store in memory. It keeps digests, never secrets. */
 export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeyStore {
+  checkMakerOptions('memoryKeyStore', optionsSchema, options, {
+    keys: 'Give it what issueKey() returns: { keys: [issueKey({ … })] }',
+    pepper: 'Leave it out for none',
+  });
   const { pepper, allowWeakKeys = false } = options;
   if (allowWeakKeys && pepper === undefined) {
     throw new ConfigurationError('memoryKeyStore: allowWeakKeys needs a pepper. Give it one.');
@@ -64,6 +70,7 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
   const store: MemoryKeyStore = {
     find: (secret) => keys.get(digestSecret(secret, pepper)),
     add: (secret, key) => {
+      if (!entrySchema.safeParse({ secret, key }).success) throw notAnEntry();
       if (!allowWeakKeys && isWeakSecret(secret)) throw weakSecret(key.id);
       const digest = digestSecret(secret, pepper);
       if (digests.has(key.id) || keys.has(digest)) throw taken(key.id);
@@ -96,6 +103,31 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
 
   for (const { secret, key } of options.keys ?? []) store.add(secret, key);
   return store;
+}
+
+const entryForm = 'must be a secret and its key: { secret, key }';
+// A key's other members are checked when it is found, as those of every key store.
+const entrySchema = z.object(
+  {
+    secret: z.string('must be the text of a secret').min(1, 'must not be empty'),
+    key: z.looseObject({ id: text('must be text of at least one character') }, entryForm),
+  },
+  entryForm,
+);
+const optionsSchema = z.strictObject(
+  {
+    pepper: z.string('must be text').optional(),
+    keys: z.array(entrySchema, 'must be a list of { secret, key }').optional(),
+    allowWeakKeys: flag.optional(),
+  } satisfies Record<keyof MemoryKeyStoreOptions, z.ZodType>,
+  'must be an object of options, such as { keys: [issueKey({ … })] }',
+);
+
+function notAnEntry(): ConfigurationError {
+  return new ConfigurationError(
+    'memoryKeyStore: add(secret, key) takes the text of a secret and the record of its key, as ' +
+      'issueKey() returns them. Call add(issued.secret, issued.key).',
+  );
 }
 
 function pageOf(keys: readonly ApiKey[], query: KeyPageQuery | undefined): KeyPage {

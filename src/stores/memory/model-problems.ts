@@ -15,8 +15,8 @@ import {
 } from '../../ports/set-up.ts';
 import { isServed } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/table.ts';
-import { baseUrlProblem, emptyCredentialRemedy } from './channel-set-up.ts';
-import { modelSchema, remedyOf } from './model-schema.ts';
+import { baseUrlProblem } from './channel-set-up.ts';
+import { modelRemedyOf, modelSchema } from './model-schema.ts';
 
 /** Where the models are written. */
 export interface ModelsPlace {
@@ -40,6 +40,7 @@ export function modelProblems(
   for (const one of all) {
     checkNames(one, byName);
     checkEmbeddings(one);
+    checkOutputPrice(one);
     checkChannels(one, accounts);
   }
   for (const one of all) checkFallbacks(one, byName);
@@ -61,7 +62,7 @@ function readModel(model: Model, index: number, root: string, known: readonly Pa
   const place = `${subject}${root}[${index}]`;
   const problems = setUpProblems(modelSchema, model, {
     root: place,
-    remedyFor: (path) => remedyOf(path) ?? credentialRemedy(model, path),
+    remedyFor: (path) => modelRemedyOf(model, path),
     names: 'the types Model and Channel',
   });
   const reported = known.flatMap(([at, ...path]) => (at === index ? [path] : []));
@@ -77,22 +78,6 @@ function readModel(model: Model, index: number, root: string, known: readonly Pa
       found.push({ path: [index, ...path], sentence: `${formatPath(place, path)}: ${sentence}` });
     },
   };
-}
-
-/** A credential is missing mostly because its environment variable is not set. */
-function credentialRemedy(model: unknown, path: Path): string | undefined {
-  if (path.at(-1) !== 'credential') return undefined;
-  const channel = valueAt(model, path.slice(0, -1));
-  const credential = valueAt(channel, ['credential']) ?? '';
-  return credential === '' ? emptyCredentialRemedy(valueAt(channel, ['dialect'])) : undefined;
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (holder, name) =>
-      typeof holder === 'object' && holder !== null ? Reflect.get(holder, name) : undefined,
-    value,
-  );
 }
 
 function checkNames(reading: Reading, byName: Map<string, Reading>): void {
@@ -114,6 +99,20 @@ function checkNames(reading: Reading, byName: Map<string, Reading>): void {
 function checkEmbeddings({ model, isRight, report }: Reading): void {
   const problem = isRight() ? embeddingProblem(model) : undefined;
   if (problem !== undefined) report([problem.member], problem.problem);
+}
+
+/** Output costs several times what input does, and would be charged as input. */
+function checkOutputPrice({ model, isRight, report }: Reading): void {
+  if (!isRight('price') || !isRight('protocols') || model.price.per !== 'token') return;
+  const { output, imageOutput } = model.price.rates;
+  if ((output ?? imageOutput) !== undefined) return;
+  const writes = protocolsOf(model).some((name) => protocols[name].operation.hasOutputTokens);
+  if (!writes) return;
+  report(
+    ['price'],
+    'it needs a rate for output, because the model writes text. Add output, even if it costs the ' +
+      'same as input.',
+  );
 }
 
 function checkChannels({ model, isRight, report }: Reading, accounts: Map<string, Channel>): void {

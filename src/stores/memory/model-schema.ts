@@ -39,7 +39,11 @@ const timeouts = z
   )
   .optional();
 
-const baseUrl = 'must be an http or https URL without user, query and fragment';
+function baseUrlForm({ input }: { readonly input?: unknown }): string {
+  const isAzure = typeof input === 'string' && /[?&]api-version=/.test(input);
+  const azure = '. For Azure, use https://<resource>.openai.azure.com/openai/v1';
+  return `must be an http or https URL without user, query and fragment${isAzure ? azure : ''}`;
+}
 
 // Printable ASCII: anything else would break the header it is sent in, or make the call throw.
 const credential = z
@@ -51,6 +55,15 @@ const credential = z
   .refine(
     (value) => typeof value !== 'string' || value === '' || /^[!-~](?:[ -~]*[!-~])?$/.test(value),
     'must be printable ASCII without space around it; trim what was read from a file',
+  )
+  .refine(
+    (value) => typeof value !== 'string' || !/^bearer /i.test(value),
+    'must be the secret alone: remove "Bearer ", which the gateway adds',
+  )
+  .refine(
+    (value) => typeof value !== 'string' || !/^\$\{[^}]*\}$/.test(value),
+    'is a placeholder in quotation marks, which nothing replaces. Use the value itself, ' +
+      'such as process.env.NAME',
   );
 
 /** Headers that the gateway or the HTTP client writes: a second value would contradict theirs. */
@@ -91,7 +104,7 @@ const channel = z.strictObject(
   {
     id: channelId,
     dialect: z.enum(dialectNames, oneOf(dialectNames)),
-    baseUrl: z.string(baseUrl).refine(isBaseUrl, baseUrl),
+    baseUrl: z.string({ error: baseUrlForm }).refine(isBaseUrl, { error: baseUrlForm }),
     credential,
     account: name.optional(),
     upstreamModel: name.optional(),
@@ -217,40 +230,83 @@ export const modelSchema: z.ZodType = z.strictObject(
   'must be a model: an id, groups, a price and channels',
 );
 
-/** By name of an optional member: what leaving it out means. */
-const remedies: ReadonlyMap<unknown, string> = new Map([
+/** By name of an optional member of a model: what leaving it out means. */
+const modelRemedies: ReadonlyMap<unknown, string> = new Map([
   ['aliases', 'Leave it out for none'],
-  ['fallbacks', 'Leave it out for none'],
-  ['capabilities', "Leave it out for those of the dialect's own provider"],
-  ['contextTokens', 'Leave it out if it is not known'],
-  ['cost', 'Leave it out if it is not known'],
-  ['createdAtSeconds', 'Leave it out if it is not known'],
-  ['groups', 'Leave it out for all groups of the model'],
-  ['maxConcurrentCalls', 'Leave it out for no bound'],
-  ['stickyBy', 'Leave it out to share calls by weight'],
-  ['priority', 'Leave it out for 0'],
-  ['weight', 'Leave it out for 1'],
-  ['vendor', "Leave it out for the name of the first channel's provider"],
-  ['protocols', 'Leave it out: a model with a price per image makes images, others write text'],
-  ['maxCandidates', 'Leave it out for no bound'],
-  ['maxOutputTokens', 'Leave it out if it is not known'],
-  ['maxPriceNanos', 'Leave it out for no bound'],
   ['allow', 'Leave it out to allow none'],
-
-  ['tokensPerByte', 'Leave it out for 0.4'],
+  ['contextTokens', 'Leave it out if it is not known'],
+  ['createdAtSeconds', 'Leave it out if it is not known'],
+  ['description', 'Leave it out for none'],
+  ['displayName', 'Leave it out for the id'],
+  ['fallbacks', 'Leave it out for none'],
+  ['maxCandidates', 'Leave it out for 10 images, and no bound of texts'],
+  ['maxOutputTokens', 'Leave it out if it is not known'],
   ['mediaPartTokens', 'Leave it out for 4,096 an image, recording or video'],
+  ['protocols', 'Leave it out: a model with a price per image makes images, others write text'],
+  ['rates', 'Leave it out for no rate limits'],
+  ['sameVectors', 'Leave it out for false'],
+  ['strict', 'Leave it out for false'],
+  ['tokensPerByte', 'Leave it out for 0.4'],
+  ['vendor', "Leave it out for the name of the first channel's provider"],
+]);
+
+/** The same for a channel. */
+const channelRemedies: ReadonlyMap<unknown, string> = new Map([
+  ['account', 'Leave it out for an account of its own'],
+  ['capabilities', "Leave it out for those of the dialect's own provider"],
+  ['cost', 'Leave it out if it is not known'],
+  ['groups', 'Leave it out for all groups of the model'],
+  ['headers', 'Leave it out for none'],
+  ['hideErrors', 'Leave it out for false'],
+  ['maxConcurrentCalls', 'Leave it out for no bound'],
+  ['maxPriceNanos', 'Leave it out for no bound'],
+  ['priority', 'Leave it out for 0'],
+  ['rejectsBeforeWork', 'Leave it out for false'],
+  ['stickyBy', 'Leave it out to share calls by weight'],
+  ['upstreamModel', "Leave it out for the model's id"],
+  ['usageTrust', 'Leave it out to trust what the account reports'],
+  ['weight', 'Leave it out for 1'],
+]);
+
+const mediaRemedies: ReadonlyMap<unknown, string> = new Map([
   ['image', 'Leave it out for 4,096'],
   ['audio', 'Leave it out for 4,096'],
   ['video', 'Leave it out for 4,096'],
   ['document', 'Leave it out for contextTokens'],
   ['reference', 'Leave it out for contextTokens'],
-  ['upstreamModel', "Leave it out for the model's id"],
 ]);
 
-/** What to do about the member at a path. */
-export function remedyOf(path: Path): string | undefined {
-  if (path.includes('timeouts')) return "Leave it out for the gateway's own";
-  return path[0] === 'rates' ? rateRemedyOf(path) : remedies.get(path.at(-1));
+/** What to do about the member of a model at a path. */
+export function modelRemedyOf(model: unknown, path: Path): string | undefined {
+  const [first, index, ...below] = path;
+  if (first === 'rates') return rateRemedyOf(path);
+  if (first === 'timeouts') return ownTimeouts;
+  if (first === 'mediaPartTokens' && path.length === 2) return mediaRemedies.get(index);
+  if (first !== 'channels' || index === undefined) {
+    return path.length === 1 ? modelRemedies.get(first) : undefined;
+  }
+  if (below[0] === 'timeouts') return ownTimeouts;
+  if (below.length !== 1) return undefined;
+  return below[0] === 'credential'
+    ? credentialRemedy(valueAt(model, path))
+    : channelRemedies.get(below[0]);
+}
+
+const ownTimeouts = "Leave it out for the gateway's own";
+
+/** Which variable it is can't be seen. */
+function credentialRemedy(credential: unknown): string | undefined {
+  return (credential ?? '') === ''
+    ? 'If it is read from an environment variable, set that variable'
+    : undefined;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (holder, name) =>
+      typeof holder === 'object' && holder !== null ? Reflect.get(holder, name) : undefined,
+    value,
+  );
 }
 
 function isBaseUrl(url: string): boolean {

@@ -124,11 +124,21 @@ function failureOf(error: unknown): Error {
   const code = codeOf(error);
   if (code === invalidInput && isError(error)) return new RangeError(error.message);
   // Only the code: a message of the server may quote the statement's values.
-  return new StoreUnavailable(['PostgreSQL is unavailable', code].join(' ').trimEnd(), {
+  const text = missing.has(code)
+    ? `The tables are missing (${code}). ${migrationRemedy}`
+    : ['PostgreSQL is unavailable', code].join(' ').trimEnd();
+  return new StoreUnavailable(text, {
     outcome: isNotDone(error, code) ? 'not_done' : 'unknown',
+    code: code === '' ? undefined : code,
     cause: error,
   });
 }
+
+/** What to do about missing tables. */
+export const migrationRemedy = 'Run migratePostgres(client) before the gateway starts.';
+
+/** undefined_table, invalid_schema_name and undefined_function. */
+const missing: ReadonlySet<string> = new Set(['42P01', '3F000', '42883']);
 
 /** A server error rolls the statement back; where connecting failed, nothing was sent. */
 function isNotDone(error: unknown, code: string): boolean {

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../errors.ts';
 import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
-import { type PostgresLocation, type Statements, statements } from './client.ts';
+import { migrationRemedy, type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
 import { base } from './sql-base.ts';
 import { idempotencyTables } from './sql-idempotency.ts';
@@ -90,8 +90,6 @@ SELECT coalesce(max(version), 0) AS version,
   coalesce(max((to_jsonb(v)->>'oldest_compatible')::integer), 1) AS oldest_compatible
 FROM "tollgate".schema_versions v`;
 
-const remedy = 'Run migratePostgres(client) before the gateway starts.';
-
 /** The schema's version; undefined where its tables are missing. */
 async function newestIn(
   rows: Statements['rows'],
@@ -126,12 +124,12 @@ export async function versionProblem(
   options: CallOptions,
 ): Promise<string | undefined> {
   const found = await newestIn(rows, options);
-  if (found === undefined) return `The tables are missing. ${remedy}`;
+  if (found === undefined) return `The tables are missing. ${migrationRemedy}`;
   if (!isUsable(found)) return tooNew(found);
   const { version } = found;
   const own = postgresMigrations.length;
   if (version >= own) return await layoutProblem(rows, options);
-  return `The schema has version ${version}, this package has ${own}. ${remedy}`;
+  return `The schema has version ${version}, this package has ${own}. ${migrationRemedy}`;
 }
 
 /**
@@ -160,5 +158,5 @@ const oldLayout =
   'Drop the schema, or name a new one, and run migratePostgres(client).';
 
 function isMissing(error: unknown): boolean {
-  return isStoreUnavailable(error) && / (?:42P01|3F000)$/.test(error.message);
+  return isStoreUnavailable(error) && (error.code === '42P01' || error.code === '3F000');
 }

@@ -54,6 +54,7 @@ export function failureOf(error: unknown): StoreUnavailable | StoreCorrupt {
   if (code !== undefined) {
     return new StoreUnavailable(`Redis refused the call: ${code}`, {
       outcome: 'not_done',
+      code,
       cause: error,
     });
   }

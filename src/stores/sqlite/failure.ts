@@ -2,12 +2,15 @@
 import { isError } from '../../errors.ts';
 import { StoreCorrupt, StoreUnavailable } from '../../ports/call-options.ts';
 
-/** SQLite's primary result codes (sqlite.org/rescode.html) that are distinguished here. */
+/** SQLite's primary result codes (sqlite.org/rescode.html) that are named or distinguished here. */
 const codes = {
   busy: 5,
   locked: 6,
+  readOnly: 8,
+  io: 10,
   corrupt: 11,
   full: 13,
+  cannotOpen: 14,
   tooBig: 18,
   constraint: 19,
   mismatch: 20,
@@ -17,8 +20,11 @@ const codes = {
 const names: ReadonlyMap<string, number> = new Map([
   ['SQLITE_BUSY', codes.busy],
   ['SQLITE_LOCKED', codes.locked],
+  ['SQLITE_READONLY', codes.readOnly],
+  ['SQLITE_IOERR', codes.io],
   ['SQLITE_CORRUPT', codes.corrupt],
   ['SQLITE_FULL', codes.full],
+  ['SQLITE_CANTOPEN', codes.cannotOpen],
   ['SQLITE_TOOBIG', codes.tooBig],
   ['SQLITE_CONSTRAINT', codes.constraint],
   ['SQLITE_MISMATCH', codes.mismatch],
@@ -57,12 +63,19 @@ export function isBusy(error: unknown): boolean {
 export function failureOf(error: unknown, outcome: 'not_done' | 'unknown'): Error {
   if (isOurs(error)) return error;
   const code = codeOf(error);
+  const name = code === undefined ? undefined : nameOf(code);
   if (corruptions.includes(code)) {
-    return new StoreCorrupt(`SQLite refused with code ${code}`, { cause: error });
+    return new StoreCorrupt(`SQLite refused with ${name}`, { cause: error });
   }
   const known = surelyNotDone.includes(code) ? 'not_done' : outcome;
-  const problem = code === undefined ? 'failed' : `failed with code ${code}`;
-  return new StoreUnavailable(`SQLite ${problem}`, { outcome: known, cause: error });
+  const problem = name === undefined ? 'failed' : `failed with ${name}`;
+  return new StoreUnavailable(`SQLite ${problem}`, { outcome: known, code: name, cause: error });
+}
+
+/** The name of SQLite's documentation; the number of a code that is not distinguished here. */
+function nameOf(code: number): string {
+  const [name] = [...names].find(([, known]) => known === code) ?? [];
+  return name ?? `code ${code}`;
 }
 
 function isOurs(error: unknown): error is Error {

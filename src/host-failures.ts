@@ -1,0 +1,60 @@
+/**
+ * The failures of an attempt that last until the host changes something. Without a listener they
+ * become process warnings, so the gateway loads these rows, and not the table of all reasons.
+ */
+import type { FailureMeaning } from './failure-meanings.ts';
+import type { FailureReason } from './failure-reasons.ts';
+
+/** The reasons of such failures. */
+export type HostFailure = Extract<
+  FailureReason,
+  | 'credential_unavailable'
+  | 'dns'
+  | 'connect_refused'
+  | 'tls'
+  | 'client_failed'
+  | 'failed'
+  | 'upstream_model_not_found'
+  | 'upstream_auth_error'
+>;
+
+/** By reason, in the words of {@link FailureMeaning}. */
+export const hostFailures: Readonly<Record<HostFailure, Required<FailureMeaning>>> = {
+  credential_unavailable: {
+    meaning: "a channel's `credential` function failed or was too slow",
+    remedy: 'look at that function',
+  },
+  dns: {
+    meaning: 'the name of the upstream could not be resolved',
+    remedy: 'check `baseUrl` and your resolver',
+  },
+  connect_refused: {
+    meaning: 'the upstream refused the connection',
+    remedy: 'check `baseUrl`, and whether the upstream runs',
+  },
+  tls: {
+    meaning: "the upstream's certificate is not accepted, or TLS failed",
+    remedy: 'check `baseUrl` and the certificate',
+  },
+  client_failed: {
+    meaning: 'your own `UpstreamClient` failed in a way that its contract does not allow',
+    remedy: 'correct that client',
+  },
+  failed: {
+    meaning: 'the connection or your own `UpstreamClient` failed for a reason without a name',
+    remedy: 'look at the `error` of the event `attempt_ended`, which `logEvents` writes',
+  },
+  upstream_model_not_found: {
+    meaning: 'the account does not have the model, or there is no API at `baseUrl`',
+    remedy: 'check `upstreamModel` and `baseUrl`',
+  },
+  upstream_auth_error: {
+    meaning: 'the upstream did not accept the credential',
+    remedy: 'replace the credential',
+  },
+};
+
+/** Whether a failure lasts until the host changes something. */
+export function isHostFailure(reason: FailureReason | undefined): reason is HostFailure {
+  return reason !== undefined && Object.hasOwn(hostFailures, reason);
+}

@@ -1,0 +1,71 @@
+/** What each member of a key's record must be: for new keys, and to say what is wrong in a record. */
+import { z } from 'zod';
+import type { ApiKey, QuotaSubject } from './key-store.ts';
+import { maxLines } from './quota-input.ts';
+import { keyRatesSchema, rateRemedyOf } from './rates-schema.ts';
+import { aName, flag, nanos, type Path, positive, text } from './set-up.ts';
+
+/** A period of a quota. */
+export const period: z.ZodType = z.enum(
+  ['total', 'day', 'month'],
+  "must be 'total', 'day' or 'month'",
+);
+
+const subjectMembers = {
+  id: aName,
+  period,
+  limitNanos: nanos.optional(),
+  maxConcurrentCalls: positive.optional(),
+  visible: flag.optional(),
+} satisfies Record<keyof QuotaSubject, z.ZodType>;
+
+const subjectForm = 'must be a subject: an id and a period';
+const subjectsForm = `must be a list of 1 to ${maxLines} subjects`;
+
+/** A subject of a new key. Strict, so that a misspelt member is reported. */
+export const subject: z.ZodType = z.strictObject(subjectMembers, subjectForm);
+
+/** A `Date` can't represent a later time. */
+const lastDateMs = 8_640_000_000_000_000;
+const expiryForm = 'must be Unix milliseconds, a positive integer';
+
+/** Every member of a record. */
+export const keyMembers: Readonly<Record<keyof ApiKey, z.ZodType>> = {
+  id: aName,
+  group: text('must be the name of a group; it decides which models the key may use'),
+  disabled: flag,
+  expiresAtMs: z
+    .int(expiryForm)
+    .positive(expiryForm)
+    .max(lastDateMs, `must be at most ${lastDateMs}, the last time of a Date`)
+    .optional(),
+  quota: z
+    .array(z.looseObject(subjectMembers, subjectForm), subjectsForm)
+    .min(1, subjectsForm)
+    .max(maxLines, subjectsForm),
+  quotaPartition: aName.optional(),
+  responseOwner: aName.optional(),
+  maxConcurrentCalls: positive.optional(),
+  rates: keyRatesSchema.optional(),
+  metadata: z.record(z.string(), z.string('must be text'), 'must be an object of texts').optional(),
+};
+
+/** A record, which may have members of the host's own. */
+export const keyRecordSchema: z.ZodType = z.looseObject(keyMembers);
+
+/** The remedy for each optional member. */
+const remedies: ReadonlyMap<unknown, string> = new Map([
+  ['expiresAtMs', 'Leave it out for a key that does not expire'],
+  ['limitNanos', 'Leave it out if the store has a limit'],
+  ['maxConcurrentCalls', 'Leave it out for no bound'],
+  ['quotaPartition', 'Leave it out for the default'],
+  ['responseOwner', 'Leave it out for a key of its own'],
+  ['visible', 'Leave it out to hide the subject from the owner of the key'],
+  ['metadata', 'Leave it out for none'],
+]);
+
+/** What to do about the member of a key at a path. */
+export function keyRemedyOf(path: Path): string | undefined {
+  if (path[0] === 'rates') return rateRemedyOf(path);
+  return path[0] === 'metadata' && path.length > 1 ? undefined : remedies.get(path.at(-1));
+}

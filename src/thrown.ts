@@ -1,0 +1,119 @@
+/**
+ * What is shown of an error that a function of the host threw. The error itself is on the event, as
+ * a member that is not enumerable: neither `JSON.stringify` nor telemetry ever has it.
+ */
+import { errorName, isError } from './errors.ts';
+import type { GatewayEvent } from './events.ts';
+
+/** An error as a log line has it. */
+export interface ThrownDetails {
+  readonly name: string;
+  /** SQLSTATE, errno or the like. */
+  readonly code?: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly cause?: ThrownDetails;
+}
+
+const maxNameChars = 100;
+const maxMessageChars = 1_000;
+const maxStackChars = 4_000;
+const maxSummaryChars = 300;
+/** An error and its causes; causes may be circular. */
+const maxErrors = 4;
+
+/** Adds what was thrown to an event, not enumerable. */
+export function withThrown<T extends object>(event: T, error: unknown): T {
+  return error === undefined
+    ? event
+    : Object.defineProperty(event, 'error', { value: error, enumerable: false });
+}
+
+type FailedPort = Extract<GatewayEvent, { readonly type: 'port_failed' }>;
+
+/** The event of a port call that failed; `thrown` is undefined if the port threw nothing. */
+export function failedPort(
+  call: Omit<FailedPort, 'type' | 'reason' | 'code' | 'error'>,
+  reason: string,
+  thrown: unknown,
+): FailedPort {
+  const code = thrownCode(thrown);
+  const known = code === undefined ? {} : { code };
+  return withThrown({ type: 'port_failed', ...call, reason, ...known }, thrown);
+}
+
+/** The error and its causes, bounded. */
+export function detailsOf(error: unknown): ThrownDetails {
+  const [first = { name: 'thrown', message: '' }, ...causes] = chainOf(error);
+  return [first, ...causes].reduceRight((cause, one) => ({ ...one, cause }));
+}
+
+/** The first lines of the messages of an error and its causes, with their codes. */
+export function summaryOf(error: unknown): string {
+  const texts = chainOf(error).map(({ name, message, code }) => {
+    const [line = ''] = message.split('\n', 1);
+    const text = line.trim() === '' ? (code ?? name) : line.trim();
+    return code === undefined || text.includes(code) ? text : `${text} (${code})`;
+  });
+  const distinct = texts.filter((text, index) => !texts.slice(0, index).join().includes(text));
+  return distinct
+    .join(': ')
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, maxSummaryChars)
+    .toWellFormed();
+}
+
+/** The code of an error, or else of one of its causes. */
+export function thrownCode(error: unknown): string | undefined {
+  return chainOf(error).find(({ code }) => code !== undefined)?.code;
+}
+
+function chainOf(error: unknown): readonly ThrownDetails[] {
+  const chain: ThrownDetails[] = [];
+  let isOfStore = false;
+  for (let next = error; next !== undefined && chain.length < maxErrors; ) {
+    const known = basicsOf(next);
+    const stack = member(next, 'stack');
+    const trace = typeof stack === 'string' ? { stack: stack.slice(0, maxStackChars) } : {};
+    // A database's message may quote the values of a statement, so that of a store's cause is left
+    // to the host, who has the error itself.
+    chain.push(isOfStore ? { ...known, message: '' } : { ...known, ...trace });
+    isOfStore ||= known.name === 'StoreUnavailable' || known.name === 'StoreCorrupt';
+    next = member(next, 'cause');
+  }
+  return chain;
+}
+
+/** The name, code and message of an error, and nothing else of it is read. */
+export function basicsOf(error: unknown): Pick<ThrownDetails, 'name' | 'code' | 'message'> {
+  const code = codeIn(error);
+  return {
+    name: errorName(error).slice(0, maxNameChars),
+    ...(code === undefined ? {} : { code }),
+    message: messageOf(error).slice(0, maxMessageChars),
+  };
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error === 'string') return error;
+  const message = member(error, 'message');
+  if (typeof message === 'string' && message !== '') return message;
+  // Where connecting to each address of a name failed, only the errors of the addresses have texts.
+  const errors = member(error, 'errors');
+  return Array.isArray(errors) && isError(errors[0]) ? messageOf(errors[0]) : '';
+}
+
+/** Node's errors, SQLSTATEs and those of most clients; a number or a text is no code. */
+function codeIn(error: unknown): string | undefined {
+  const code = member(error, 'code');
+  return typeof code === 'string' && /^[A-Z0-9][A-Z0-9_]{1,39}$/.test(code) ? code : undefined;
+}
+
+/** Members of a driver's error may throw when they are read. */
+function member(error: unknown, name: string): unknown {
+  try {
+    return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
+  } catch {
+    return undefined;
+  }
+}

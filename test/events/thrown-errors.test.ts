@@ -1,0 +1,224 @@
+/** What a host's own functions throw reaches the host, and neither JSON nor telemetry. */
+import { describe, expect, it } from 'vitest';
+import type { GatewayEvent } from '../../src/events.ts';
+import { logEvents } from '../../src/log-events.ts';
+import { StoreUnavailable } from '../../src/ports/call-options.ts';
+import { detailsOf, summaryOf, thrownCode } from '../../src/thrown.ts';
+import { portRows, type WhileDown } from '../faults/ports-rows.ts';
+import { inTime, pass, turns } from '../stages/failing.ts';
+import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
+import { completeReply, sampleRequests } from '../support/models.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+
+/** The ports that the fault matrix leaves out. */
+const otherPorts: readonly { readonly event: string; setup(broken: WhileDown): GatewaySetup }[] = [
+  {
+    event: 'port_failed guard check',
+    setup: (broken) => ({ options: { guard: { check: () => broken(() => undefined) } } }),
+  },
+  {
+    event: 'port_failed idempotency claim',
+    setup: (broken) => ({
+      options: {
+        idempotency: {
+          claim: () => broken(() => ({ status: 'claimed' })),
+          finish: () => ({ status: 'finished' }),
+          abandon: () => ({ status: 'abandoned' }),
+        },
+      },
+    }),
+  },
+  {
+    event: 'port_failed failed_key_limit addressOf',
+    setup: (broken) => ({
+      options: { failedKeyLimit: { addressOf: () => broken(() => '192.0.2.1') } },
+    }),
+  },
+];
+
+const rows = [
+  ...portRows.flatMap(({ expected: { event = '' }, setup }) =>
+    event.startsWith('port_failed') ? [{ event, setup }] : [],
+  ),
+  ...otherPorts,
+];
+
+class PrismaError extends Error {
+  override readonly name = 'PrismaError';
+  readonly code = 'P2021';
+}
+
+/** What a host's code may throw, and what must be read of it. */
+const thrown: readonly (readonly [what: string, error: () => unknown, told: string])[] = [
+  ['an error', () => new Error('relation "api_keys" is gone\nHINT: none'), '"api_keys" is gone'],
+  ['an error with a code', () => new PrismaError('no such table'), 'no such table (P2021)'],
+  [
+    'an error with a cause',
+    () => new Error('lookup failed', { cause: new RangeError('too many clients') }),
+    'lookup failed: too many clients',
+  ],
+  [
+    'a store that is down',
+    () =>
+      new StoreUnavailable("Redis can't be reached", {
+        cause: Object.assign(new Error('quoted value'), { code: 'ECONNREFUSED' }),
+      }),
+    "Redis can't be reached: ECONNREFUSED",
+  ],
+  ['text', () => 'no pool', 'no pool'],
+];
+
+/** Runs a call, and what comes after it, while the port throws. */
+async function withBroken(setup: (broken: WhileDown) => GatewaySetup, fail: () => unknown) {
+  const broken: WhileDown = () => {
+    throw fail();
+  };
+  const own = setup(broken);
+  return (options: GatewaySetup['options']) => {
+    const harness = gatewayInProcess({
+      handlers: [completeReply('chat')],
+      leavesHolds: 'a port is down to the end',
+      ...own,
+      options: { ...own.options, ...options },
+    });
+    return {
+      harness,
+      run: async () => {
+        const headers = { 'idempotency-key': 'once' };
+        await inTime(harness.clock, harness.call({ ...sampleRequests.chat, headers }));
+        await pass(harness.clock, 60_000);
+      },
+    };
+  };
+}
+
+function isOf(event: GatewayEvent, name: string): boolean {
+  return event.type === 'port_failed' && `port_failed ${event.port} ${event.operation}` === name;
+}
+
+describe.each(rows)('$event', ({ event: name, setup }) => {
+  it.each(thrown)('that throws %s', async (_what, error, told) => {
+    const one = error();
+    const make = await withBroken(setup, () => one);
+    const { harness, run } = make({});
+
+    await run();
+
+    const event = harness.events.find((each) => isOf(each, name));
+    let line = '';
+    const log = logEvents({
+      log: (fields) => {
+        line = JSON.stringify(fields);
+      },
+    });
+    if (event !== undefined) log(event);
+    expect(event !== undefined && 'error' in event && event.error).toBe(one);
+    expect(Object.keys(event ?? {})).not.toContain('error');
+    for (const part of told.replace(/ \(\w+\)$/, '').split(': ')) {
+      expect(JSON.stringify({ ...event })).not.toContain(` ${part}`);
+      expect(line).toContain(JSON.stringify(part).slice(1, -1));
+    }
+    expect(line.includes('"stack"')).toBe(one instanceof Error);
+  });
+
+  it('without a listener is told with the first line of the message', async () => {
+    for (const [, error, told] of thrown) {
+      const make = await withBroken(setup, error);
+      const { run } = make(JSON.parse('{}', () => ({ onEvent: undefined })));
+
+      await run();
+
+      const warnings = (await takeWarnings()).map(({ message }) => message);
+      expect(warnings.join('\n')).toContain(told);
+      expect(warnings.join('\n')).not.toMatch(/HINT|quoted value/);
+    }
+  });
+});
+
+describe('an error that quotes the secret of the caller', () => {
+  it.each([
+    ['in its message', (secret: string) => new Error(`no row for ${secret}`), /is not shown/],
+    ['in its cause', (secret: string) => new Error('x', { cause: new Error(secret) }), /^x$/],
+    ['as text', (secret: string) => `no row for ${secret}`, /is not shown/],
+  ])('%s is replaced', async (_where, errorFor, message) => {
+    const find = (secret: string) => {
+      throw errorFor(secret);
+    };
+    const { call, events } = gatewayInProcess({ options: { keys: { find } } });
+
+    await call(sampleRequests.chat);
+
+    const [event] = events;
+    const error = event !== undefined && 'error' in event ? event.error : undefined;
+    expect(error).toMatchObject({ message: expect.stringMatching(message) });
+    expect(JSON.stringify(detailsOf(error))).not.toContain('caller-secret');
+  });
+});
+
+describe('an error of an upstream client', () => {
+  it('that quotes the secret of the account is replaced', async () => {
+    const upstream = {
+      send: ({ headers }: { readonly headers: object }) =>
+        Promise.reject(new TypeError(`invalid header value ${JSON.stringify(headers)}`)),
+      close: async () => {},
+    };
+    const { call, events } = gatewayInProcess({ options: { upstream } });
+
+    await call(sampleRequests.chat);
+    await turns();
+
+    const event = events.find(({ type }) => type === 'attempt_ended');
+    const error = event !== undefined && 'error' in event ? event.error : undefined;
+    expect(error).toMatchObject({ name: 'TypeError', message: expect.stringMatching('not shown') });
+    expect(JSON.stringify(detailsOf(error))).not.toContain('account-secret');
+  });
+
+  it('is the error itself where it quotes none', async () => {
+    const error = new TypeError('signer.sign is not a function');
+    const upstream = { send: () => Promise.reject(error), close: async () => {} };
+    const { call, events } = gatewayInProcess({ options: { upstream } });
+
+    await call(sampleRequests.chat);
+    await turns();
+
+    const event = events.find(({ type }) => type === 'attempt_ended');
+    expect(event !== undefined && 'error' in event && event.error).toBe(error);
+    expect(JSON.stringify(event)).not.toContain('signer');
+  });
+});
+
+describe('errors that are hard to read', () => {
+  const trap = new Proxy(new Error('trap'), {
+    get: () => {
+      throw new RangeError('not loaded');
+    },
+  });
+  const circular = new Error('one');
+  circular.cause = circular;
+
+  it.each([
+    [undefined, ''],
+    [null, ''],
+    [5, ''],
+    [{ message: 'an object' }, 'an object'],
+    [trap, ''],
+    [circular, 'one'],
+    [Object.assign(new AggregateError([new Error('::1 refused')]), { code: 'E1' }), '::1 refused'],
+    [new Error(`\u001b[31m${'x'.repeat(5_000)}`), 'x'],
+  ])('%# are read without harm', (error, text) => {
+    expect(detailsOf(error).message).toContain(text);
+    expect(summaryOf(error).length).toBeLessThanOrEqual(300);
+    expect(summaryOf(error)).not.toMatch(/\p{Cc}/u);
+  });
+
+  it('have a code only if it is one', () => {
+    const codeOf = (code: unknown) => thrownCode(Object.assign(new Error('x'), { code }));
+    expect(['42P01', 'ECONNREFUSED', 'a secret', 5, undefined].map(codeOf)).toEqual([
+      '42P01',
+      'ECONNREFUSED',
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
