@@ -135,7 +135,7 @@ describe('an issued key', () => {
     [
       'options.rates[1].tokens.perDay',
       noCount.map((perDay) => ({ rates: [limit, { tokens: { perDay } }] })),
-      'must be a positive integer. Leave it out for no limit per day.',
+      'must be a positive integer. Without it there is no limit per day.',
     ],
     [
       'options.rates[0].subject',

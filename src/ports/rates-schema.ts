@@ -63,14 +63,17 @@ export function areKeyRates(value: unknown): value is readonly KeyRateLimits[] {
   return keyRatesSchema.safeParse(value).success;
 }
 
-/** The remedy for each optional member, by name. */
+/**
+ * The remedy for each optional member, by name. The last limit of an entry can't be left out, so
+ * what its absence means is not worded as advice.
+ */
 const remedies: ReadonlyMap<unknown, string> = new Map([
   ['rates', 'Leave it out for no rate limits'],
-  ['calls', 'Leave it out for no limit of calls'],
-  ['tokens', 'Leave it out for no limit of tokens'],
-  ['perMinute', 'Leave it out for no limit per minute'],
-  ['perHour', 'Leave it out for no limit per hour'],
-  ['perDay', 'Leave it out for no limit per day'],
+  ['calls', 'Without it calls have no limit'],
+  ['tokens', 'Without it tokens have no limit'],
+  ['perMinute', 'Without it there is no limit per minute'],
+  ['perHour', 'Without it there is no limit per hour'],
+  ['perDay', 'Without it there is no limit per day'],
   ['subject', 'Leave it out for limits of the key alone'],
   ['model', 'Leave it out for all models together'],
   ['visible', 'Leave it out to hide it from callers'],

@@ -28,7 +28,9 @@ export interface Wording {
 
 /** @throws ConfigurationError that names the first value that the schema refuses, and the remedy */
 export function checkSetUp(schema: z.ZodType, value: unknown, wording: Wording): void {
-  const issue = schema.safeParse(value).error?.issues[0];
+  const issues = schema.safeParse(value).error?.issues ?? [];
+  // A member that is missing may be one that is misspelt.
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
   if (issue !== undefined) throw new ConfigurationError(messageFor(issue, schema, wording));
 }
 

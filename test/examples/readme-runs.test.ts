@@ -51,7 +51,7 @@ describe('the code of the README', () => {
   it('says at start-up that the secret of the account is not set', async () => {
     vi.stubEnv('OPENAI_API_KEY', undefined);
 
-    await expect(run("app.get('/'")).rejects.toThrow('OPENAI_API_KEY is not set');
+    await expect(run("app.get('/'")).rejects.toThrow('credential must not be empty');
   });
 
   it('serves its call and the host app, and records what the call cost', async () => {

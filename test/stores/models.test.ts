@@ -90,7 +90,7 @@ const members: readonly Row[] = [
   [
     'rates.tokens.perHour',
     notCounts.map((perHour) => ({ tokens: { perHour } })),
-    'must be a positive integer. Leave it out for no limit per hour.',
+    'must be a positive integer. Without it there is no limit per hour.',
   ],
   ['price.members.magic', [{ ...token, members: { magic: {} } }], unknown],
   [

@@ -109,9 +109,8 @@ function checkOutputPrice({ model, isRight, report }: Reading): void {
   const writes = protocolsOf(model).some((name) => protocols[name].operation.hasOutputTokens);
   if (!writes) return;
   report(
-    ['price'],
-    'it needs a rate for output, because the model writes text. Add output, even if it costs the ' +
-      'same as input.',
+    ['price', 'output'],
+    'a model that writes text needs this rate. Add it, even if it is the same as that of input.',
   );
 }
 
