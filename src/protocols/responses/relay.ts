@@ -1,5 +1,4 @@
 /** The edits and checks of relayed Responses calls: only the model's name is edited. */
-
 import { replyParser } from '../../bounded-json.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
 import { type Call, operations } from '../../call.ts';
