@@ -361,6 +361,10 @@ export type GatewayEvent =
    * location and the remedy.
    */
   | { readonly type: 'catalog_refused'; readonly source: string; readonly reason: string }
+  /** Of `tollgate serve` alone: its configuration file has changed, and applies. */
+  | { readonly type: 'config_loaded'; readonly source: string }
+  /** Of `tollgate serve` alone: the changed file is invalid, and the last good one applies. */
+  | { readonly type: 'config_refused'; readonly source: string; readonly reason: string }
   /**
    * A bug in the gateway or in a port, or a record that the host changed so that the charge of a
    * running call could not be computed. `at` is the location in the code, without the message.

@@ -93,6 +93,8 @@ const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   items_not_kept: 'warn',
   catalog_loaded: 'info',
   catalog_refused: 'error',
+  config_loaded: 'info',
+  config_refused: 'error',
   internal_error: 'error',
 };
 

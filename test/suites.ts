@@ -150,7 +150,7 @@ export const services: readonly string[] =
         'test/stores/postgres/{quota-contract,quota-storm}.test.ts',
         'test/stores/redis/responses-processes.test.ts',
         'test/proof/{redis,postgres}.test.ts',
-        'test/prometheus/dashboard.test.ts',
+        'test/prometheus/{alerts,dashboard}.test.ts',
       ];
 /** Files that measure a process: they run last, one at a time, without others on the machine. */
 export const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];

@@ -14,6 +14,7 @@ import type { AdminConfig, ServeConfig } from './config/config.ts';
 import { addressOf, type Port } from './listen.ts';
 import type { Log } from './log.ts';
 import type { OpenGateway } from './open-gateway.ts';
+import { reasonOf } from './reasons.ts';
 import { type SignInLink, signInLink } from './sign-in-link.ts';
 
 /** The port of the console. */
@@ -56,8 +57,8 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
     path: consolePath,
     signIn: withToken(signIn, token),
     ...(hosts === undefined ? {} : { hosts }),
-    // Only the name, because a message may contain an address or a value.
-    onError: (error) => log.write('error', 'admin_failed', { error: errorName(error) }),
+    onError: (error) =>
+      log.write('error', 'admin_failed', { error: errorName(error), reason: reasonOf(error) }),
   });
   const server = createServer((request, response) => {
     if (request.url === '/') response.writeHead(302, { location: consolePath }).end();
@@ -111,5 +112,5 @@ function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAcces
   const [, given] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
   if (given === undefined) return undefined;
   const isRight = timingSafeEqual(Buffer.from(digestSecret(given)), expected);
-  return isRight ? { actor: 'admin.token', can: 'manage' } : undefined;
+  return isRight ? { actor: 'admin.token', can: 'manage', via: 'token' } : undefined;
 }

@@ -3,9 +3,7 @@
  * machine's.
  */
 import type { Clock } from '../clock.ts';
-import { errorName, isConfigurationError, isError } from '../errors.ts';
 import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
-import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
 import { redisQuotaStore } from '../stores/redis/quota-store.ts';
@@ -15,6 +13,7 @@ import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { DatabaseName, Databases, OpenRedis, TriedDatabases } from './databases.ts';
 import type { Finding } from './finding.ts';
 import { property } from './packages.ts';
+import { reasonOf, withCommand } from './reasons.ts';
 
 const deadline: CallOptions = { timeoutMs: 5_000 };
 
@@ -81,11 +80,6 @@ async function selfTest(subject: string, store: () => QuotaStore): Promise<reado
   }
 }
 
-/** The stores name a function to call; users of the command run a command instead. */
-function withCommand(problem: string): string {
-  return problem.replace(/[Rr]un migrate(?:Postgres|Sqlite)\(\w+\)/, 'run npx tollgate migrate');
-}
-
 /** Without an append-only file a restart of Redis loses what came after its last snapshot. */
 async function persistence({ send }: OpenRedis): Promise<readonly Finding[]> {
   const subject = 'stores.redis';
@@ -143,14 +137,4 @@ function memoryWarnings(choice: StoreChoice): readonly Finding[] {
 
 function failure(subject: string, error: unknown): Finding {
   return { state: 'failed', subject, detail: `can't be used (${reasonOf(error)})` };
-}
-
-/** Only messages of this package are shown: a driver's may quote what was sent. */
-export function reasonOf(error: unknown): string {
-  const isOurs =
-    isConfigurationError(error) ||
-    isStoreUnavailable(error) ||
-    isStoreCorrupt(error) ||
-    errorName(error) === 'CommandError';
-  return isOurs && isError(error) ? error.message : errorName(error);
 }

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import type { Model } from '../ports/catalog.ts';
 import { checkChannels } from './check-channels.ts';
 import { spendOnce } from './check-spend.ts';
-import { checkStores, reasonOf } from './check-stores.ts';
+import { checkStores } from './check-stores.ts';
 import { type Command, configOption, exitCodes, type Given } from './command.ts';
 import type { ReadConfig } from './config/read.ts';
 import { configFile } from './config-file.ts';
@@ -14,6 +14,7 @@ import { type TriedDatabases, tryDatabases } from './databases.ts';
 import type { Finding } from './finding.ts';
 import { allModels } from './models.ts';
 import { printJson, progress } from './output.ts';
+import { reasonOf } from './reasons.ts';
 
 /** The command. */
 export const check: Command = {

@@ -15,6 +15,7 @@ import {
   usageError,
 } from './command.ts';
 import { commandHelp, commonOptions, generalHelp, taskHelp } from './help.ts';
+import { reasonOf } from './reasons.ts';
 import { packageVersion } from './version.ts';
 
 /** Runs the program with its arguments, and resolves to its exit code. Never rejects. */
@@ -167,7 +168,8 @@ const codes = ['failed', 'failed', 'usage', 'unreachable'] as const;
 function problemOf(thrown: unknown): Problem {
   const error = causeOf(thrown);
   const exitCode = exitCodeOf(error);
-  const message = isError(error) ? error.message : String(error);
+  const isOfStore = isStoreUnavailable(error) || isStoreCorrupt(error);
+  const message = isOfStore ? reasonOf(error) : isError(error) ? error.message : String(error);
   return { exitCode, code: codes[exitCode] ?? 'failed', message };
 }
 

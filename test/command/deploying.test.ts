@@ -83,7 +83,11 @@ function blockOf(language: string): string {
 /** What `serve` answers at a path that is not the gateway's. */
 async function statusAt(path: string): Promise<number> {
   const quota = { check: async () => ({ ok: true as const }) };
-  const handler = healthHandler({ quota, clock: fakeClock(), isEnding: () => false });
+  const handler = healthHandler({
+    ...{ quota, clock: fakeClock() },
+    asksStores: () => false,
+    isEnding: () => false,
+  });
   const server = createServer(handler).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = Object(server.address());
