@@ -257,14 +257,14 @@ describe('what needs a person', () => {
     const { admin, emit, clock } = adminSetup();
     const source = 'models.json';
     const texts = async () => (await admin.now()).attention.map(({ text }) => text);
-    emit({ type: `${of}_refused`, source, reason: 'models[0].price is missing.' });
+    emit({ type: `${of}_refused`, source, reason: 'no price' });
     const [entry] = (await admin.now()).attention;
     if (of === 'catalog') emit({ type: 'catalog_loaded', source, models: 1 });
     else emit({ type: 'config_loaded', source });
 
     expect(entry).toEqual({
       kind: 'host',
-      text: `${source} is invalid, and its last good version is in use: models[0].price is missing.`,
+      text: `${source} is invalid, and its last good version is in use: no price`,
       href: '#/now',
       sinceMs: clock.now(),
     });

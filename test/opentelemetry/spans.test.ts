@@ -107,7 +107,7 @@ describe('a whole reply', () => {
   });
 });
 
-it('names the version of the package, and the model that the provider bills, if it ran', async () => {
+it('names the version of the package, and the model that was billed, if it ran', async () => {
   const outcomes = [
     [completeReply('chat'), 'gpt-2026-11-01'],
     [(up: DrivenCall) => up.answer(400, {}), undefined],

@@ -11,7 +11,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readText, root } from '../house/sources.ts';
 import { hasPromtool, promtool } from '../services/promtool.ts';
 import { minutesBefore, type Series, scraped, usualMinutes } from './failing-gateway.ts';
-import { type FiringScene, scenes } from './scenes.ts';
+import { type FiringIncident, incidents } from './incidents.ts';
 
 const ruleFile = join(root, 'docs/dashboards/alerts.yml');
 
@@ -28,7 +28,7 @@ const rules = [
 
 it('each alert has a failure', () => {
   expect(rules.length).toBeGreaterThan(14);
-  expect([...new Set(scenes.map(({ alert }) => alert))].toSorted()).toEqual(
+  expect([...new Set(incidents.map(({ alert }) => alert))].toSorted()).toEqual(
     rules.map(({ name }) => name).toSorted(),
   );
 });
@@ -44,11 +44,11 @@ describe.skipIf(!hasPromtool())('the alerts', () => {
     });
   });
 
-  it.each(scenes)('$alert fires if $failure, and resolves', async (scene) => {
+  it.each(incidents)('$alert fires if $failure, and resolves', async (incident) => {
     const { isValid, output } = promtool([
       'test',
       'rules',
-      testFile(scene, await scraped(scene), healthy),
+      testFile(incident, await scraped(incident), healthy),
     ]);
 
     expect(output).toContain('SUCCESS');
@@ -57,8 +57,8 @@ describe.skipIf(!hasPromtool())('the alerts', () => {
 });
 
 /** Writes what Prometheus has stored, and what it must have made of it. */
-function testFile(scene: FiringScene, broken: Series, healthy: Series): string {
-  const { minutes = usualMinutes, minutesAfter = usualMinutes } = scene;
+function testFile(incident: FiringIncident, broken: Series, healthy: Series): string {
+  const { minutes = usualMinutes, minutesAfter = usualMinutes } = incident;
   const all = minutesBefore + minutes + minutesAfter;
   const series = [
     ...seriesOf(broken, 'tollgate', 'a:9464', all),
@@ -67,8 +67,8 @@ function testFile(scene: FiringScene, broken: Series, healthy: Series): string {
   ];
   const checks = [
     ...firing(minutesBefore - 1, []),
-    ...firing(minutesBefore + minutes - 1, [scene.alert, ...(scene.others ?? [])]),
-    ...named(minutesBefore + minutes - 1, scene),
+    ...firing(minutesBefore + minutes - 1, [incident.alert, ...(incident.others ?? [])]),
+    ...named(minutesBefore + minutes - 1, incident),
     ...firing(all - 1, []),
   ];
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-alerts-'));
@@ -112,7 +112,7 @@ function firing(minute: number, alerts: readonly string[]): readonly object[] {
 }
 
 /** The alert fires once, with these labels, which its summary names. */
-function named(minute: number, { alert, labels }: FiringScene): readonly object[] {
+function named(minute: number, { alert, labels }: FiringIncident): readonly object[] {
   const rule = rules.find(({ name }) => name === alert);
   const given = { job: 'tollgate', ...labels };
   expect(Object.keys(given)).toEqual(expect.arrayContaining(rule?.named ?? ['a rule']));

@@ -22,7 +22,7 @@ export interface FailingGateway extends FaultyGateway {
 }
 
 /** One failure, from its beginning to its repair. */
-export interface Scene {
+export interface Incident {
   /** What fails. */
   readonly failure: string;
   /** The calls before and after the failure. Default: a chat. */
@@ -45,14 +45,14 @@ export const usualMinutes = 18;
 /** The values of each series, one a minute; undefined where a scrape did not have it. */
 export type Series = ReadonlyMap<string, readonly (string | undefined)[]>;
 
-/** Plays a scene, and returns what was scraped. */
+/** Lets an incident happen, and returns what was scraped. */
 export async function scraped({
   traffic = [sampleRequests.chat],
   begin,
   repair,
   minutes = usualMinutes,
   minutesAfter = usualMinutes,
-}: Scene): Promise<Series> {
+}: Incident): Promise<Series> {
   const gateway: FailingGateway = {
     ...faultyGateway({ runsBesideOthers: true }),
     upstreams: new Map(),

@@ -6,10 +6,10 @@ import { onTestFinished } from 'vitest';
 import { jsonFileCatalog } from '../../src/stores/file/catalog.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import { chat, image, replies, sampleRequests } from '../support/models.ts';
-import { type FailingGateway, replyTo, type Scene } from './failing-gateway.ts';
+import { type FailingGateway, type Incident, replyTo } from './failing-gateway.ts';
 
 /** A failure, and the alert that it fires. */
-export interface FiringScene extends Scene {
+export interface FiringIncident extends Incident {
   readonly alert: string;
   /** The labels that the alert has beside `job`; `instance` where the cause is local. */
   readonly labels: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ const outages: Readonly<Record<string, CallHandler>> = {
   hangs: () => {},
 };
 
-const channelsOut: readonly FiringScene[] = Object.entries(outages).map(([how, upstream]) => ({
+const channelsOut: readonly FiringIncident[] = Object.entries(outages).map(([how, upstream]) => ({
   alert: 'TollgateChannelOut',
   labels: { ...here, channel: 'first-channel' },
   failure: `one of two channels ${how}`,
@@ -54,7 +54,7 @@ const channelsOut: readonly FiringScene[] = Object.entries(outages).map(([how, u
   },
 }));
 
-const modelsOut: readonly FiringScene[] = [
+const modelsOut: readonly FiringIncident[] = [
   {
     ...modelOut('its only account is refused', (up) => up.answer(401, {})),
     others: ['TollgateChannelOut', 'TollgateErrors'],
@@ -73,7 +73,7 @@ const modelsOut: readonly FiringScene[] = [
   },
 ];
 
-function modelOut(failure: string, upstream: CallHandler): FiringScene {
+function modelOut(failure: string, upstream: CallHandler): FiringIncident {
   return {
     alert: 'TollgateModelOut',
     labels: { model: 'locked' },
@@ -87,7 +87,7 @@ function modelOut(failure: string, upstream: CallHandler): FiringScene {
   };
 }
 
-const calls: readonly FiringScene[] = [
+const calls: readonly FiringIncident[] = [
   {
     alert: 'TollgateRefusals',
     labels: { code: 'invalid_key' },
@@ -98,7 +98,7 @@ const calls: readonly FiringScene[] = [
     repair: () => {},
   },
   {
-    ...upstreamScene('TollgateErrors', 'replies break off', 'chat-channel', (up) => {
+    ...upstreamIncident('TollgateErrors', 'replies break off', 'chat-channel', (up) => {
       up.respond(200, { 'content-type': 'application/json' });
       up.write(replies.chat.slice(0, -1));
       up.end();
@@ -121,7 +121,7 @@ const calls: readonly FiringScene[] = [
     repair: ({ upstreams }) => upstreams.delete('chat-channel'),
   },
   {
-    ...upstreamScene('TollgateInDoubt', 'images get no answer', 'image-channel', (up) =>
+    ...upstreamIncident('TollgateInDoubt', 'images get no answer', 'image-channel', (up) =>
       up.breakOff('headers_timeout', { timedOut: true }),
     ),
     labels: here,
@@ -129,7 +129,7 @@ const calls: readonly FiringScene[] = [
     others: ['TollgateChannelOut', 'TollgateErrors', 'TollgateModelOut'],
   },
   {
-    ...upstreamScene('TollgateUsageAnomalies', 'usage is missing', 'chat-channel', (up) => {
+    ...upstreamIncident('TollgateUsageAnomalies', 'usage is missing', 'chat-channel', (up) => {
       const { usage: _missing, ...withoutUsage } = JSON.parse(replies.chat);
       up.answer(200, withoutUsage);
     }),
@@ -150,12 +150,12 @@ const calls: readonly FiringScene[] = [
   },
 ];
 
-function upstreamScene(
+function upstreamIncident(
   alert: string,
   failure: string,
   channelId: string,
   upstream: CallHandler,
-): Omit<FiringScene, 'labels'> {
+): Omit<FiringIncident, 'labels'> {
   return {
     ...{ alert, failure },
     begin: ({ upstreams }) => upstreams.set(channelId, upstream),
@@ -163,32 +163,32 @@ function upstreamScene(
   };
 }
 
-const stores: readonly FiringScene[] = [
+const stores: readonly FiringIncident[] = [
   {
-    ...storeScene('TollgateQuotaStoreDown', 'the quota store fails', 'reserveIsDown'),
+    ...storeIncident('TollgateQuotaStoreDown', 'the quota store fails', 'reserveIsDown'),
     labels: { ...here, port: 'quota' },
     others: ['TollgateRefusals'],
   },
   {
-    ...storeScene('TollgatePortFailing', 'the key store fails', 'keysAreDown'),
+    ...storeIncident('TollgatePortFailing', 'the key store fails', 'keysAreDown'),
     labels: { ...here, port: 'keys', operation: 'find' },
     others: ['TollgateRefusals'],
   },
   {
-    ...storeScene('TollgateOutboxWaiting', 'charges are not accepted', 'settleIsDown'),
+    ...storeIncident('TollgateOutboxWaiting', 'charges are not accepted', 'settleIsDown'),
     labels: here,
     minutes: 8,
     others: ['TollgateQuotaStoreDown'],
   },
   {
-    ...storeScene('TollgateSettlementLost', 'charges were not accepted in time', 'settleIsDown'),
+    ...storeIncident('TollgateSettlementLost', 'charges were not accepted in time', 'settleIsDown'),
     labels: here,
     others: ['TollgateQuotaStoreDown', 'TollgateOutboxWaiting'],
     minutes: 20,
     minutesAfter: 64,
   },
   {
-    ...storeScene('TollgateStoreSlow', 'the quota store is slow', 'releaseIsSlow'),
+    ...storeIncident('TollgateStoreSlow', 'the quota store is slow', 'releaseIsSlow'),
     labels: { ...here, port: 'quota', operation: 'release' },
     begin: ({ faults, upstreams }) => {
       faults.releaseIsSlow = true;
@@ -216,11 +216,11 @@ const stores: readonly FiringScene[] = [
   },
 ];
 
-function storeScene(
+function storeIncident(
   alert: string,
   failure: string,
   fault: keyof FailingGateway['faults'],
-): Omit<FiringScene, 'labels'> {
+): Omit<FiringIncident, 'labels'> {
   return {
     ...{ alert, failure },
     begin: ({ faults }) => {
@@ -232,8 +232,8 @@ function storeScene(
   };
 }
 
-const operators: readonly FiringScene[] = [
-  catalogScene(),
+const operators: readonly FiringIncident[] = [
+  catalogIncident(),
   {
     alert: 'TollgateConfigStale',
     labels: here,
@@ -268,7 +268,7 @@ const operators: readonly FiringScene[] = [
 ];
 
 /** Only a real catalog says what it does with an invalid file. */
-function catalogScene(): FiringScene {
+function catalogIncident(): FiringIncident {
   let path = '';
   const valid = JSON.stringify({ models: [] });
   let changed = (): void => {};
@@ -307,7 +307,7 @@ function catalogScene(): FiringScene {
 }
 
 /** All failures. */
-export const scenes: readonly FiringScene[] = [
+export const incidents: readonly FiringIncident[] = [
   ...modelsOut,
   ...channelsOut,
   ...calls,
