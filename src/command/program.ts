@@ -68,11 +68,14 @@ function answerGeneral(
 async function checkOutput(command: Command, around: Surroundings): Promise<void> {
   if (command.outlivesOutput) return;
   const failure = await around.outFailure();
-  if (failure === undefined) return;
+  // The reader has what it wanted, as `head` does.
+  const isEnough = failure === 'EPIPE' && command.printsSecret === undefined;
+  if (failure === undefined || isEnough) return;
+  const remedy = command.printsSecret ? ' Replace the lost secret by keys rotate.' : '';
   throw new CommandError(
     exitCodes.unreachable,
     `standard output can't be written (${failure}): a part of the output of ` +
-      `${command.name} is lost. The command itself was done. Replace a lost secret by keys rotate.`,
+      `${command.name} is lost. The command itself was done.${remedy}`,
   );
 }
 
