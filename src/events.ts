@@ -380,11 +380,11 @@ export type GatewayEvent =
     }
   /** The file of a `jsonFileCatalog` has changed; `models` is the number of models now served. */
   | { readonly type: 'catalog_loaded'; readonly source: string; readonly models: number }
-  /**
-   * The changed file is invalid, and the previous models are still served. `reason` has the
-   * location and the remedy.
-   */
+  /** The changed file is invalid, and the last good one is served; `reason` has the remedy. */
   | { readonly type: 'catalog_refused'; readonly source: string; readonly reason: string }
+  /** The same for the configuration file of `tollgate serve`, which alone emits these. */
+  | { readonly type: 'config_loaded'; readonly source: string }
+  | { readonly type: 'config_refused'; readonly source: string; readonly reason: string }
   /**
    * A bug in the gateway or in a port, or a record that the host changed so that the charge of a
    * running call could not be computed. `at` is the location in the code, without the message.

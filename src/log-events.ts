@@ -5,6 +5,7 @@
  */
 import { ConfigurationError, type ErrorCode } from './errors.ts';
 import type { EventListener, GatewayEvent } from './events.ts';
+import type { FailureReason } from './failure-reasons.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { formatMoney } from './prices/amount.ts';
 import { detailsOf } from './thrown.ts';
@@ -96,14 +97,23 @@ const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   items_not_kept: 'warn',
   catalog_loaded: 'info',
   catalog_refused: 'error',
+  config_loaded: 'info',
+  config_refused: 'error',
   internal_error: 'error',
 };
 
-/** A failed attempt is a warning, and a channel that is ready again is not. */
+/**
+ * A failed attempt is a warning, unless its caller disconnected, and a channel that is ready again
+ * is none.
+ */
 function defaultLevel(event: GatewayEvent): LogLevel {
   if (event.type === 'channel_changed' && event.state === 'ready') return 'info';
-  if (event.type === 'attempt_ended' && event.reason !== undefined) return 'warn';
+  if (event.type === 'attempt_ended' && isFailure(event.reason)) return 'warn';
   return defaultLevels[event.type];
+}
+
+function isFailure(reason: FailureReason | undefined): boolean {
+  return reason !== undefined && reason !== 'caller_left';
 }
 
 function levelFunction(

@@ -175,6 +175,10 @@ function countIn(live: Live): EventListener {
       case 'port_failed':
       case 'quota_low':
       case 'settlement_lost':
+      case 'catalog_loaded':
+      case 'catalog_refused':
+      case 'config_loaded':
+      case 'config_refused':
         return live.add(event);
       default:
     }

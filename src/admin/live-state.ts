@@ -71,6 +71,8 @@ export interface LiveState {
   readonly inDoubt: Map<string, CallInDoubt>;
   readonly lowQuotas: Map<string, LowQuota>;
   readonly lostSettlements: Occurrences[];
+  /** Catalogs and files whose newest version is invalid, so that an older one is in use. */
+  readonly staleSources: Map<string, { readonly reason: string; readonly sinceMs: number }>;
 }
 
 /** An empty state. */
@@ -85,6 +87,7 @@ export function emptyLiveState(): LiveState {
     inDoubt: new Map(),
     lowQuotas: new Map(),
     lostSettlements: [],
+    staleSources: new Map(),
   };
 }
 

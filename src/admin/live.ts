@@ -64,7 +64,13 @@ export type LiveEvent =
       readonly period: string;
       readonly percent: number;
     }
-  | { readonly type: 'settlement_lost' };
+  | { readonly type: 'settlement_lost' }
+  | { readonly type: 'catalog_loaded' | 'config_loaded'; readonly source: string }
+  | {
+      readonly type: 'catalog_refused' | 'config_refused';
+      readonly source: string;
+      readonly reason: string;
+    };
 
 /** The live figures. */
 export interface Live {
@@ -117,6 +123,15 @@ function count(state: LiveState, event: LiveEvent, nowMs: number): void {
     }
     case 'settlement_lost':
       return addRecent(state.lostSettlements, { sinceMs: nowMs, lastMs: nowMs, count: 1 });
+    case 'catalog_refused':
+    case 'config_refused': {
+      const { source, reason } = event;
+      return setBounded(state.staleSources, source, { reason, sinceMs: nowMs });
+    }
+    case 'catalog_loaded':
+    case 'config_loaded':
+      state.staleSources.delete(event.source);
+      return;
     default:
   }
 }

@@ -130,6 +130,7 @@ export function attentionOf(situation: Situation): readonly Attention[] {
   return [
     ...failingPorts(situation),
     ...failingLog(situation),
+    ...refusedVersions(situation),
     ...lostSettlements(situation),
     ...waitingSettlements(situation),
     ...outChannels(situation),
@@ -153,6 +154,13 @@ function failingLog({ isLogDown }: Situation): readonly Attention[] {
   if (!isLogDown) return [];
   const text = 'The usage log can’t be read: only the figures of this process are shown';
   return [{ kind: 'store', text, href: '#/spend', sinceMs: undefined }];
+}
+
+function refusedVersions({ state }: Situation): readonly Attention[] {
+  return [...state.staleSources].map(([source, { reason, sinceMs }]) => {
+    const text = `${source} is invalid, and its last good version is in use: ${reason}`;
+    return { kind: 'host', text, href: '#/now', sinceMs };
+  });
 }
 
 function waitingSettlements({ status: { outbox }, nowMs }: Situation): readonly Attention[] {

@@ -15,7 +15,7 @@ import type { AdminConfig, ServeConfig } from './config/config.ts';
 import { addressOf, type Port } from './listen.ts';
 import type { Log } from './log.ts';
 import type { OpenGateway } from './open-gateway.ts';
-import { reasonOf } from './reason.ts';
+import { reasonOf } from './reasons.ts';
 import { type SignInLink, signInLink } from './sign-in-link.ts';
 
 /** The port of the console. */
@@ -63,7 +63,7 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
       log.write('error', 'admin_failed', {
         error: errorName(error),
         code: thrownCode(error),
-        detail: reasonOf(error),
+        reason: reasonOf(error),
       }),
   });
   const server = createServer((request, response) => {
@@ -118,5 +118,5 @@ function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAcces
   const [, given] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
   if (given === undefined) return undefined;
   const isRight = timingSafeEqual(Buffer.from(digestSecret(given)), expected);
-  return isRight ? { actor: 'admin.token', can: 'manage' } : undefined;
+  return isRight ? { actor: 'admin.token', can: 'manage', via: 'token' } : undefined;
 }

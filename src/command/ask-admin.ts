@@ -4,23 +4,28 @@ import { type JsonValue, parseJson } from '../json.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
 import type { AdminConfig } from './config/config.ts';
-import { failureReason, getText } from './get-text.ts';
+import { failureReason, textOfReply } from './get-text.ts';
 
-/** What the process answered, or why it did not. */
+/** What the process answered, or why it did not; `reply` is what it said if it refused. */
 export type AdminAnswer =
-  | { readonly value: JsonValue; readonly reason?: undefined }
-  | { readonly value?: undefined; readonly reason: string };
+  | { readonly value: JsonValue; readonly reason?: undefined; readonly reply?: undefined }
+  | {
+      readonly value?: undefined;
+      readonly reason: string;
+      readonly reply?: JsonValue | undefined;
+    };
 
-/** Reads a path of the admin interface: `/channels`. */
+/** Reads a path of the admin interface, such as `/channels`; with a body, sends it as a change. */
 export async function askAdmin(
   admin: AdminConfig | undefined,
   path: string,
   clock: Clock,
+  body?: JsonValue,
 ): Promise<AdminAnswer> {
   if (admin?.token === undefined) return { reason: 'admin.token is not configured' };
   const client = undiciClient();
   try {
-    return await answerOf(path, admin, client, clock);
+    return await answerOf(path, body, admin, client, clock);
   } catch (error) {
     return { reason: `no process answers at ${originOf(admin)} (${failureReason(error)})` };
   } finally {
@@ -30,16 +35,27 @@ export async function askAdmin(
 
 async function answerOf(
   path: string,
+  body: JsonValue | undefined,
   admin: AdminConfig,
   client: UpstreamClient,
   clock: Clock,
 ): Promise<AdminAnswer> {
   const origin = originOf(admin);
   const headers = { authorization: `Bearer ${admin.token}`, accept: 'application/json' };
-  const request = { origin, path: `${consolePath}/api${path}`, headers };
-  const { status, text } = await getText(request, client, clock);
-  const value = status === 200 ? parseJson(text) : undefined;
-  return value === undefined ? { reason: `${origin} answered ${status}` } : { value };
+  const target = { origin, path: `${consolePath}/api${path}` };
+  const request =
+    body === undefined
+      ? { ...target, method: 'GET' as const, headers, body: [] }
+      : {
+          ...target,
+          method: 'POST' as const,
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: [Buffer.from(JSON.stringify(body))],
+        };
+  const { status, text } = await textOfReply(request, client, clock);
+  const reply = parseJson(text);
+  if (status === 200 && reply !== undefined) return { value: reply };
+  return { reason: `${origin} answered ${status}`, reply };
 }
 
 /** Where the console is; its interface is at `/console/api`. */

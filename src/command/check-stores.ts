@@ -13,7 +13,7 @@ import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { DatabaseName, Databases, OpenRedis, TriedDatabases } from './databases.ts';
 import type { Finding } from './finding.ts';
 import { property } from './packages.ts';
-import { reasonOf, withCommand } from './reason.ts';
+import { reasonOf, withCommand } from './reasons.ts';
 
 const deadline: CallOptions = { timeoutMs: 5_000 };
 

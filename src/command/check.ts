@@ -14,7 +14,7 @@ import { type TriedDatabases, tryDatabases } from './databases.ts';
 import type { Finding } from './finding.ts';
 import { allModels } from './models.ts';
 import { printJson, progress } from './output.ts';
-import { reasonOf } from './reason.ts';
+import { reasonOf } from './reasons.ts';
 
 /** The command. */
 export const check: Command = {

@@ -65,6 +65,8 @@ export interface Command {
   readonly examples: readonly string[];
   /** It keeps running when its output can't be written, because it serves callers. */
   readonly outlivesOutput?: true;
+  /** Its output has a secret that nobody can read again. */
+  readonly printsSecret?: true;
   /** Runs it and returns its exit code. */
   run(given: Given): Promise<number>;
 }

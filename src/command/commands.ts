@@ -1,4 +1,5 @@
 /** All commands, in the order of the help. */
+import { processChanges } from './change-process.ts';
 import { channels } from './channels.ts';
 import { check } from './check.ts';
 import type { Command } from './command.ts';
@@ -18,5 +19,6 @@ export const commands: readonly Command[] = [
   ...keyCommands,
   ...usageCommands,
   channels,
+  ...processChanges,
   schema,
 ];

@@ -1,4 +1,4 @@
-/** Sends single GET requests, for the commands that query servers. */
+/** Sends single requests, for the commands that query servers. */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import type { UpstreamBody, UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
@@ -14,8 +14,17 @@ export interface TextReply {
 }
 
 /** @throws UpstreamError with the reason */
-export async function getText(
+export function getText(
   request: Pick<UpstreamRequest, 'origin' | 'path' | 'headers'>,
+  client: UpstreamClient,
+  clock: Clock,
+): Promise<TextReply> {
+  return textOfReply({ ...request, method: 'GET', body: [] }, client, clock);
+}
+
+/** @throws UpstreamError with the reason */
+export async function textOfReply(
+  request: Pick<UpstreamRequest, 'method' | 'origin' | 'path' | 'headers' | 'body'>,
   client: UpstreamClient,
   clock: Clock,
 ): Promise<TextReply> {
@@ -24,8 +33,6 @@ export async function getText(
   try {
     const response = await client.send({
       ...request,
-      method: 'GET',
-      body: [],
       connectTimeoutMs: 5_000,
       freshConnection: false,
       onAbort: (abortCall) => {
@@ -38,7 +45,7 @@ export async function getText(
   }
 }
 
-/** The reason in an error of {@link getText}. */
+/** The reason in an error of {@link textOfReply}. */
 export function failureReason(error: unknown): string {
   const reason: unknown = Reflect.get(Object(error), 'reason');
   return typeof reason === 'string' ? reason : 'failed';

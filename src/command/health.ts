@@ -7,6 +7,11 @@ import { within } from '../ports/within.ts';
 /** What decides whether the process is ready. */
 export interface Readiness {
   readonly quota: Pick<QuotaStore, 'check'>;
+  /**
+   * Whether the quota store decides too. All processes share it: if it fails, a balancer takes all
+   * of them out, and callers get its error in place of the gateway's with `Retry-After`.
+   */
+  readonly asksStores: () => boolean;
   readonly clock: Clock;
   readonly isEnding: () => boolean;
 }
@@ -22,7 +27,7 @@ const checkMs = 2_000;
  * The handler of all paths that are not the gateway's. The reasons in its answers give no details,
  * because callers can read them.
  */
-export function healthHandler({ quota, clock, isEnding }: Readiness): HealthHandler {
+export function healthHandler({ quota, asksStores, clock, isEnding }: Readiness): HealthHandler {
   let known: { readonly atMs: number; readonly isFit: Promise<boolean> } | undefined;
 
   const storesAreFit = (): Promise<boolean> => {
@@ -38,6 +43,7 @@ export function healthHandler({ quota, clock, isEnding }: Readiness): HealthHand
     if (path === '/healthz') return answer(response, 200, { status: 'ok' });
     if (path !== '/readyz') return answer(response, 404, { error: 'not_found' });
     if (isEnding()) return answer(response, 503, { status: 'not_ready', reason: 'ending' });
+    if (!asksStores()) return answer(response, 200, { status: 'ready' });
     void storesAreFit().then((isFit) =>
       isFit
         ? answer(response, 200, { status: 'ready' })

@@ -37,8 +37,11 @@ function listOf(commands: readonly Command[]): string {
 }
 
 /** The help of one command. */
-export function commandHelp({ name, positionals, options, about, examples }: Command): string {
-  const all = Object.entries({ ...options, ...commonOptions });
+export function commandHelp(command: Command): string {
+  const { name, positionals, options, about, examples } = command;
+  const errors = { ...commonOptions.json, text: 'print an error as one JSON document' };
+  const common = command.outlivesOutput ? { ...commonOptions, json: errors } : commonOptions;
+  const all = Object.entries({ ...options, ...common });
   const names = all.map(([option, { value }]) => `--${option}${value ? ` ${value}` : ''}`);
   const width = Math.max(...names.map((written) => written.length));
   const rows = all.map(([, { text }], index) => `  ${(names[index] ?? '').padEnd(width)}  ${text}`);

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import { logEvents } from '../log-events.ts';
 import type { LogLevel } from './config/config.ts';
-import { withCommand } from './reason.ts';
+import { withCommand } from './reasons.ts';
 
 /** A log whose level can change. */
 export interface Log {

@@ -1,6 +1,7 @@
 /**
- * Reports failures of a usage log that writes in the background, as further events of the gateway,
- * and counts what the process has lost, for its exit code.
+ * Reports what happens beside the gateway (a usage log that writes in the background, the catalog,
+ * the configuration file) as further events of it, and counts what the process has lost, for its
+ * exit code.
  */
 import { errorName } from '../errors.ts';
 import { type EventListener, type GatewayEvent, swallowErrors } from '../events.ts';
@@ -8,6 +9,7 @@ import type { Gateway } from '../gateway.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { failedPort } from '../thrown.ts';
 import type { Log } from './log.ts';
+import { withCommand } from './reasons.ts';
 
 /** The listeners of a usage log that writes in the background. */
 export interface UsageLogListener {
@@ -19,10 +21,12 @@ export interface UsageLogListener {
 
 /** What was lost so far. */
 export interface Losses {
-  /** Receives the events of the gateway. */
+  /** Receives the events of the gateway, which has subscribers of its own. */
   readonly onEvent: EventListener;
+  /** Receives the events beside the gateway, for the log and the gateway's subscribers. */
+  readonly emit: EventListener;
   readonly usageLog: UsageLogListener;
-  /** The same gateway, whose subscribers also receive the events about the usage log. */
+  /** The same gateway, whose subscribers also receive the events beside it. */
   around(gateway: Gateway): Gateway;
   /** Charges that the quota store did not accept, and records that the usage log did not write. */
   count(): { readonly charges: number; readonly usageRecords: number };
@@ -36,14 +40,16 @@ export function countLosses(log: Log): Losses {
 
   const onEvent: EventListener = (event) => {
     if (event.type === 'settlement_lost') charges += 1;
-    log.event(event);
+    const isFailure = event.type === 'port_failed';
+    log.event(isFailure ? { ...event, reason: withCommand(event.reason) } : event);
   };
-  const failed = (error: unknown, requestId?: string): void => {
-    const event = failedWrite(error, requestId);
+  const emit: EventListener = (event) => {
     for (const listener of [onEvent, ...listeners]) swallowErrors(() => listener(event));
   };
+  const failed = (error: unknown, requestId?: string): void => emit(failedWrite(error, requestId));
   return {
     onEvent,
+    emit,
     usageLog: {
       onError: (error) => failed(error),
       onLost: (record, error) => {

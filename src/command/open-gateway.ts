@@ -134,7 +134,7 @@ async function openCatalog(
   { path, losses, clock }: OpenOptions,
 ): Promise<OpenCatalog> {
   const { file, store } = config.catalog;
-  const options = { onEvent: losses.onEvent, clock };
+  const options = { onEvent: losses.emit, clock };
   if (file !== undefined) {
     return closable(await jsonFileCatalog({ ...options, path: resolve(dirname(path), file) }));
   }

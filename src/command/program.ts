@@ -15,7 +15,7 @@ import {
   usageError,
 } from './command.ts';
 import { commandHelp, commonOptions, generalHelp, taskHelp } from './help.ts';
-import { withCommand } from './reason.ts';
+import { reasonOf, withCommand } from './reasons.ts';
 import { packageVersion } from './version.ts';
 
 /** Runs the program with its arguments, and resolves to its exit code. Never rejects. */
@@ -68,11 +68,14 @@ function answerGeneral(
 async function checkOutput(command: Command, around: Surroundings): Promise<void> {
   if (command.outlivesOutput) return;
   const failure = await around.outFailure();
-  if (failure === undefined) return;
+  // The reader has what it wanted, as `head` does.
+  const isEnough = failure === 'EPIPE' && command.printsSecret === undefined;
+  if (failure === undefined || isEnough) return;
+  const remedy = command.printsSecret ? ' Replace the lost secret by keys rotate.' : '';
   throw new CommandError(
     exitCodes.unreachable,
     `standard output can't be written (${failure}): a part of the output of ` +
-      `${command.name} is lost. The command itself was done. Replace a lost secret by keys rotate.`,
+      `${command.name} is lost. The command itself was done.${remedy}`,
   );
 }
 
@@ -168,7 +171,8 @@ const codes = ['failed', 'failed', 'usage', 'unreachable'] as const;
 function problemOf(thrown: unknown): Problem {
   const error = causeOf(thrown);
   const exitCode = exitCodeOf(error);
-  const message = isError(error) ? error.message : String(error);
+  const isOfStore = isStoreUnavailable(error) || isStoreCorrupt(error);
+  const message = isOfStore ? reasonOf(error) : isError(error) ? error.message : String(error);
   return { exitCode, code: codes[exitCode] ?? 'failed', message: withCommand(message) };
 }
 

@@ -1,6 +1,7 @@
 /** Applies a changed configuration to a running gateway, and says what needs a restart. */
 
 import { isError } from '../errors.ts';
+import type { EventListener } from '../events.ts';
 import type { FileWatch } from '../stores/file/file-watch.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
@@ -11,6 +12,8 @@ import { gatewayOptions, type OpenGateway } from './open-gateway.ts';
 /** What a reload changes. */
 export interface Reloaded extends Pick<OpenGateway, 'gateway' | 'stores' | 'catalog'> {
   readonly log: Log;
+  /** Receives `config_loaded` and `config_refused`. */
+  readonly emit: EventListener;
 }
 
 /** The configuration as it is now. */
@@ -34,12 +37,12 @@ export function liveConfig(
   let running: Promise<void> = Promise.resolve();
 
   const refused = (reason: string): void =>
-    target.log.write('error', 'config_refused', { source: file.name, reason });
+    target.emit({ type: 'config_refused', source: file.name, reason });
   const take = (read: ReadConfig): void => {
     applyConfig(read, current, target);
     const needsRestart = changedAtStart(started, read.config);
     current = read.config;
-    target.log.write('info', 'config_loaded', { source: file.name });
+    target.emit({ type: 'config_loaded', source: file.name });
     if (needsRestart.length === 0) return;
     target.log.write('warn', 'config_needs_restart', { source: file.name, members: needsRestart });
   };

@@ -47,7 +47,7 @@ async function run(given: Given): Promise<number> {
   log.setLevel(read.config.log?.level ?? 'info');
   const losses = countLosses(log);
   const opened = await openGateway(read, { path: file.path, clock, losses });
-  const live = liveConfig(file, watch, { ...opened, log });
+  const live = liveConfig(file, watch, { ...opened, log, emit: losses.emit });
   let isEnding = false;
   const deps = { opened, config: read.config, path: file.path, log, around };
   const { ports, admin } = await openPorts(deps, live, () => isEnding);
@@ -117,7 +117,8 @@ function serverOf(
 ): Server {
   const { basePath } = live.current().listen ?? {};
   const answer = nodeAdapter(gateway, basePath === undefined ? {} : { basePath });
-  const health = healthHandler({ quota, clock, isEnding });
+  const asksStores = (): boolean => live.current().readiness?.stores === true;
+  const health = healthHandler({ quota, asksStores, clock, isEnding });
   return createServer((request, response) => {
     setCallerAddress(request, live.current().gateway?.failedKeyLimit);
     void answer(request, response, () => health(request, response));

@@ -52,11 +52,12 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
+/** Without `via`: a session is a cookie, which browsers also send for the pages of other sites. */
 const accessSchema = z.strictObject(
   {
     actor: text('must be the name of who signs in'),
     can: z.enum(['read', 'manage'], "must be 'read' or 'manage'"),
-  } satisfies Record<keyof AdminAccess, z.ZodType>,
+  } satisfies Record<Exclude<keyof AdminAccess, 'via'>, z.ZodType>,
   'must be { actor, can }',
 );
 

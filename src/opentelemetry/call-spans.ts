@@ -169,6 +169,9 @@ function endAttributes(
   if (errorType !== undefined) attributes[genAi.errorType] = errorType;
   if (record.channelId !== undefined) attributes[own.channelId] = record.channelId;
   if (record.upstreamModel !== undefined) attributes[own.upstreamModel] = record.upstreamModel;
+  if (record.upstreamModel !== undefined && record.outcome !== 'not_run') {
+    attributes[genAi.responseModel] = record.upstreamModel;
+  }
   if (record.modelId !== requestedModel) attributes[own.servedModel] = record.modelId;
   if (record.streamed && firstByteMs !== undefined) {
     attributes[genAi.timeToFirstChunk] = firstByteMs / 1_000;

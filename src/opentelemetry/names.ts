@@ -8,6 +8,8 @@ import type { DialectName, ProtocolName } from '../ports/catalog.ts';
 
 /** The instrumentation scope of all spans and metrics. */
 export const scopeName = 'tollgate';
+/** The version of the package. A host may bundle it, so that it can't be read from a file. */
+export const scopeVersion = '0.1.0';
 
 /** Attributes of the conventions. */
 export const genAi = {
@@ -17,6 +19,7 @@ export const genAi = {
   requestStream: 'gen_ai.request.stream',
   outputType: 'gen_ai.output.type',
   responseId: 'gen_ai.response.id',
+  responseModel: 'gen_ai.response.model',
   timeToFirstChunk: 'gen_ai.response.time_to_first_chunk',
   tokenModality: 'gen_ai.token.modality',
   errorType: 'error.type',

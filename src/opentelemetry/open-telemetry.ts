@@ -15,7 +15,15 @@ import type { DialectName } from '../ports/catalog.ts';
 import { type CallMetrics, callMetrics } from './call-metrics.ts';
 import { startCallSpans, timeAt } from './call-spans.ts';
 import type { EventOf } from './event-of.ts';
-import { fetchResponse, genAi, operationNameOf, own, providers, scopeName } from './names.ts';
+import {
+  fetchResponse,
+  genAi,
+  operationNameOf,
+  own,
+  providers,
+  scopeName,
+  scopeVersion,
+} from './names.ts';
 import { type OpenCalls, openCalls } from './open-calls.ts';
 
 /** Options of {@link openTelemetry}. */
@@ -51,8 +59,8 @@ export function openTelemetry(
   const { tracerProvider = trace, meterProvider = metrics } = options;
   const calls = openCalls();
   const watch: Watch = {
-    tracer: tracerProvider.getTracer(scopeName),
-    metrics: callMetrics(meterProvider.getMeter(scopeName), fetchResponse),
+    tracer: tracerProvider.getTracer(scopeName, scopeVersion),
+    metrics: callMetrics(meterProvider.getMeter(scopeName, scopeVersion), fetchResponse),
     calls,
     metadata: options.metadata ?? [],
     providerOf: (channelId, dialect) =>

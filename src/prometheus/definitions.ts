@@ -120,13 +120,25 @@ export const eventMetrics = {
     labels: [],
   },
   events_total: { type: 'counter', help: 'All events, by their type.', labels: ['type'] },
+  catalog_stale: {
+    type: 'gauge',
+    help: '1 while the newest catalog is invalid, so that an older one is served.',
+    labels: [],
+    aggregator: 'max',
+  },
+  config_stale: {
+    type: 'gauge',
+    help: '1 while the configuration file of serve is invalid, so that an older one applies.',
+    labels: [],
+    aggregator: 'max',
+  },
 } as const;
 
 /** Metrics that are read from `gateway.channels()` when Prometheus scrapes. */
 export const channelMetrics = {
   channel_state: {
     type: 'gauge',
-    help: 'Health of a channel: 1 for its state, 0 for the others.',
+    help: 'Health of a channel: 1 for the worst state of its account and models, 0 for the others.',
     labels: ['channel', 'state'],
   },
   channel_running_calls: {
@@ -136,7 +148,7 @@ export const channelMetrics = {
   },
   channel_models_out: {
     type: 'gauge',
-    help: 'Models of a channel that are not ready, although the channel may be.',
+    help: 'Models of a channel that are not ready, although its account may be.',
     labels: ['channel'],
   },
   channel_accounts_out: {
@@ -251,5 +263,7 @@ export const eventTypes: Readonly<Record<EventType, true>> = {
   items_not_kept: true,
   catalog_loaded: true,
   catalog_refused: true,
+  config_loaded: true,
+  config_refused: true,
   internal_error: true,
 };

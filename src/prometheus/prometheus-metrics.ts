@@ -173,15 +173,18 @@ function labelsOf(names: readonly string[], values: readonly string[]): Labels {
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
-/** All states of a channel. */
+/**
+ * All states of a channel, from the worst. One that an operator has disabled is `off` whatever else
+ * is wrong with it: nobody has to repair it.
+ */
 const states: Readonly<Record<HealthStatus['state'], true>> = {
-  ready: true,
-  cooling_down: true,
-  deprioritized: true,
+  off: true,
+  refused: true,
   open: true,
   half_open: true,
-  refused: true,
-  off: true,
+  cooling_down: true,
+  deprioritized: true,
+  ready: true,
 };
 
 type ChannelStatuses = ReturnType<Gateway['channels']>;
@@ -217,9 +220,10 @@ function metricsOfChannels(
 function stateMetric(gateway: Pick<Gateway, 'channels'>, channelValue: BoundValue): SourcedMetric {
   const read = (): readonly Sample[] => {
     const byChannel = new Map<string, Map<string, number>>();
-    for (const { channelId, state } of gateway.channels()) {
-      const channel = channelValue(channelId);
+    for (const status of gateway.channels()) {
+      const channel = channelValue(status.channelId);
       const counts = byChannel.get(channel) ?? new Map(Object.keys(states).map((key) => [key, 0]));
+      const state = worstState(status);
       counts.set(state, (counts.get(state) ?? 0) + 1);
       byChannel.set(channel, counts);
     }
@@ -228,4 +232,10 @@ function stateMetric(gateway: Pick<Gateway, 'channels'>, channelValue: BoundValu
     );
   };
   return { name: 'channel_state', definition: channelMetrics.channel_state, read };
+}
+
+/** Most failures take a single model out, and leave the account itself ready. */
+function worstState({ state, models }: ChannelStatuses[number]): string {
+  const all = new Set<string>([state, ...models.map((model) => model.state)]);
+  return Object.keys(states).find((candidate) => all.has(candidate)) ?? state;
 }

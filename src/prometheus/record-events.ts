@@ -25,7 +25,7 @@ import {
 /** The maximum number of series of a metric: more would make a scrape slow. */
 const maxSeries = 5_000;
 
-type OfType<Type extends 'counter' | 'histogram'> = {
+type OfType<Type extends 'counter' | 'gauge' | 'histogram'> = {
   [Name in EventMetric]: (typeof eventMetrics)[Name]['type'] extends Type ? Name : never;
 }[EventMetric];
 type ValuesOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: string };
@@ -56,6 +56,7 @@ interface Recorder {
     milliseconds: number,
     ...values: LabelsOf<Name>
   ): void;
+  set(name: OfType<'gauge'>, value: number): void;
 }
 
 /** A listener that counts, and what it has counted. */
@@ -84,6 +85,9 @@ export function countEvents(maxLabelValues: number): EventCounts {
       counted[name].at(...values).nanos += nanos;
     },
     observe: (name, milliseconds, ...values) => observe(counted[name].at(...values), milliseconds),
+    set: (name, value) => {
+      counted[name].at().count = value;
+    },
   };
   startRareAtZero(recorder);
   return {
@@ -118,11 +122,15 @@ function emptySeries(): Counted {
     port_failures_total: counter(),
     internal_errors_total: counter(),
     events_total: counter(),
+    catalog_stale: counter(),
+    config_stale: counter(),
   };
 }
 
 /** Creates the series of rare events at 0, so that the first event is an increase. */
-function startRareAtZero({ add }: Recorder): void {
+function startRareAtZero({ add, set }: Recorder): void {
+  set('catalog_stale', 0);
+  set('config_stale', 0);
   add('calls_in_doubt_total', 0);
   add('settlements_lost_total', 0);
   add('internal_errors_total', 0);
@@ -162,7 +170,7 @@ function recordEvent(recorder: Recorder, event: GatewayEvent): void {
   }
 }
 
-function recordTrouble({ add, bounds }: Recorder, event: GatewayEvent): void {
+function recordTrouble({ add, set, bounds }: Recorder, event: GatewayEvent): void {
   switch (event.type) {
     case 'settlement_lost':
       return add('settlements_lost_total', 1);
@@ -180,6 +188,12 @@ function recordTrouble({ add, bounds }: Recorder, event: GatewayEvent): void {
     }
     case 'internal_error':
       return add('internal_errors_total', 1);
+    case 'catalog_loaded':
+    case 'catalog_refused':
+      return set('catalog_stale', event.type === 'catalog_refused' ? 1 : 0);
+    case 'config_loaded':
+    case 'config_refused':
+      return set('config_stale', event.type === 'config_refused' ? 1 : 0);
     default:
   }
 }

@@ -172,8 +172,7 @@ function accountOf(channel: Channel, dialects: DialectTable): Account {
       if (last?.secret !== secret) last = { secret, access: accessOf(channel, dialect, secret) };
       return last.access;
     },
-    secrets: () =>
-      secretsOf(channel, last?.secret ?? '').filter((one) => one !== '' && one !== channel.baseUrl),
+    secrets: () => secretsOf(channel, last?.secret ?? '').secrets,
   };
 }
 

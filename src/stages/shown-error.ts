@@ -1,10 +1,10 @@
 /** Keeps secrets out of the errors of a host's functions, which events carry and logs print. */
-import { redacted, withoutSecrets } from '../dialects/hide-secrets.ts';
 import { isUpstreamError } from '../errors.ts';
 import { basicsOf, detailsOf } from '../thrown.ts';
 import type { Credential } from './credential.ts';
 import type { CallFailure } from './failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
+import { containsSecret } from './upstream-text.ts';
 
 /** A failed attempt. */
 interface FailedAttempt {
@@ -32,8 +32,8 @@ export function thrownBy({ error, reason }: CallFailure, attempt: FailedAttempt)
  */
 function shownError(error: unknown, secrets: readonly string[]): Error {
   const { name, code, message } = basicsOf(error);
-  const shown = new Error(hasSecret(message, secrets) ? hidden : message);
-  shown.name = hasSecret(name, secrets) ? 'Error' : name;
+  const shown = new Error(containsSecret(message, secrets) ? hidden : message);
+  shown.name = containsSecret(name, secrets) ? 'Error' : name;
   shown.stack = `${shown.name}: ${shown.message}`;
   return code === undefined ? shown : Object.assign(shown, { code });
 }
@@ -43,11 +43,9 @@ const hidden = 'its message contains a secret, and is not shown';
 /** The error itself, unless what logs print of it contains one of the secrets. */
 export function safeError(error: unknown, secrets: readonly string[]): unknown {
   if (secrets.length === 0) return error;
-  return hasSecret(JSON.stringify(detailsOf(error)), secrets) ? shownError(error, secrets) : error;
-}
-
-function hasSecret(text: string, secrets: readonly string[]): boolean {
-  return withoutSecrets(text, secrets).includes(redacted);
+  return containsSecret(JSON.stringify(detailsOf(error)), secrets)
+    ? shownError(error, secrets)
+    : error;
 }
 
 /** The parts of a header that may be secrets: a key, or the values of cookies. */

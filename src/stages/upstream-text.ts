@@ -30,21 +30,21 @@ const unprintable = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u
 
 /** The text as a caller may see it; undefined if it contains a secret, or nothing. */
 export function shownText(text: string, account: AccountSecrets): string | undefined {
-  if (revealsSecret(text, account)) return undefined;
+  const { secrets, host } = account;
+  if (text.toLowerCase().includes(host) || containsSecret(text, secrets)) return undefined;
   const plain = text.replace(unprintable, ' ').trim();
   return plain === '' ? undefined : plain.slice(0, maxChars).toWellFormed();
 }
 
-function revealsSecret(text: string, { secrets, host }: AccountSecrets): boolean {
+/** Whether the text repeats a secret, or twelve of its characters in a row. */
+export function containsSecret(text: string, secrets: readonly string[]): boolean {
   const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
   const parts = new Set(secrets.flatMap(formsOf).flatMap(partsOf));
   const lengths = new Set(Array.from(parts, ({ length }) => length));
-  return [text, decoded].some(
-    (reading) =>
-      reading.toLowerCase().includes(host) ||
-      [...lengths].some((length) => hasPart(reading, parts, length)),
+  return [text, decoded].some((reading) =>
+    [...lengths].some((length) => hasPart(reading, parts, length)),
   );
 }
 

@@ -207,6 +207,18 @@ describe('every change', () => {
     ['from something else', 403, origin('file://')],
   ];
 
+  it('needs no header of a browser if a token showed who sends it', async () => {
+    const { server } = await open(() => ({ actor: 'bot', can: 'manage', via: 'token' }));
+    const headers = { 'content-type': 'application/json' };
+    for (const { path } of posts) {
+      const { status } = await server.call({ method: 'POST', path, headers, body: {} });
+      const asForm = await server.call({ method: 'POST', path, body: {} });
+
+      expect(status, path).not.toBe(403);
+      expect(asForm.status, path).toBe(415);
+    }
+  });
+
   it.each(refused)('is refused %s', async (_name, status, headers) => {
     const { server, entries } = await open();
 

@@ -254,6 +254,24 @@ describe('what needs a person', () => {
     expect(await texts()).toEqual([]);
   });
 
+  it.each(['catalog', 'config'] as const)('is a %s whose newest version is refused', async (of) => {
+    const { admin, emit, clock } = adminSetup();
+    const source = 'models.json';
+    const texts = async () => (await admin.now()).attention.map(({ text }) => text);
+    emit({ type: `${of}_refused`, source, reason: 'no price' });
+    const [entry] = (await admin.now()).attention;
+    if (of === 'catalog') emit({ type: 'catalog_loaded', source, models: 1 });
+    else emit({ type: 'config_loaded', source });
+
+    expect(entry).toEqual({
+      kind: 'host',
+      text: `${source} is invalid, and its last good version is in use: no price`,
+      href: '#/now',
+      sinceMs: clock.now(),
+    });
+    expect(await texts()).toEqual([]);
+  });
+
   it('is a process that shuts down', async () => {
     const { admin } = withStatus(() => ({ isClosing: true }));
 

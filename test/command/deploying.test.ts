@@ -50,6 +50,49 @@ describe('the examples of a deployment', () => {
     expect(kubernetes).not.toContain('preStop');
   });
 
+  it('take a process that ends out of the Service within its notice', async () => {
+    const env = { DATABASE_URL: 'postgres://h/d', OPENAI_API_KEY: 'x' };
+    const { config: read } = await readConfig(Buffer.from(config), env);
+    const [, readiness = ''] = /readinessProbe:([\s\S]+?)livenessProbe/.exec(kubernetes) ?? [];
+    const [, period] = /periodSeconds: (\d+)/.exec(readiness) ?? [];
+    const [, failures] = /failureThreshold: (\d+)/.exec(readiness) ?? [];
+
+    expect(Number(period) * Number(failures) * 1_000).toBeLessThan(read.shutdown?.waitMs ?? 0);
+  });
+
+  it('run as the same user, whom Kubernetes can tell from root, with nothing to write to', () => {
+    const [, user] = /^USER (\d+)$/m.exec(container) ?? [];
+
+    expect(container).toContain(`COPY --chown=${user} `);
+    expect(kubernetes).toContain(`runAsNonRoot: true, runAsUser: ${user}, seccompProfile:`);
+    for (const rule of [
+      'type: RuntimeDefault',
+      'allowPrivilegeEscalation: false',
+      'readOnlyRootFilesystem: true',
+      'drop: [ALL]',
+      'automountServiceAccountToken: false',
+    ]) {
+      expect(kubernetes).toContain(rule);
+    }
+    expect(JSON.parse(config).admin.signInFile).toMatch(/^\/dev\/shm\//);
+  });
+
+  it('select the same pods in every object', () => {
+    const objects = kubernetes.split('\n---\n');
+    const [deployment = ''] = objects;
+
+    expect(objects.map((text) => /^kind: (\w+)$/m.exec(text)?.[1])).toEqual([
+      'Deployment',
+      'Service',
+      'PodDisruptionBudget',
+    ]);
+    for (const text of objects) expect(text).toMatch(/selector: .*\{ app: tollgate \}/);
+    expect(deployment).toContain('labelSelector: { matchLabels: { app: tollgate } }');
+    expect(deployment).toContain('labels: { app: tollgate }\n      annotations:');
+    expect(kubernetes).toContain('targetPort: calls');
+    expect(deployment).toContain('name: calls, containerPort: 8787');
+  });
+
   it('mount the configuration and the files that it names', async () => {
     const env = { DATABASE_URL: 'postgres://h/d', OPENAI_API_KEY: 'x' };
     const { config: read } = await readConfig(Buffer.from(config), env);
@@ -65,7 +108,9 @@ describe('the examples of a deployment', () => {
     const { config: read } = await readConfig(Buffer.from(config), env);
 
     expect(read.metrics?.host).toBe('0.0.0.0');
-    expect(kubernetes).toContain(`containerPort: ${read.metrics?.port ?? 9464}`);
+    const { port = 9464, path = '/metrics' } = read.metrics ?? {};
+    expect(kubernetes).toContain(`containerPort: ${port}`);
+    expect(kubernetes).toContain(`prometheus.io/port: "${port}", prometheus.io/path: ${path} }`);
     expect(read.admin?.host).toBeUndefined();
     expect(kubernetes).not.toContain('containerPort: 8788');
   });
@@ -84,7 +129,11 @@ function blockOf(language: string): string {
 /** What `serve` answers at a path that is not the gateway's. */
 async function statusAt(path: string): Promise<number> {
   const quota = { check: async () => ({ ok: true as const }) };
-  const handler = healthHandler({ quota, clock: fakeClock(), isEnding: () => false });
+  const handler = healthHandler({
+    ...{ quota, clock: fakeClock() },
+    asksStores: () => false,
+    isEnding: () => false,
+  });
   const server = createServer(handler).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = Object(server.address());

@@ -2,6 +2,7 @@
 /** How the program is called: help, mistakes on the command line, exit codes, output. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { processChanges } from '../../src/command/change-process.ts';
 import { exitCodes } from '../../src/command/command.ts';
 import { commands } from '../../src/command/commands.ts';
 import { table } from '../../src/command/output.ts';
@@ -88,8 +89,12 @@ describe('the examples in the help', () => {
       .filter((example) => example.startsWith('npx tollgate '))
       .map((example) => ({ example, command })),
   );
-  /** Commands that run until a signal: other tests run them. */
-  const endless: ReadonlySet<string> = new Set(['demo', 'serve']);
+  /** Commands that run until a signal, or need a process that does: other tests run them. */
+  const withProcess: ReadonlySet<string> = new Set([
+    ...processChanges.map(({ name }) => name),
+    'demo',
+    'serve',
+  ]);
 
   it.each(examples)('$example ends with exit code 0', async ({ example, command }) => {
     const upstream = await upstreamOfAccount();
@@ -101,7 +106,7 @@ describe('the examples in the help', () => {
     }
     const [text = ''] = example.split(' > ');
     const args = text.split(' ').slice(2);
-    const { code, err } = await call(...args, ...(endless.has(command.name) ? ['--help'] : []));
+    const { code, err } = await call(...args, ...(withProcess.has(command.name) ? ['--help'] : []));
 
     expect([code, err.replace(/^\{.*\}\n/m, '')]).toEqual([
       0,

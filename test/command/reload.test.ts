@@ -116,12 +116,13 @@ async function runningGateway(): Promise<{
   }, clock);
   const file = configFile({ around: surroundings({ cwd: folder }), text: () => undefined });
   const watch = await file.open();
-  const opened = await openGateway(watch.current(), { path, clock, losses: countLosses(log) });
+  const losses = countLosses(log);
+  const opened = await openGateway(watch.current(), { path, clock, losses });
   onTestFinished(async () => {
     await opened.gateway.close();
     await opened.close();
   });
-  const live = liveConfig(file, watch, { ...opened, log });
+  const live = liveConfig(file, watch, { ...opened, log, emit: losses.emit });
   const model = () => opened.catalog.forAdmin.models?.()[0]?.id;
   return { path, live, model, out: () => text };
 }

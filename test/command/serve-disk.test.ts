@@ -17,6 +17,7 @@ import {
   sqliteHost,
   waitingStream,
   waitingStreamCharge,
+  writeConfig,
 } from './served.ts';
 
 const env = { KEY: 'the-account-key' };
@@ -25,7 +26,8 @@ beforeAll(build, 60_000);
 
 describe.skipIf(!hasLimits())('tollgate serve on a full disk', () => {
   it('refuses calls and is not ready, and charges a running call when there is room', async () => {
-    const { folder, upstream } = await sqliteHost();
+    const { folder, config, upstream } = await sqliteHost();
+    writeConfig(folder, { ...config, readiness: { stores: true } });
     const secret = await issuedAda(folder, env);
     const running = await served(folder, env);
     const { origin, child, exited, until } = running;

@@ -10,6 +10,7 @@ import {
   chat,
   issuedAda,
   type LogLine,
+  modelAt,
   ran,
   served,
   sqliteHost,
@@ -18,6 +19,9 @@ import {
 } from './served.ts';
 
 const env = { KEY: 'the-account-key' };
+const token = 'the-token-of-the-scripts-0123456789';
+const withToken = { ...env, ADMIN_TOKEN: token };
+const authorization = `Bearer ${token}`;
 /** The token in a link, on standard error. */
 const linkToken = /#token=([\w-]{43})\n/g;
 
@@ -52,10 +56,53 @@ describe('the metrics of tollgate serve', () => {
   });
 });
 
+describe('a file of tollgate serve that becomes invalid', () => {
+  it('is an event, a gauge and an entry of the console until it is valid again', async () => {
+    const { folder, config, upstream } = await sqliteHost();
+    const models = (text: string): void => writeFileSync(join(folder, 'models.json'), text);
+    const valid = JSON.stringify({ models: [modelAt(upstream.openaiBaseUrl)] }).replace(
+      /"\$\{KEY\}"/,
+      '{"env":"KEY"}',
+    );
+    const admin = { port: 0, token: ['${', 'ADMIN_TOKEN}'].join('') };
+    const whole = { ...config, admin, metrics: { port: 0 }, catalog: { file: 'models.json' } };
+    models(valid);
+    writeConfig(folder, whole);
+    const { child, exited, until } = await served(folder, withToken);
+    const listening = await until('listening');
+    const figures = async (): Promise<string> =>
+      (await fetch(`${originOf(listening, 'metrics')}/metrics`)).text();
+    const attention = async (): Promise<unknown> => {
+      const url = `${originOf(listening, 'admin')}/console/api/now`;
+      const reply = await fetch(url, { headers: { authorization } });
+      return Object(await reply.json()).attention;
+    };
+
+    models('{');
+    await until('catalog_refused');
+    writeConfig(folder, { ...whole, log: { level: 'loud' } });
+    await until('config_refused');
+    const stale = [await figures(), JSON.stringify(await attention())];
+    models(`${valid} `);
+    await until('catalog_loaded');
+    writeConfig(folder, whole);
+    await until('config_loaded');
+    const fresh = await figures();
+    const left = await attention();
+    child.kill('SIGTERM');
+
+    expect(stale[0]).toContain('\ntollgate_catalog_stale 1\n');
+    expect(stale[0]).toContain('\ntollgate_config_stale 1\n');
+    expect(stale[0]).toContain('\ntollgate_events_total{type="catalog_refused"} 1\n');
+    expect(stale[1]).toMatch(/models\.json is invalid.*tollgate\.json is invalid/);
+    expect(fresh).toContain('\ntollgate_catalog_stale 0\n');
+    expect(fresh).toContain('\ntollgate_config_stale 0\n');
+    expect(left).toEqual([]);
+    expect(await exited).toBe(0);
+  });
+});
+
 describe('the console of tollgate serve', () => {
-  const token = 'the-token-of-the-scripts-0123456789';
-  const withToken = { ...env, ADMIN_TOKEN: token };
-  const authorization = `Bearer ${token}`;
   const change = { 'content-type': 'application/json', 'x-tollgate-admin': '1' };
 
   it('signs in one operator by a link, which no log has; SIGHUP writes a new one', async () => {
@@ -173,7 +220,7 @@ describe('the console of tollgate serve', () => {
     const post = (path: string, body: object, given = authorization): Promise<Response> =>
       fetch(`${console}/console/api${path}`, {
         method: 'POST',
-        headers: { ...change, origin: console, authorization: given },
+        headers: { 'content-type': 'application/json', authorization: given },
         body: JSON.stringify(body),
       });
 

@@ -46,6 +46,28 @@ describe('tollgate usage', () => {
     expect(csv.out).toContain("\r\n'=1+1,2,6,0,10,0,0,0.000000016,0\r\n");
   });
 
+  it('shows the most expensive first, with aligned decimals, and days by their dates', async () => {
+    const charges = [50n, 7_000_000_000n, 28_799_958_000n];
+    const host = await withCalls(3, (record, index) => ({
+      ...record,
+      keyId: `key-${index}`,
+      startedAtMs: january + index * 86_400_000,
+      chargeNanos: charges[index] ?? 0n,
+    }));
+    const charged = async (by: string): Promise<readonly (string | undefined)[]> => {
+      const { out } = await host.call('usage', '--by', by, '--to', '2026-02-01');
+      return out.split('\n').map((line) => / ([\d.]+) +0$/.exec(line)?.[1]);
+    };
+
+    expect((await charged('key')).slice(1, 5)).toEqual([
+      '28.79995800',
+      '7.00000000',
+      '0.00000005',
+      '35.79995805',
+    ]);
+    expect((await charged('day')).slice(1, 3)).toEqual(['0.00000005', '7.00000000']);
+  });
+
   it.each<readonly [args: readonly string[], sentence: string]>([
     [['--by', 'nonsense'], 'must be key, group'],
     [['--from', 'nonsense'], '--from must be a date'],

@@ -92,6 +92,7 @@ export const whole: JsonValue = {
   },
   audit: { file: './audit.jsonl' },
   metrics: { port: 9464, host: '127.0.0.1', path: '/metrics' },
+  readiness: { stores: true },
   shutdown: { waitMs: 0, drainMs: 5_000 },
 };
 

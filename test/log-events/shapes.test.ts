@@ -182,8 +182,8 @@ describe('logEvents', () => {
       return lines[0]?.[0];
     };
 
-    const started: GatewayEvent = {
-      type: 'attempt_started',
+    const started = {
+      type: 'attempt_started' as const,
       requestId: 'r',
       reservationId: 'h',
       attempt: 1,
@@ -191,11 +191,17 @@ describe('logEvents', () => {
       channelId: 'c',
       upstreamModel: 'm',
       account: undefined,
-      dialect: 'openai',
+      dialect: 'openai' as const,
       afterMs: 0,
     };
     for (const event of [started, ended, lost, unbounded]) {
       expect(page.get(levelOf(event) ?? '')).toContain(`\`${event.type}\``);
     }
+    const { dialect: _, afterMs: __, ...attempt } = started;
+    const over = { ...attempt, type: 'attempt_ended', status: 200, mayHaveRun: true } as const;
+    const levels = (['reset', 'caller_left', undefined] as const).map((reason) =>
+      levelOf({ ...over, reason, durationMs: 1 }),
+    );
+    expect(levels).toEqual(['warn', 'debug', 'debug']);
   });
 });

@@ -6,6 +6,7 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type OpenTelemetryOptions, openTelemetry } from '../../src/opentelemetry/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { readText } from '../house/sources.ts';
 import { answer, responsesGateway } from '../stages/responses-gateway.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
@@ -44,6 +45,7 @@ describe('a whole reply', () => {
         'gen_ai.operation.name': 'chat',
         'gen_ai.provider.name': 'openai',
         'gen_ai.request.model': 'chat',
+        'gen_ai.response.model': 'chat',
         'gen_ai.usage.input_tokens': 10,
         'gen_ai.usage.output_tokens': 5,
         'tollgate.key.id': 'caller',
@@ -104,6 +106,27 @@ describe('a whole reply', () => {
     expect(JSON.stringify(attributes)).not.toContain('example.com');
     expect(attributes).not.toHaveProperty(['tollgate.metadata.none']);
   });
+});
+
+it('names the version of the package, and the model that was billed, if it ran', async () => {
+  const outcomes = [
+    [completeReply('chat'), 'gpt-2026-11-01'],
+    [(up: DrivenCall) => up.answer(400, {}), undefined],
+  ] as const;
+  for (const [handler, model] of outcomes) {
+    const channels = [channel({ upstreamModel: 'gpt-2026-11-01' })];
+    const renamed = { ...two, channels };
+    const { call, ended, sdk, spans } = watched({ handlers: [handler], models: [renamed] });
+    await call(chat());
+    await ended(1);
+
+    expect(spans().at(-1)?.attributes['gen_ai.response.model']).toBe(model);
+    const scope = { name: 'tollgate', version: JSON.parse(readText('package.json')).version };
+    expect(sdk.spans().map(({ instrumentationScope }) => instrumentationScope)).toMatchObject([
+      scope,
+      scope,
+    ]);
+  }
 });
 
 it('an attempt lies within its call, even where its start is slow', async () => {

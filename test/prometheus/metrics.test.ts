@@ -40,6 +40,13 @@ async function scrape(register: client.Registry): Promise<readonly string[]> {
   return (await register.metrics()).split('\n').filter((line) => /^[^#]/.test(line));
 }
 
+/** As docs/metrics.md states the order. */
+const worstFirst = [
+  ...(['off', 'refused', 'open', 'half_open'] as const),
+  ...(['cooling_down', 'deprioritized', 'ready'] as const),
+];
+const states = worstFirst;
+
 describe('prometheusMetrics', () => {
   it('counts a call that a gateway serves, and a request that it refuses', async () => {
     const register = new client.Registry();
@@ -68,6 +75,38 @@ describe('prometheusMetrics', () => {
       ]),
     );
     expect(lines.filter((line) => line.includes('unknown-model'))).toEqual([]);
+  });
+
+  it.each(
+    states.flatMap((own) => states.map((ofModel) => ({ own, ofModel }))),
+  )('shows the worst state of a channel: $own, and $ofModel on a model', async (states) => {
+    const register = new client.Registry();
+    const since = { reason: undefined, untilMs: undefined };
+    const model = { upstreamModel: 'm', state: states.ofModel, ...since };
+    const channel = { channelId: 'a', state: states.own, ...since, inFlight: 0, accounts: [] };
+    prometheusMetrics(
+      { ...fakeGateway(), channels: () => [{ ...channel, models: [model] }] },
+      { register },
+    );
+    const shown = (await scrape(register)).filter((line) => /channel_state.* 1$/.test(line));
+
+    const worst = worstFirst.find((state) => [states.own, states.ofModel].includes(state));
+    expect(shown).toEqual([`tollgate_channel_state{channel="a",state="${worst}"} 1`]);
+  });
+
+  it('shows whether the newest catalog and configuration are in use', async () => {
+    const register = new client.Registry();
+    const { onEvent } = prometheusMetrics(fakeGateway(), { register });
+    const [source, reason] = ['models.json', 'invalid'];
+    const stale = async (): Promise<readonly string[]> =>
+      (await scrape(register)).filter((line) => /_stale /.test(line));
+
+    onEvent({ type: 'catalog_refused', source, reason });
+    onEvent({ type: 'config_loaded', source });
+    expect(await stale()).toEqual(['tollgate_catalog_stale 1', 'tollgate_config_stale 0']);
+    onEvent({ type: 'config_refused', source, reason });
+    onEvent({ type: 'catalog_loaded', source, models: 1 });
+    expect(await stale()).toEqual(['tollgate_catalog_stale 0', 'tollgate_config_stale 1']);
   });
 
   it('shows the status of the gateway, and how long its ports take', async () => {

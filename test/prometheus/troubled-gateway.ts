@@ -3,7 +3,7 @@
  * alerts.
  */
 import client from 'prom-client';
-import { prometheusMetrics } from 'tollgate/prometheus';
+import { type PrometheusMetrics, prometheusMetrics } from 'tollgate/prometheus';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { Catalog, Model } from '../../src/ports/catalog.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
@@ -15,6 +15,7 @@ import {
   type CallerRequest,
   type CallInProgress,
   callerSecret,
+  type GatewaySetup,
   gatewayInProcess,
   type InProcessGateway,
 } from '../support/gateway-in-process.ts';
@@ -43,7 +44,7 @@ export interface TroubledGateway {
 }
 
 /** What the test switches off, for a while. */
-interface Faults {
+export interface Faults {
   settleIsDown: boolean;
   reserveIsDown: boolean;
   holdsAreGone: boolean;
@@ -52,8 +53,16 @@ interface Faults {
   releaseIsSlow: boolean;
 }
 
-/** Creates the gateway. It need not be closed: neither timers nor sockets are real. */
-export function troubledGateway(): TroubledGateway {
+/** A gateway over stores that the test switches off, and its metrics. */
+export interface FaultyGateway {
+  readonly harness: InProcessGateway;
+  readonly faults: Faults;
+  readonly register: client.Registry;
+  readonly metrics: PrometheusMetrics;
+}
+
+/** Creates a gateway. It need not be closed: neither timers nor sockets are real. */
+export function faultyGateway(setup: Pick<GatewaySetup, 'runsBesideOthers'> = {}): FaultyGateway {
   const faults: Faults = {
     settleIsDown: false,
     reserveIsDown: false,
@@ -63,6 +72,7 @@ export function troubledGateway(): TroubledGateway {
     releaseIsSlow: false,
   };
   const harness: InProcessGateway = gatewayInProcess({
+    ...setup,
     store: (quota) => failingStore(quota, faults, (ms) => harness.clock.advance(ms)),
     options: {
       catalog: changingCatalog(faults),
@@ -75,12 +85,23 @@ export function troubledGateway(): TroubledGateway {
     },
   });
   const register = new client.Registry();
-  prometheusMetrics(harness.gateway, { register });
+  const metrics = prometheusMetrics(harness.gateway, { register });
+  return { harness, faults, register, metrics };
+}
+
+/** Creates the gateway of the dashboard's test. */
+export function troubledGateway(): TroubledGateway {
+  const { harness, faults, register, metrics } = faultyGateway();
   return {
     register,
     serveWell: () => serveWell(harness),
     lockOut: () => answered(harness, chat({ model: 'locked' }), (up) => up.answer(401, {})),
-    serveBadly: () => serveBadly(harness, faults),
+    serveBadly: async () => {
+      await serveBadly(harness, faults);
+      const reason = 'is invalid';
+      metrics.onEvent({ type: 'catalog_refused', source: 'models.json', reason });
+      metrics.onEvent({ type: 'config_refused', source: 'tollgate.json', reason });
+    },
   };
 }
 
@@ -99,7 +120,7 @@ const cost = tokenPrice({ input: '0.0002', output: '0.0004' });
 
 /** A channel for each model, so that none suffers from the failures of another. */
 function channelOf(id: string): Model['channels'] {
-  return [channel({ id: `${id}-channel`, cost })];
+  return [channel({ id: `${id}-channel`, baseUrl: `https://${id}-channel.example/v1`, cost })];
 }
 
 const models: readonly Model[] = [
@@ -108,11 +129,18 @@ const models: readonly Model[] = [
     id: 'image',
     protocols: ['images'],
     price: { per: 'image', rows: [{ size: '1024x1024', nanos: 500n }] },
-    channels: [channel({ id: 'image-channel' })],
+    channels: [channel({ id: 'image-channel', baseUrl: 'https://image-channel.example/v1' })],
   }),
   model({ id: 'cut-off', channels: channelOf('cut-off') }),
   model({ id: 'slow', channels: channelOf('slow') }),
   model({ id: 'locked', channels: channelOf('locked') }),
+  model({
+    id: 'spared',
+    channels: [
+      ...channelOf('first'),
+      ...channelOf('second').map((spare) => ({ ...spare, priority: 1 })),
+    ],
+  }),
   model({ id: 'limited', channels: channelOf('limited'), fallbacks: ['chat'] }),
   model({
     ...{ id: 'dear', channels: channelOf('dear'), maxOutputTokens: 5 },
@@ -120,7 +148,10 @@ const models: readonly Model[] = [
   }),
   {
     ...unbounded('open'),
-    channels: [channel({ id: 'open-channel', cost: tokenPrice({ input: '1', output: '1' }) })],
+    channels: channelOf('open').map((dear) => ({
+      ...dear,
+      cost: tokenPrice({ input: '1', output: '1' }),
+    })),
   },
 ];
 

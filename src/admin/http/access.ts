@@ -10,6 +10,11 @@ export interface AdminAccess {
   /** Their name in the audit trail. */
   readonly actor: string;
   readonly can: 'read' | 'manage';
+  /**
+   * A token in a header showed who it is. Browsers add none by themselves, so the page of another
+   * site can't have sent the request: it needs neither `x-tollgate-admin` nor an `Origin`.
+   */
+  readonly via?: 'token';
 }
 
 /**
@@ -40,22 +45,22 @@ export async function accessOf<R extends IncomingMessage>(
   if (access === undefined || access === null) {
     throw new AdminError('not_signed_in', 'Sign in first.');
   }
-  const { actor, can } = access;
+  const { actor, can, via } = access;
   if (typeof actor === 'string' && actor !== '' && (can === 'read' || can === 'manage')) {
-    return { actor, can };
+    return { actor, can, ...(via === 'token' ? { via } : {}) };
   }
   throw new AdminError('unavailable', 'authorize must return { actor, can } or undefined.');
 }
 
 /**
- * Checks that a request was made by a page of this origin, or by a script that sends this header on
- * purpose: across origins, browsers send neither the header nor JSON without a CORS preflight,
- * which this handler never allows.
+ * Checks that a request was made by a page of this origin, by a script that sends this header on
+ * purpose, or with a token: across origins, browsers send neither the header nor JSON without a
+ * CORS preflight, which this handler never allows.
  *
  * @throws AdminError `cross_origin`, `unsupported_media_type`
  */
-export function checkChange({ headers }: IncomingMessage): void {
-  if (headers['x-tollgate-admin'] !== '1') {
+export function checkChange({ headers }: IncomingMessage, via?: AdminAccess['via']): void {
+  if (via !== 'token' && headers['x-tollgate-admin'] !== '1') {
     throw new AdminError('cross_origin', 'Send the header x-tollgate-admin: 1.');
   }
   if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i.test(headers['content-type'] ?? '')) {
@@ -65,7 +70,7 @@ export function checkChange({ headers }: IncomingMessage): void {
   if (encoding !== undefined && encoding !== 'identity') {
     throw new AdminError('unsupported_media_type', 'Send the body without a content-encoding.');
   }
-  if (!isSameOrigin(headers)) {
+  if (via !== 'token' && !isSameOrigin(headers)) {
     throw new AdminError(
       'cross_origin',
       'Send the request from a page of this origin, or set the header Origin to this origin.',

@@ -148,7 +148,7 @@ async function answerOf(
 ): Promise<RouteReply> {
   const { action } = route;
   try {
-    const body = await checkedBody(route, request, access.can, admin.clock);
+    const body = await checkedBody(route, request, access, admin.clock);
     if (id === undefined) {
       throw new AdminError('invalid_request', 'The id in the path is malformed or too long.');
     }
@@ -170,14 +170,14 @@ async function answerOf(
 async function checkedBody(
   { method, action }: Route,
   request: IncomingMessage,
-  can: 'read' | 'manage',
+  { can, via }: AdminAccess,
   clock: Clock,
 ): Promise<unknown> {
   if (method === 'GET') return {};
   if (action !== undefined && can !== 'manage') {
     throw new AdminError('read_only', 'Your access is read-only. A change needs `manage`.');
   }
-  checkChange(request);
+  checkChange(request, via);
   return readJson(request, clock);
 }
 

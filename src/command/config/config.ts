@@ -17,6 +17,7 @@ export interface ServeConfig {
   readonly admin?: AdminConfig | undefined;
   readonly audit?: AuditConfig | undefined;
   readonly metrics?: MetricsConfig | undefined;
+  readonly readiness?: ReadinessConfig | undefined;
   readonly shutdown?: ShutdownConfig | undefined;
 }
 
@@ -181,6 +182,12 @@ export interface MetricsConfig {
   readonly host?: string | undefined;
   /** Default: `/metrics`. */
   readonly path?: string | undefined;
+}
+
+/** When `/readyz` answers 200: always while the process listens and is not ending. */
+export interface ReadinessConfig {
+  /** Whether the quota store must pass its check too. Default: false. */
+  readonly stores?: boolean | undefined;
 }
 
 /** How the process ends after SIGTERM. */

@@ -20,6 +20,7 @@ import type {
   LogConfig,
   MetricsConfig,
   PostgresConfig,
+  ReadinessConfig,
   RedisConfig,
   ResponsesConfig,
   ServeConfig,
@@ -339,6 +340,19 @@ const metrics = z
   .optional()
   .describe('Metrics for Prometheus, on a port of their own. Needs prom-client.');
 
+const readiness = z
+  .strictObject(
+    {
+      stores: z
+        .boolean('must be true or false')
+        .optional()
+        .describe('Whether the quota store must pass its check too. Default: false.'),
+    } satisfies Members<ReadinessConfig>,
+    'must be an object: { stores: true }',
+  )
+  .optional()
+  .describe('When /readyz answers 200: while the process listens and is not ending.');
+
 const shutdown = z
   .strictObject(
     {
@@ -365,6 +379,7 @@ export const configForm: z.ZodType = z.strictObject(
     admin,
     audit,
     metrics,
+    readiness,
     shutdown,
   } satisfies Members<ServeConfig>,
   'must be an object: { catalog: … }',

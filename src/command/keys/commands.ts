@@ -15,6 +15,7 @@ import { cacheNote, withKeys } from './with-keys.ts';
 
 const issue: Command = {
   name: 'keys issue',
+  printsSecret: true,
   summary: 'issue a key and print its secret, once',
   options: {
     group: { type: 'string', value: 'NAME', text: 'its group, which decides its models; required' },
@@ -52,6 +53,7 @@ only its digest. Nothing else is printed there, so a script can read it.`,
 
 const rotate: Command = {
   name: 'keys rotate',
+  printsSecret: true,
   summary: 'replace the secret of a key by a new key',
   positionals: 'KEY_ID',
   options: {

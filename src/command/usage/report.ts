@@ -100,8 +100,27 @@ function print(given: Given, by: Groupings, rows: readonly UsageReportRow[]): vo
   }
   const heading = [...names.map((name) => name.toUpperCase()), ...titles.map((name) => ` ${name}`)];
   const sums = ['total', ...names.slice(1).map(() => ''), ...valuesOf(totalOf(rows)).map(String)];
-  const lines = rows.map((row) => [...row.names, ...valuesOf(row).map(String)]);
-  around.out(table(heading, rows.length > 1 ? [...lines, sums] : lines));
+  const sorted = names.join() === 'day' || names.length > 1 ? rows : rows.toSorted(byCharge);
+  const lines = sorted.map((row) => [...row.names, ...valuesOf(row).map(String)]);
+  around.out(table(heading, alignedAmounts(rows.length > 1 ? [...lines, sums] : lines)));
+}
+
+/** The most expensive first, as an operator looks for. */
+function byCharge(one: Sums, other: Sums): number {
+  return Number(other.chargeNanos - one.chargeNanos);
+}
+
+/** Gives the amounts of a column, the last two, the same number of decimals. */
+function alignedAmounts(lines: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const decimals = (text = ''): number => text.split('.')[1]?.length ?? 0;
+  const columns = [-2, -1].map((at) => Math.max(0, ...lines.map((line) => decimals(line.at(at)))));
+  return lines.map((line) => [
+    ...line.slice(0, -2),
+    ...line.slice(-2).map((text, index) => {
+      const missing = (columns[index] ?? 0) - decimals(text);
+      return missing === 0 ? text : `${text}${text.includes('.') ? '' : '.'}${'0'.repeat(missing)}`;
+    }),
+  ]);
 }
 
 function valuesOf(row: Sums): readonly (number | string)[] {
