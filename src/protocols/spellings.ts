@@ -62,8 +62,8 @@ const spelledByFold: ReadonlyMap<string, string> = new Map(
 const isPlain = /^[a-z0-9_]*$/;
 
 /**
- * Refuses a name that differs in nothing but case from one that the gateway reads. Servers in Go and
- * .NET ignore case: they would run the model that `Model` names.
+ * Refuses a name that differs in nothing but case from one that the gateway reads. Servers in Go
+ * and .NET ignore case: they would run the model that `Model` names.
  *
  * @throws GatewayError `invalid_request` that names the member
  */

@@ -80,8 +80,8 @@ function noteOther(known: SeenSecrets, { id }: Channel, secret: string): void {
   if (!known.isWarned) return;
   process.emitWarning(
     `The function \`credential\` of the channel ${JSON.stringify(id)} returns several secrets in ` +
-      'turn, as texts. They count as one account, so that one which is refused closes the channel ' +
-      'for all keys. Return `{ secret, account }` with a name for each account.',
+      'turn, as texts. They count as one account, so that one which is refused closes the ' +
+      'channel for all keys. Return `{ secret, account }` with a name for each account.',
     { type: 'TollgateWarning', code: 'TOLLGATE_UNNAMED_ACCOUNTS' },
   );
 }

@@ -3,10 +3,11 @@
  * the text of a Base64 file and the values in a tool call's `arguments`, so a guard that read only
  * the body as it is would miss them.
  */
+import { parseBounded } from '../bounded-json.ts';
 import { parseDataUrl } from '../canonical/media.ts';
-import { isJsonObject, type JsonValue, parseJson } from '../json.ts';
+import { isJsonObject, type JsonValue } from '../json.ts';
 
-/** How often texts are looked for inside of texts: JSON in a Base64 file that is in JSON, once more. */
+/** How often texts are looked for inside of texts: JSON in a file in Base64, and so on. */
 const maxLayers = 4;
 /** Enough to see that the content of an image is no text, without decoding all of it. */
 const headChars = 4_096;
@@ -33,7 +34,7 @@ function addTexts(texts: string[], value: JsonValue, layers: number): void {
 
 function addEncoded(texts: string[], text: string, layers: number): void {
   if (/^\s*["[{]/.test(text)) {
-    const value = parseJson(text);
+    const value = parseBounded(text);
     if (value !== undefined) return addTexts(texts, value, layers);
   }
   const content = base64Text(parseDataUrl(text)?.data ?? text);

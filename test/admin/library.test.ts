@@ -1,16 +1,13 @@
 // suite: slow host
 /** The admin library over a SQLite database: keys, money, calls in doubt, reports and channels. */
 
-import { setImmediate } from 'node:timers/promises';
 import Libsql from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { csvLine } from '../../src/admin/csv.ts';
 import { adminHandler, createAdmin, isAdminError } from '../../src/admin/index.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { memoryItemStore } from '../../src/stores/memory/item-store.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
-import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryResponseIndex } from '../../src/stores/memory/response-index.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { migrateSqlite, sqliteCatalog, sqliteKeyStore } from '../../src/stores/sqlite/index.ts';
@@ -30,18 +27,6 @@ function codeOf(run: () => Promise<unknown>): Promise<string> {
     () => 'done',
     (error: unknown) => (isAdminError(error) ? error.code : 'another error'),
   );
-}
-
-/** The store of several processes: an answer arrives when others have been asked as well. */
-function overNetwork(quota: QuotaStore): QuotaStore {
-  return {
-    ...quota,
-    read: async (...input) => {
-      const state = await quota.read(...input);
-      await setImmediate();
-      return state;
-    },
-  };
 }
 
 describe('keys', () => {
@@ -212,26 +197,6 @@ describe('keys', () => {
 
     const { balances } = await admin.keys.topUp('ada', 'ada', { id: 'other', amountNanos: -5n });
     expect(balances).toMatchObject([{ limitNanos: 115n, extraNanos: 15n, remainingNanos: 115n }]);
-  });
-
-  it.each([
-    20n,
-    0n,
-    -5n,
-  ])('are topped up by %d once, and all but one say so, whichever processes get it at once', async (amountNanos) => {
-    const quota = overNetwork(memoryQuotaStore());
-    const keys = memoryKeyStore();
-    const [one, other] = [adminSetup({ quota, keys }), adminSetup({ quota, keys })];
-    await one.admin.keys.issue('ada', staff);
-    const topUp = { id: 'invoice/4711', amountNanos };
-
-    const replies = await Promise.all(
-      [one, other, one, other].map(({ admin }) => admin.keys.topUp('ada', 'ada', topUp)),
-    );
-
-    expect(replies.filter(({ repeated }) => !repeated)).toHaveLength(1);
-    const { balances } = await one.admin.keys.find('ada');
-    expect(balances).toMatchObject([{ extraNanos: amountNanos }]);
   });
 
   it('are forgotten by the cache of this process when they change', async () => {

@@ -10,7 +10,7 @@ import { wholeBody } from '../../src/bytes/body/body.ts';
 import { scanBody } from '../../src/bytes/json/scan/body.ts';
 import { type Call, operations } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
-import type { JsonObject } from '../../src/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import { readChat } from '../../src/protocols/chat/read.ts';
 import { readEmbeddings } from '../../src/protocols/embeddings/read.ts';
 import { readImages } from '../../src/protocols/images/read.ts';
@@ -112,9 +112,7 @@ function without(body: JsonObject, path: readonly string[], others: JsonObject =
 
 function inside(body: JsonObject, name: string): JsonObject {
   const value = body[name];
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as JsonObject)
-    : {};
+  return isJsonObject(value) ? value : {};
 }
 
 /** The members of the body and of the objects in it that the gateway reads. */

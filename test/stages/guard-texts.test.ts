@@ -16,8 +16,10 @@ const text = fc
 type Encoding = (text: string) => string;
 const base64 = (one: string): string => Buffer.from(one).toString('base64');
 /** Every character as an escape. */
-const escaped = (one: string): string =>
-  `"${[...Array(one.length).keys()].map((at) => `\\u${one.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
+const escaped = (one: string): string => {
+  const units = one.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return `"${units.map((unit) => `\\u${unit}`).join('')}"`;
+};
 const encodings: Readonly<Record<string, Encoding>> = {
   'JSON of arguments': (one) => ` {"a":[1,{"b":${escaped(one)}}]}`,
   'a JSON string': (one) => escaped(one),

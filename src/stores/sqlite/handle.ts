@@ -65,27 +65,12 @@ const settings = `${waitBriefly} PRAGMA synchronous = FULL;`;
 export function connectionTo(db: SqliteHandle): Connection {
   const statement = statementCache(db);
   let isConfigured = false;
-  /** How long transactions have waited for the lock since it was last free. */
-  let vainWaitMs = 0;
+  const begin = beginning(db);
 
   const configure = (): void => {
     if (isConfigured) return;
     db.exec(settings);
     isConfigured = true;
-  };
-
-  const begin = (timeoutMs: number): void => {
-    // A deferred transaction would lock at its first write, and fail if another connection has
-    // written since BEGIN.
-    const sql = 'BEGIN IMMEDIATE';
-    try {
-      if (vainWaitMs < maxVainWaitMs) execWhenFree(db, sql, timeoutMs);
-      else execAtOnce(db, sql);
-      vainWaitMs = 0;
-    } catch (error) {
-      if (isBusy(error)) vainWaitMs += timeoutMs;
-      throw error;
-    }
   };
 
   const rows: Connection['rows'] = (sql, ...values) => {
@@ -111,6 +96,25 @@ export function connectionTo(db: SqliteHandle): Connection {
         configure();
         return work();
       }),
+  };
+}
+
+/** Begins transactions, which wait for the lock unless it was not free for long. */
+function beginning(db: SqliteHandle): (timeoutMs: number) => void {
+  // A deferred transaction would lock at its first write, and fail if another connection has
+  // written since BEGIN.
+  const sql = 'BEGIN IMMEDIATE';
+  /** How long transactions have waited for the lock since it was last free. */
+  let vainWaitMs = 0;
+  return (timeoutMs) => {
+    try {
+      if (vainWaitMs < maxVainWaitMs) execWhenFree(db, sql, timeoutMs);
+      else execAtOnce(db, sql);
+      vainWaitMs = 0;
+    } catch (error) {
+      if (isBusy(error)) vainWaitMs += timeoutMs;
+      throw error;
+    }
   };
 }
 
