@@ -87,7 +87,7 @@ interface OfAttempt extends OfCall {
 /** The caller of a request that did not become a call. */
 interface OfRequest {
   readonly requestId: string;
-  /** Undefined if the request has no valid key. */
+  /** Undefined if no key's record was found. A refused request may have a key that is not valid. */
   readonly keyId: string | undefined;
   readonly group: string | undefined;
   /** Undefined for a path that is no call, such as the list of models. */
@@ -113,6 +113,19 @@ export type GatewayEvent =
       readonly reason: FailureReason | undefined;
       /** The HTTP status that the caller got; 499 if it had disconnected. */
       readonly status: number;
+      /**
+       * The member of the request that is wrong, as in the caller's error:
+       * `messages[0].content[1]`. Left out above 64 characters, or with others than
+       * `A-Za-z0-9._:/-[]`.
+       */
+      readonly param?: string;
+      /** The path of a `route_not_found`, without the gateway's prefix; bounded as below. */
+      readonly path?: string;
+      /**
+       * The model that the caller named, which need not exist. Left out if it was not read, above 64
+       * characters, with others than `A-Za-z0-9._:/-`, and if it contains the caller's key.
+       */
+      readonly requestedModel?: string;
     } & OfRequest)
   /**
    * A request with an `Idempotency-Key` got the kept reply of the call that it repeats. Nothing
