@@ -14,8 +14,9 @@ import type { UsageRecord } from './ports/usage-sink.ts';
 /**
  * Why no channel can serve a call: none is configured with a weight, none supports the protocol,
  * none is allowed for this group or this price, none has a credential for this key, none is of the
- * account that has what the call refers to; or all that are allowed are disabled, at their limit of
- * concurrent calls, or cooling down.
+ * account that has what the call refers to; or all that are allowed are disabled, of accounts that
+ * were refused, at their limit of concurrent calls, or cooling down, or their upstream does not know
+ * the model.
  */
 export type NoChannelReason =
   | 'none_configured'
@@ -25,6 +26,8 @@ export type NoChannelReason =
   | 'no_credential'
   | 'other_account'
   | 'switched_off'
+  | 'account_refused'
+  | 'upstream_model_not_found'
   | 'busy'
   | 'cooling_down';
 
@@ -236,8 +239,11 @@ export type GatewayEvent =
       readonly requestId: string;
       readonly modelId: string;
       readonly reason: NoChannelReason;
-      /** The wait sent to the caller: until the first channel is available again, if known. */
-      readonly retryAfterMs: number;
+      /**
+       * The wait sent to the caller: until the first channel is available again, if known. Left out
+       * for reasons that no wait changes: then the caller is told not to retry.
+       */
+      readonly retryAfterMs?: number;
     }
   /** All accounts of a model were out, and the call goes to one of its fallbacks. */
   | {

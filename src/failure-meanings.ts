@@ -208,6 +208,10 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     remedy: "add the account's channel again, if it was removed by mistake",
   },
   switched_off: { meaning: 'the channels are disabled', remedy: 'enable one' },
+  account_refused: {
+    meaning: 'the upstream did not accept the credentials of the channels',
+    remedy: 'replace them; until then nothing is sent',
+  },
   busy: {
     meaning: 'the channels are at their limit of concurrent calls',
     remedy: 'raise the limits, or add an account',

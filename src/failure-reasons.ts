@@ -70,6 +70,7 @@ const names = [
   'no_credential',
   'other_account',
   'switched_off',
+  'account_refused',
   'busy',
   'cooling_down',
   // The connection to the upstream.
