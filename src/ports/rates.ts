@@ -42,8 +42,9 @@ export interface KeyRateLimits extends RateLimits {
   /** The id or an alias of the only model whose calls count. Default: all models together. */
   readonly model?: string;
   /**
-   * Shows callers the limit and the remaining amount of a shared subject. Default: false, because
-   * they reveal what others use. Those of the key itself are always shown.
+   * Shows callers the limit and the remaining amount of a shared subject. Default: that of the
+   * key's quota subject with this id, else false, because they reveal what others use. Those of the
+   * key itself are always shown.
    */
   readonly visible?: boolean;
 }
