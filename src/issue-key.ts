@@ -5,7 +5,7 @@ import type { Nanos } from './money.ts';
 import type { ApiKey, QuotaSubject } from './ports/key-store.ts';
 import { maxLines } from './ports/quota-input.ts';
 import { keyRatesSchema, rateRemedyOf } from './ports/rates-schema.ts';
-import { aName, checkSetUp, flag, nanos, positive, text } from './ports/set-up.ts';
+import { aName, anId, checkSetUp, flag, nanos, positive, text } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
 /** The options of a new key; `limitNanos`, `quota` or both say what it is charged to. */
@@ -61,7 +61,7 @@ const period: z.ZodType = z.enum(['total', 'day', 'month'], "must be 'total', 'd
 
 const subject = z.strictObject(
   {
-    id: aName,
+    id: anId,
     period,
     limitNanos: nanos.optional(),
     maxConcurrentCalls: positive.optional(),
@@ -75,7 +75,7 @@ const lastDateMs = 8_640_000_000_000_000;
 
 const optionsSchema = z.strictObject(
   {
-    id: aName.optional(),
+    id: anId.optional(),
     group: text('must be the name of a group; it decides which models the key may use'),
     disabled: flag.optional(),
     expiresAtMs: z
@@ -87,7 +87,7 @@ const optionsSchema = z.strictObject(
     period: period.optional(),
     quota: z.array(subject, 'must be a list of subjects').optional(),
     quotaPartition: aName.optional(),
-    responseOwner: aName.optional(),
+    responseOwner: anId.optional(),
     maxConcurrentCalls: positive.optional(),
     rates: keyRatesSchema.optional(),
     metadata: z

@@ -7,7 +7,10 @@ import type { KeyRateLimits } from './rates.ts';
 
 /** A budget that a key is charged to. A key usually has two: its own and its group's. */
 export interface QuotaSubject {
-  /** `/^[A-Za-z0-9._-]{1,64}$/`; never a secret. */
+  /**
+   * 1 to 128 printable ASCII characters without spaces, such as the id that an identity provider
+   * gives; never a secret.
+   */
   readonly id: string;
   /** The period that the limit is for, in UTC; `total` never resets. */
   readonly period: 'total' | 'day' | 'month';
@@ -28,7 +31,7 @@ export interface QuotaSubject {
 
 /** The record of an issued key. It holds no secret. */
 export interface ApiKey {
-  /** `/^[A-Za-z0-9._-]{1,64}$/` */
+  /** 1 to 128 printable ASCII characters without spaces. */
   readonly id: string;
   /** Decides which models the key may use. */
   readonly group: string;

@@ -7,7 +7,7 @@
 import type { z } from 'zod';
 import type { Model } from '../ports/catalog.ts';
 import { embeddingProblem } from '../ports/embedding-models.ts';
-import { isNanos } from '../ports/quota-input.ts';
+import { isName, isNanos, isPrintableId } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
 import { formatPath } from '../ports/set-up.ts';
 import { modelSchema } from '../stores/memory/model-schema.ts';
@@ -71,17 +71,21 @@ function wrongKeyMember(
   areKnownRates: AnswerCheck,
 ): string | undefined {
   const { expiresAtMs, quotaPartition, maxConcurrentCalls, rates, quota, responseOwner } = key;
-  if (!isText(key.id)) return 'id';
+  if (!isPrintableId(key.id)) return 'id';
   if (!isText(key.group)) return 'group';
   if (typeof key.disabled !== 'boolean') return 'disabled';
   if (expiresAtMs !== undefined && !isNumber(expiresAtMs)) return 'expiresAtMs';
-  if (quotaPartition !== undefined && !isText(quotaPartition)) return 'quotaPartition';
+  if (quotaPartition !== undefined && !isPartition(quotaPartition)) return 'quotaPartition';
   if (maxConcurrentCalls !== undefined && !isNumber(maxConcurrentCalls)) {
     return 'maxConcurrentCalls';
   }
   if (responseOwner !== undefined && !isText(responseOwner)) return 'responseOwner';
   if (rates !== undefined && !areKnownRates(rates)) return 'rates';
   return Array.isArray(quota) ? wrongSubjectMember(quota) : 'quota';
+}
+
+function isPartition(value: unknown): boolean {
+  return typeof value === 'string' && isName(value);
 }
 
 function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {
@@ -95,7 +99,7 @@ function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {
 
 function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | undefined {
   const { period, limitNanos, maxConcurrentCalls, visible } = subject;
-  if (!isText(subject.id)) return '.id';
+  if (!isPrintableId(subject.id)) return '.id';
   if (period !== 'total' && period !== 'day' && period !== 'month') return '.period';
   if (limitNanos !== undefined && !isNanos(limitNanos)) return '.limitNanos';
   if (visible !== undefined && typeof visible !== 'boolean') return '.visible';
