@@ -15,8 +15,9 @@ import type { UsageRecord } from './ports/usage-sink.ts';
 /**
  * Why no channel can serve a call: none is configured with a weight, none supports the protocol,
  * none is allowed for this group or this price, none has a credential for this key, none is of the
- * account that has what the call refers to; or all that are allowed are disabled, at their limit of
- * concurrent calls, or cooling down.
+ * account that has what the call refers to; or all that are allowed are disabled, of accounts that
+ * were refused, at their limit of concurrent calls, or cooling down, or their upstream does not know
+ * the model.
  */
 export type NoChannelReason =
   | 'none_configured'
@@ -26,6 +27,8 @@ export type NoChannelReason =
   | 'no_credential'
   | 'other_account'
   | 'switched_off'
+  | 'account_refused'
+  | 'upstream_model_not_found'
   | 'busy'
   | 'cooling_down';
 
@@ -88,7 +91,7 @@ interface OfAttempt extends OfCall {
 /** The caller of a request that did not become a call. */
 interface OfRequest {
   readonly requestId: string;
-  /** Undefined if the request has no valid key. */
+  /** Undefined if no key's record was found. A refused request may have a key that is not valid. */
   readonly keyId: string | undefined;
   readonly group: string | undefined;
   /** Undefined for a path that is no call, such as the list of models. */
@@ -114,6 +117,19 @@ export type GatewayEvent =
       readonly reason: FailureReason | undefined;
       /** The HTTP status that the caller got; 499 if it had disconnected. */
       readonly status: number;
+      /**
+       * The member of the request that is wrong, as in the caller's error:
+       * `messages[0].content[1]`. Left out above 64 characters, or with others than
+       * `A-Za-z0-9._:/-[]`.
+       */
+      readonly param?: string;
+      /** The path of a `route_not_found`, without the gateway's prefix; bounded as below. */
+      readonly path?: string;
+      /**
+       * The model that the caller named, which need not exist. Left out if it was not read, above 64
+       * characters, with others than `A-Za-z0-9._:/-`, and if it contains the caller's key.
+       */
+      readonly requestedModel?: string;
     } & OfRequest)
   /**
    * A request with an `Idempotency-Key` got the kept reply of the call that it repeats. Nothing
@@ -229,8 +245,11 @@ export type GatewayEvent =
       readonly requestId: string;
       readonly modelId: string;
       readonly reason: NoChannelReason;
-      /** The wait sent to the caller: until the first channel is available again, if known. */
-      readonly retryAfterMs: number;
+      /**
+       * The wait sent to the caller: until the first channel is available again, if known. Left out
+       * for reasons that no wait changes: then the caller is told not to retry.
+       */
+      readonly retryAfterMs?: number;
     }
   /** All accounts of a model were out, and the call goes to one of its fallbacks. */
   | {

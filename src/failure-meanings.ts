@@ -37,6 +37,21 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   too_deep: { meaning: 'the body is nested too deeply' },
   too_many_values: { meaning: 'the body has too many values' },
   // The key, and its share of the gateway.
+  key_missing: { meaning: 'the request has no key, and nobody is signed in' },
+  key_malformed: {
+    meaning:
+      'the key can be none: it has our prefix and was cut or mistyped, or has illegal characters',
+    remedy: 'have the caller copy the complete key',
+  },
+  key_unknown: {
+    meaning: 'the key store has no such key',
+    remedy: 'issue a new key, if the caller should have one',
+  },
+  key_disabled: { meaning: 'the key is disabled', remedy: 'enable it, if that was a mistake' },
+  key_expired: {
+    meaning: 'the key has expired',
+    remedy: 'issue a new key, or set a later `expiresAtMs`',
+  },
   session_not_allowed: { meaning: 'a session was sent from another site, or not as JSON' },
   failed_keys: {
     meaning: 'too many invalid keys came from this address',
@@ -191,6 +206,10 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     remedy: "add the account's channel again, if it was removed by mistake",
   },
   switched_off: { meaning: 'the channels are disabled', remedy: 'enable one' },
+  account_refused: {
+    meaning: 'the upstream did not accept the credentials of the channels',
+    remedy: 'replace them; until then nothing is sent',
+  },
   busy: {
     meaning: 'the channels are at their limit of concurrent calls',
     remedy: 'raise the limits, or add an account',

@@ -20,6 +20,11 @@ const names = [
   'too_deep',
   'too_many_values',
   // The key, and its share of the gateway.
+  'key_missing',
+  'key_malformed',
+  'key_unknown',
+  'key_disabled',
+  'key_expired',
   'session_not_allowed',
   'failed_keys',
   'concurrent_calls',
@@ -65,6 +70,7 @@ const names = [
   'no_credential',
   'other_account',
   'switched_off',
+  'account_refused',
   'busy',
   'cooling_down',
   // The connection to the upstream.

@@ -41,6 +41,11 @@ export function publicPart(secret: string): string {
   return secret.slice(prefix.length, prefix.length + 8);
 }
 
+/** Whether a text contains a secret of ours, or the beginning of one. */
+export function containsSecret(text: string): boolean {
+  return /tg_[\w-]{8}_[\w-]{8}/.test(text);
+}
+
 /**
  * The digest that a store keeps instead of a secret: HMAC-SHA-256 with a pepper, SHA-256 without,
  * in base64url. A slow hash is not needed, because 256 random bits can't be guessed, and every call

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApiKey, QuotaSubject } from './key-store.ts';
 import { maxLines } from './quota-input.ts';
 import { keyRatesSchema, rateRemedyOf } from './rates-schema.ts';
-import { aName, flag, nanos, type Path, positive, text } from './set-up.ts';
+import { aName, anId, flag, nanos, type Path, positive, text } from './set-up.ts';
 
 /** A period of a quota. */
 export const period: z.ZodType = z.enum(
@@ -12,7 +12,7 @@ export const period: z.ZodType = z.enum(
 );
 
 const subjectMembers = {
-  id: aName,
+  id: anId,
   period,
   limitNanos: nanos.optional(),
   maxConcurrentCalls: positive.optional(),
@@ -31,7 +31,7 @@ const expiryForm = 'must be Unix milliseconds, a positive integer';
 
 /** Every member of a record. */
 export const keyMembers: Readonly<Record<keyof ApiKey, z.ZodType>> = {
-  id: aName,
+  id: anId,
   group: text('must be the name of a group; it decides which models the key may use'),
   disabled: flag,
   expiresAtMs: z
@@ -44,7 +44,7 @@ export const keyMembers: Readonly<Record<keyof ApiKey, z.ZodType>> = {
     .min(1, subjectsForm)
     .max(maxLines, subjectsForm),
   quotaPartition: aName.optional(),
-  responseOwner: aName.optional(),
+  responseOwner: anId.optional(),
   maxConcurrentCalls: positive.optional(),
   rates: keyRatesSchema.optional(),
   metadata: z.record(z.string(), z.string('must be text'), 'must be an object of texts').optional(),

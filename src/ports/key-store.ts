@@ -7,7 +7,10 @@ import type { KeyRateLimits } from './rates.ts';
 
 /** A budget that a key is charged to. A key usually has two: its own and its group's. */
 export interface QuotaSubject {
-  /** `/^[A-Za-z0-9._-]{1,64}$/`; never a secret. */
+  /**
+   * 1 to 128 printable ASCII characters without spaces, such as the id that an identity provider
+   * gives; never a secret.
+   */
   readonly id: string;
   /** The period that the limit is for, in UTC; `total` never resets. */
   readonly period: 'total' | 'day' | 'month';
@@ -19,15 +22,16 @@ export interface QuotaSubject {
   /** How many calls of this subject may run at once. Default: unbounded. */
   readonly maxConcurrentCalls?: number;
   /**
-   * Shows this subject's limit and usage to the key's owner in `GET /v1/key`. Default: only the
-   * subject with the key's own id is shown, because others may be shared with other owners.
+   * Shows this subject's limit and usage to the key's owner: in `GET /v1/key`, in errors, and of its
+   * rate limits in headers. Default: only the subject with the key's own id is shown, because others
+   * may be shared with other owners.
    */
   readonly visible?: boolean;
 }
 
 /** The record of an issued key. It holds no secret. */
 export interface ApiKey {
-  /** `/^[A-Za-z0-9._-]{1,64}$/` */
+  /** 1 to 128 printable ASCII characters without spaces. */
   readonly id: string;
   /** Decides which models the key may use. */
   readonly group: string;

@@ -27,15 +27,27 @@ export const maxLazyExpirations = 64;
  */
 export const maxLines = 8;
 
+const printable = /^[!-~]{1,128}$/;
 const nameSyntax = /^[A-Za-z0-9._-]{1,64}$/;
 const periodSyntax = /^\d{4}-\d{2}(-\d{2})?$/;
 const idSyntax = /^[A-Za-z0-9_-]{16,64}$/;
 const minTtlMs = 1_000;
 const maxTtlMs = 900_000;
 
+/** What {@link isPrintableId} asks for, to be read after "must be". */
+export const printableId: string = '1 to 128 printable ASCII characters without spaces';
+
 /**
- * True if a text may name a subject, a key or a partition: `/^[A-Za-z0-9._-]{1,64}$/`. The names
- * contain no separators, glob characters or spaces, so stores can build keys from them.
+ * True if a text may be the id of a key or a subject: the ids that identity providers give, such as
+ * `auth0|5f7c`. Stores escape what their own syntax needs.
+ */
+export function isPrintableId(text: unknown): text is string {
+  return typeof text === 'string' && printable.test(text);
+}
+
+/**
+ * True if a text may name a partition: `/^[A-Za-z0-9._-]{1,64}$/`, which holds neither separators
+ * nor glob characters.
  */
 export function isName(text: string): boolean {
   return typeof text === 'string' && nameSyntax.test(text);
@@ -93,7 +105,7 @@ export function checkAdjust(input: AdjustInput): void {
 
 /** @throws RangeError if one of the names is not legal */
 export function checkRow(subject: string, period: string, partition: string): void {
-  if (!isName(subject)) refuse('a subject must match /^[A-Za-z0-9._-]{1,64}$/');
+  if (!isPrintableId(subject)) refuse(`a subject must be ${printableId}`);
   if (!isPeriod(period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
   checkPartition(partition);
 }
@@ -122,7 +134,7 @@ function checkLines(lines: readonly QuotaLine[]): void {
   if (lines.length < 1 || lines.length > maxLines) refuse('there must be 1 to 8 lines');
   let previous: QuotaLine | undefined;
   for (const line of lines) {
-    if (!isName(line.subject)) refuse('a subject must match /^[A-Za-z0-9._-]{1,64}$/');
+    if (!isPrintableId(line.subject)) refuse(`a subject must be ${printableId}`);
     if (!isPeriod(line.period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
     if (!isNanos(line.amount)) refuseAmount('an amount');
     if (line.limit !== undefined && !isNanos(line.limit)) refuseAmount('a limit');

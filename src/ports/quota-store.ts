@@ -8,7 +8,7 @@ import type { CallOptions, MaybePromise } from './call-options.ts';
 
 /** An amount for one subject and period of a reservation. */
 export interface QuotaLine {
-  /** `/^[A-Za-z0-9._-]{1,64}$/`; never a secret. */
+  /** 1 to 128 printable ASCII characters without spaces; never a secret. */
   readonly subject: string;
   /**
    * `''` for no period, else `2026-11` or `2026-11-20`. Chosen at reserve, and fixed until the

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { maxRate } from './rate-input.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from './rates.ts';
-import { aName, flag, type Path, text } from './set-up.ts';
+import { anId, flag, type Path, text } from './set-up.ts';
 
 /** The maximum number of entries in the record of one key, since each call checks all of them. */
 const maxKeyRates = 32;
@@ -45,7 +45,7 @@ const keyRateLimits = z
   .strictObject(
     {
       ...limits,
-      subject: aName.optional(),
+      subject: anId.optional(),
       model: text('must be the id of a model').optional(),
       visible: flag.optional(),
     } satisfies Record<keyof KeyRateLimits, z.ZodType>,

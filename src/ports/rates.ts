@@ -36,14 +36,15 @@ export interface RateLimits {
 export interface KeyRateLimits extends RateLimits {
   /**
    * Shares the limits with all keys whose records name this subject, such as those of a group;
-   * `/^[A-Za-z0-9._-]{1,64}$/`. Default: the id of the key, so that they are its own.
+   * 1 to 128 printable ASCII characters without spaces. Default: the id of the key, so that they are its own.
    */
   readonly subject?: string;
   /** The id or an alias of the only model whose calls count. Default: all models together. */
   readonly model?: string;
   /**
-   * Shows callers the limit and the remaining amount of a shared subject. Default: false, because
-   * they reveal what others use. Those of the key itself are always shown.
+   * Shows callers the limit and the remaining amount of a shared subject. Default: that of the
+   * key's quota subject with this id, else false, because they reveal what others use. Those of the
+   * key itself are always shown.
    */
   readonly visible?: boolean;
 }

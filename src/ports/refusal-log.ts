@@ -20,7 +20,7 @@ export interface RecordedRefusals {
   readonly id: string;
   /** Unix ms: the beginning of the minute in which the requests were refused. */
   readonly atMs: number;
-  /** The key's id, or `(other)`; undefined for requests without a valid key. */
+  /** The key's id, also of one that may not be used, or `(other)`; undefined if none was found. */
   readonly keyId: string | undefined;
   /** The key's group, or `(other)`. */
   readonly group: string | undefined;

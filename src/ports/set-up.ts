@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import { likeliestName, namesAt } from './likely-names.ts';
-import { isName, isNanos } from './quota-input.ts';
+import { isName, isNanos, isPrintableId, printableId } from './quota-input.ts';
 
 /** The path of a value below the root: `['channels', 0, 'weight']`. */
 export type Path = readonly PropertyKey[];
@@ -170,7 +170,10 @@ export const aFunction: z.ZodType = z.custom(
   'must be a function',
 );
 
-/** The name of a subject, a key or a partition. */
+/** The id of a subject or a key. */
+export const anId: z.ZodType = z.custom(isPrintableId, `must be ${printableId}`);
+
+/** The name of a partition. */
 export const aName: z.ZodType = z.custom(
   (value) => typeof value === 'string' && isName(value),
   'must match /^[A-Za-z0-9._-]{1,64}$/',

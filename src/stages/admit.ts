@@ -43,6 +43,7 @@ export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall
   const { call, key, route, received } = read;
   const { protocol } = route;
   const { settings, ports } = received;
+  received.progress.requestedModel = call.modelId;
   const model = await ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
     settings.catalog.find(call.modelId),
   );

@@ -52,6 +52,7 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
       const response = errorResponse(context, error, route.caller, false);
       const { status } = response;
       const received = {
+        request,
         emit: deps.forRequest(),
         progress: newProgress(),
         responseContext: context,
@@ -71,7 +72,7 @@ async function handle(
   const settings = deps.settings();
   const context = responseContextFor(request, settings, deps.vary());
   const emit = deps.forRequest();
-  const progress: RequestProgress = { key: undefined, modelId: undefined, hasStarted: false };
+  const progress = newProgress();
   let caller: Caller = openaiCaller;
   let route: Route | undefined;
   let isBoughtOnce = false;
@@ -87,12 +88,12 @@ async function handle(
     const readable = readableError(error, context.requestId, emit);
     const response = errorResponse(context, readable, caller, isBoughtOnce);
     const { status } = response;
-    const received = { emit, progress, responseContext: context };
+    const received = { request, emit, progress, responseContext: context };
     reportRefusal(received, readable, { route, status, refusals });
     return finish(response);
   }
 }
 
 function newProgress(): RequestProgress {
-  return { key: undefined, modelId: undefined, hasStarted: false };
+  return { key: undefined, requestedModel: undefined, modelId: undefined, hasStarted: false };
 }

@@ -15,8 +15,8 @@ export interface AppliedLimit {
   readonly counts: 'calls' | 'tokens';
   readonly period: 'minute' | 'hour' | 'day';
   /** Whose limit it is: the key's own, one that keys share, or one of all calls of the model. */
-  readonly of: 'key' | 'group' | 'model';
-  /** A limit of the key or the group that counts only calls of this model. */
+  readonly of: 'key' | 'shared' | 'model';
+  /** A limit of the key, or one that it shares, that counts only calls of this model. */
   readonly isForOneModel: boolean;
   /** Callers may see its numbers. Those of other limits would reveal what other tenants use. */
   readonly isVisible: boolean;
@@ -104,10 +104,15 @@ interface Counted extends Pick<AppliedLimit, 'of' | 'isVisible' | 'counts'> {
 
 type Owner = Pick<Counted, 'owner' | 'of' | 'isVisible'>;
 
-function ownerOf(key: ApiKey, { subject = key.id, visible = false }: KeyRateLimits): Owner {
+function ownerOf(key: ApiKey, { subject = key.id, visible }: KeyRateLimits): Owner {
   const isOwn = subject === key.id;
-  const of = isOwn ? 'key' : 'group';
-  return { owner: `subject.${subject}`, of, isVisible: isOwn || visible };
+  const of = isOwn ? 'key' : 'shared';
+  const isVisible = isOwn || (visible ?? isVisibleQuota(key, subject));
+  return { owner: `subject.${subject}`, of, isVisible };
+}
+
+function isVisibleQuota({ quota }: ApiKey, subject: string): boolean {
+  return quota.some(({ id, visible }) => visible === true && id === subject);
 }
 
 /** Orders by subject, because all takes of one subject must follow one another. */

@@ -4,6 +4,7 @@
  */
 
 import { GatewayError } from '../errors.ts';
+import type { FailureReason } from '../failure-reasons.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { ApiKey, KeyRequest } from '../ports/key-store.ts';
@@ -35,7 +36,7 @@ export async function authenticate(
   if (secret === undefined || secret === '') return keyOfSession(received, caller, records);
   const kind = secret.length > maxSecretLength ? undefined : secretKind(secret);
   const isPossible = kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
-  if (!isPossible) throw invalidKey(secret, received, caller);
+  if (!isPossible) throw invalidKey('key_malformed', secret, received, caller);
   const key = await ports.ask(
     'keys',
     'find',
@@ -43,16 +44,18 @@ export async function authenticate(
     ({ timeoutMs }) => settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
     secret,
   );
-  if (!key || !isUsable(key, settings)) throw invalidKey(secret, received, caller);
-  return key;
+  const usable = usableKey(key, received);
+  if (typeof usable === 'string') throw invalidKey(usable, secret, received, caller);
+  return usable;
 }
 
 /** The key of the signed-in user, for a request without a key. */
 async function keyOfSession(
-  { request, settings, ports }: Received,
+  received: Received,
   caller: Caller,
   records: RecordChecks,
 ): Promise<ApiKey> {
+  const { request, settings, ports } = received;
   const { sessions } = settings;
   if (sessions === undefined || hasKeyHeader(request, caller, settings)) {
     throw noKey(caller, settings);
@@ -65,8 +68,10 @@ async function keyOfSession(
     (options) => sessions.find(keyRequestOf(request), options),
     String(request.headers.cookie ?? ''),
   );
-  if (!key || !isUsable(key, settings)) throw noSession();
-  return key;
+  const usable = usableKey(key, received);
+  if (typeof usable === 'string')
+    throw noSession(usable === 'key_unknown' ? 'key_missing' : usable);
+  return usable;
 }
 
 /**
@@ -88,15 +93,26 @@ export function keyRequestOf({ method, path, headers }: GatewayRequest): KeyRequ
   return Object.freeze({ method, path, headers: { ...headers } });
 }
 
-function isUsable({ disabled, expiresAtMs }: ApiKey, { clock }: Settings): boolean {
-  return !disabled && (expiresAtMs === undefined || clock.now() < expiresAtMs);
+/** The key, or why it can't be used. The host is told its id in either case. */
+function usableKey(
+  key: ApiKey | undefined,
+  { progress, settings: { clock } }: Received,
+): ApiKey | KeyProblem {
+  if (!key) return 'key_unknown';
+  progress.key = key;
+  if (key.disabled) return 'key_disabled';
+  const { expiresAtMs } = key;
+  return expiresAtMs !== undefined && clock.now() >= expiresAtMs ? 'key_expired' : key;
 }
+
+type KeyProblem = Extract<FailureReason, `key_${string}`>;
 
 /**
  * One text for all of these, because separate ones would tell strangers which keys exist. If two
  * headers carry a key, the text names the one that counts, because the other may be the right one.
  */
 function invalidKey(
+  reason: KeyProblem,
   secret: string,
   { request: { headers }, settings }: Received,
   caller: Caller,
@@ -105,24 +121,31 @@ function invalidKey(
   const [first, ...others] = sent;
   const isFirst = first !== undefined && String(headers[first]).endsWith(secret);
   if (others.length === 0 || !isFirst) {
-    return refusal('The API key is unknown, disabled or expired.', caller, settings);
+    return refusal('The API key is unknown, disabled or expired.', reason, caller, settings);
   }
   return new GatewayError(
     'invalid_key',
     `The API key in the header \`${first}\` is unknown, disabled or expired. It counts before ` +
       `\`${others.join('`, `')}\`: send the right key there, or leave the header out.`,
+    { reason },
   );
 }
 
 function noKey(caller: Caller, settings: Settings): GatewayError {
-  return refusal('No API key was found.', caller, settings);
+  return refusal('No API key was found.', 'key_missing', caller, settings);
 }
 
-function refusal(sentence: string, caller: Caller, settings: Settings): GatewayError {
+function refusal(
+  sentence: string,
+  reason: KeyProblem,
+  caller: Caller,
+  settings: Settings,
+): GatewayError {
   const header = caller.keyExample(settings);
   return new GatewayError(
     'invalid_key',
     `${sentence} Send the complete key in the header \`${header}\`.`,
+    { reason },
   );
 }
 
@@ -135,9 +158,10 @@ function foreignSession(): GatewayError {
   );
 }
 
-function noSession(): GatewayError {
+function noSession(reason: KeyProblem): GatewayError {
   return new GatewayError(
     'invalid_key',
     'No API key was found, and nobody is signed in. Sign in, or send a key.',
+    { reason },
   );
 }

@@ -35,7 +35,10 @@ export interface Received {
 
 /** What is known about a request so far, for the event of its refusal. */
 export interface RequestProgress {
+  /** The record that was found, even if the key is disabled or has expired. */
   key: ApiKey | undefined;
+  /** The model as the caller named it. */
+  requestedModel: string | undefined;
   /** The id of the model in the catalog. */
   modelId: string | undefined;
   /** It has reserved quota, so that `call_ended` will report its end. */

@@ -250,13 +250,18 @@ function overallFailure(
 }
 
 /**
- * The failure to report: the last one, unless another channel was only rate limited. Then a retry
- * is worthwhile; `finalFailure` says when, from the waits of all channels.
+ * The failure to report: the last one, unless another channel was only rate limited, or the last
+ * one lasts and another does not. Then a retry is worthwhile; `finalFailure` says when, from the
+ * waits of all channels.
  */
 function reportedFailure(failures: readonly CallFailure[]): CallFailure {
   const last = failures.at(-1) ?? callerDisconnected('not_run');
   if (last.retry === 'never') return last;
-  return failures.find(({ error }) => error.code === 'upstream_rate_limited') ?? last;
+  return (
+    failures.find(({ error }) => error.code === 'upstream_rate_limited') ??
+    failures.findLast(({ error }) => error.shouldRetry !== false) ??
+    last
+  );
 }
 
 /**

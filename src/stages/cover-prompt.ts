@@ -49,7 +49,7 @@ export async function growHold(
   if (result?.status !== 'held') {
     if (result?.status !== 'insufficient') return holdLapsed();
     const heldNanos = settlement.heldNanos();
-    return reserveError(result, { keyId: key.id, nanos: heldNanos + add, heldNanos });
+    return reserveError(result, { key, nanos: heldNanos + add, heldNanos });
   }
   settlement.addHeld(add);
   return undefined;

@@ -59,7 +59,11 @@ export async function describeKey(
 const resetNames = { total: null, day: 'daily', month: 'monthly' } as const;
 
 /** A subject that is shared with other keys shows what their owners spend, unless it is marked. */
-function visibleSubjects({ id, quota }: ApiKey): readonly QuotaSubject[] {
+/** The subjects whose numbers the key's owner may see. */
+export function visibleSubjects({
+  id,
+  quota,
+}: Pick<ApiKey, 'id' | 'quota'>): readonly QuotaSubject[] {
   return quota.filter((subject) => subject.id === id || subject.visible === true);
 }
 

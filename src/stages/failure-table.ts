@@ -79,19 +79,25 @@ const accountForbidden: FailureRow = {
   ...forbidden,
   health: { cooldownScope: 'account', forMs: 600_000, isLastResort: false },
 };
+/** Not 502, which clients send again for a minute and more. */
+export const unknownModelMessage: string =
+  'The upstream does not serve this model to this gateway. ' +
+  'Use another model, or ask whoever runs the gateway to check its configuration.';
 /** The channel's `upstreamModel` is wrong, or the account lacks the model; the host must fix it. */
 const modelNotFound: FailureRow = {
   ...forbidden,
+  code: 'model_not_found',
   reason: 'upstream_model_not_found',
   health: { cooldownScope: 'model', forMs: 60_000, isLastResort: true },
-  persistentMessage:
-    'The upstream does not serve this model to this gateway. ' +
-    'Use another model, or ask whoever runs the gateway to check its configuration.',
+  persistentMessage: unknownModelMessage,
 };
 const credentialRefused: FailureRow = {
   ...forbidden,
   reason: 'upstream_auth_error',
   health: 'refused',
+  persistentMessage:
+    'The upstream refused the account that this call would use. ' +
+    'Use another model, or ask whoever runs the gateway to check the account.',
 };
 /**
  * The operator's account has no money or quota left. It cools down for an hour, whatever wait the

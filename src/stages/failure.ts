@@ -83,6 +83,7 @@ export function refusedByUpstream(
         ...(message === undefined ? {} : plainParam(report, exposure)),
         ...(waits ? { ...clampedWait(report.retryAfterMs), upstreamStatus: report.status } : {}),
         ...(row.persistentMessage === undefined ? {} : { shouldRetry: false }),
+        ...(row.code === 'model_not_found' ? { param: 'model' } : {}),
       },
     ),
     ending: row.mayHaveRun ? 'failed' : 'not_run',

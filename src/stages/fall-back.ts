@@ -37,6 +37,7 @@ export interface FallenBack {
 
 /** The failures of an account: another account, or another model, may still serve the call. */
 const accountFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'model_not_found',
   'no_channel',
   'upstream_failed',
   'upstream_overloaded',

@@ -26,9 +26,9 @@ export function tooLargeForRate(limit: AppliedLimit): GatewayError {
   );
 }
 
-const owners = { key: 'this key', group: "this key's group", model: 'this model' } as const;
+const owners = { key: 'this key', shared: "this key's quota", model: 'this model' } as const;
 
-/** `this key: 60 calls per minute`, `this key's group: calls per day` */
+/** `this key: 60 calls per minute`, `this key's quota: calls per day` */
 function named({ of, isForOneModel, isVisible, counts, period, take }: AppliedLimit): string {
   const owner = isForOneModel ? `${owners[of]} on this model` : owners[of];
   if (!isVisible) return `${owner}: ${counts} per ${period}`;

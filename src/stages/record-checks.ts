@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { Model } from '../ports/catalog.ts';
 import { embeddingProblem } from '../ports/embedding-models.ts';
 import { keyRecordSchema, keyRemedyOf } from '../ports/key-schema.ts';
-import { isName, isNanos, maxLines } from '../ports/quota-input.ts';
+import { isName, isNanos, isPrintableId, maxLines } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
 import { formatPath, issuePath, sentenceOf, type Wording } from '../ports/set-up.ts';
 import { modelRemedyOf, modelSchema } from '../stores/memory/model-schema.ts';
@@ -89,7 +89,7 @@ function wrongKeyMember(
   areKnownRates: AnswerCheck,
 ): string | undefined {
   const { expiresAtMs, quotaPartition, maxConcurrentCalls, rates, quota, responseOwner } = key;
-  if (!isText(key.id)) return 'id';
+  if (!isPrintableId(key.id)) return 'id';
   if (!isText(key.group)) return 'group';
   if (typeof key.disabled !== 'boolean') return 'disabled';
   if (expiresAtMs !== undefined && !isNumber(expiresAtMs)) return 'expiresAtMs';
@@ -114,7 +114,7 @@ function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {
 
 function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | undefined {
   const { period, limitNanos, maxConcurrentCalls, visible } = subject;
-  if (!isText(subject.id)) return '.id';
+  if (!isPrintableId(subject.id)) return '.id';
   if (period !== 'total' && period !== 'day' && period !== 'month') return '.period';
   if (limitNanos !== undefined && !isNanos(limitNanos)) return '.limitNanos';
   if (visible !== undefined && typeof visible !== 'boolean') return '.visible';

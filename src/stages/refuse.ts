@@ -48,11 +48,11 @@ export function overloaded(): GatewayError {
   );
 }
 
-/** The error for a key that is at its `maxConcurrentCalls`. */
-export function tooManyConcurrentCalls(): GatewayError {
+/** The error for a key, or a subject that it shares, that is at its `maxConcurrentCalls`. */
+export function tooManyConcurrentCalls(of: 'key' | 'quota' = 'key'): GatewayError {
   return new GatewayError(
     'rate_limited',
-    'Too many requests of this key are running at once. Wait for one to end.',
+    `Too many requests of this ${of} are running at once. Wait for one to end.`,
     { reason: 'in_flight', retryAfterMs: 1_000 },
   );
 }

@@ -1,12 +1,22 @@
 /** Emits the events of a request: that it was refused or repeated, or that its call has started. */
 import type { GatewayError } from '../errors.ts';
+import type { GatewayEvent } from '../events.ts';
+import type { GatewayRequest } from '../http.ts';
 import type { Route } from '../protocols/protocol.ts';
+import { containsSecret } from '../secret.ts';
 import type { Admitted, Received } from './call-record.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
 import type { Reservation } from './settlement.ts';
 
+type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
+
 /** A request that was answered without an upstream. */
 type AnsweredRequest = Pick<Received, 'emit' | 'progress' | 'responseContext'>;
+
+/** A request that was refused; of one that the host's middleware refused, less is known. */
+type RefusedRequest = AnsweredRequest & {
+  readonly request: Pick<GatewayRequest, 'path' | 'headers'> & { readonly search?: string };
+};
 
 /** How a request was refused, and the recorder that counts it. */
 interface Refusal {
@@ -20,8 +30,8 @@ interface Refusal {
  * instead.
  */
 export function reportRefusal(
-  received: AnsweredRequest,
-  { code, reason }: GatewayError,
+  received: RefusedRequest,
+  { code, reason, param }: GatewayError,
   { route, status, refusals }: Refusal,
 ): void {
   const { emit, progress } = received;
@@ -30,7 +40,45 @@ export function reportRefusal(
   refusals.count(refused);
   if (!emit.isObserved) return;
   const answered = reason === 'caller_left' ? 499 : status;
-  emit({ type: 'call_refused', ...refused, status: answered });
+  const modelInPath = route !== undefined && 'modelId' in route ? route.modelId : undefined;
+  emit({
+    type: 'call_refused',
+    ...refused,
+    status: answered,
+    ...namedIn(received, {
+      param,
+      path: code === 'route_not_found' ? received.request.path : undefined,
+      requestedModel: progress.requestedModel ?? modelInPath,
+    }),
+  });
+}
+
+/** Names that the caller may have chosen: short and plain, so that none fills or forges a log. */
+const plainName = /^[A-Za-z0-9._:/-]{1,64}$/;
+/** The same, with indexes of arrays. */
+const plainParam = /^[A-Za-z0-9._:/[\]-]{1,64}$/;
+/** The shortest text that is taken for a key. */
+const minKeyLength = 8;
+
+type Names = Pick<RefusalEvent, 'param' | 'path' | 'requestedModel'>;
+
+/** The names that may be logged. Callers paste their key into the wrong field, or into the URL. */
+function namedIn(
+  { request: { headers, search = '' }, responseContext: { vary } }: RefusedRequest,
+  names: { readonly [Name in keyof Names]: string | undefined },
+): Names {
+  const keyOf = (header: string) =>
+    String(headers[header] ?? '')
+      .split(' ')
+      .at(-1) ?? '';
+  const keys = [...vary.split(', ').map(keyOf), new URLSearchParams(search).get('key') ?? ''];
+  const hasKey = (text: string): boolean =>
+    containsSecret(text) || keys.some((key) => key.length >= minKeyLength && text.includes(key));
+  const plain = Object.entries(names).filter(
+    ([name, text]) =>
+      text !== undefined && (name === 'param' ? plainParam : plainName).test(text) && !hasKey(text),
+  );
+  return Object.fromEntries(plain);
 }
 
 /** Emits that a request got the kept reply of an earlier one. */

@@ -11,6 +11,7 @@ import { defaultPartition } from '../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
 import { formatMoney } from '../prices/amount.ts';
 import type { Admitted } from './call-record.ts';
+import { visibleSubjects } from './describe-key.ts';
 import type { Outbox } from './outbox.ts';
 import { isReserveResult } from './port-answers.ts';
 import { quotaLevels } from './quota-levels.ts';
@@ -47,7 +48,7 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
       );
       reportLevels(lines, result);
       if (result.status === 'held') return hold;
-      throw reserveError(result, { keyId: key.id, nanos, shorter: shorterReply(admitted) });
+      throw reserveError(result, { key, nanos, shorter: shorterReply(admitted) });
     } catch (error) {
       // The hold may exist although the store did not answer. A release that arrives before its
       // reserve blocks the reserve.
@@ -174,7 +175,7 @@ export function periodName(period: QuotaSubject['period'], nowMs: number): strin
 
 /** The call whose hold was refused. */
 export interface RefusedCall {
-  readonly keyId: string;
+  readonly key: Pick<ApiKey, 'id' | 'quota'>;
   /** The most that the call may cost. */
   readonly nanos: Nanos;
   /** The part of that which is held already. */
@@ -188,28 +189,29 @@ export function reserveError(
   result: Exclude<ReserveResult, { readonly status: 'held' }>,
   call: RefusedCall,
 ): GatewayError {
-  if (result.status === 'too_many_in_flight') return tooManyConcurrentCalls();
+  if (result.status === 'too_many_in_flight') {
+    return tooManyConcurrentCalls(result.subject === call.key.id ? 'key' : 'quota');
+  }
   return result.status === 'insufficient'
     ? insufficientQuota(result, call)
     : noQuota(result.status);
 }
 
 /**
- * The error may state the key's own balance, but not the balance of its group, which only the host
- * may know.
+ * The error states the balance of the key's own subject and of those that the host made visible.
+ * That of another may be shared, and would show what others spend.
  */
 function insufficientQuota(
   { subject, available }: Extract<ReserveResult, { readonly status: 'insufficient' }>,
-  { keyId, nanos, heldNanos = 0n, shorter }: RefusedCall,
+  { key, nanos, heldNanos = 0n, shorter }: RefusedCall,
 ): GatewayError {
   const cost = `This request may cost up to ${formatMoney(nanos)}`;
-  if (subject !== keyId) {
-    return insufficient(
-      `${cost}, and the quota of this key's group is not sufficient. ${askForMore}`,
-    );
+  if (!visibleSubjects(key).some(({ id }) => id === subject)) {
+    return insufficient(`${cost}, and the quota is not sufficient. ${askForMore}`);
   }
+  const whose = subject === key.id ? "this key's" : 'the';
   const left = available + heldNanos;
-  const balance = `and ${formatMoney(left > 0n ? left : 0n)} is left of this key's quota`;
+  const balance = `and ${formatMoney(left > 0n ? left : 0n)} is left of ${whose} quota`;
   if (shorter === undefined || shorter.leastNanos > left) {
     return insufficient(`${cost}, ${balance}. ${askForMore}`);
   }
@@ -229,7 +231,7 @@ const askForMore = 'Ask whoever issued the key.';
 function noQuota(reason: FailureReason): GatewayError {
   return new GatewayError(
     'insufficient_quota',
-    `The quota of this key or of its group is not sufficient for this request. ${askForMore}`,
+    `The quota is not sufficient for this request. ${askForMore}`,
     { reason },
   );
 }

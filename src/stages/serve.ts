@@ -79,7 +79,6 @@ export function serving(shared: Shared): Serve {
         : await authenticateLimited(received, route.caller, shared.records, failedKeys);
     // The gateway may have closed while the key was looked up. From here on it waits for this call.
     if (isClosed()) throw shuttingDown();
-    received.progress.key = key;
     const authenticated = { received, key };
     if (route.kind === 'call') return await beginCall(authenticated, route, shared);
     if (route.kind === 'stored_reply') return await storedReply(authenticated, route, shared);

@@ -292,12 +292,25 @@ function noneUsable(pool: readonly Candidate[]): NoChoice {
   const paused = pool.filter(isUnavailable);
   const reasons = new Set(paused.map(({ availability }) => availability.reason));
   if (reasons.has('busy')) return { kind: 'none', reason: 'busy' };
-  if (reasons.size === 1 && reasons.has('switched_off')) {
-    return { kind: 'none', reason: 'switched_off' };
+  const { availability } = soonest(paused.filter(comesBack)) ?? {};
+  if (availability?.untilMs !== undefined) {
+    return { kind: 'none', reason: 'cooling_down', untilMs: availability.untilMs };
   }
-  const first = soonest(paused.filter(({ availability }) => availability.untilMs !== undefined));
-  const untilMs = first?.availability.untilMs;
-  return { kind: 'none', reason: 'cooling_down', ...(untilMs === undefined ? {} : { untilMs }) };
+  const lasting = lastingReasons.filter((reason) => reasons.has(reason));
+  const [first = 'account_refused'] = lasting.length < reasons.size ? [] : lasting;
+  return { kind: 'none', reason: first };
+}
+
+/** Beside a refused account, the reasons that no wait changes; the first that applies is reported. */
+const lastingReasons = [
+  'no_credential',
+  'upstream_model_not_found',
+  'switched_off',
+] as const satisfies readonly NoChannelReason[];
+
+/** A model that the upstream does not know is tried again, but a wait does not make it known. */
+function comesBack({ availability: { reason, untilMs } }: UnavailableCandidate): boolean {
+  return untilMs !== undefined && reason !== 'upstream_model_not_found';
 }
 
 /**

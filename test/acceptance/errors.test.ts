@@ -22,6 +22,9 @@ afterEach(() => harness.close());
 const notServed =
   'The upstream does not serve this model to this gateway. ' +
   'Use another model, or ask whoever runs the gateway to check its configuration.';
+const accountRefused =
+  'The upstream refused the account that this call would use. ' +
+  'Use another model, or ask whoever runs the gateway to check the account.';
 const failed = 'The upstream failed to answer this request. Retry later.';
 const busy = 'The upstream is receiving too many requests. Reduce concurrency and retry later.';
 const secretive = 'Incorrect API key provided: sk-upstream. See http://10.0.0.1/admin';
@@ -32,7 +35,7 @@ interface Failure {
   readonly script: () => Script;
   readonly status: number;
   readonly message: string;
-  readonly openai: readonly [type: string, code: string | null];
+  readonly openai: readonly [type: string, code: string | null, param?: string];
   readonly google: string;
 }
 
@@ -47,12 +50,19 @@ const failures: readonly Failure[] = [
     upstream: 'a 401',
     script: refusing(401),
     status: 502,
-    message: failed,
+    message: accountRefused,
     ...unavailable,
   },
   { upstream: 'a 402', script: refusing(402), status: 502, message: failed, ...unavailable },
   { upstream: 'a 403', script: refusing(403), status: 502, message: failed, ...unavailable },
-  { upstream: 'a 404', script: refusing(404), status: 502, message: notServed, ...unavailable },
+  {
+    upstream: 'a 404',
+    script: refusing(404),
+    status: 404,
+    message: notServed,
+    openai: ['invalid_request_error', 'model_not_found', 'model'],
+    google: 'NOT_FOUND',
+  },
   { upstream: 'a 500', script: refusing(500), status: 502, message: failed, ...unavailable },
   { upstream: 'a 501', script: refusing(501), status: 502, message: failed, ...unavailable },
   {
@@ -161,8 +171,8 @@ describe('an upstream that answers', () => {
 
     const response = await chat(chatBody).expect(failure.status);
 
-    const [type, code] = failure.openai;
-    expect(response.body).toEqual({ error: { message: failure.message, type, param: null, code } });
+    const [type, code, param = null] = failure.openai;
+    expect(response.body).toEqual({ error: { message: failure.message, type, param, code } });
   });
 
   it.each(failures)('$upstream is a $status in Google’s form', async (failure) => {
@@ -203,13 +213,12 @@ describe('no channel', () => {
         code: 503,
         message: text,
         status: 'UNAVAILABLE',
-        details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '10s' }],
       },
     });
     expect(viaChat.body).toEqual({
       error: { message: text, type: 'server_error', param: null, code: 'no_channel' },
     });
-    expect(viaNative.headers['retry-after']).toBe('10');
+    expect(viaNative.headers['retry-after']).toBeUndefined();
     expect(harness.upstream.calls).toEqual([]);
   });
 

@@ -21,6 +21,13 @@ const invalid = {
 /** The codes that can result from a fault of an upstream. */
 const errorFields: Partial<Readonly<Record<ErrorCode, ErrorFields>>> = {
   invalid_request: { status: 400, ...invalid, code: null },
+  model_not_found: {
+    status: 404,
+    ...invalid,
+    code: 'model_not_found',
+    google: 'NOT_FOUND',
+    anthropic: 'not_found_error',
+  },
   body_too_large: {
     status: 413,
     ...invalid,

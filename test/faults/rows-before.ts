@@ -284,7 +284,7 @@ export const rowsBefore: readonly FaultRow[] = [
     ...big,
     upstream: (_kind, leak, begun) => [stopsReading, sends(answer(401, leak)), stallsUnread(begun)],
     circumstances: { promptBytes: bigPrompt },
-    expected: { ...notRun, reason: 'upstream_auth_error', health: 'refused' },
+    expected: { ...notRun, reason: 'upstream_auth_error', health: 'refused', lasts: true },
   },
   {
     id: 'F15',

@@ -25,7 +25,12 @@ const opening = openingEvents.join('');
 const withContent = `${opening}${contentEvents.join('')}`;
 const whole = messagesEvents.join('');
 
-const out: ExpectedOfKinds = { ...notRun, reason: 'upstream_auth_error', health: 'refused' };
+const out: ExpectedOfKinds = {
+  ...notRun,
+  reason: 'upstream_auth_error',
+  health: 'refused',
+  lasts: true,
+};
 
 type Stated = { readonly type: string };
 

@@ -62,7 +62,7 @@ const failures: readonly Failure<Stated>[] = [
   },
   {
     ...named('invalid_api_key', 'invalid_request_error'),
-    early: { ...notRun, reason: 'upstream_auth_error', health: 'refused' },
+    early: { ...notRun, reason: 'upstream_auth_error', health: 'refused', lasts: true },
     late: 'broken',
   },
 ];

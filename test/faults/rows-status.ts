@@ -35,7 +35,12 @@ function row(
 }
 
 const mendable: Circumstances = { forwardsMessage: true };
-const out: ExpectedOfKinds = { ...notRun, reason: 'upstream_auth_error', health: 'refused' };
+const out: ExpectedOfKinds = {
+  ...notRun,
+  reason: 'upstream_auth_error',
+  health: 'refused',
+  lasts: true,
+};
 const rests: ExpectedOfKinds = { ...notRun, health: 'cooling_down' };
 const limited: ExpectedOfKinds = {
   ...rests,
@@ -187,7 +192,12 @@ export const rowsStatus: readonly FaultRow[] = [
     'F20',
     '404, the model is not known there',
     refuses(404),
-    { ...rests, reason: 'upstream_model_not_found', lasts: true },
+    {
+      ...rests,
+      callerGets: 'model_not_found',
+      reason: 'upstream_model_not_found',
+      lasts: true,
+    },
     { cooldownMs: 60_000 },
   ),
   row('F21', '408', refuses(408), timedOut),

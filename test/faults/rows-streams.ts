@@ -299,7 +299,7 @@ export const rowsStreams: readonly FaultRow[] = [
   }),
   ...failsWith('a 401', failure(invalidKey), 'upstream_auth_error', {
     late: 'broken',
-    early: { ...notRun, health: 'refused' },
+    early: { ...notRun, health: 'refused', lasts: true },
   }),
   {
     id: 'F48',

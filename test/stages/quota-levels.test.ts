@@ -1,7 +1,9 @@
 // suite: slow
 /** What a refusal says about a quota, and the event that little of a quota is left. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../src/ports/quota-store.ts';
+import { formatMoney } from '../../src/prices/amount.ts';
 import { quotaLevels } from '../../src/stages/quota-levels.ts';
 import {
   type CallerRequest,
@@ -86,7 +88,7 @@ describe('a 403', () => {
     expect((await harness.call(sampleRequests.chat)).text).toContain(', and 0 is left of this key');
   });
 
-  it('says that it is the group’s quota, without an amount', async () => {
+  it('says that it is a quota that the key shares, without an amount', async () => {
     const quota = [
       { id: 'caller', period: 'total', limitNanos: 1_000n },
       { id: 'team', period: 'month', limitNanos: 77n },
@@ -95,8 +97,46 @@ describe('a 403', () => {
     const { status, text } = await gatewayInProcess({ key: { quota } }).call(sampleRequests.chat);
 
     expect(status).toBe(403);
-    expect(text).toContain("the quota of this key's group is not sufficient");
+    expect(text).toContain('and the quota is not sufficient');
     expect(text).not.toMatch(/77|team/);
+  });
+});
+
+describe('a shared subject', () => {
+  const whose = fc.record({
+    own: fc.integer({ min: 0, max: 400 }),
+    shared: fc.integer({ min: 0, max: 400 }),
+    visible: fc.constantFrom(true, false, undefined),
+  });
+
+  it('shows its balance in a 403 as the key’s own does, if it is visible', async () => {
+    await fc.assert(
+      fc.asyncProperty(whose, async ({ own, shared, visible }) => {
+        const team = { id: 'team', period: 'month', limitNanos: BigInt(shared) } as const;
+        const harness = gatewayInProcess({
+          key: {
+            quota: [
+              { id: 'caller', period: 'total', limitNanos: BigInt(own) },
+              { ...team, ...(visible === undefined ? {} : { visible }) },
+            ],
+          },
+          handlers: [completeReply('chat')],
+        });
+
+        const { status, text } = await harness.call(sampleRequests.chat);
+
+        const short = own < 211 ? 'caller' : shared < 211 ? 'team' : undefined;
+        expect(status).toBe(short === undefined ? 200 : 403);
+        const left = (nanos: number): string => `${formatMoney(BigInt(nanos))} is left of`;
+        if (short === 'caller') expect(text).toContain(`${left(own)} this key's quota.`);
+        if (short !== 'team') return;
+        if (visible === true) expect(text).toContain(`${left(shared)} the quota. `);
+        else expect(text).toContain('and the quota is not sufficient. ');
+        expect(text).not.toMatch(/team|group/);
+        expect(text.includes('Send a smaller')).toBe(visible === true && shared > 12);
+      }),
+      { numRuns: 60 },
+    );
   });
 });
 

@@ -113,7 +113,7 @@ it('a model that no upstream serves is not to be retried', async () => {
 
   const { status, headers, text } = await call(sampleRequests.chat);
 
-  expect([status, headers['x-should-retry']]).toEqual([502, 'false']);
+  expect([status, headers['x-should-retry']]).toEqual([404, 'false']);
   expect(text).not.toMatch(/retry|again/i);
   expect(events).toContainEqual(
     expect.objectContaining({

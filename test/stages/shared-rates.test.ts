@@ -108,7 +108,7 @@ describe('a limit that keys share', () => {
     const refused = await call('ada');
 
     expect(first.status).toBe(200);
-    expect(messageOf(refused)).toContain("for this key's group: calls per minute.");
+    expect(messageOf(refused)).toContain("for this key's quota: calls per minute.");
     expect([rateHeadersOf(first), rateHeadersOf(refused)]).toEqual([{}, {}]);
   });
 
@@ -121,7 +121,7 @@ describe('a limit that keys share', () => {
     const refused = await call('ada');
 
     expect(rateHeadersOf(second)['remaining-requests']).toBe('0');
-    expect(messageOf(refused)).toContain("for this key's group: 2 calls per minute.");
+    expect(messageOf(refused)).toContain("for this key's quota: 2 calls per minute.");
   });
 
   it('is untouched by calls that the key’s own limit refuses', async () => {

@@ -48,7 +48,7 @@ const rows: readonly (readonly [
     'memoryQuotaStore',
     'limits[0].subject',
     [undefined, '', 'a b', 5].map((subject) => [{ ...limit, subject }]),
-    'must match /^[A-Za-z0-9._-]{1,64}$/.',
+    'must be 1 to 128 printable ASCII characters without spaces.',
   ],
   [
     'memoryQuotaStore',

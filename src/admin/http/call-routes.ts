@@ -12,6 +12,7 @@ import {
 import { nowReply } from './replies/now.ts';
 import { type Route, route } from './route.ts';
 import {
+  anId,
   given,
   groupingPair,
   groupingsOf,
@@ -145,7 +146,7 @@ export const callRoutes: readonly Route[] = [
         .string()
         .regex(/^(?:\d{4}-\d{2}(?:-\d{2})?)?$/, 'must be a month or a day, or empty')
         .refine(isPeriod, 'must be a month or a day that exists'),
-      subject: name.optional(),
+      subject: anId.optional(),
       partition: name.optional(),
     }),
     body: nothing,

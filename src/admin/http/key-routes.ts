@@ -11,9 +11,9 @@ import {
 } from './replies/keys.ts';
 import { type Route, route } from './route.ts';
 import {
+  anId,
   given,
   integer,
-  name,
   nanos,
   nothing,
   numberOf,
@@ -25,7 +25,7 @@ const period = z.enum(['total', 'day', 'month']);
 const count = z.int().positive();
 
 const issueBody = z.strictObject({
-  id: name.optional(),
+  id: anId.optional(),
   group: shortText,
   limitNanos: nanos.optional(),
   period: period.optional(),
@@ -35,7 +35,7 @@ const issueBody = z.strictObject({
   quota: z
     .array(
       z.strictObject({
-        id: name,
+        id: anId,
         period,
         limitNanos: nanos.optional(),
         maxConcurrentCalls: count.optional(),
@@ -116,7 +116,7 @@ export const keyRoutes: readonly Route[] = [
     summary: 'Issues a key in place of this one, which stays valid for overlapMs',
     action: 'key.rotate',
     query: nothing,
-    body: z.strictObject({ overlapMs: z.int().min(0).optional(), id: name.optional() }),
+    body: z.strictObject({ overlapMs: z.int().min(0).optional(), id: anId.optional() }),
     reply: rotatedKeyReply,
     status: 201,
     run: async ({ admin, access, id, body }) => {
@@ -150,7 +150,7 @@ export const keyRoutes: readonly Route[] = [
     summary: 'Sets the limit of a subject of a key',
     action: 'key.limit',
     query: nothing,
-    body: z.strictObject({ limitNanos: nanos, subject: name.optional() }),
+    body: z.strictObject({ limitNanos: nanos, subject: anId.optional() }),
     reply: keyReply,
     run: async ({ admin, access, id, body: { limitNanos, subject } }) => {
       const change = { limitNanos: BigInt(limitNanos), ...given({ subject }) };
@@ -166,7 +166,7 @@ export const keyRoutes: readonly Route[] = [
     body: z.strictObject({
       id: z.string().min(1).max(200),
       amountNanos: signedNanos,
-      subject: name.optional(),
+      subject: anId.optional(),
     }),
     reply: toppedUpKeyReply,
     run: async ({ admin, access, id, body: { id: topUpId, amountNanos, subject } }) => {

@@ -1,5 +1,7 @@
 /** Schemas that several routes share. */
+
 import { z } from 'zod';
+import { printableId } from '../../ports/quota-input.ts';
 import { type CallOutcome, callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
 import { type NowRange, nowRanges } from '../now.ts';
@@ -22,7 +24,12 @@ export const signedNanos: z.ZodType<string> = z
   .string('must be a decimal string of nanos')
   .regex(/^-?\d{1,16}$/, 'must be a decimal string of nanos');
 
-/** The name of a key or a subject. */
+/** The id of a key or a subject. */
+export const anId: z.ZodType<string> = z
+  .string(`must be ${printableId}`)
+  .regex(/^[!-~]{1,128}$/, `must be ${printableId}`);
+
+/** The name of a partition. */
 export const name: z.ZodType<string> = z
   .string('must match [A-Za-z0-9._-]{1,64}')
   .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must match [A-Za-z0-9._-]{1,64}');

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { ReplyKind } from '../../charge-policy.ts';
 import { plainOptions } from '../../options-schema.ts';
+import { printableId } from '../../ports/quota-input.ts';
 import { flag, oneOf, positive, text, wait } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
 import type {
@@ -51,8 +52,8 @@ const milliseconds = z
   .int('must be an integer of ms, 0 or above')
   .min(0, 'must be an integer of ms, 0 or above')
   .max(2_147_483_647, 'must be at most 2147483647 ms');
-const nameForm = 'must have 1 to 64 letters, digits, dots, dashes and underscores';
-const name = z.string(nameForm).regex(/^[A-Za-z0-9._-]{1,64}$/, nameForm);
+const idForm = `must be ${printableId}`;
+const id = z.string(idForm).regex(/^[!-~]{1,128}$/, idForm);
 
 function oneOfThese<const Values extends readonly [string, string, ...string[]]>(values: Values) {
   return z.enum(values, oneOf(values));
@@ -172,7 +173,7 @@ const amountForm = 'must be an amount as text, such as "5" or "0.50"';
 
 const fixedKey = z.strictObject(
   {
-    id: name,
+    id,
     secret: text(`must be a secret, written as ${referenceTo('NAME')}`),
     group: text('must be the name of a group'),
     limit: z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm),

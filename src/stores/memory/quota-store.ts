@@ -17,7 +17,7 @@ import {
   isPeriod,
 } from '../../ports/quota-input.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
-import { aClock, aName, checkMakerOptions, nanos, positive } from '../../ports/set-up.ts';
+import { aClock, aName, anId, checkMakerOptions, nanos, positive } from '../../ports/set-up.ts';
 import type { Ledger } from './quota-ledger.ts';
 import { expireDueOf, findRow, openLedger, partitionOf, rowOf } from './quota-ledger.ts';
 import {
@@ -56,7 +56,7 @@ export interface QuotaLimit {
 
 const limitSchema = z.strictObject(
   {
-    subject: aName,
+    subject: anId,
     period: z
       .string("must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
       .refine(isPeriod, "must be '', 'YYYY-MM' or 'YYYY-MM-DD'")

@@ -31,6 +31,7 @@ import {
 } from './quota-scripts.ts';
 import { corrupt, textsOf } from './reply.ts';
 import { problemsOf } from './self-test.ts';
+import { escaped } from './set-up.ts';
 
 /** Settings of a quota store. */
 export interface QuotaSettings {
@@ -134,7 +135,7 @@ export function quotaStoreOver(
 }
 
 function rowOf({ subject, period }: Pick<QuotaLine, 'subject' | 'period'>): string {
-  return `${subject}|${period}`;
+  return `${escaped(subject)}|${period}`;
 }
 
 function reserveArgs({ id, ttlMs, lines, onExpire, maxConcurrentCalls }: ReserveInput): string[] {

@@ -8,7 +8,7 @@ import { withDeadline } from './deadline.ts';
 import { adjustScript, takeScript } from './rate-scripts.ts';
 import { countOf, literalOf, textsOf } from './reply.ts';
 import type { Script } from './script.ts';
-import { aPrefix, aRedisClient, defaultPrefix, remedies } from './set-up.ts';
+import { aPrefix, aRedisClient, defaultPrefix, escaped, remedies } from './set-up.ts';
 
 /** The client, and where the buckets are. */
 export interface RedisRateLimiterOptions {
@@ -43,7 +43,7 @@ export function redisRateLimiter(options: RedisRateLimiterOptions): RateLimiter 
 /** The same limiter over a function that runs scripts. */
 export function rateLimiterOver(run: RunScript, prefix: string = defaultPrefix): RateLimiter {
   const runOn: RunOnOwner = async ({ script, mode, takes }, signal) => {
-    const keys = takes.map(({ owner, bucket }) => `${prefix}:rate:{${owner}}:${bucket}`);
+    const keys = takes.map(({ owner, bucket }) => `${prefix}:rate:{${escaped(owner)}}:${bucket}`);
     const args = [mode, ...takes.flatMap(argumentsOf)];
     return textsOf(await run({ script, keys, args }, signal));
   };

@@ -58,3 +58,18 @@ function resendsForever(client: unknown): boolean {
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
+
+const separators: Readonly<Record<string, string>> = {
+  '%': '%25',
+  '{': '%7B',
+  '|': '%7C',
+  '}': '%7D',
+};
+
+/**
+ * An id as a part of a Redis key: without the braces in which a cluster looks for the slot, and
+ * without the `|` that ends a subject.
+ */
+export function escaped(id: string): string {
+  return id.replace(/[%{|}]/g, (separator) => separators[separator] ?? '');
+}

@@ -45,7 +45,7 @@ export interface RefusalReportQuery extends RefusalFilter {
 export interface RefusalReportRow {
   /**
    * A name for each grouping of the query, in its order; a day as `2026-11-21`. It is `''` for
-   * requests without a valid key, a known model or a reason, and `(other)` for those that were
+   * requests without a known key, a known model or a reason, and `(other)` for those that were
    * counted together because there were too many.
    */
   readonly names: readonly string[];
