@@ -8,7 +8,7 @@ import { watchForeignLoad } from './machine.mjs';
 import { measureFresh, measureWarm } from './measure.mjs';
 import { ownMicros } from './processes.mjs';
 import { shuffled } from './random.mjs';
-import { quantile, summary } from './statistics.mjs';
+import { summary } from './statistics.mjs';
 
 const usualRounds = 12;
 const usualWarmUp = { calls: 40_000, as: '' };
@@ -124,11 +124,7 @@ async function firstCalls(context, { as = '', moreCalls, ...load }, entries, pro
 function notePace({ notes }, { pace }, values) {
   if (pace === undefined) return;
   for (const [name, rounds] of values) {
-    const kept =
-      quantile(
-        rounds.map(({ perSecond }) => perSecond),
-        0.5,
-      ) / pace;
+    const kept = summary(rounds.map(({ perSecond }) => perSecond)).median / pace;
     if (kept >= keptPace) continue;
     notes.push(`${name}: ${Math.round(kept * 100)} % of ${pace} events a second arrived.`);
   }

@@ -1,7 +1,7 @@
 /** The statistics of the benchmarks. */
 
 /** The value below which this share of the values lies, between two of them by their distance. */
-export function quantile(values, share) {
+function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
   const place = share * (sorted.length - 1);
   const [low, high] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];

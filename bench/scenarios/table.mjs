@@ -7,7 +7,9 @@
  *   highest `ratio`, difference `above` the baseline (where the figure says `above`) or `value`;
  * - `as`: which reply the upstream gives (`upstream/server.mjs`), by default a chat of 1 KB;
  * - `fresh`: each measurement starts a process of its own, without a warm-up;
- * - `moreCalls`: calls of this load after the warm-up of the scenario.
+ * - `warmUp` of a scenario: the number of `calls`, the reply to them, and the `call` where it is another
+ *   than that of the entry; `mostWarmUpCalls` of an entry, `warmUpAs` of a load, and its `moreCalls`, made
+ *   after the warm-up, are the exceptions.
  */
 
 import { firstCalls, images } from './fresh.mjs';
