@@ -33,8 +33,11 @@ export function adminOpenApi(): OpenApiDocument {
       description: 'Amounts are decimal strings of nanos; times are Unix milliseconds.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/admin/api', description: 'Below the path where the handler is mounted' }],
-    security: [{ host: [] }],
+    servers: [
+      { url: '/admin/api', description: 'Below the path where the handler is mounted' },
+      { url: '/console/api', description: 'That of `tollgate serve`' },
+    ],
+    security: [{ host: [] }, { token: [] }],
     paths,
     components: {
       schemas: componentsOf(namedReplies),
@@ -46,6 +49,7 @@ export function adminOpenApi(): OpenApiDocument {
       },
       securitySchemes: {
         host: { type: 'apiKey', in: 'cookie', name: 'host', description: 'The host’s sign-in' },
+        token: { type: 'http', scheme: 'bearer', description: '`admin.token` of `tollgate serve`' },
       },
     },
   };
