@@ -1,7 +1,13 @@
 /** Calls for operators: find one, list the latest, and resolve one in doubt. */
+import type { MaybePromise } from '../ports/call-options.ts';
 import type { CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { ResolveResult, UnknownResolution } from '../stages/resolve-unknown.ts';
-import { checkFilter, type UsagePage, type UsageRecordFilter } from '../stores/sql/usage-report.ts';
+import {
+  checkFilter,
+  type UsagePage,
+  type UsageRecordFilter,
+  type UsageRecordPage,
+} from '../stores/sql/usage-report.ts';
 import { AdminError, notSupported } from './admin-error.ts';
 import {
   type CallDetail,
@@ -95,27 +101,30 @@ async function listCalls(deps: AdminDeps, query: CallListQuery): Promise<CallPag
     const calls = live.recentCalls().filter((call) => matches(call, query));
     return { ...pageOf(newestFirst([...calls, ...refusals]), query), source: 'process' };
   }
-  const window = windowOf(query);
-  const page: UsagePage = { limit: maxPage, newestFirst: true, ...window.start };
-  const { records, next } = await usage.usageRecords(ofCalls, page);
-  const sinceMs = next === undefined ? 0 : (records.at(-1)?.startedAtMs ?? 0);
-  const within = refusals.filter(({ atMs }) => atMs >= sinceMs && atMs < window.beforeMs);
-  const shown = pageOf(newestFirst([...records.map(callSummary), ...within]), {
-    ...query,
-    after: window.position,
-  });
-  const following = next === undefined ? undefined : `0 ${sinceMs} ${next}`;
-  const rest = shown.next && [shown.next, window.beforeMs, window.start.after ?? ''].join(' ');
-  return { data: shown.data, next: rest ?? following, source: 'log' };
+  return windowedCalls(query, refusals, (page) => usage.usageRecords?.(ofCalls, page));
 }
 
 /**
- * A hundred calls of the log, and the refusals of their time, which may make several pages. A
- * cursor is a position among them, the time before which they begin, and the log's own cursor.
+ * Pages through windows of the log: a hundred calls, and the refusals of their time. A cursor is a
+ * position in a window, the time before which it begins, and the log's own cursor.
  */
-function windowOf({ after = `0 ${Number.MAX_SAFE_INTEGER} ` }: PageQuery) {
-  const [, position = 'none', beforeMs, cursor = ''] = /^(\d+) (\d+) (.*)$/.exec(after) ?? [];
-  return { position, beforeMs: Number(beforeMs), start: cursor === '' ? {} : { after: cursor } };
+async function windowedCalls(
+  query: PageQuery,
+  refusals: readonly RefusalSummary[],
+  read: (page: UsagePage) => MaybePromise<UsageRecordPage | undefined>,
+): Promise<CallPage> {
+  const { after = `0 ${Number.MAX_SAFE_INTEGER} ` } = query;
+  const [, position = 'none', before, cursor = ''] = /^(\d+) (\d+) (.*)$/.exec(after) ?? [];
+  const start = cursor === '' ? {} : { after: cursor };
+  const { records = [], next } =
+    (await read({ limit: maxPage, newestFirst: true, ...start })) ?? {};
+  const sinceMs = next === undefined ? 0 : (records.at(-1)?.startedAtMs ?? 0);
+  const within = refusals.filter(({ atMs }) => atMs >= sinceMs && atMs < Number(before));
+  const window = newestFirst([...records.map(callSummary), ...within]);
+  const shown = pageOf(window, { ...query, after: position });
+  const following = next === undefined ? undefined : `0 ${sinceMs} ${next}`;
+  const rest = shown.next === undefined ? undefined : `${shown.next} ${before} ${cursor}`;
+  return { data: shown.data, next: rest ?? following, source: 'log' };
 }
 
 function newestFirst<T extends CallSummary | SeenRefusal>(entries: readonly T[]): readonly T[] {

@@ -42,8 +42,8 @@ export interface NowBucket {
 /** The events that are counted; others are ignored. */
 export type LiveEvent =
   | { readonly type: 'call_ended' | 'call_booked'; readonly record: UsageRecord }
-  | ({ readonly type: 'call_refused' } & Omit<SeenRefusal, 'kind' | 'atMs' | keyof Asked> &
-      Partial<Asked>)
+  | ({ readonly type: 'call_refused' } & Omit<SeenRefusal, 'kind' | 'atMs' | keyof Detail> &
+      Partial<Detail>)
   | {
       readonly type: 'port_failed';
       readonly port: string;
@@ -59,7 +59,7 @@ export type LiveEvent =
     }
   | { readonly type: 'settlement_lost' };
 
-type Asked = Pick<SeenRefusal, 'param' | 'path' | 'requestedModel'>;
+type Detail = Pick<SeenRefusal, 'param' | 'path' | 'requestedModel'>;
 
 /** The live figures. */
 export interface Live {

@@ -5,7 +5,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { csvLine } from '../../src/admin/csv.ts';
 import { adminHandler, createAdmin, isAdminError } from '../../src/admin/index.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryItemStore } from '../../src/stores/memory/item-store.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryResponseIndex } from '../../src/stores/memory/response-index.ts';
@@ -44,35 +43,6 @@ describe('keys', () => {
     expect(key.id).toBe('ada');
     expect(await codeOf(() => admin.keys.issue('ada', staff))).toBe('conflict');
     expect(entries.map(({ outcome }) => outcome)).toEqual(['done', 'failed']);
-  });
-
-  it('of a group that no model has are issued, with a warning, and flagged', async () => {
-    const { admin } = adminSetup();
-    server = await adminServer(admin);
-    const warningOf = async (path: string, body: object) => {
-      const reply = await server?.call({ method: 'POST', path, headers: changing, body });
-      return JSON.parse(reply?.text ?? '').warning;
-    };
-    const issue = (id: string, group: string) => warningOf('/keys', { id, group, limitNanos: '1' });
-
-    expect(await issue('ada', 'staff')).toBe(null);
-    expect(await issue('bob', 'stuff')).toBe('No model serves the group stuff.');
-    expect(await warningOf('/keys/bob/rotate', { id: 'bob-2' })).toContain('stuff');
-    const { data } = await admin.keys.list();
-    expect(data.map(({ id, isGroupServed }) => [id, isGroupServed])).toEqual([
-      ['ada', true],
-      ['bob', false],
-      ['bob-2', false],
-    ]);
-  });
-
-  it('are not flagged if the catalog can’t list its models', async () => {
-    const { find, list } = staticCatalog([]);
-    const { admin } = adminSetup({ catalog: { find, list } });
-    await admin.keys.issue('ada', staff);
-
-    expect(admin.keys.groupWarning('none')).toBeUndefined();
-    expect(await admin.keys.find('ada')).toMatchObject({ isGroupServed: undefined });
   });
 
   it('are rotated with an overlap, on the same budget', async () => {

@@ -275,7 +275,6 @@ export function detail(summary: CallSummary): CallDetail {
         channelId: summary.channelId ?? 'openai-main',
         status: isInDoubt ? undefined : summary.status,
         reason: reasonOf(summary),
-
         ...explained(reasonOf(summary)),
         mayHaveRun: true,
         durationMs: summary.durationMs - 300,
@@ -310,9 +309,7 @@ export function refusal(index: number): RefusalSummary {
     reason: 'insufficient',
     ...explained('insufficient'),
     status: 403,
-    param: undefined,
-    path: undefined,
-    requestedModel: undefined,
+    ...{ param: undefined, path: undefined, requestedModel: undefined },
   };
 }
 

@@ -1,4 +1,4 @@
-/** The console says why requests were refused, of which time its figures are, and what it can't know. */
+/** The console says why requests are refused, of which time figures are, and what is not known. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refusedEvent } from '../admin/admin-host.ts';

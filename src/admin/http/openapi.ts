@@ -33,10 +33,7 @@ export function adminOpenApi(): OpenApiDocument {
       description: 'Amounts are decimal strings of nanos; times are Unix milliseconds.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [
-      { url: '/admin/api', description: 'Below the path where the handler is mounted' },
-      { url: '/console/api', description: 'That of `tollgate serve`' },
-    ],
+    servers,
     security: [{ host: [] }, { token: [] }],
     paths,
     components: {
@@ -54,6 +51,11 @@ export function adminOpenApi(): OpenApiDocument {
     },
   };
 }
+
+const servers = [
+  { url: '/admin/api', description: 'Below the path where the handler is mounted' },
+  { url: '/console/api', description: 'That of `tollgate serve`' },
+] as const;
 
 const anyDocument = z.looseObject({ openapi: z.string() });
 

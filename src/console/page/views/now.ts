@@ -126,7 +126,7 @@ function sourceText(now: Now): string | undefined {
   const { source, range } = now;
   if (source === 'log') {
     return sumOf(now, 'refused') === null
-      ? 'All processes, from the usage log. It has no refused requests of this time: either there ' +
+      ? 'All processes, from the usage log. It has no refused requests of this time: there ' +
           'were none, or no gateway has recordRefusals.'
       : 'All processes, from the usage log and its recorded refusals.';
   }
