@@ -45,6 +45,12 @@ export interface SeenRefusal {
   readonly code: string;
   readonly reason: FailureReason | undefined;
   readonly status: number;
+  /** The member of the request that is wrong. */
+  readonly param: string | undefined;
+  /** The path, if it is not one of a call. */
+  readonly path: string | undefined;
+  /** The model that the caller named, which may be none. */
+  readonly requestedModel: string | undefined;
 }
 
 /** An attempt on a channel, with the explanation of its reason. */

@@ -1,7 +1,13 @@
 /** Calls for operators: find one, list the latest, and resolve one in doubt. */
-import type { UsageRecord } from '../ports/usage-sink.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
+import type { CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { ResolveResult, UnknownResolution } from '../stages/resolve-unknown.ts';
-import { checkFilter, type UsagePage, type UsageRecordFilter } from '../stores/sql/usage-report.ts';
+import {
+  checkFilter,
+  type UsagePage,
+  type UsageRecordFilter,
+  type UsageRecordPage,
+} from '../stores/sql/usage-report.ts';
 import { AdminError, notSupported } from './admin-error.ts';
 import {
   type CallDetail,
@@ -12,18 +18,23 @@ import {
   refusalSummary,
   type SeenRefusal,
 } from './call-summary.ts';
-import type { AdminDeps, Page } from './deps.ts';
-import { limitOf, type PageQuery, pageOf } from './page.ts';
+import { type AdminDeps, maxPage, type Page } from './deps.ts';
+import { type PageQuery, pageOf } from './page.ts';
 
-/** Selects calls of the usage log, or refusals of this process. */
-export interface CallListQuery extends PageQuery, UsageRecordFilter {
-  /** Lists, in place of calls, the requests that this process refused with this error code. */
+/** Selects calls of the usage log, and requests that this process refused. */
+export interface CallListQuery extends PageQuery, Omit<UsageRecordFilter, 'outcome'> {
+  /** `refused`: only refused requests. */
+  readonly outcome?: CallOutcome | 'refused';
+  /** Only requests that were refused with this error code. */
   readonly code?: string;
 }
 
-/** A page of calls, newest first, and where they come from. */
+/** A page of calls and refused requests, newest first. */
 export interface CallPage extends Page<CallSummary | RefusalSummary> {
-  /** `log`: the usage log of all processes. `process`: the latest 200 of this process. */
+  /**
+   * Where the calls come from. `log`: the usage log of all processes. `process`: the latest 200 of
+   * this process. Refused requests are always those that this process remembers.
+   */
   readonly source: 'log' | 'process';
 }
 
@@ -76,30 +87,60 @@ export function adminCalls(deps: AdminDeps): AdminCalls {
 
 async function listCalls(deps: AdminDeps, query: CallListQuery): Promise<CallPage> {
   const { usage, live } = deps;
-  const { code, after, limit: _limit, ...filter } = query;
-  checkFilter(filter);
-  if (code !== undefined) {
-    const refusals = live
-      .recentRefusals()
-      .filter((refusal) => refusal.code === code && matches(refusal, filter));
-    return { ...pageOf(refusals.map(refusalSummary), query), source: 'process' };
+  const { code, outcome, after, limit: _limit, ...names } = query;
+  const ofCalls = outcome === undefined || outcome === 'refused' ? names : { ...names, outcome };
+  checkFilter(ofCalls);
+  const refusals = live
+    .recentRefusals()
+    .filter((refusal) => (code ?? refusal.code) === refusal.code && matches(refusal, query))
+    .map(refusalSummary);
+  if (code !== undefined || outcome === 'refused') {
+    return { ...pageOf(refusals, query), source: 'process' };
   }
   if (usage.usageRecords === undefined) {
-    const calls = live.recentCalls().filter((call) => matches(call, filter));
-    return { ...pageOf(calls, query), source: 'process' };
+    const calls = live.recentCalls().filter((call) => matches(call, query));
+    return { ...pageOf(newestFirst([...calls, ...refusals]), query), source: 'process' };
   }
-  const start = after === undefined ? {} : { after };
-  const page: UsagePage = { limit: limitOf(query), newestFirst: true, ...start };
-  const { records, next } = await usage.usageRecords(filter, page);
-  return { data: records.map(callSummary), next, source: 'log' };
+  return windowedCalls(query, refusals, (page) => usage.usageRecords?.(ofCalls, page));
 }
 
-/** Whether what this process remembers passes a filter of the usage log. */
-function matches(entry: CallSummary | SeenRefusal, filter: UsageRecordFilter): boolean {
+/**
+ * Pages through windows of the log: a hundred calls, and the refusals of their time. A cursor is a
+ * position in a window, the time before which it begins, and the log's own cursor.
+ */
+async function windowedCalls(
+  query: PageQuery,
+  refusals: readonly RefusalSummary[],
+  read: (page: UsagePage) => MaybePromise<UsageRecordPage | undefined>,
+): Promise<CallPage> {
+  const { after = `0 ${Number.MAX_SAFE_INTEGER} ` } = query;
+  const [, position = 'none', before, cursor = ''] = /^(\d+) (\d+) (.*)$/.exec(after) ?? [];
+  const start = cursor === '' ? {} : { after: cursor };
+  const { records = [], next } =
+    (await read({ limit: maxPage, newestFirst: true, ...start })) ?? {};
+  const sinceMs = next === undefined ? 0 : (records.at(-1)?.startedAtMs ?? 0);
+  const within = refusals.filter(({ atMs }) => atMs >= sinceMs && atMs < Number(before));
+  const window = newestFirst([...records.map(callSummary), ...within]);
+  const shown = pageOf(window, { ...query, after: position });
+  const following = next === undefined ? undefined : `0 ${sinceMs} ${next}`;
+  const rest = shown.next === undefined ? undefined : `${shown.next} ${before} ${cursor}`;
+  return { data: shown.data, next: rest ?? following, source: 'log' };
+}
+
+function newestFirst<T extends CallSummary | SeenRefusal>(entries: readonly T[]): readonly T[] {
+  return entries.toSorted((one, other) => timeOf(other) - timeOf(one));
+}
+
+function timeOf(entry: CallSummary | SeenRefusal): number {
+  return entry.kind === 'call' ? entry.startedAtMs : entry.atMs;
+}
+
+/** Whether what this process remembers passes a filter. */
+function matches(entry: CallSummary | SeenRefusal, filter: CallListQuery): boolean {
   const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, requestId } = filter;
-  const atMs = entry.kind === 'call' ? entry.startedAtMs : entry.atMs;
+  const atMs = timeOf(entry);
   const channelId = entry.kind === 'call' ? entry.channelId : undefined;
-  const outcome = entry.kind === 'call' ? entry.outcome : undefined;
+  const outcome = entry.kind === 'call' ? entry.outcome : 'refused';
   const is = (wanted: string | undefined, value: string | undefined): boolean =>
     wanted === undefined || wanted === value;
   return (

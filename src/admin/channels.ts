@@ -32,6 +32,8 @@ export interface ChannelRow extends HealthStatus, Explained {
 export interface ModelChannels {
   readonly modelId: string;
   readonly aliases: readonly string[];
+  /** The groups whose keys may use it. */
+  readonly groups: readonly string[];
   readonly channels: readonly ChannelRow[];
 }
 
@@ -226,6 +228,7 @@ export function modelChannels({ gateway, catalog, live }: AdminDeps): readonly M
   return (catalog?.models?.() ?? []).map((model) => ({
     modelId: model.id,
     aliases: model.aliases ?? [],
+    groups: model.groups,
     channels: model.channels
       .map((channel) => row(channel, model))
       .sort((one, other) => one.priority - other.priority),

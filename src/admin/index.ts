@@ -47,10 +47,17 @@ export type {
   ToppedUpKey,
   TopUp,
 } from './keys.ts';
-export type { NowBucket, RefusalCount } from './live.ts';
+export type { NowBucket } from './live.ts';
 export type { WalkOptions } from './log-walk.ts';
 export type { Now, NowRange, ReadNow, Today } from './now.ts';
-export type { AdminRefusals, RefusalListQuery, RefusalReportPage } from './refusals.ts';
+export type { RefusalCount } from './refusal-counts.ts';
+export type {
+  AdminRefusals,
+  RefusalListQuery,
+  RefusalReason,
+  RefusalReasonsQuery,
+  RefusalReportPage,
+} from './refusals.ts';
 export type { Attention, Clause } from './sentence.ts';
 export type {
   AdminUsageReports,

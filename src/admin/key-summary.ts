@@ -7,6 +7,8 @@ import type { AdminDeps } from './deps.ts';
 export interface KeySummary {
   readonly id: string;
   readonly group: string;
+  /** Whether a model has this group; undefined if the catalog can't list its models. */
+  readonly isGroupServed: boolean | undefined;
   readonly disabled: boolean;
   /** Unix ms; the key is refused from then on. */
   readonly expiresAtMs: number | undefined;
@@ -38,13 +40,21 @@ export async function summariesOf(
 async function summaryWith(
   key: ApiKey,
   lastCallMs: number | undefined,
-  { live, quota, clock }: AdminDeps,
+  { live, quota, clock, catalog }: AdminDeps,
 ): Promise<KeySummary> {
   const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
   const seenMs = [lastCallMs, live.lastUsedMs(id)].filter((ms) => ms !== undefined);
   const lastUsedMs = seenMs.length === 0 ? undefined : Math.max(...seenMs);
   const balances = await balancesOf(key, quota, clock.now());
-  return { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata, balances, lastUsedMs };
+  const isGroupServed = groupsOf(catalog)?.has(group);
+  const rights = { id, group, isGroupServed, disabled, expiresAtMs, maxConcurrentCalls, metadata };
+  return { ...rights, balances, lastUsedMs };
+}
+
+/** The groups that models have; undefined if the catalog can't list its models. */
+export function groupsOf(catalog: AdminDeps['catalog']): ReadonlySet<string> | undefined {
+  const models = catalog?.models?.();
+  return models && new Set(models.flatMap(({ groups }) => groups));
 }
 
 /** Keys are shown even if the usage log fails. */

@@ -11,7 +11,7 @@ import type { AuditChange } from './audit.ts';
 import { mainSubject } from './balances.ts';
 import type { AdminDeps, Page } from './deps.ts';
 import { cannot, noKey } from './key-errors.ts';
-import { type KeySummary, summariesOf, summaryOf } from './key-summary.ts';
+import { groupsOf, type KeySummary, summariesOf, summaryOf } from './key-summary.ts';
 import { limitOf, type PageQuery } from './page.ts';
 import { removeKey } from './remove-key.ts';
 import { type RunSerially, serialRunner } from './serial-runner.ts';
@@ -71,6 +71,8 @@ export interface ToppedUpKey extends KeySummary {
 export interface AdminKeys {
   list(query?: KeyListQuery): Promise<Page<KeySummary>>;
   find(id: string): Promise<KeySummary>;
+  /** What is wrong with a group for keys, such as that no model has it; undefined if nothing. */
+  groupWarning(group: string): string | undefined;
   /** The secret exists only in the returned value. */
   issue(actor: string, options: IssueKeyOptions): Promise<IssuedKey>;
   /**
@@ -99,6 +101,10 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
   return {
     list: (query = {}) => listKeys(deps, query),
     find: async (id) => summaryOf(await keyOf(deps, id), deps),
+    groupWarning: (group) =>
+      groupsOf(deps.catalog)?.has(group) === false
+        ? `No model serves the group ${group}.`
+        : undefined,
     ...issuing(deps, runSerially),
     ...switching(deps),
     ...charging(deps, runSerially),

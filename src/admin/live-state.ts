@@ -3,8 +3,9 @@
  * and the latest calls. Every list is bounded, so that the state stays below a megabyte whatever
  * callers send.
  */
-import type { CallSummary, SeenRefusal } from './call-summary.ts';
+import type { CallSummary } from './call-summary.ts';
 import { addTime, emptyHistogram, type Histogram, sumOf } from './histogram.ts';
+import type { SeenRefusals } from './seen-refusals.ts';
 
 /** How many minutes are remembered. */
 export const liveMinutes = 60;
@@ -65,7 +66,7 @@ export interface LiveState {
   readonly minutes: MinuteState[];
   readonly channels: Map<string, { startMs: number; readonly firstByte: Histogram }[]>;
   readonly calls: CallSummary[];
-  readonly refusals: SeenRefusal[];
+  readonly refusals: SeenRefusals;
   readonly lastUsedMs: Map<string, number>;
   readonly ports: Map<string, PortFailure>;
   readonly inDoubt: Map<string, CallInDoubt>;
@@ -81,7 +82,7 @@ export function emptyLiveState(): LiveState {
     minutes: [],
     channels: new Map(),
     calls: [],
-    refusals: [],
+    refusals: { kinds: new Map(), size: 0 },
     lastUsedMs: new Map(),
     ports: new Map(),
     inDoubt: new Map(),

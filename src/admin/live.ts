@@ -1,9 +1,7 @@
 /** The live figures of this process, fed by the events of the gateway. */
 import type { Clock } from '../clock.ts';
-import { type FailureReason, isFailureReason } from '../failure-reasons.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
-import { type Explained, explainedRefusal } from './explained.ts';
 import { addTime, percentile } from './histogram.ts';
 import {
   addRecent,
@@ -19,6 +17,8 @@ import {
   recordKeyUse,
   setBounded,
 } from './live-state.ts';
+import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
+import { latestRefusals, rememberRefusal } from './seen-refusals.ts';
 
 /**
  * The calls of a minute, an hour or a day. Minutes of this process count a call when it ends, hours
@@ -28,8 +28,8 @@ export interface NowBucket {
   /** Unix ms. */
   readonly startMs: number;
   readonly complete: number;
-  /** Refused by the gateway before they cost anything, or by the provider. */
-  readonly refused: number;
+  /** Refused before they reserved quota; undefined where only the usage log is known. */
+  readonly refused: number | undefined;
   readonly failed: number;
   /** The caller disconnected. */
   readonly left: number;
@@ -39,18 +39,11 @@ export interface NowBucket {
   readonly chargeNanos: bigint;
 }
 
-/** How often requests were refused for one reason. */
-export interface RefusalCount extends Explained {
-  /** `other` for all kinds after the first 16 of a minute. */
-  readonly code: string;
-  readonly reason: FailureReason | undefined;
-  readonly count: number;
-}
-
 /** The events that are counted; others are ignored. */
 export type LiveEvent =
   | { readonly type: 'call_ended' | 'call_booked'; readonly record: UsageRecord }
-  | ({ readonly type: 'call_refused' } & Omit<SeenRefusal, 'kind' | 'atMs'>)
+  | ({ readonly type: 'call_refused' } & Omit<SeenRefusal, 'kind' | 'atMs' | keyof Detail> &
+      Partial<Detail>)
   | {
       readonly type: 'port_failed';
       readonly port: string;
@@ -71,6 +64,8 @@ export type LiveEvent =
       readonly source: string;
       readonly reason: string;
     };
+
+type Detail = Pick<SeenRefusal, 'param' | 'path' | 'requestedModel'>;
 
 /** The live figures. */
 export interface Live {
@@ -93,10 +88,13 @@ export function liveFigures(clock: Clock): Live {
     state,
     add: (event) => count(state, event, clock.now()),
     minutes: (count = liveMinutes) => minutesUntil(state, clock.now(), count).map(minuteOf),
-    refusals: (count = liveMinutes) => refusalsOf(minutesUntil(state, clock.now(), count)),
+    refusals: (count = liveMinutes) =>
+      refusalCounts(
+        minutesUntil(state, clock.now(), count).flatMap(({ refusals }) => [...refusals.values()]),
+      ),
     lastUsedMs: (keyId) => state.lastUsedMs.get(keyId),
     recentCalls: () => state.calls.toReversed(),
-    recentRefusals: () => state.refusals.toReversed(),
+    recentRefusals: () => latestRefusals(state.refusals),
     channelP95Ms: (channelId) => percentile(firstBytesOf(state, channelId, clock.now()), 0.95),
   };
 }
@@ -152,8 +150,8 @@ function countCall(state: LiveState, record: UsageRecord, nowMs: number): void {
   }
 }
 
-/** The kinds of outcomes that charts distinguish. */
-export type CallSeries = 'complete' | 'refused' | 'failed' | 'left';
+/** The kinds of outcomes that charts distinguish; a refused request is no call. */
+export type CallSeries = 'complete' | 'failed' | 'left';
 
 /** The kind of an outcome. */
 export function seriesOf(outcome: UsageRecord['outcome']): CallSeries {
@@ -173,11 +171,13 @@ function countRefused(
   nowMs: number,
 ): void {
   const { requestId, keyId, group, protocol, modelId, code, reason, status } = event;
+  const { param, path, requestedModel } = event;
   const minute = minuteAt(state, nowMs);
   minute.refused += 1;
   countRefusal(minute, code, reason ?? '');
   const ids = { requestId, keyId, group, protocol, modelId };
-  addRecent(state.refusals, { kind: 'refusal', atMs: nowMs, ...ids, code, reason, status });
+  const why = { code, reason, status, param, path, requestedModel };
+  rememberRefusal(state.refusals, { kind: 'refusal', atMs: nowMs, ...ids, ...why });
 }
 
 function minuteOf(minute: MinuteState): NowBucket {
@@ -192,22 +192,4 @@ function minuteOf(minute: MinuteState): NowBucket {
     firstByteP95Ms: percentile(firstByte, 0.95),
     chargeNanos,
   };
-}
-
-function refusalsOf(minutes: readonly MinuteState[]): readonly RefusalCount[] {
-  const sums = new Map<string, { readonly code: string; readonly reason: string; count: number }>();
-  for (const { refusals } of minutes) {
-    for (const [name, { code, reason, count }] of refusals) {
-      const known = sums.get(name) ?? { code, reason, count: 0 };
-      known.count += count;
-      sums.set(name, known);
-    }
-  }
-  return [...sums.values()]
-    .sort((one, other) => other.count - one.count)
-    .slice(0, 50)
-    .map(({ code, reason: name, count }) => {
-      const reason = isFailureReason(name) ? name : undefined;
-      return { code, reason, count, ...explainedRefusal({ code, reason }) };
-    });
 }

@@ -4,16 +4,20 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { callOutcomes } from '../ports/usage-sink.ts';
+import type { RefusalReportQuery } from '../stores/sql/refusal-report.ts';
 import type { UsageReportRow } from '../stores/sql/usage-report.ts';
 import type { AdminUsage } from './deps.ts';
 import { emptyHistogram, type Histogram } from './histogram.ts';
 import { type CallSeries, seriesOf } from './live.ts';
 import { setBounded } from './live-state.ts';
+import type { CountedRefusals } from './refusal-counts.ts';
 
 /** The calls of the log that began in an hour or a day. */
 export interface LogBucket extends Record<CallSeries, number> {
   /** Unix ms. */
   readonly startMs: number;
+  /** The recorded refusals of that time; none also if no gateway records them. */
+  readonly refusals: readonly CountedRefusals[];
   calls: number;
   chargeNanos: bigint;
   unbookedNanos: bigint;
@@ -68,9 +72,25 @@ async function readBucket(usage: AdminUsage, startMs: number, lengthMs: number):
     const rows = await usage.usageReport?.({ by: 'outcome', ...span }, { timeoutMs });
     if (rows === undefined) return undefined;
     const counts = await usage.usageFirstBytes?.(span, { timeoutMs });
-    return bucketOf(startMs, rows, counts ?? []);
+    return bucketOf(startMs, rows, counts ?? [], await refusalsIn(usage, span));
   } catch {
     return undefined;
+  }
+}
+
+/** The recorded refusals by code and reason; none if the log fails. */
+export async function refusalsIn(
+  usage: AdminUsage,
+  span: Omit<RefusalReportQuery, 'by'>,
+): Promise<readonly CountedRefusals[]> {
+  try {
+    const query: RefusalReportQuery = { ...span, by: ['code', 'reason'] };
+    const rows = (await usage.refusalReport?.(query, { timeoutMs })) ?? [];
+    return rows.map(({ names: [code = '', reason = ''], refusals: count }) => {
+      return { code, reason, count };
+    });
+  } catch {
+    return [];
   }
 }
 
@@ -78,11 +98,12 @@ function bucketOf(
   startMs: number,
   rows: readonly UsageReportRow[],
   counts: readonly number[],
+  refusals: readonly CountedRefusals[],
 ): LogBucket {
   const firstByte = emptyHistogram();
   firstByte.set(counts.slice(0, firstByte.length));
   const bucket: LogBucket = {
-    ...{ startMs, calls: 0, complete: 0, refused: 0, failed: 0, left: 0, firstByte },
+    ...{ startMs, calls: 0, complete: 0, failed: 0, left: 0, firstByte, refusals },
     ...{ chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n },
   };
   for (const { names, calls, chargeNanos, unbookedNanos, costNanos } of rows) {

@@ -3,10 +3,11 @@ import type { GatewayStatus } from '../stages/status.ts';
 import { modelChannels } from './channels.ts';
 import type { AdminDeps } from './deps.ts';
 import { type Histogram, percentile, sumOf } from './histogram.ts';
-import type { NowBucket, RefusalCount } from './live.ts';
+import type { NowBucket } from './live.ts';
 import { minutesUntil } from './live-state.ts';
-import { type LogBuckets, logBuckets } from './log-buckets.ts';
+import { type LogBucket, type LogBuckets, logBuckets } from './log-buckets.ts';
 import { nearlySpentKeys } from './nearly-spent.ts';
+import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
 import { type Attention, attentionOf, type Clause, sentenceOf } from './sentence.ts';
 import { slowPorts } from './slow-ports.ts';
 
@@ -18,9 +19,9 @@ export interface Now {
   readonly range: NowRange;
   /**
    * Where `buckets` and the times to the first byte come from. `process`: minutes of this process,
-   * at most 60 of them. `log`: hours or days of the usage log, and so of all processes; it has no
-   * requests that were refused before they reserved quota. Ranges above an hour also have `process`
-   * if the log failed or can't be queried.
+   * at most 60 of them. `log`: hours or days of the usage log, and so of all processes; their
+   * `refused` is undefined if the log has no refusals of that time. Ranges above an hour also have
+   * `process` if the log failed or can't be queried.
    */
   readonly source: 'process' | 'log';
   readonly nowMs: number;
@@ -35,7 +36,10 @@ export interface Now {
   /** Of all buckets together. */
   readonly firstByteP50Ms: number | undefined;
   readonly firstByteP95Ms: number | undefined;
-  /** Refusals of this process in the range, at most of the last hour; most frequent first. */
+  /**
+   * Most frequent first. From the log if `refused` of the buckets is, otherwise of this process, at
+   * most of the last hour.
+   */
   readonly refusals: readonly RefusalCount[];
   /** Worst first; a single clause if all is well. */
   readonly sentence: readonly Clause[];
@@ -105,7 +109,6 @@ export function adminNow(deps: AdminDeps): ReadNow {
       startedAtMs,
       status,
       ...figures,
-      refusals: live.refusals(spans[range].inLog ? 60 : spans[range].count),
       sentence: sentenceOf(situation),
       attention: attentionOf(situation),
       today,
@@ -113,7 +116,10 @@ export function adminNow(deps: AdminDeps): ReadNow {
   };
 }
 
-type Figures = Pick<Now, 'source' | 'bucketMs' | 'buckets' | 'firstByteP50Ms' | 'firstByteP95Ms'>;
+type Figures = Pick<
+  Now,
+  'source' | 'bucketMs' | 'buckets' | 'firstByteP50Ms' | 'firstByteP95Ms' | 'refusals'
+>;
 
 async function figuresOf(
   deps: AdminDeps,
@@ -122,33 +128,45 @@ async function figuresOf(
   nowMs: number,
 ): Promise<Figures> {
   const span = spans[range];
-  const logged = span.inLog ? await logFigures(log, span, nowMs) : undefined;
-  return logged ?? liveFigures(deps, span.inLog ? spans['1h'] : span, nowMs);
+  const figures = liveFigures(deps, span.inLog ? spans['1h'] : span, nowMs);
+  return { ...figures, ...(span.inLog ? await logFigures(log, span, nowMs) : {}) };
 }
 
 function liveFigures({ live }: AdminDeps, { count, bucketMs }: Span, nowMs: number): Figures {
   const firstBytes = minutesUntil(live.state, nowMs, count).map(({ firstByte }) => firstByte);
-  return { source: 'process', bucketMs, buckets: live.minutes(count), ...percentiles(firstBytes) };
+  const [buckets, refusals] = [live.minutes(count), live.refusals(count)];
+  return { source: 'process', bucketMs, buckets, refusals, ...percentiles(firstBytes) };
 }
 
-/** Undefined if any bucket can't be read: part of a range would look like the whole. */
+/** Nothing if any bucket can't be read: part of a range would look like the whole. */
 async function logFigures(
   log: LogBuckets,
   { count, bucketMs }: Span,
   nowMs: number,
-): Promise<Figures | undefined> {
+): Promise<Partial<Figures>> {
   const lastMs = Math.floor(nowMs / bucketMs) * bucketMs;
-  const buckets: NowBucket[] = [];
-  const firstBytes: Histogram[] = [];
+  const found: LogBucket[] = [];
   for (let index = count - 1; index >= 0; index -= 1) {
     const bucket = await log.read(lastMs - index * bucketMs, bucketMs, nowMs);
-    if (bucket === undefined) return undefined;
-    const { startMs, complete, refused, failed, left, chargeNanos, firstByte } = bucket;
-    firstBytes.push(firstByte);
-    const counts = { startMs, complete, refused, failed, left, chargeNanos };
-    buckets.push({ ...counts, ...percentiles([firstByte]) });
+    if (bucket === undefined) return {};
+    found.push(bucket);
   }
-  return { source: 'log', bucketMs, buckets, ...percentiles(firstBytes) };
+  const refusals = refusalCounts(found.flatMap((bucket) => bucket.refusals));
+  const isRecorded = refusals.length > 0;
+  return {
+    source: 'log',
+    bucketMs,
+    buckets: found.map((bucket) => logBucket(bucket, isRecorded)),
+    ...percentiles(found.map(({ firstByte }) => firstByte)),
+    ...(isRecorded ? { refusals } : {}),
+  };
+}
+
+/** A log without any refusal is taken for one that does not record them. */
+function logBucket(bucket: LogBucket, isRecorded: boolean): NowBucket {
+  const { startMs, complete, failed, left, chargeNanos, firstByte, refusals } = bucket;
+  const refused = isRecorded ? refusals.reduce((sum, { count }) => sum + count, 0) : undefined;
+  return { startMs, complete, refused, failed, left, chargeNanos, ...percentiles([firstByte]) };
 }
 
 function percentiles(

@@ -1,9 +1,15 @@
 /** Recorded refusals for operators: how many there were, by key, model, reason and the like. */
+import { isErrorCode } from '../errors.ts';
 import type { RefusalReportQuery, RefusalReportRow } from '../stores/sql/refusal-report.ts';
 import { notSupported } from './admin-error.ts';
 import { csvLine } from './csv.ts';
 import type { AdminDeps, Page } from './deps.ts';
+import { explainedRefusal } from './explained.ts';
+import { liveMinutes } from './live-state.ts';
+import { refusalsIn } from './log-buckets.ts';
 import { type PageQuery, pageOf } from './page.ts';
+import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
+import { kindsOfKey } from './seen-refusals.ts';
 import type { CsvOptions } from './usage.ts';
 
 /** The groupings, filters, order and page of a report. */
@@ -18,11 +24,38 @@ export interface RefusalReportPage extends Page<RefusalReportRow> {
   readonly total: { readonly refusals: number };
 }
 
+/** Selects refusals, of one key or of all. */
+export interface RefusalReasonsQuery {
+  /** Unix ms, from which the log is read, to the minute. */
+  readonly fromMs: number;
+  readonly keyId?: string;
+  readonly code?: string;
+  /** Only the log knows models. */
+  readonly modelId?: string;
+}
+
+/** How often requests were refused for one reason, and since when they are counted. */
+export interface RefusalReason extends RefusalCount {
+  /**
+   * `log`: recorded by all processes. `process`: of this one, which the log does not have, or not
+   * yet: of a key as far as it is remembered, of all keys in the last hour.
+   */
+  readonly source: 'log' | 'process';
+  readonly sinceMs: number;
+  /** The last time in this process; undefined if it is not remembered. */
+  readonly lastMs: number | undefined;
+}
+
 /**
- * Reports on the refusals of all processes whose gateway has `recordRefusals`. The methods throw an
- * `AdminError`: `not_supported`, `invalid_request`.
+ * Reports on the refusals of all processes whose gateway has `recordRefusals`. `report` and `csv`
+ * throw an `AdminError`: `not_supported`, `invalid_request`.
  */
 export interface AdminRefusals {
+  /**
+   * Why requests were refused lately, most frequent first: by the log, and where it has nothing of
+   * a code and reason, by this process.
+   */
+  reasons(query: RefusalReasonsQuery): Promise<readonly RefusalReason[]>;
   report(query: RefusalListQuery): Promise<RefusalReportPage>;
   /** The rows of a report as CSV, in pieces of up to 100 lines. */
   csv(query: RefusalReportQuery, options?: CsvOptions): AsyncIterable<string>;
@@ -38,7 +71,52 @@ export function adminRefusals(deps: AdminDeps): AdminRefusals {
       return { ...pageOf(sorted, query), total: { refusals } };
     },
     csv: (query, options) => reportCsv(deps, query, options),
+    reasons: (query) => reasonsOf(deps, query),
   };
+}
+
+const minuteMs = 60_000;
+
+async function reasonsOf(
+  deps: AdminDeps,
+  { fromMs, code, ...names }: RefusalReasonsQuery,
+): Promise<readonly RefusalReason[]> {
+  const sinceMs = Math.max(0, Math.floor(fromMs / minuteMs) * minuteMs);
+  const span = { fromMs: sinceMs, toMs: deps.clock.now() + 1 };
+  // The log has no other codes.
+  const known = code === undefined ? {} : isErrorCode(code) ? { code } : undefined;
+  const logged = known && (await refusalsIn(deps.usage, { ...span, ...names, ...known }));
+  const seen = new Map(seenReasons(deps, names).map((reason) => [nameOf(reason), reason]));
+  const recorded = refusalCounts(logged ?? []).map((count): RefusalReason => {
+    const lastMs = seen.get(nameOf(count))?.lastMs;
+    seen.delete(nameOf(count));
+    return { ...count, source: 'log', sinceMs, lastMs };
+  });
+  const rest = [...seen.values()].filter((reason) => code === undefined || reason.code === code);
+  return [...recorded, ...rest].sort((one, other) => other.count - one.count);
+}
+
+function nameOf({ code, reason }: RefusalCount): string {
+  return `${code} ${reason}`;
+}
+
+/** What this process remembers. */
+function seenReasons(
+  { live, clock }: AdminDeps,
+  { keyId, modelId }: Omit<RefusalReasonsQuery, 'fromMs' | 'code'>,
+): readonly RefusalReason[] {
+  if (modelId !== undefined) return [];
+  if (keyId === undefined) {
+    const sinceMs = (Math.floor(clock.now() / minuteMs) - liveMinutes + 1) * minuteMs;
+    const more = { source: 'process', sinceMs, lastMs: undefined } as const;
+    return live.refusals().map((count) => ({ ...count, ...more }));
+  }
+  return kindsOfKey(live.state.refusals, keyId).flatMap(({ sinceMs, count, latest }) => {
+    const last = latest.at(-1);
+    if (last === undefined) return [];
+    const { code, reason, atMs: lastMs } = last;
+    return { ...explainedRefusal(last), code, reason, count, source: 'process', sinceMs, lastMs };
+  });
 }
 
 function byNumber(one: RefusalReportRow, other: RefusalReportRow): number {

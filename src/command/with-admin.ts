@@ -1,11 +1,13 @@
 /** Opens the admin library on the stores of a configuration, for one command. */
 import { dirname } from 'node:path';
 import { type Admin, createAdmin } from '../admin/admin.ts';
+import type { AdminCatalog } from '../admin/deps.ts';
 import { createGateway } from '../gateway.ts';
 import { staticCatalog } from '../stores/memory/catalog.ts';
 import { auditTo } from './audit.ts';
 import type { Given, Option } from './command.ts';
 import { jsonLog } from './log.ts';
+import { allModels } from './models.ts';
 import { type Need, type OpenStores, withStores } from './with-stores.ts';
 
 /** Who makes a change, for the audit trail. */
@@ -41,7 +43,8 @@ export function withAdmin(
     const onEvent = (): void => {};
     const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
     const replies = forgets ? { replyStores: open.stores.replyStores } : {};
-    const admin = createAdmin({ gateway, keys, quota, ...replies, onAudit, clock });
+    const catalog = await knownCatalog(open);
+    const admin = createAdmin({ gateway, keys, quota, catalog, ...replies, onAudit, clock });
     try {
       return await task(admin, open);
     } finally {
@@ -49,4 +52,13 @@ export function withAdmin(
       await gateway.close();
     }
   });
+}
+
+/** Keys can also be changed while the catalog can't be read; then nothing is said about groups. */
+async function knownCatalog({ read, databases, path }: OpenStores): Promise<AdminCatalog> {
+  const { store } = read.config.catalog;
+  const isOpen = store === undefined || databases[store] !== undefined;
+  const models = isOpen ? await allModels(read, databases, path).catch(() => undefined) : undefined;
+  const { find, list, models: all } = staticCatalog(models ?? []);
+  return models === undefined ? { find, list } : { find, list, models: all };
 }

@@ -2,6 +2,7 @@
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Admin, AdminOptions, AuditEntry, Authorize } from '../../src/admin/index.ts';
 import { adminHandler, createAdmin } from '../../src/admin/index.ts';
+import type { ErrorCode } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
@@ -52,6 +53,19 @@ export function adminSetup(
     ...options,
   });
   return { admin, keys, clock, gateway, entries, emit: (event) => listener(event) };
+}
+
+type RefusedEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
+
+/** The event of a refused request. */
+export function refusedEvent(
+  keyId: string | undefined,
+  code: ErrorCode,
+  change: Partial<RefusedEvent> = {},
+): RefusedEvent {
+  const names = { group: undefined, protocol: 'chat', modelId: undefined } as const;
+  const why = { code, reason: undefined, status: 403 };
+  return { type: 'call_refused', requestId: 'r', keyId, ...names, ...why, ...change };
 }
 
 /** A reply as a client sees it. */

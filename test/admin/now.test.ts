@@ -2,6 +2,7 @@
 /** The figures of a day and a month, keys that are nearly out, and what else needs a person. */
 import { describe, expect, it } from 'vitest';
 import type { Admin, Now } from '../../src/admin/index.ts';
+import { errorCodes } from '../../src/errors.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import type { GatewayStatus } from '../../src/stages/status.ts';
@@ -10,7 +11,9 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { type AdminSetup, adminSetup } from './admin-host.ts';
+import { recordedRefusals } from '../../src/testing/index.ts';
+import { drawn } from '../proof/random.ts';
+import { type AdminSetup, adminSetup, refusedEvent } from './admin-host.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -31,7 +34,7 @@ function withLog() {
 }
 
 function total(now: Now, series: 'complete' | 'refused' | 'failed' | 'left'): number {
-  return now.buckets.reduce((sum, bucket) => sum + bucket[series], 0);
+  return now.buckets.reduce((sum, bucket) => sum + (bucket[series] ?? Number.NaN), 0);
 }
 
 describe('a day and a month', () => {
@@ -61,13 +64,57 @@ describe('a day and a month', () => {
       expect(total(now, 'complete')).toBe(are('complete'));
       expect(total(now, 'failed')).toBe(are('broken') + are('not_run'));
       expect(total(now, 'left')).toBe(are('caller_left'));
-      expect(total(now, 'refused')).toBe(0);
+      expect(total(now, 'refused')).toBeNaN();
       expect(now.buckets.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n)).toBe(
         BigInt(3 * shown.length),
       );
       expect(now.firstByteP50Ms).toBeGreaterThan(300);
       expect(now.firstByteP95Ms).toBeLessThanOrEqual(500);
     }
+  });
+
+  it('have the recorded refusals, and their sum is that of the reasons', async () => {
+    const { admin, log, clock, emit } = withLog();
+    const draw = drawn(7);
+    const nowMs = clock.now();
+    const counts = Array.from({ length: 300 }, (_, index) =>
+      recordedRefusals({
+        id: `r.${index}`,
+        atMs: Math.floor((nowMs - draw(40 * 24) * hourMs) / 60_000) * 60_000,
+        code: errorCodes[draw(errorCodes.length)] ?? 'invalid_key',
+        reason: draw(2) === 0 ? undefined : 'rate',
+        refusals: 1 + draw(9),
+      }),
+    );
+    log.recordRefusals(counts);
+    // One of this process alone: the log has it a minute later.
+    emit(refusedEvent('ada', 'insufficient_quota'));
+
+    for (const range of ['24h', '30d'] as const) {
+      const now = await admin.now(range);
+      const fromMs = now.buckets[0]?.startMs ?? 0;
+      const shown = counts.filter(({ atMs }) => atMs >= fromMs);
+      const sum = shown.reduce((all, { refusals }) => all + refusals, 0);
+
+      expect(sum).toBeGreaterThan(0);
+      expect(total(now, 'refused')).toBe(sum);
+      expect(now.refusals.reduce((all, { count }) => all + count, 0)).toBe(sum);
+      for (const { code, reason, count, meaning } of now.refusals) {
+        const same = shown.filter((one) => one.code === code && one.reason === reason);
+        expect(count).toBe(same.reduce((all, { refusals }) => all + refusals, 0));
+        expect(meaning).toBeTypeOf('string');
+      }
+    }
+  });
+
+  it('have no number of refusals where the log has none, and those of this process', async () => {
+    const { admin, emit } = withLog();
+    emit(refusedEvent('ada', 'insufficient_quota'));
+
+    const now = await admin.now('24h');
+
+    expect(new Set(now.buckets.map(({ refused }) => refused))).toEqual(new Set([undefined]));
+    expect(now.refusals).toMatchObject([{ code: 'insufficient_quota', count: 1 }]);
   });
 
   it('query the log only for what may have changed, at most every 10 s', async () => {

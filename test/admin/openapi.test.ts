@@ -48,6 +48,23 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('types numbers as numbers, and lists what a report is grouped by', () => {
+    const { paths } = JSON.parse(JSON.stringify(adminOpenApi()));
+    const schemaOf = (path: string, wanted: string) =>
+      paths[path].get.parameters.find(({ name }: { name: string }) => name === wanted).schema;
+
+    for (const { method, path } of routes.filter((route) => route.method === 'GET')) {
+      for (const { name, schema } of paths[path][method.toLowerCase()].parameters) {
+        if (/Ms$|^limit$/.test(name)) expect(schema, path).toMatchObject({ type: 'integer' });
+      }
+    }
+    const usage = new RegExp(schemaOf('/usage', 'by').pattern);
+    const refusals = new RegExp(schemaOf('/refusals', 'by').pattern);
+    expect(['key', 'key,day', 'metadata.team,model'].every((by) => usage.test(by))).toBe(true);
+    expect(['', 'reason', 'key,day,model'].some((by) => usage.test(by))).toBe(false);
+    expect(refusals.test('code,reason') && !refusals.test('channel')).toBe(true);
+  });
+
   it('is served as it is shipped', async () => {
     server = await adminServer(adminSetup().admin);
 

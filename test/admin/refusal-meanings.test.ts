@@ -14,6 +14,9 @@ const seen = {
   protocol: undefined,
   modelId: undefined,
   status: 404,
+  param: undefined,
+  path: undefined,
+  requestedModel: undefined,
 } as const;
 
 describe('a refusal', () => {

@@ -40,6 +40,24 @@ describe('tollgate keys', () => {
     expect(none.data).toEqual([]);
   });
 
+  it('warns of a group that no model has, unless the catalog can’t be read', async () => {
+    const { call, write } = commandFolder();
+    const issue = (id: string, group: string) =>
+      call('keys', 'issue', '--group', group, '--limit', '1', '--id', id);
+    const served = await issue('ada', 'staff');
+    const unserved = await issue('bob', 'stuff');
+    const list = await call('keys', 'list');
+    write({ ...sqliteConfig(), catalog: { file: './none.json' } });
+    const unknown = await issue('eve', 'stuff');
+
+    expect([served.code, unserved.code, unknown.code]).toEqual([0, 0, 0]);
+    expect(unserved.err).toContain('No model serves the group stuff.');
+    expect(unserved.out).toMatch(/^tg_[\w-]{59}\n$/);
+    expect(served.err + unknown.err).not.toContain('No model');
+    expect(list.out).toMatch(/^bob +stuff +no model /m);
+    expect(list.out).toMatch(/^ada +staff +enabled /m);
+  });
+
   it('rotates a key: the new one is charged to the same quota, the old one expires', async () => {
     const { call } = commandFolder();
     await call('keys', ...issueArgs, 'ada');

@@ -6,10 +6,12 @@ import { createServer } from 'node:http';
 import { type Admin, type AdminAccess, AdminError, type Now } from '../../src/admin/index.ts';
 import { consoleHandler } from '../../src/console/index.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import type { MemoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { adminSetup } from '../admin/admin-host.ts';
+import { type AdminSetup, adminSetup } from '../admin/admin-host.ts';
+import { defaultModels } from '../support/models.ts';
 import { closed, listening } from '../support/servers.ts';
 import { call, callPage, dayNow, detail, models, nowMs, refusal, wellNow } from './fake-data.ts';
 import { fakeUsage } from './fake-usage.ts';
@@ -18,6 +20,8 @@ import { fakeUsage } from './fake-usage.ts';
 export interface FakeState {
   title: string;
   now: Now;
+  /** The figures of 24 hours. */
+  day: Now;
   /** Who is signed in; undefined after a sign-out. */
   access: AdminAccess | undefined;
   calls: Admin['calls'];
@@ -33,6 +37,7 @@ export interface FakeConsole {
   readonly keys: MemoryKeyStore;
   readonly quota: QuotaStore;
   readonly admin: Admin;
+  readonly emit: AdminSetup['emit'];
   /** Advancing it by 2 s sends the live figures again. */
   readonly clock: FakeClock;
   /** How many streams of live figures are open. */
@@ -49,10 +54,13 @@ export interface FakeConsole {
 export async function fakeConsole(change: Partial<FakeState> = {}): Promise<FakeConsole> {
   const clock = fakeClock(nowMs);
   const quota = memoryQuotaStore({ clock });
-  const { admin: real, keys, entries } = adminSetup({ clock, quota });
+  const groups = ['default', 'batch'];
+  const catalog = staticCatalog(defaultModels().map((model) => ({ ...model, groups })));
+  const { admin: real, keys, entries, emit } = adminSetup({ clock, quota, catalog });
   const state: FakeState = {
     title: 'Acme gateway',
     now: wellNow(),
+    day: dayNow(),
     access: { actor: 'ada@acme.example', can: 'manage' },
     calls: fakeCalls(real),
     usage: fakeUsage(real.usage),
@@ -81,6 +89,7 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
     keys,
     quota,
     admin,
+    emit,
     clock,
     streams: () => streams,
     audited: () => entries.map(({ action, target, outcome }) => `${outcome} ${action} ${target}`),
@@ -101,7 +110,7 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
 function fakeAdmin(real: Admin, state: FakeState): Admin {
   return {
     ...real,
-    now: async (range = '1h') => (range === '24h' ? dayNow() : { ...state.now, range }),
+    now: async (range = '1h') => (range === '24h' ? state.day : { ...state.now, range }),
     get title() {
       return state.title;
     },
@@ -126,8 +135,9 @@ function fakeCalls(real: Admin): Admin['calls'] {
   return {
     ...real.calls,
     list: async ({ code, outcome, after } = {}) => {
-      if (code !== undefined) {
-        const data = Array.from({ length: 30 }, (_, index) => ({ ...refusal(index), code }));
+      if (code !== undefined || outcome === 'refused') {
+        const named = code === undefined ? {} : { code };
+        const data = Array.from({ length: 30 }, (_, index) => ({ ...refusal(index), ...named }));
         return { data, next: undefined, source: 'process' };
       }
       if (after !== undefined) {

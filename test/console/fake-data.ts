@@ -1,5 +1,5 @@
 /** A busy hour of a gateway, the same in every run, for the admin library of console-fake.ts. */
-import { explained } from '../../src/admin/explained.ts';
+import { explained, explainedRefusal } from '../../src/admin/explained.ts';
 import type {
   CallDetail,
   CallPage,
@@ -126,7 +126,7 @@ function refusals(
   reason: FailureReason | undefined,
   count: number,
 ): Now['refusals'][number] {
-  return { code, reason, count, ...explained(reason) };
+  return { code, reason, count, ...explainedRefusal({ code, reason }) };
 }
 
 /** The day of the same gateway, hour by hour from its log. */
@@ -275,7 +275,6 @@ export function detail(summary: CallSummary): CallDetail {
         channelId: summary.channelId ?? 'openai-main',
         status: isInDoubt ? undefined : summary.status,
         reason: reasonOf(summary),
-
         ...explained(reasonOf(summary)),
         mayHaveRun: true,
         durationMs: summary.durationMs - 300,
@@ -310,6 +309,7 @@ export function refusal(index: number): RefusalSummary {
     reason: 'insufficient',
     ...explained('insufficient'),
     status: 403,
+    ...{ param: undefined, path: undefined, requestedModel: undefined },
   };
 }
 
@@ -328,6 +328,7 @@ export function models(): readonly ModelChannels[] {
     {
       modelId: 'gpt-5-mini',
       aliases: ['fast'],
+      groups: ['default', 'batch'],
       channels: [
         { ...usual, ...place('openai-main', 'openai', 9, 640), weight: 3 },
         { ...usual, ...place('azure-sweden', 'openai', 2, 910), maxConcurrentCalls: 40 },
@@ -343,6 +344,7 @@ export function models(): readonly ModelChannels[] {
     {
       modelId: 'claude-opus-4',
       aliases: [],
+      groups: ['default'],
       channels: [
         {
           ...usual,
@@ -363,6 +365,7 @@ export function models(): readonly ModelChannels[] {
     {
       modelId: 'gemini-3-flash',
       aliases: ['flash', 'default'],
+      groups: ['default'],
       channels: [
         {
           ...usual,

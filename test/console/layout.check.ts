@@ -17,6 +17,7 @@ const names = {
   short: 'Acme',
   'of several words': 'Acme Payments – Production EU',
   long: 'Acme Payments – Production EU, all regions and both of the clusters',
+  'as the gateway makes them': 'V1StGXR8_Z5jdHi6B3myTQ',
   'of 256 characters without a break': 'x'.repeat(256),
 };
 const widths = [360, 719, 721, 900, 1_024, 1_119, 1_121, 1_180, 1_240, 1_280, 1_600];
@@ -80,6 +81,10 @@ describe.each(Object.entries(names))('with names that are %s', (_kind, name) => 
         await page.setViewportSize({ width, height: 800 });
         const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
         if (wide > width) faults.push(`${place} at ${width}: ${wide} wide`);
+        const cut = await page
+          .locator('.view-calls .table-place')
+          .evaluateAll((tables) => tables.filter((one) => one.scrollWidth > one.clientWidth));
+        if (width >= 1_024 && cut.length > 0) faults.push(`${place} at ${width}: a cut table`);
         const found = await headerFaults(page);
         faults.push(...found.map((fault) => `${place} at ${width}: ${fault}`));
       }

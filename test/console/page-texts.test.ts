@@ -13,6 +13,7 @@ import {
   moneyText,
   nanosOf,
   percentText,
+  rateOf,
   spanText,
 } from '../../src/console/page/format.ts';
 import { hrefOf, ranges, routeOf, viewNames } from '../../src/console/page/route.ts';
@@ -52,6 +53,24 @@ describe('an amount', () => {
 
         expect(new Set(decimals).size).toBe(Math.min(1, shown.length));
         expect(moneyColumn(all)('0')).toBe('0');
+      }),
+    );
+  });
+
+  it('of a column is below the last of its digits, if it has none among them', () => {
+    const column = moneyColumn(['2000000000', '20', '-20', '0']);
+
+    expect(['20', '-20', '0', '2000000000'].map(column)).toEqual([
+      '<0.000001',
+      '−<0.000001',
+      '0',
+      '2.000000',
+    ]);
+    fc.assert(
+      fc.property(fc.array(amount.map(String), { minLength: 1 }), (all) => {
+        const shown = all.filter((nanos) => nanos !== '0').map(moneyColumn(all));
+
+        for (const text of shown) expect(text).toMatch(/[1-9]/);
       }),
     );
   });
@@ -132,6 +151,40 @@ describe('an amount', () => {
         expect(nanosOf(shown)).toBe(String(nanos));
       }),
     );
+  });
+});
+
+describe('a rate', () => {
+  const unitMs: Readonly<Record<string, number>> = {
+    '/s': 1_000,
+    '/min': 60_000,
+    '/h': 3_600_000,
+    '/day': 86_400_000,
+  };
+
+  it('is within its last digit, and 0 only where nothing happened', () => {
+    const lengths = fc.constantFrom(60_000, 3_600_000, 86_400_000);
+    fc.assert(
+      fc.property(fc.nat({ max: 10_000_000 }), lengths, (count, ms) => {
+        const [text, unit] = rateOf(count, ms);
+        const exact = (count / ms) * (unitMs[unit] ?? Number.NaN);
+
+        expect(Math.abs(Number(text.replaceAll(',', '')) - exact)).toBeLessThanOrEqual(
+          exact >= 10 ? 0.501 : 0.0501,
+        );
+        expect(Number(text.replaceAll(',', '')) === 0).toBe(count === 0);
+      }),
+    );
+  });
+
+  it.each([
+    [0, 60_000, '0/s'],
+    [16, 3_600_000, '16/h'],
+    [400, 86_400_000, '17/h'],
+    [3, 86_400_000, '3.0/day'],
+    [120, 60_000, '2.0/s'],
+  ])('of %i in %i ms is %s', (count, ms, shown) => {
+    expect(rateOf(count, ms).join('')).toBe(shown);
   });
 });
 

@@ -52,6 +52,7 @@ export function placeText({ state, keys }: FakeConsole, text: string): void {
       models().map(({ channels }) => ({
         modelId: text,
         aliases: [text],
+        groups: [text],
         channels: channels.map((channel) => ({
           ...channel,
           channelId: text,

@@ -1,5 +1,6 @@
 /** The routes of calls, of reports and of the live figures. */
 import { z } from 'zod';
+import { callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageFilter } from '../../stores/sql/usage-report.ts';
 import { AdminError } from '../admin-error.ts';
 import {
@@ -52,19 +53,20 @@ export const callRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/calls',
-    summary: 'Calls of the log, newest first; with code: refusals of this process',
+    summary: 'Calls of the log, and the refused requests that this process remembers',
     query: z.strictObject({
       ...filter,
+      outcome: z.enum([...callOutcomes, 'refused']).optional(),
       ...paging,
       requestId: shortText.optional(),
       code: shortText.optional(),
     }),
     body: nothing,
     reply: callPageReply,
-    run: async ({ admin, query: { requestId, code, after, limit, ...rest } }) => ({
+    run: async ({ admin, query: { requestId, code, outcome, after, limit, ...rest } }) => ({
       json: await admin.calls.list({
         ...filterOf(rest),
-        ...given({ requestId, code, after, limit: numberOf(limit) }),
+        ...given({ requestId, code, outcome, after, limit: numberOf(limit) }),
       }),
     }),
   }),

@@ -1,6 +1,7 @@
 /** The routes of keys. */
 import { z } from 'zod';
 import type { ApiKey } from '../../ports/key-store.ts';
+import type { Admin } from '../admin.ts';
 import {
   issuedKeyReply,
   keyPageReply,
@@ -107,7 +108,7 @@ export const keyRoutes: readonly Route[] = [
           })),
         }),
       });
-      return { json: { secret, key: idAndExpiryOf(key) } };
+      return { json: issuedReply(secret, key, admin) };
     },
   }),
   route({
@@ -121,7 +122,7 @@ export const keyRoutes: readonly Route[] = [
     status: 201,
     run: async ({ admin, access, id, body }) => {
       const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, given(body));
-      return { json: { secret, key: idAndExpiryOf(key), replaced } };
+      return { json: { ...issuedReply(secret, key, admin), replaced } };
     },
   }),
   route({
@@ -189,11 +190,8 @@ export const keyRoutes: readonly Route[] = [
   }),
 ];
 
-function idAndExpiryOf({
-  id,
-  expiresAtMs,
-}: ApiKey): Pick<ApiKey, 'id'> & { expiresAtMs: number | undefined } {
-  return { id, expiresAtMs };
+function issuedReply(secret: string, { id, group, expiresAtMs }: ApiKey, { keys }: Admin) {
+  return { secret, key: { id, expiresAtMs }, warning: keys.groupWarning(group) };
 }
 
 function amount(text: string | undefined): bigint | undefined {

@@ -33,8 +33,8 @@ export function adminOpenApi(): OpenApiDocument {
       description: 'Amounts are decimal strings of nanos; times are Unix milliseconds.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/admin/api', description: 'Below the path where the handler is mounted' }],
-    security: [{ host: [] }],
+    servers,
+    security: [{ host: [] }, { token: [] }],
     paths,
     components: {
       schemas: componentsOf(namedReplies),
@@ -46,10 +46,16 @@ export function adminOpenApi(): OpenApiDocument {
       },
       securitySchemes: {
         host: { type: 'apiKey', in: 'cookie', name: 'host', description: 'The host’s sign-in' },
+        token: { type: 'http', scheme: 'bearer', description: '`admin.token` of `tollgate serve`' },
       },
     },
   };
 }
+
+const servers = [
+  { url: '/admin/api', description: 'Below the path where the handler is mounted' },
+  { url: '/console/api', description: 'That of `tollgate serve`' },
+] as const;
 
 const anyDocument = z.looseObject({ openapi: z.string() });
 

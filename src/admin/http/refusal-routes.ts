@@ -8,9 +8,9 @@ import {
   type RefusalReportQuery,
   refusalGroupings,
 } from '../../stores/sql/refusal-report.ts';
-import { refusalsReply } from './replies/refusals.ts';
+import { refusalReasonsReply, refusalsReply } from './replies/refusals.ts';
 import { type Route, route } from './route.ts';
-import { given, integer, nothing, numberOf, shortText } from './shapes.ts';
+import { given, integer, nothing, numberOf, pairPattern, shortText } from './shapes.ts';
 
 const wanted = 'must be one or two groupings: code,reason';
 
@@ -18,7 +18,8 @@ const wanted = 'must be one or two groupings: code,reason';
 const groupings = z
   .string(wanted)
   .max(64)
-  .refine((text) => groupingsOf(text) !== undefined, wanted);
+  .refine((text) => groupingsOf(text) !== undefined, wanted)
+  .meta({ pattern: pairPattern(refusalGroupings) });
 
 const report = z.strictObject({
   by: groupings,
@@ -50,6 +51,24 @@ export const refusalRoutes: readonly Route[] = [
         ...queryOf(rest),
         ...given({ sort, after, limit: numberOf(limit) }),
       }),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/refusals/reasons',
+    summary: 'Why requests were refused lately: by the log, else by this process',
+    query: z.strictObject({
+      fromMs: integer,
+      keyId: shortText.optional(),
+      modelId: shortText.optional(),
+      code: shortText.optional(),
+    }),
+    body: nothing,
+    reply: refusalReasonsReply,
+    run: async ({ admin, query: { fromMs, ...names } }) => ({
+      json: {
+        data: await admin.refusals.reasons({ fromMs: Number(fromMs), ...given(names) }),
+      },
     }),
   }),
   route({

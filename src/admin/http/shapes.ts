@@ -40,10 +40,11 @@ export const shortText: z.ZodType<string> = z
   .min(1, 'must be text of 1 to 256 characters')
   .max(256, 'must be text of 1 to 256 characters');
 
-/** A number as a parameter. */
+/** A number as a parameter, which is text until it is read. */
 export const integer: z.ZodType<string> = z
   .string('must be a whole number')
-  .regex(/^\d{1,16}$/, 'must be a whole number');
+  .regex(/^\d{1,16}$/, 'must be a whole number')
+  .meta({ type: 'integer', minimum: 0, pattern: undefined });
 
 /** How a call ended. */
 export const outcome: z.ZodType<CallOutcome> = z.enum(callOutcomes);
@@ -54,7 +55,14 @@ const groupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as cons
 export const groupingPair: z.ZodType<string> = z
   .string('must be one or two groupings: key,model')
   .max(300)
-  .refine((text) => groupingsOf(text) !== undefined, 'must be one or two groupings: key,model');
+  .refine((text) => groupingsOf(text) !== undefined, 'must be one or two groupings: key,model')
+  .meta({ pattern: pairPattern([...groupings, 'metadata\\.[^,]+']) });
+
+/** For the document: one of the names, or two with a comma between them. */
+export function pairPattern(names: readonly string[]): string {
+  const one = `(${names.join('|')})`;
+  return `^${one}(,${one})?$`;
+}
 
 /** The groupings of a parameter. */
 export function groupingsOf(

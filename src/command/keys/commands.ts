@@ -46,6 +46,8 @@ only its digest. Nothing else is printed there, so a script can read it.`,
     return withKeys(given, async ({ keys }) => {
       const issued = await keys.issue(actorOf(given), options);
       printSecret(given, issued, `Issued ${issued.key.id} of group ${issued.key.group}.`);
+      const warning = keys.groupWarning(issued.key.group);
+      if (warning !== undefined) given.around.err(`${warning}\n`);
       return exitCodes.done;
     });
   },

@@ -34,11 +34,12 @@ export function keyTable(keys: readonly ShownKey[], nowMs: number): string {
   );
 }
 
-function stateOf({ disabled, expiresAtMs }: ShownKey, nowMs: number): string {
+function stateOf({ disabled, expiresAtMs, isGroupServed }: ShownKey, nowMs: number): string {
   if (disabled) return 'disabled';
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired';
+  if (isGroupServed === false) return 'no model';
   if (expiresAtMs === undefined) return 'enabled';
-  const end = new Date(expiresAtMs).toISOString().slice(0, 10);
-  return expiresAtMs <= nowMs ? 'expired' : `until ${end}`;
+  return `until ${new Date(expiresAtMs).toISOString().slice(0, 10)}`;
 }
 
 /** Prints a changed key as JSON, or a sentence about it. */

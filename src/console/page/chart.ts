@@ -32,7 +32,7 @@ export interface ChartInput {
 /** The bars. */
 export interface ChartData {
   readonly startsMs: readonly number[];
-  /** By series, then by bar. */
+  /** By series, then by bar; NaN where it is not known. */
   readonly values: readonly (readonly number[])[];
 }
 
@@ -99,7 +99,7 @@ function stacked({ startsMs, values }: ChartData): uPlot.AlignedData {
   const sums: number[][] = [];
   for (const series of values) {
     const below = sums[0];
-    sums.unshift(series.map((value, index) => value + (below?.[index] ?? 0)));
+    sums.unshift(series.map((value, index) => (value || 0) + (below?.[index] ?? 0)));
   }
   return [startsMs.map((ms) => ms / 1_000), ...sums];
 }

@@ -20,6 +20,7 @@ type AttributeName =
   | 'inputmode'
   | 'pattern'
   | 'maxlength'
+  | 'list'
   | 'min'
   | 'max'
   | 'step'

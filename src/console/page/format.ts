@@ -28,14 +28,21 @@ export function moneyText(nanos: string | bigint | null): string {
   return withDecimals(BigInt(nanos), decimalsFor(BigInt(nanos), 4), 2);
 }
 
-/** Formats the amounts of a column alike, so that their decimal points are aligned. */
+/**
+ * Formats the amounts of a column alike, so that their decimal points are aligned. One that has no
+ * digit within them is less than the last of them: `<0.000001`.
+ */
 export function moneyColumn(all: readonly (string | null)[]): (nanos: string | null) => string {
   const decimals = all.map((nanos) => decimalsFor(BigInt(nanos ?? 0), 3));
   const most = Math.min(6, Math.max(2, ...decimals));
   return (nanos) => {
     if (nanos === null) return none;
     const value = BigInt(nanos);
-    return value === 0n ? '0' : withDecimals(value, most);
+    if (value === 0n) return '0';
+    const text = withDecimals(value, most);
+    return /[1-9]/.test(text)
+      ? text
+      : withDecimals(value, most).replace(/0$/, '1').replace('0.', '<0.');
   };
 }
 
@@ -96,6 +103,19 @@ export function shareOf(part: string | bigint, whole: string | bigint): number {
   return Math.min(1, Math.max(0, Number((one * 10_000n) / all) / 10_000));
 }
 
+/** How many there are for one unit of time, and the shortest unit in which that is 1 or more. */
+export function rateOf(count: number, ms: number): readonly [rate: string, unit: string] {
+  const units = [
+    ['/s', 1_000],
+    ['/min', 60_000],
+    ['/h', 3_600_000],
+    ['/day', 86_400_000],
+  ] as const;
+  const [unit, unitMs] = units.find(([, length]) => (count / ms) * length >= 1) ?? units[0];
+  const rate = (count / ms) * unitMs;
+  return [rate >= 10 ? countText(Math.round(rate)) : rate.toFixed(rate === 0 ? 0 : 1), unit];
+}
+
 /** `420 ms`, `1.9 s`, `2 min`. */
 export function durationText(ms: number | null): string {
   if (ms === null) return none;
@@ -135,14 +155,19 @@ const minuteClock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
 /** The local time; with the day unless it is today. */
-export function clockText(ms: number, nowMs: number): string {
+export function clockText(ms: number, nowMs: number, format: Intl.DateTimeFormat = clock): string {
   const isToday = new Date(ms).toDateString() === new Date(nowMs).toDateString();
-  return isToday ? clock.format(ms) : `${day.format(ms)} ${clock.format(ms)}`;
+  return isToday ? format.format(ms) : `${day.format(ms)} ${format.format(ms)}`;
 }
 
 /** The local time without seconds. */
 export function minuteText(ms: number): string {
   return minuteClock.format(ms);
+}
+
+/** The same, with the day unless it is today. */
+export function sinceText(ms: number, nowMs: number): string {
+  return `since ${clockText(ms, nowMs, minuteClock)}`;
 }
 
 /** The local day: `23 Nov`. */

@@ -73,6 +73,14 @@ export function searchField(label: string, placeholder: string): SearchField {
     'data-search': true,
     'data-focus': 'search',
   });
+  // The text of the last search is replaced by what is typed or pasted, also after another `/`.
+  let searched = '';
+  input.addEventListener('focus', () => input.select());
+  input.addEventListener('keydown', (event) => {
+    if (event.key !== '/' || input.value !== searched) return;
+    event.preventDefault();
+    input.select();
+  });
   const node = el(
     'form',
     { class: 'search', role: 'search' },
@@ -86,6 +94,7 @@ export function searchField(label: string, placeholder: string): SearchField {
     onSearch: (search: () => void): void => {
       node.addEventListener('submit', (event) => {
         event.preventDefault();
+        searched = input.value;
         search();
       });
       // The cross in the field clears it.

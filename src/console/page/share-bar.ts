@@ -2,9 +2,15 @@
 import { el } from './dom.ts';
 import { moneyText, percentText, shareOf } from './format.ts';
 
-/** A bar whose length is a share, 0 to 1; the number is next to it. */
+/** A bar whose length is a share, 0 to 1. */
 export function shareBar(share: number, color: string): HTMLElement {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, part(share, `fill${color}`));
+}
+
+/** The same with its number. */
+export function shareCell(share: number, color: string): HTMLElement {
+  const percent = el('span', { class: 'percent' }, `${Math.round(share * 100)} %`);
+  return el('span', { class: 'shared' }, shareBar(share, color), percent);
 }
 
 /** A key needs attention if it has used this share of its limit. */

@@ -13,6 +13,7 @@ import type {
   ToppedUpKeyReply,
 } from '../../admin/http/replies/keys.ts';
 import type { NowReply, SessionReply } from '../../admin/http/replies/now.ts';
+import type { RefusalReasonsReply } from '../../admin/http/replies/refusals.ts';
 
 /** Who is signed in, and what the console can show and change. */
 export type Session = SessionReply;
@@ -26,6 +27,8 @@ export type Severity = Now['sentence'][number]['severity'];
 export type Attention = Now['attention'][number];
 /** How often requests were refused for one reason. */
 export type RefusalCount = Now['refusals'][number];
+/** The same, since when, and by which process. */
+export type RefusalReason = RefusalReasonsReply['data'][number];
 /** A page of calls, and where they come from. */
 export type CallPage = CallPageReply;
 /** A call that had reserved quota. */

@@ -63,6 +63,9 @@ const refusal = z.strictObject({
   reason: reason.nullable(),
   ...explainedReply,
   status: count,
+  param: z.string().nullable(),
+  path: z.string().nullable(),
+  requestedModel: z.string().nullable(),
 });
 
 const detail = z.strictObject({

@@ -45,6 +45,7 @@ export const modelsReply: z.ZodType<ModelsReply> = z.strictObject({
     z.strictObject({
       modelId: z.string(),
       aliases: z.array(z.string()),
+      groups: z.array(z.string()),
       channels: z.array(channel),
     }),
   ),

@@ -21,6 +21,8 @@ export interface IssuedKeyReply {
     /** Unix ms; a key that replaces another one expires when that one would have. */
     readonly expiresAtMs: number | null;
   };
+  /** Why the key may be of no use, such as that no model has its group. */
+  readonly warning: string | null;
 }
 /** `POST /keys/{id}/rotate`. */
 export type RotatedKeyReply = IssuedKeyReply & JsonOf<Pick<RotatedKey, 'replaced'>>;
@@ -43,6 +45,7 @@ const balance = z.strictObject({
 const key = {
   id: z.string(),
   group: z.string(),
+  isGroupServed: z.boolean().nullable(),
   disabled: z.boolean(),
   expiresAtMs: timeMs.nullable(),
   maxConcurrentCalls: count.nullable(),
@@ -69,6 +72,7 @@ export const keyPageReply: z.ZodType<KeyPageReply> = z.strictObject({
 const issued = {
   secret: z.string(),
   key: z.strictObject({ id: z.string(), expiresAtMs: timeMs.nullable() }),
+  warning: z.string().nullable(),
 };
 
 /** The schema of {@link IssuedKeyReply}. */

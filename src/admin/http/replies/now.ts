@@ -61,7 +61,7 @@ const status = z.strictObject({
 const bucket = z.strictObject({
   startMs: timeMs,
   complete: count,
-  refused: count,
+  refused: count.nullable(),
   failed: count,
   left: count,
   firstByteP50Ms: durationMs.nullable(),

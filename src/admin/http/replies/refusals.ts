@@ -1,15 +1,27 @@
 /** The reply about recorded refusals. */
 import { z } from 'zod';
-import type { RefusalReportPage } from '../../refusals.ts';
+import type { RefusalReason, RefusalReportPage } from '../../refusals.ts';
 import type { JsonOf } from './json-of.ts';
-import { count } from './parts.ts';
+import { count, explainedReply, reason, timeMs } from './parts.ts';
 
 /** `GET /refusals`. */
 export type RefusalsReply = JsonOf<RefusalReportPage>;
+/** `GET /refusals/reasons`. */
+export type RefusalReasonsReply = JsonOf<{ readonly data: readonly RefusalReason[] }>;
 
 /** The schema of {@link RefusalsReply}. */
 export const refusalsReply: z.ZodType<RefusalsReply> = z.strictObject({
   data: z.array(z.strictObject({ names: z.array(z.string()), refusals: count })),
   next: z.string().nullable(),
   total: z.strictObject({ refusals: count }),
+});
+
+/** The schema of {@link RefusalReasonsReply}. */
+export const refusalReasonsReply: z.ZodType<RefusalReasonsReply> = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      ...{ code: z.string(), reason: reason.nullable(), count, ...explainedReply },
+      ...{ source: z.enum(['log', 'process']), sinceMs: timeMs, lastMs: timeMs.nullable() },
+    }),
+  ),
 });

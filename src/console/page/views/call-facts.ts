@@ -103,13 +103,16 @@ function metadataOf(metadata: Readonly<Record<string, string>>): Child {
 /** A request that was refused before it held anything. */
 export function refusalFacts(refusal: Refusal, page: PageContext): HTMLElement {
   const { atMs, keyId, group, modelId, protocol, status, code, reason } = refusal;
+  const { param, path, requestedModel } = refusal;
   return factList('Refused before anything was held', [
     ['code', code],
     ['reason', reason === null ? undefined : wordsOf(reason)],
     ['status', String(status)],
     ['key', keyId ?? 'not known'],
     ['group', group ?? undefined],
-    ['model', modelId ?? 'not known'],
+    ['model', modelId ?? requestedModel ?? 'not known'],
+    ['member', param ?? undefined],
+    ['path', path ?? undefined],
     ['protocol', protocol ?? undefined],
     ['time', timeOf(atMs, clockText(atMs, page.nowMs()))],
   ]);

@@ -26,22 +26,23 @@ const refusalLook: Look = { tone: 'warn', icon: 'off' };
 const failedLook: Look = { tone: 'bad', icon: 'bad' };
 
 /** The outcomes that can be filtered by. */
-export const outcomeNames: readonly string[] = Object.keys(looks);
+export const outcomeNames: readonly string[] = [...Object.keys(looks), 'refused'];
 
 /** The word for an outcome as a filter. */
 export function outcomeWord(outcome: string): string {
   return outcome === 'unknown' ? 'failed or in doubt' : wordsOf(outcome);
 }
 
-/** The outcome of a call, or the code of a refusal, and the reason. */
+/** The outcome of a call, or the code of a refusal, and the reason and the status. */
 export function outcomeBadge(row: Call | Refusal): Child {
   const { tone, icon: name, word } = badgeOf(row);
-  const { reason } = row;
+  const { reason, status } = row;
+  const more = [reason === null ? '' : wordsOf(reason), status === 200 ? '' : String(status)];
   return el(
     'span',
     { class: 'outcome' },
     el('span', { class: `badge badge-${tone}` }, icon(name), word),
-    reason === null ? undefined : el('span', { class: 'reason' }, wordsOf(reason)),
+    el('span', { class: 'reason' }, more.filter((text) => text !== '').join(', ')),
   );
 }
 

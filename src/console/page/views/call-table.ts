@@ -38,13 +38,12 @@ function namesOf(page: PageContext): readonly Column<Row>[] {
     },
     { head: 'outcome', cell: outcomeBadge },
     { head: 'key', cell: ({ keyId }) => idCell(keyId) },
-    { head: 'model', cell: ({ modelId }) => idCell(modelId) },
+    { head: 'model', cell: (row) => idCell(modelOf(row)) },
     { head: 'channel', cell: (row) => idCell(row.kind === 'call' ? row.channelId : null) },
   ];
 }
 
 const measures: readonly Column<Row>[] = [
-  { head: 'status', kind: 'number', cell: ({ status }) => String(status) },
   { head: 'first byte', kind: 'number', cell: ofCall((call) => durationText(call.firstByteMs)) },
   { head: 'duration', kind: 'number', cell: ofCall((call) => durationText(call.durationMs)) },
   { head: 'tokens', kind: 'number', cell: ofCall(tokensText) },
@@ -68,6 +67,11 @@ function ofCall(cell: (call: Call) => Child): (row: Row) => Child {
 function timeCell(row: Row, nowMs: number): HTMLElement {
   const ms = row.kind === 'call' ? row.startedAtMs : row.atMs;
   return timeOf(ms, clockText(ms, nowMs));
+}
+
+/** A refused request may have named a model that there is not. */
+function modelOf(row: Row): string | null {
+  return row.modelId ?? (row.kind === 'refusal' ? row.requestedModel : null);
 }
 
 function idCell(id: string | null): Child {

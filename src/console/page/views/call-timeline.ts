@@ -52,9 +52,10 @@ function rowOf(attempt: Attempt, index: number, start: number, share: number): H
 
 /** The reason in words, and what to do about it. */
 export function whyOf({ reason, meaning, remedy }: Why): Child {
-  if (reason === null) return undefined;
+  const why = meaning ?? (reason === null ? undefined : wordsOf(reason));
+  if (why === undefined) return undefined;
   return [
-    el('p', { class: 'why' }, sentence(meaning ?? wordsOf(reason))),
+    el('p', { class: 'why' }, sentence(why)),
     remedy === null ? undefined : el('p', { class: 'hint' }, sentence(remedy)),
   ];
 }

@@ -8,21 +8,22 @@ import { wordsOf } from '../format.ts';
 import { pager } from '../pager.ts';
 import { empty, panel } from '../panel.ts';
 import { type Route, rangeMs } from '../route.ts';
-import type { CallPage } from '../wire.ts';
+import type { CallPage, RefusalReason } from '../wire.ts';
 import { callDrawer } from './call-drawer.ts';
 import { callTable } from './call-table.ts';
 import { callFilters } from './calls-filters.ts';
+import { refusalTable } from './refusal-table.ts';
 
 /** Opens the view. */
 export function callsView(page: PageContext): View {
   const filters = callFilters(page);
   const pages = pager(() => list.load());
   const drawer = callDrawer(page, () => list.load());
-  const list = panel<CallPage>({
+  const list = panel<Found>({
     title: 'Calls',
     what: 'calls',
     tools: pages.node,
-    load: (signal) => page.api.get('/calls', queryOf(page, pages.after()), signal),
+    load: (signal) => load(page, pages.after(), signal),
     render: (found) => {
       pages.show(found.next);
       return rowsOf(found, page);
@@ -47,6 +48,28 @@ export function callsView(page: PageContext): View {
   };
 }
 
+/** A page of the list and, if it is one of refused requests, how many there were and why. */
+interface Found extends CallPage {
+  readonly reasons: readonly RefusalReason[] | undefined;
+}
+
+async function load(page: PageContext, after: string | undefined, signal: AbortSignal) {
+  const query = queryOf(page, after);
+  const { code, outcome, keyId, modelId, fromMs } = query;
+  const isRefused = (code ?? '') !== '' || outcome === 'refused';
+  const [calls, reasons] = await Promise.all([
+    page.api.get<CallPage>('/calls', query, signal),
+    isRefused
+      ? page.api.get<{ readonly data: readonly RefusalReason[] }>(
+          '/refusals/reasons',
+          { code, keyId, modelId, fromMs },
+          signal,
+        )
+      : undefined,
+  ]);
+  return { ...calls, reasons: reasons?.data };
+}
+
 /** The drawer opens and closes over the same list. */
 function listKeyOf({ range, params }: Route): string {
   return JSON.stringify([range, params]);
@@ -60,16 +83,15 @@ function queryOf(page: PageContext, after: string | undefined): Record<string, s
   return { code, outcome, keyId: key, modelId: model, channelId: channel, fromMs, after };
 }
 
-function rowsOf({ data, source }: CallPage, page: PageContext): Child {
-  const note = el(
-    'p',
-    { class: 'note' },
-    source === 'log'
-      ? 'From the usage log of all processes, newest first.'
-      : 'The latest 200 of this process, newest first.',
-  );
+function rowsOf({ data, source, reasons }: Found, page: PageContext): Child {
+  const calls =
+    source === 'log' ? 'Calls of all processes, from the usage log' : 'The latest of this process';
+  const refused = 'Refused requests as far as this process remembers them: the latest of each key.';
+  const note = el('p', { class: 'note' }, reasons === undefined ? `${calls}. ${refused}` : refused);
+  const sums = reasons === undefined ? undefined : refusalTable(reasons, page);
+  if (data.length === 0 && (reasons?.length ?? 0) > 0) return [sums, note];
   if (data.length === 0) return [emptyList(page), note];
-  return [callTable(data, page), note];
+  return [sums, callTable(data, page), note];
 }
 
 function emptyList(page: PageContext): HTMLElement {

@@ -6,22 +6,24 @@ import { factList } from '../facts.ts';
 import { clockText, exactMoney, moneyText } from '../format.ts';
 import { type LoadedDrawer, loadedDrawer } from '../loaded-drawer.ts';
 import { failure } from '../panel.ts';
+import { rangeMs } from '../route.ts';
 import { quotaBar } from '../share-bar.ts';
-import type { Balance, Key } from '../wire.ts';
+import type { Balance, Key, RefusalReason } from '../wire.ts';
 import { limitDialog, topUpDialog } from './key-money.ts';
 import { removeDialog, rotateDialog, switchDialog } from './key-switches.ts';
 import { keyState, lastUsed, periodText } from './key-table.ts';
+import { refusalList } from './refusal-table.ts';
 
 /** Creates the closed sheet; `changed` is called after a change. */
 export function keyDrawer(page: PageContext, changed: () => void): LoadedDrawer {
-  const drawer = loadedDrawer<Key>(page, {
+  const drawer = loadedDrawer<ShownKey>(page, {
     label: 'Key',
     view: 'keys',
     what: 'the key',
     title: (id) => el('span', { class: 'id' }, id),
-    load: (id, signal) => page.api.get(`/keys/${encodeURIComponent(id)}`, {}, signal),
-    render: (key, again) =>
-      partsOf(key, page, {
+    load: (id, signal) => load(id, page, signal),
+    render: (shown, again) =>
+      partsOf(shown, page, {
         done: () => {
           changed();
           again();
@@ -36,6 +38,24 @@ export function keyDrawer(page: PageContext, changed: () => void): LoadedDrawer 
   return drawer;
 }
 
+interface ShownKey {
+  readonly key: Key;
+  readonly refused: readonly RefusalReason[];
+}
+
+async function load(id: string, page: PageContext, signal: AbortSignal): Promise<ShownKey> {
+  const fromMs = String(Math.floor(page.nowMs() - rangeMs[page.route().range]));
+  const [key, { data: refused }] = await Promise.all([
+    page.api.get<Key>(`/keys/${encodeURIComponent(id)}`, {}, signal),
+    page.api.get<{ readonly data: readonly RefusalReason[] }>(
+      '/refusals/reasons',
+      { keyId: id, fromMs },
+      signal,
+    ),
+  ]);
+  return { key, refused };
+}
+
 interface Ends {
   /** The key was changed. */
   done(): void;
@@ -43,11 +63,14 @@ interface Ends {
   gone(): void;
 }
 
-function partsOf(key: Key, page: PageContext, ends: Ends): HTMLElement {
+function partsOf({ key, refused }: ShownKey, page: PageContext, ends: Ends): HTMLElement {
   return el(
     'article',
     { class: 'request' },
     keyState(key, page.nowMs()),
+    key.isGroupServed === false
+      ? el('p', { class: 'why' }, `No model serves the group ${key.group}.`)
+      : undefined,
     actionsOf(key, page, ends),
     el(
       'section',
@@ -57,8 +80,29 @@ function partsOf(key: Key, page: PageContext, ends: Ends): HTMLElement {
         ? el('p', { class: 'hint' }, 'This key is charged to no subject: it has no limit.')
         : key.balances.map(balanceOf),
     ),
+    refusedLately(key, refused, page, ends),
     factsOf(key, page),
     link(page.href({ view: 'calls', params: { key: key.id } }), 'Calls of this key'),
+  );
+}
+
+function refusedLately(
+  key: Key,
+  refused: readonly RefusalReason[],
+  page: PageContext,
+  { done }: Ends,
+): Child {
+  if (refused.length === 0) return undefined;
+  const canTopUp = canManage(page) && key.balances.length > 0;
+  return el(
+    'section',
+    { class: 'balances' },
+    el('h3', {}, 'Refused lately'),
+    refusalList(refused, page, ({ code }) =>
+      code === 'insufficient_quota' && canTopUp
+        ? button('Top up', () => topUpDialog(key, page, done), { 'data-focus': 'refused-top-up' })
+        : undefined,
+    ),
   );
 }
 

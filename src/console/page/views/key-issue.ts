@@ -4,7 +4,7 @@ import type { PageContext } from '../context.ts';
 import { FormProblem, openDialog } from '../dialog.ts';
 import { el } from '../dom.ts';
 import { choiceField, type Field, textField } from '../field.ts';
-import type { IssuedKey } from '../wire.ts';
+import type { IssuedKey, Model } from '../wire.ts';
 import { secretStep } from './key-secret.ts';
 
 interface IssueFields {
@@ -20,6 +20,7 @@ interface IssueFields {
 export function issueDialog(page: PageContext, done: () => void): void {
   const fields = issueFields();
   const { id, group, limit, period, expires, concurrent } = fields;
+  void offerGroups(group, page);
   openDialog({
     title: 'Issue a key',
     action: 'Issue',
@@ -43,7 +44,7 @@ function issueFields(): IssueFields {
       placeholder: 'chosen for you',
       hint: 'Letters, digits and . _ -',
     }),
-    group: textField('group', 'Group', { required: true, maxlength: '256', value: 'default' }),
+    group: textField('group', 'Group', { required: true, maxlength: '256', list: 'groups' }),
     limit: amountField('limitNanos', 'Limit, in your currency unit', {
       required: true,
       placeholder: '25.00',
@@ -59,6 +60,19 @@ function issueFields(): IssueFields {
       placeholder: 'any number',
     }),
   };
+}
+
+/** Offers the groups of the models; any other may be written too. */
+async function offerGroups({ node, input }: Field, { api }: PageContext): Promise<void> {
+  try {
+    const { data } = await api.get<{ readonly data: readonly Model[] }>('/channels');
+    const groups = [...new Set(data.flatMap((model) => model.groups))];
+    const options = groups.map((value) => el('option', { value }));
+    node.append(el('datalist', { id: 'groups' }, options));
+    if (input.value === '') input.value = groups[0] ?? '';
+  } catch {
+    // The field works without an offer.
+  }
 }
 
 const dayMs = 86_400_000;

@@ -13,7 +13,7 @@ import type { IssuedKey } from '../wire.ts';
  * secret is stored.
  */
 export function secretStep(
-  { secret, key }: IssuedKey,
+  { secret, key, warning }: IssuedKey,
   page: PageContext,
   dialog: OpenDialog,
 ): HTMLElement {
@@ -35,6 +35,7 @@ export function secretStep(
       el('output', { class: 'id', 'aria-label': 'Secret' }, secret),
       copy,
     ),
+    warning === null ? undefined : el('p', { class: 'problem' }, warning),
     el(
       'p',
       { class: 'hint' },

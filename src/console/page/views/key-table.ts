@@ -1,7 +1,7 @@
 /** The list of keys: which are out of quota, which nearly, and when each was last used. */
 import type { PageContext } from '../context.ts';
 import { type Child, el, link, timeOf } from '../dom.ts';
-import { agoText, exactMoney, moneyText } from '../format.ts';
+import { agoText, countText, exactMoney, moneyText } from '../format.ts';
 import { type IconName, icon } from '../icons.ts';
 import { fullnessOf, nearlyOut, quotaBar } from '../share-bar.ts';
 import { table } from '../table.ts';
@@ -23,7 +23,7 @@ export function keyTable(keys: readonly Key[], page: PageContext): HTMLElement {
       { head: 'quota', kind: 'share', cell: quotaCell },
       { head: 'left', kind: 'number', cell: leftCell },
       { head: 'period', cell: (key) => periodText(mainOf(key)) },
-      { head: 'running', kind: 'number', cell: (key) => String(mainOf(key)?.runningCalls ?? 0) },
+      { head: 'running', kind: 'number', cell: (key) => countText(mainOf(key)?.runningCalls) },
       { head: 'last used', cell: ({ lastUsedMs }) => lastUsed(lastUsedMs, page.nowMs()) },
     ],
     rows: keys,
@@ -38,9 +38,13 @@ export function mainOf({ balances }: Key): Balance | undefined {
 }
 
 /** Whether calls with the key are served, as a word and an icon. */
-export function keyState({ disabled, expiresAtMs, balances }: Key, nowMs: number): HTMLElement {
+export function keyState(
+  { disabled, expiresAtMs, balances, isGroupServed }: Key,
+  nowMs: number,
+): HTMLElement {
   if (disabled) return stateBadge('off', 'off', 'disabled');
   if (expiresAtMs !== null && expiresAtMs <= nowMs) return stateBadge('off', 'clock', 'expired');
+  if (isGroupServed === false) return stateBadge('warn', 'warn', 'no model');
   const isOut = balances.some(
     ({ limitNanos, remainingNanos }) => limitNanos !== '0' && remainingNanos === '0',
   );

@@ -1,6 +1,16 @@
 /** The four figures of Now, each with a line of its recent values. */
 import { type Child, el } from '../dom.ts';
-import { countText, durationText, exactMoney, moneyText, percentText } from '../format.ts';
+import {
+  countText,
+  durationText,
+  exactMoney,
+  minuteText,
+  moneyText,
+  percentText,
+  rateOf,
+  sinceText,
+  utcDayText,
+} from '../format.ts';
 import { sparkline } from '../sparkline.ts';
 import type { Bucket, Now } from '../wire.ts';
 
@@ -9,7 +19,7 @@ export function figuresOf(now: Now): readonly HTMLElement[] {
   return [callsFigure(now), successFigure(now), firstByteFigure(now), spendFigure(now)];
 }
 
-const hourMs = 3_600_000;
+const dayMs = 86_400_000;
 
 interface Figure {
   readonly label: string;
@@ -30,51 +40,66 @@ function figure({ label, value, more, line, name }: Figure): HTMLElement {
   );
 }
 
+/** The first minute, hour or day, or when the process began to count. */
+export function sinceMsOf({ source, buckets, startedAtMs, nowMs }: Now): number {
+  const firstMs = buckets[0]?.startMs ?? nowMs;
+  return source === 'process' ? Math.max(firstMs, startedAtMs) : firstMs;
+}
+
 function totalOf({ complete, refused, failed, left }: Bucket): number {
-  return complete + refused + failed + left;
+  return complete + (refused ?? 0) + failed + left;
+}
+
+/** The sum of all buckets; null if it is not known. */
+export function sumOf(
+  { buckets }: Pick<Now, 'buckets'>,
+  name: 'complete' | 'refused' | 'failed' | 'left',
+): number | null {
+  if (buckets.some((bucket) => bucket[name] === null)) return null;
+  return buckets.reduce((sum, bucket) => sum + (bucket[name] ?? 0), 0);
 }
 
 /** The current bucket is incomplete, so the rate is that of the bucket before. */
-function callsFigure({ buckets, bucketMs }: Now): HTMLElement {
+function callsFigure(now: Now): HTMLElement {
+  const { buckets, bucketMs, nowMs } = now;
   const last = buckets.at(-2) ?? buckets.at(-1);
   const count = last === undefined ? 0 : totalOf(last);
-  const rate = count / (bucketMs / 1_000);
+  const [rate, unit] = rateOf(count, bucketMs);
   const total = buckets.reduce((sum, bucket) => sum + totalOf(bucket), 0);
   return figure({
     name: 'calls',
-    label: 'Requests',
-    value: [rateText(rate), unit('/s')],
+    label: sumOf(now, 'refused') === null ? 'Calls' : 'Requests',
+    value: [rate, el('span', { class: 'unit' }, unit)],
     more: [
       el('b', {}, countText(count)),
-      ` in the last ${bucketMs < hourMs ? 'minute' : bucketMs < 24 * hourMs ? 'hour' : 'day'}, `,
+      ` ${bucketText(last?.startMs ?? nowMs, bucketMs)}, `,
       el('b', {}, countText(total)),
-      ' in all',
+      ` ${sinceText(sinceMsOf(now), nowMs)}`,
     ],
     line: buckets.slice(0, -1).map(totalOf),
   });
 }
 
-function rateText(rate: number): string {
-  if (rate >= 10) return countText(Math.round(rate));
-  return rate.toFixed(rate > 0 && rate < 1 ? 2 : 1);
+function bucketText(ms: number, lengthMs: number): string {
+  if (lengthMs >= dayMs) return `on ${utcDayText(ms)} (UTC)`;
+  return `from ${minuteText(ms)} to ${minuteText(ms + lengthMs)}`;
 }
 
-function successFigure({ buckets }: Now): HTMLElement {
-  const sum = (name: 'complete' | 'refused' | 'failed' | 'left'): number =>
-    buckets.reduce((total, bucket) => total + bucket[name], 0);
+function successFigure(now: Now): HTMLElement {
+  const { buckets, nowMs } = now;
   const total = buckets.reduce((all, bucket) => all + totalOf(bucket), 0);
   const parts = (['refused', 'failed', 'left'] as const).map((name) =>
     el(
       'span',
       { class: 'part' },
       el('span', { class: `swatch swatch--${name}`, 'aria-hidden': 'true' }),
-      `${countText(sum(name))} ${name}`,
+      `${countText(sumOf(now, name))} ${name}`,
     ),
   );
   return figure({
     name: 'success',
-    label: 'Complete',
-    value: total === 0 ? '–' : percentText(sum('complete') / total),
+    label: `Complete ${sinceText(sinceMsOf(now), nowMs)}`,
+    value: total === 0 ? '–' : percentText((sumOf(now, 'complete') ?? 0) / total),
     more: parts,
     line: buckets.map((bucket) => shareOfComplete(bucket)),
   });
@@ -85,22 +110,25 @@ function shareOfComplete(bucket: Bucket): number | undefined {
   return total === 0 ? undefined : bucket.complete / total;
 }
 
-function firstByteFigure({ buckets, firstByteP50Ms, firstByteP95Ms }: Now): HTMLElement {
+function firstByteFigure(now: Now): HTMLElement {
+  const { buckets, firstByteP50Ms, firstByteP95Ms, nowMs } = now;
   return figure({
     name: 'first-byte',
-    label: 'First byte',
+    label: `First byte ${sinceText(sinceMsOf(now), nowMs)}`,
     value: durationText(firstByteP50Ms),
     more: ['median; 95 % within ', el('b', {}, durationText(firstByteP95Ms))],
     line: buckets.map(({ firstByteP50Ms: value }) => value ?? undefined),
   });
 }
 
-function spendFigure({ buckets, today }: Now): HTMLElement {
+function spendFigure(now: Now): HTMLElement {
+  const { buckets, today, nowMs } = now;
   const line = buckets.slice(0, -1).map(({ chargeNanos }) => Number(chargeNanos));
   if (today === null) {
     const charges = buckets.reduce((sum, bucket) => sum + BigInt(bucket.chargeNanos), 0n);
-    const more = 'in this time, by this process';
-    return figure({ name: 'spend', label: 'Spend', value: moneyText(charges), more, line });
+    const label = `Spend ${sinceText(sinceMsOf(now), nowMs)}`;
+    const more = 'by this process';
+    return figure({ name: 'spend', label, value: moneyText(charges), more, line });
   }
   const { chargeNanos, unbookedNanos } = today;
   const booked = BigInt(chargeNanos) - BigInt(unbookedNanos);
@@ -115,8 +143,4 @@ function spendFigure({ buckets, today }: Now): HTMLElement {
         : [`${moneyText(booked)} booked, `, el('b', {}, moneyText(waiting)), ' not yet'],
     line,
   });
-}
-
-function unit(text: string): HTMLElement {
-  return el('span', { class: 'unit' }, text);
 }

@@ -5,13 +5,13 @@
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { el, refill } from '../dom.ts';
-import { countText, dayText, minuteText, utcDayText } from '../format.ts';
+import { countText, dayText, minuteText, sinceText, utcDayText } from '../format.ts';
 import { failure, loading, section, titledSection } from '../panel.ts';
 import type { Bucket, Now } from '../wire.ts';
 import { attentionList } from './now-attention.ts';
-import { figuresOf } from './now-figures.ts';
-import { refusalTable } from './now-refusals.ts';
+import { figuresOf, sinceMsOf, sumOf } from './now-figures.ts';
 import { sentenceOf } from './now-sentence.ts';
+import { refusalTable } from './refusal-table.ts';
 
 const outcomes = [
   { name: 'complete', color: '--complete' },
@@ -49,6 +49,7 @@ function nowParts() {
   const figures = el('div', { class: 'figures' });
   const attention = el('div', { class: 'panel-body' });
   const refusals = el('div', { class: 'panel-body' });
+  const refusedSince = el('span', { class: 'hint' });
   const requests = titledSection(heading, el('div', { class: 'panel-body' }, chart.node, source));
   return {
     node: el(
@@ -57,7 +58,7 @@ function nowParts() {
       sentence,
       figures,
       el('div', { class: 'split' }, requests, section('Needs attention', undefined, attention)),
-      section('Refused, and why', ofThisProcess(), refusals),
+      section('Refused, and why', refusedSince, refusals),
     ),
     update: (now: Now, page: PageContext): void => {
       refill(sentence, sentenceOf(now, page));
@@ -66,15 +67,20 @@ function nowParts() {
       refill(source, sourceText(now));
       chart.show(now);
       refill(attention, attentionList(now, page));
-      refill(refusals, refusalTable(now, page));
+      refill(refusedSince, refusedSinceText(now));
+      refill(refusals, refusalTable(now.refusals, page));
     },
     close: chart.close,
   };
 }
 
-/** Refusals are in no log. */
-function ofThisProcess(): HTMLElement {
-  return el('span', { class: 'hint' }, 'this process, at most the last hour');
+/** Without recorded refusals, those of this process of the last hour are shown. */
+function refusedSinceText(now: Now): string {
+  const { source, nowMs, startedAtMs } = now;
+  const isLogged = source === 'log' && sumOf(now, 'refused') !== null;
+  const hourAgoMs = Math.floor(nowMs / minuteMs - 59) * minuteMs;
+  const sinceMs = source === 'log' && !isLogged ? Math.max(hourAgoMs, startedAtMs) : sinceMsOf(now);
+  return `${isLogged ? 'all processes' : 'this process'}, ${sinceText(sinceMs, nowMs)}`;
 }
 
 /** The chart; the length of its bars decides how their times are written. */
@@ -84,7 +90,7 @@ function outcomeChart() {
     label: 'Requests by outcome',
     series: outcomes,
     timeName: 'time',
-    valueText: countText,
+    valueText: (value) => countText(Number.isNaN(value) ? null : value),
     tickText: (ms) => (bucketMs < dayMs ? minuteText(ms) : utcDayText(ms)),
     barText: (ms) => barText(ms, bucketMs),
   });
@@ -101,7 +107,7 @@ function outcomeChart() {
 function chartData(buckets: readonly Bucket[]): ChartData {
   return {
     startsMs: buckets.map(({ startMs }) => startMs),
-    values: outcomes.map(({ name }) => buckets.map((bucket) => bucket[name])),
+    values: outcomes.map(({ name }) => buckets.map((bucket) => bucket[name] ?? Number.NaN)),
   };
 }
 
@@ -115,13 +121,14 @@ function barText(ms: number, bucketMs: number): string {
   return bucketMs <= minuteMs ? minuteText(ms) : `${dayText(ms)} ${minuteText(ms)}`;
 }
 
-/** The log knows all processes, but not what was refused before it held anything. */
-function sourceText({ source, range }: Now): string | undefined {
+/** The usage log knows all processes, but not what was refused before it held anything. */
+function sourceText(now: Now): string | undefined {
+  const { source, range } = now;
   if (source === 'log') {
-    return (
-      'All processes, from the usage log. Requests that were refused before they held anything ' +
-      'are not in it.'
-    );
+    return sumOf(now, 'refused') === null
+      ? 'All processes, from the usage log. It has no refused requests of this time: there ' +
+          'were none, or no gateway has recordRefusals.'
+      : 'All processes, from the usage log and its recorded refusals.';
   }
   const isShort = range === '15m' || range === '1h';
   return isShort

@@ -2,7 +2,7 @@
 import type { PageContext } from '../context.ts';
 import { type Child, el, link } from '../dom.ts';
 import { countText, exactMoney, moneyColumn, shareOf, shortCount } from '../format.ts';
-import { shareBar } from '../share-bar.ts';
+import { shareCell } from '../share-bar.ts';
 import { type Column, table } from '../table.ts';
 import type { Usage, UsageRow } from '../wire.ts';
 import { groupingsOf } from './spend-groupings.ts';
@@ -11,12 +11,14 @@ import { groupingsOf } from './spend-groupings.ts';
 export function spendTable({ data, total }: Usage, page: PageContext): HTMLElement {
   const { by, second } = groupingsOf(page.route());
   const money = moneyColumn(data.map(({ chargeNanos }) => chargeNanos));
-  const amount = (head: string, of: (row: UsageRow) => string): Column<UsageRow> => ({
+  const amount = (head: string, of: (row: UsageRow) => string | null): Column<UsageRow> => ({
     head,
     kind: 'number',
-    cell: (row) => el('span', { title: exactMoney(of(row)) }, money(of(row))),
+    cell: (row) => {
+      const nanos = of(row);
+      return el('span', { title: nanos === null ? undefined : exactMoney(nanos) }, money(nanos));
+    },
   });
-  const highest = data[0]?.chargeNanos ?? total.chargeNanos;
   return table<UsageRow>({
     label: 'Spend, the most expensive first',
     columns: [
@@ -25,11 +27,11 @@ export function spendTable({ data, total }: Usage, page: PageContext): HTMLEleme
       {
         head: 'share',
         kind: 'share',
-        cell: ({ chargeNanos }) => shareBar(shareOf(chargeNanos, highest), '--complete'),
+        cell: ({ chargeNanos }) => shareCell(shareOf(chargeNanos, total.chargeNanos), '--complete'),
       },
       amount('charged', ({ chargeNanos }) => chargeNanos),
-      amount('cost', ({ costNanos }) => costNanos),
-      amount('margin', ({ marginNanos }) => marginNanos),
+      amount('cost', (row) => costOf(row)?.costNanos ?? null),
+      amount('margin', (row) => costOf(row)?.marginNanos ?? null),
       { head: 'calls', kind: 'number', cell: ({ calls }) => countText(calls) },
       { head: 'tokens in', kind: 'number', cell: ({ inputTokens }) => tokens(inputTokens) },
       { head: 'tokens out', kind: 'number', cell: ({ outputTokens }) => tokens(outputTokens) },
@@ -38,6 +40,13 @@ export function spendTable({ data, total }: Usage, page: PageContext): HTMLEleme
     rows: data,
     keyOf: ({ names }) => names.join('\n'),
   });
+}
+
+/** Cost and margin; both are 0 only if no channel states its cost. */
+export function costOf<T extends Pick<UsageRow, 'costNanos' | 'marginNanos'>>(
+  row: T,
+): T | undefined {
+  return row.costNanos === '0' && row.marginNanos === '0' ? undefined : row;
 }
 
 function tokens(count: number): Child {

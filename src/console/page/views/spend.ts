@@ -13,7 +13,7 @@ import type { Usage } from '../wire.ts';
 import { booksPanel } from './spend-books.ts';
 import { dayPanel } from './spend-days.ts';
 import { groupingControls, groupingsOf } from './spend-groupings.ts';
-import { spendTable } from './spend-table.ts';
+import { costOf, spendTable } from './spend-table.ts';
 
 /** Opens the view. */
 export function spendView(page: PageContext): View {
@@ -85,12 +85,12 @@ function csvLink(page: PageContext): HTMLElement {
 }
 
 function totals({ total }: Usage): HTMLElement {
-  const { calls, chargeNanos, unbookedNanos, costNanos, marginNanos } = total;
-  const amount = (name: string, nanos: string): HTMLElement =>
+  const { calls, chargeNanos, unbookedNanos } = total;
+  const amount = (name: string, nanos: string | null): HTMLElement =>
     el(
       'div',
       { class: 'amount' },
-      el('b', { title: exactMoney(nanos) }, moneyText(nanos)),
+      el('b', { title: nanos === null ? undefined : exactMoney(nanos) }, moneyText(nanos)),
       el('span', { class: 'hint' }, name),
     );
   return el(
@@ -98,8 +98,8 @@ function totals({ total }: Usage): HTMLElement {
     { class: 'totals' },
     amount('charged', chargeNanos),
     amount('of it not booked yet', unbookedNanos),
-    amount('your cost', costNanos),
-    amount('margin', marginNanos),
+    amount('your cost', costOf(total)?.costNanos ?? null),
+    amount('margin', costOf(total)?.marginNanos ?? null),
     el(
       'div',
       { class: 'amount' },

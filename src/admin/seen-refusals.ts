@@ -1,0 +1,72 @@
+/**
+ * The refusals that this process remembers. They share a fixed number of places, and whoever has
+ * the most gives one up, so that one noisy client makes the process forget only its own refusals.
+ */
+import type { SeenRefusal } from './call-summary.ts';
+
+/** How many refusals are remembered in all. */
+export const maxSeenRefusals = 400;
+
+/** The refusals of one key for one code and reason. */
+export interface SeenKind {
+  /** Since when all of them are counted. */
+  readonly sinceMs: number;
+  count: number;
+  /** Oldest first; never empty. */
+  readonly latest: SeenRefusal[];
+}
+
+/**
+ * By code and reason, then by key; the key that was refused last comes last. Up to
+ * `maxSeenRefusals` combinations all keep their latest refusal. If there are more, a key of the
+ * code and reason that has most keys is forgotten.
+ */
+export interface SeenRefusals {
+  readonly kinds: Map<string, Map<string, SeenKind>>;
+  size: number;
+}
+
+/** Remembers a refusal, and forgets one if there are too many. */
+export function rememberRefusal(seen: SeenRefusals, refusal: SeenRefusal): void {
+  const { code, reason = '', keyId = '', atMs } = refusal;
+  const name = `${code}\n${reason}`;
+  const keys = seen.kinds.get(name) ?? new Map<string, SeenKind>();
+  const kind = keys.get(keyId) ?? { sinceMs: atMs, count: 0, latest: [] };
+  kind.count += 1;
+  kind.latest.push(refusal);
+  keys.delete(keyId);
+  keys.set(keyId, kind);
+  seen.kinds.set(name, keys);
+  seen.size += 1;
+  if (seen.size > maxSeenRefusals) forgetOne(seen);
+}
+
+function forgetOne(seen: SeenRefusals): void {
+  let longest: SeenRefusal[] = [];
+  let crowd = { name: '', keys: new Map<string, SeenKind>() };
+  for (const [name, keys] of seen.kinds) {
+    if (keys.size > crowd.keys.size) crowd = { name, keys };
+    for (const { latest } of keys.values()) if (latest.length > longest.length) longest = latest;
+  }
+  seen.size -= 1;
+  if (longest.length > 1) {
+    longest.shift();
+    return;
+  }
+  const [refusedLongestAgo = ''] = crowd.keys.keys();
+  crowd.keys.delete(refusedLongestAgo);
+  if (crowd.keys.size === 0) seen.kinds.delete(crowd.name);
+}
+
+/** What is remembered, newest first. */
+export function latestRefusals({ kinds }: SeenRefusals): readonly SeenRefusal[] {
+  return [...kinds.values()]
+    .flatMap((keys) => [...keys.values()].flatMap(({ latest }) => latest))
+    .reverse()
+    .sort((one, other) => other.atMs - one.atMs);
+}
+
+/** What is remembered of a key, by code and reason. */
+export function kindsOfKey({ kinds }: SeenRefusals, keyId: string): readonly SeenKind[] {
+  return [...kinds.values()].flatMap((keys) => keys.get(keyId) ?? []);
+}
