@@ -12,7 +12,7 @@ import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { recordedRefusals } from '../../src/testing/index.ts';
-import { drawn } from '../proof/random.ts';
+import { drawn } from '../support/seeds.ts';
 import { type AdminSetup, adminSetup, refusedEvent } from './admin-host.ts';
 
 const hourMs = 3_600_000;

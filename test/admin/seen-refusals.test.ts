@@ -12,7 +12,7 @@ import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { recordedRefusals } from '../../src/testing/index.ts';
-import { type Draw, drawn } from '../proof/random.ts';
+import { type Draw, drawn } from '../support/seeds.ts';
 import { adminSetup, refusedEvent } from './admin-host.ts';
 
 const codes: readonly ErrorCode[] = ['insufficient_quota', 'rate_limited', 'invalid_request'];
