@@ -61,6 +61,13 @@ export function changesVerbosity({ verbosity }: Pick<ContentRequest, 'verbosity'
   return verbosity !== undefined && verbosity !== 'medium';
 }
 
+/** Whether the caller asks for a service tier that is not the usual one. */
+export function asksForTier({ serviceTier }: Pick<ContentRequest, 'serviceTier'>): boolean {
+  return serviceTier !== undefined && !usualTiers.has(serviceTier);
+}
+
+const usualTiers: ReadonlySet<string> = new Set(['auto', 'default', 'standard', 'standard_only']);
+
 /** The fields of a request that a dialect may not support. */
 export type RequestField =
   | 'toolChoice'

@@ -101,3 +101,10 @@ const mustBeObject = 'must be an object.';
 function pathTo(name: string, at: string): string {
   return at === '' ? name : `${at}.${name}`;
 }
+
+/** @throws GatewayError `not_portable` for a check of content, which only OpenAI makes */
+export function refuseModeration(body: JsonObject): void {
+  if (presentMember(body, 'moderation') === undefined) return;
+  const message = 'This model has no moderation. Leave it out, and check the content yourself.';
+  throw new GatewayError('not_portable', message, { param: 'moderation' });
+}

@@ -29,6 +29,7 @@ export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadS
   for (const [name, value] of Object.entries(holder)) {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
     if (known === read || isNullOrEmpty(value)) continue;
+    if (known === undefined && at === '' && isNeutral(name, value)) continue;
     const path = `${at}${headerSafe(name)}`;
     if (known === undefined) {
       unread.add(path);
@@ -51,6 +52,26 @@ export function unreadOfReply(reply: JsonValue, shape: Shape): readonly string[]
 
 function isNullOrEmpty(value: JsonValue): boolean {
   return value === null || (isList(value) && value.length === 0);
+}
+
+/**
+ * Values of unread members of a request that say what holds without them. Clients send them by
+ * default. An empty object is none in general: for some members it is a switch.
+ */
+const neutralValues: ReadonlyMap<string, readonly JsonValue[]> = new Map<
+  string,
+  readonly JsonValue[]
+>([
+  ['best_of', [1]],
+  ['inference_geo', ['global']],
+  ['speed', ['standard', 1]],
+  ['store', [false]],
+]);
+const emptyObjects: ReadonlySet<string> = new Set(['logit_bias', 'metadata']);
+
+function isNeutral(name: string, value: JsonValue): boolean {
+  if (isJsonObject(value)) return emptyObjects.has(name) && Object.keys(value).length === 0;
+  return neutralValues.get(name)?.includes(value) === true;
 }
 
 /** `Array.isArray` alone forgets that the list is read-only. */

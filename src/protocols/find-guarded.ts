@@ -315,12 +315,12 @@ function isIn(neutral: readonly JsonValue[], value: JsonValue): boolean {
   return neutral.some((one) => typeof one === 'string' && one.toLowerCase() === plain);
 }
 
-/** Lower case, and without Google's prefix `MODALITY_`. */
+/** Lower case, and without Google's prefixes: `MODALITY_`, `SERVICE_TIER_`. */
 function normalizedWord(text: string): string {
   return text
     .trim()
     .toLowerCase()
-    .replace(/^modality_/, '');
+    .replace(/^(?:modality|service_tier)_/, '');
 }
 
 /**

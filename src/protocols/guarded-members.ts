@@ -37,6 +37,8 @@ interface GuardedPlaces {
   readonly neutralEdits?: RegExp;
   /** An object with `mode: "off"` has no effect. */
   readonly hasOffMode?: true;
+  /** Only the provider of a relayed call acts on it: a translation leaves it out or refuses it. */
+  readonly isRelayedOnly?: true;
   /** Only these values have an effect. */
   readonly effective?: readonly string[];
 }
@@ -168,6 +170,7 @@ export const guardedRows: readonly GuardedRow[] = [
     class: 'cost',
     raises: 'searches for tools at the provider, which runs the model again with what it found',
     toolTypes: ['tool_search'],
+    isRelayedOnly: true,
     // A provider searches unless the caller offers to.
     unless: { path: ['execution'], value: 'client' },
   },

@@ -14,6 +14,7 @@ import { checkMembers } from './check-members.ts';
 import type { ModelPlans } from './model-plan.ts';
 import type { RecordChecks } from './record-checks.ts';
 import { resolveReferences } from './references.ts';
+import { relayedChannels } from './relayed-channels.ts';
 
 /** What is needed to find a model, or to say why there is none. */
 export interface ModelLookup {
@@ -60,8 +61,8 @@ export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall
     );
   }
   checkCandidates(call, protocol, model);
-  checkMembers(call, model, protocol);
   const plan = lookup.plans.of(model, settings);
+  checkMembers(call, model, protocol, () => relayedChannels({ key, plan, route }).length > 0);
   if (call.references === undefined) return { model, plan, call };
   const resolved = await resolveReferences(read, call.references, plan, lookup.intake.bodies);
   return { model, plan, call: resolved.call, references: resolved.references };

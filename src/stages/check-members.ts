@@ -15,12 +15,21 @@ import { canBeLeftOut, isOptional, type ToolRules } from './optional-tools.ts';
 
 const rows: ReadonlyMap<string, GuardedRow> = new Map(guardedRows.map((row) => [row.row, row]));
 
-/** @throws GatewayError `invalid_request` that names the member and says what to do */
-export function checkMembers(call: Call, model: Model, rules: ToolRules): void {
+/**
+ * `mayBeRelayed`: a channel of the model speaks the caller's own API.
+ *
+ * @throws GatewayError `invalid_request` that names the member and says what to do
+ */
+export function checkMembers(
+  call: Call,
+  model: Model,
+  rules: ToolRules,
+  mayBeRelayed: () => boolean,
+): void {
   if (call.operation.needsMediaRates) checkMediaRates(call, model);
   for (const use of call.demand.guarded) {
     const row = rows.get(use.row);
-    if (row === undefined) continue;
+    if (row === undefined || (row.isRelayedOnly === true && !mayBeRelayed())) continue;
     if (isAccepted(row, use, call, model)) {
       const { toolBound } = rules;
       if (toolBound === undefined || hasBoundedCalls(row, use, call, model)) continue;

@@ -19,6 +19,7 @@ import { holdFor } from './hold.ts';
 import { limitFallback } from './limit-model.ts';
 import type { ModelPlans } from './model-plan.ts';
 import type { RecordChecks } from './record-checks.ts';
+import { relayedChannels } from './relayed-channels.ts';
 import type { UpstreamOutcome, Upstreams } from './try-channel.ts';
 
 /** The parts of a gateway that `fallBack` needs. */
@@ -176,9 +177,10 @@ function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admi
   if (!isOffered || !model.groups.includes(key.group)) return undefined;
   try {
     checkCandidates(call, route.protocol, model);
-    checkMembers(call, model, route.protocol);
-    const hold = holdFor(call, model);
     const plan = plans.of(model, received.settings);
+    const mayBeRelayed = (): boolean => relayedChannels({ key, plan, route }).length > 0;
+    checkMembers(call, model, route.protocol, mayBeRelayed);
+    const hold = holdFor(call, model);
     return { ...admitted, model, hold, plan, isLastModel: false };
   } catch (error) {
     if (isGatewayError(error)) return undefined;

@@ -189,7 +189,6 @@ describe('fields', () => {
       'messages.name',
       'messages.content.mood',
       'metadata',
-      'logit_bias',
       'bad__name',
       'stream_options.include_obfuscation',
     ]);

@@ -242,9 +242,6 @@ const settings: readonly RequestFeature[] = [
   feature('`metadata.user_id`', { metadata: { user_id: 'u1' } }, 'metadata.user_id', {
     openai: { user: 'u1' },
   }),
-  feature('`service_tier`', { service_tier: 'standard_only' }, 'service_tier', {
-    openai: { service_tier: 'default' },
-  }),
   feature(
     '`context_management`, `compaction`, `diagnostics`, `speed`',
     {

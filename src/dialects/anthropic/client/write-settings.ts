@@ -1,5 +1,6 @@
 /** Writes sampling parameters, stop sequences, user id and service tier. */
 import {
+  asksForTier,
   type ContentRequest,
   changesVerbosity,
   type RequestField,
@@ -33,7 +34,7 @@ export function writeSettings(request: ContentRequest, limits: SettingsLimits): 
     topP: topP !== request.topP,
     topK: topK !== request.topK,
     stop: stop.length !== request.stop.length,
-    serviceTier: request.serviceTier !== undefined && tier === undefined,
+    serviceTier: asksForTier(request) && tier === undefined,
     seed: request.seed !== undefined,
     logprobs: request.logprobs !== undefined,
     presencePenalty: (request.presencePenalty ?? 0) !== 0,

@@ -12,7 +12,6 @@ import { collectUnread, read, type Shape } from '../../unread.ts';
 export function unreadMembers(body: JsonObject): readonly string[] {
   const unread = new Set<string>();
   collectUnread(body, { shape: request, at: '', unread });
-  if (member(body, 'speed') === 'standard') unread.delete('speed');
   return [...new Set([...unread].map((name) => (isCacheMark(name) ? cacheMark : name)))];
 }
 

@@ -2,7 +2,7 @@
 import { cacheMarksIn, unsentProviderData } from '../../../canonical/every-part.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
-import { changesVerbosity } from '../../../canonical/request.ts';
+import { asksForTier, changesVerbosity } from '../../../canonical/request.ts';
 import { placeProviderMembers } from './provider-members.ts';
 import { writeConfig } from './write-config.ts';
 import { writeConversation } from './write-contents.ts';
@@ -19,7 +19,7 @@ import { writeTools } from './write-tools.ts';
 export function writeRequest(context: WriteContext): Readonly<Record<string, JsonNode>> {
   const { request, drop } = context;
   if (request.endUserId !== undefined) drop(request.names.endUserId);
-  if (request.serviceTier !== undefined) drop(request.names.serviceTier);
+  if (asksForTier(request)) drop(request.names.serviceTier);
   if (changesVerbosity(request)) drop(request.names.verbosity);
   for (const mark of cacheMarksIn(request)) drop(mark);
   const isSent = (data: ProviderData): boolean => signatureOf(data) !== undefined;

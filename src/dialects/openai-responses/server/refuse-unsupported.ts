@@ -1,10 +1,11 @@
 /** Refuses members without which a request would mean something else. */
 import { GatewayError } from '../../../errors.ts';
 import type { JsonObject } from '../../../json.ts';
-import { objectIn, presentMember } from '../../read-members.ts';
+import { objectIn, presentMember, refuseModeration } from '../../read-members.ts';
 
 /** @throws GatewayError `not_portable` that names the member */
 export function refuseUnsupported(body: JsonObject): void {
+  refuseModeration(body);
   for (const [name, message] of refusals) {
     if (presentMember(body, name) !== undefined) throw refusal(name, message);
   }
@@ -24,7 +25,6 @@ const refusals: readonly (readonly [name: string, message: string])[] = [
   ['previous_response_id', 'This model keeps no conversations. Send the whole history as `input`.'],
   ['conversation', 'This model keeps no conversations. Send the whole history as `input`.'],
   ['prompt', 'This model has no stored prompts. Send the text as `instructions` and `input`.'],
-  ['moderation', 'This model has no moderation. Leave it out, and check the content yourself.'],
 ];
 
 function refusal(param: string, message: string): GatewayError {

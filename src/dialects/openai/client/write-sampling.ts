@@ -1,5 +1,6 @@
 /** Writes limits, sampling parameters, the number of choices and other simple members. */
 import {
+  asksForTier,
   type ContentRequest,
   changesVerbosity,
   type RequestField,
@@ -153,9 +154,8 @@ const tiers: Readonly<Record<string, string>> = {
 function serviceTier(request: ContentRequest): Piece {
   if (request.serviceTier === undefined) return emptyPiece;
   const tier = Object.entries(tiers).find(([name]) => name === request.serviceTier)?.[1];
-  return tier === undefined
-    ? droppedPiece(request.names.serviceTier)
-    : membersPiece({ service_tier: tier });
+  if (tier !== undefined) return membersPiece({ service_tier: tier });
+  return asksForTier(request) ? droppedPiece(request.names.serviceTier) : emptyPiece;
 }
 
 function promptCacheKey(

@@ -18,6 +18,7 @@ import {
   numberIn,
   presentMember,
   refuse,
+  refuseModeration,
   textIn,
 } from '../../read-members.ts';
 import { readFormat } from './read-format.ts';
@@ -29,9 +30,10 @@ import { unreadMembers } from './unread-members.ts';
 /**
  * Reads the request.
  *
- * @throws GatewayError `invalid_request` that names the member
+ * @throws GatewayError `invalid_request` or `not_portable` that names the member
  */
 export function readRequest(body: JsonObject, requested: RequestedReply): ContentRequest {
+  refuseModeration(body);
   return {
     ...readMessages(body),
     tools: readTools(body),
