@@ -84,6 +84,8 @@ export type ContentEvent =
       readonly native?: string | undefined;
       /** The upstream's explanation of the finish. */
       readonly message?: string | undefined;
+      /** The stop sequence of the request that ended the text, if the upstream names it. */
+      readonly stopSequence?: string | undefined;
     }
   | { readonly type: 'usage'; readonly usage: ReplyUsage }
   /** The prompt was blocked. This is a valid reply without candidates, not a failure. */

@@ -86,9 +86,8 @@ function add(state: MessageState, event: ContentEvent): void {
   }
 }
 
-/** Which stop sequence ended a reply is not known: other providers don't tell. */
-function stopMembers({ reason, explanation }: Stop): MessageMembers {
-  const members = { stop_reason: reason, stop_sequence: null };
+function stopMembers({ reason, explanation, sequence }: Stop): MessageMembers {
+  const members = { stop_reason: reason, stop_sequence: sequence ?? null };
   if (reason !== 'refusal') return members;
   const details = { type: 'refusal', category: null, explanation: explanation ?? null };
   return { ...members, stop_details: details };

@@ -4,7 +4,9 @@ import { filterMessage } from '../../openai/server/reply-pieces.ts';
 
 /** The members of a message that say why it stopped. */
 export interface Stop {
-  readonly reason: 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
+  readonly reason: 'end_turn' | 'stop_sequence' | 'max_tokens' | 'tool_use' | 'refusal';
+  /** The stop sequence that ended the reply, if that is known. */
+  readonly sequence?: string | undefined;
   /** Why the model or a filter refused, if that is known. */
   readonly explanation: string | undefined;
 }
@@ -29,7 +31,9 @@ export function stopOf({ finish, hasCall, refusal, blocked }: Ending): Stop {
   }
   // Clients run calls only if the message stops for them.
   if (hasCall) return plain('tool_use');
-  return refusal === '' ? plain('end_turn') : { reason: 'refusal', explanation: refusal };
+  if (refusal !== '') return { reason: 'refusal', explanation: refusal };
+  const sequence = finish?.stopSequence;
+  return sequence === undefined ? plain('end_turn') : { ...plain('stop_sequence'), sequence };
 }
 
 function plain(reason: Stop['reason']): Stop {

@@ -10,7 +10,7 @@ export const openaiClient: ContentClientCodec = {
   begin: (request, target) => {
     const { body, dropped, names } = writeRequest(request, target);
     const { reasoningOutsideCompletion: reasoningOutside } = target.capabilities;
-    const context = { names, ids: target.ids, reasoningOutside };
+    const context = { names, ids: target.ids, reasoningOutside, stop: request.stop };
     return {
       body,
       dropped,

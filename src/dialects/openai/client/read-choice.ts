@@ -17,6 +17,8 @@ import { type ToolSlots, toolSlots } from './tool-slots.ts';
 export interface ReadContext extends CallContext {
   /** The vendor does not count reasoning as part of the completion. */
   readonly reasoningOutside: boolean;
+  /** The stop sequences of the request. */
+  readonly stop: readonly string[];
 }
 
 /** Reads one choice of a reply. */
@@ -37,7 +39,11 @@ export interface ChoiceReader {
    * Returns how the choice ended, and the events held back until then: tool calls, and a signature
    * that belongs to them.
    */
-  end(): { readonly events: readonly ContentEvent[]; readonly ending: Ending };
+  end(): {
+    readonly events: readonly ContentEvent[];
+    readonly ending: Ending;
+    readonly stopSequence: string | undefined;
+  };
 }
 
 /** What one choice has contained so far. */
@@ -47,6 +53,8 @@ interface ChoiceState {
   readonly slots: ToolSlots;
   readonly calls: CallEvents;
   finishReason: string;
+  /** What ended the text, as vLLM and SGLang say it: a text or the number of a token. */
+  stoppedBy: JsonValue | undefined;
   hasOutput: boolean;
   signature: ProviderData | undefined;
 }
@@ -61,6 +69,7 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
     slots,
     calls,
     finishReason: '',
+    stoppedBy: undefined,
     hasOutput: false,
     signature: undefined,
   };
@@ -71,7 +80,7 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
     heldChars: calls.heldChars,
     finished: () => state.finishReason !== '',
     hasOpenCall: () => state.finishReason === '' && argumentTexts(slots, '').some(isOpen),
-    end: () => endChoice(state),
+    end: () => endChoice(state, context),
   };
 }
 
@@ -114,7 +123,11 @@ function read(state: ChoiceState, node: JsonValue, message: JsonValue): readonly
   state.hasOutput ||= events.length > 0;
   slots.addFunctionCall(member(message, 'function_call') ?? null);
   state.signature = signatureOf(message) ?? state.signature;
-  state.finishReason = stringOrEmpty(member(node, 'finish_reason')) || state.finishReason;
+  const finishReason = stringOrEmpty(member(node, 'finish_reason'));
+  if (finishReason !== '') {
+    state.finishReason = finishReason;
+    state.stoppedBy = member(node, 'stop_reason') ?? member(node, 'matched_stop');
+  }
   const logprobs = logprobEvents(node, choice);
   const citations = citationEvents(message, choice);
   // Most pieces hold neither, and this code runs for each of them.
@@ -122,8 +135,8 @@ function read(state: ChoiceState, node: JsonValue, message: JsonValue): readonly
   return [...events, ...logprobs, ...citations];
 }
 
-function endChoice(state: ChoiceState): ReturnType<ChoiceReader['end']> {
-  const { slots, calls, messages, finishReason, signature } = state;
+function endChoice(state: ChoiceState, { stop }: ReadContext): ReturnType<ChoiceReader['end']> {
+  const { slots, calls, messages, finishReason, signature, stoppedBy } = state;
   const texts = argumentTexts(slots, finishReason);
   const hasCalls = texts.length > 0;
   const ending = slots.endsUnclear()
@@ -135,7 +148,8 @@ function endChoice(state: ChoiceState): ReturnType<ChoiceReader['end']> {
         hasCutCall: texts.some(finishReason === '' ? isOpen : isCutJson),
         hasOutput: state.hasOutput || hasCalls,
       });
-  return { events: calls.end(signature, finishReason), ending };
+  const stopSequence = stop.find((text) => text === stoppedBy);
+  return { events: calls.end(signature, finishReason), ending, stopSequence };
 }
 
 /**

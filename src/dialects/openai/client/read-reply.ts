@@ -105,11 +105,11 @@ function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): reado
     const reason = ends.map(({ ending }) => unusableReason(ending))[0];
     return [{ type: 'unusable', reason: reason ?? 'upstream_empty_response' }];
   }
-  return ends.flatMap(({ choice, events, ending }): ContentEvent[] => [
+  return ends.flatMap(({ choice, events, ending, stopSequence }): ContentEvent[] => [
     ...events,
     'unusable' in ending
       ? { type: 'finish', choice, reason: 'other' }
-      : { type: 'finish', choice, ...ending },
+      : { type: 'finish', choice, ...ending, stopSequence },
   ]);
 }
 

@@ -61,6 +61,8 @@ const choice: Shape = {
   message,
   delta: message,
   finish_reason: read,
+  stop_reason: read,
+  matched_stop: read,
   logprobs: { content: { ...token, top_logprobs: token } },
 };
 
