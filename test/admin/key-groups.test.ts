@@ -5,7 +5,10 @@ import { type AdminServer, adminServer, adminSetup, changing } from './admin-hos
 
 let server: AdminServer | undefined;
 
-afterEach(() => server?.close());
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
 
 describe('keys', () => {
   it('of a group that no model has are issued, with a warning, and flagged', async () => {

@@ -146,9 +146,10 @@ describe('a list of calls', () => {
     const log = memoryUsageSink({ limit: 1_000 });
     const { admin, emit, clock } = adminSetup({ usage: log });
     const all: string[] = [];
-    for (let index = 0; index < 200; index += 1) {
+    for (let index = 0; index < 500; index += 1) {
       clock.advance(draw(3));
-      const isCall = index < 150 ? draw(3) === 0 : draw(3) > 0;
+      // More calls than a window has, with refusals between and on both sides of its edges.
+      const isCall = draw(3) > 0;
       const requestId = `${clock.now()} ${index}`;
       all.unshift(requestId);
       if (isCall)
