@@ -61,6 +61,16 @@ function statedInput({ input, uncached, cached = 0, toolPrompt }: UsageCounts): 
   return input ?? (toolPrompt === undefined ? undefined : 0);
 }
 
+/** Whether the prompt or the writes of one object are not the sum of their parts. */
+function contradictsParts(last: UsageCounts): boolean {
+  const { input = 0, uncached = 0, cached = 0, written = 0, written5m = 0, written1h = 0 } = last;
+  const writes = written5m + written1h;
+  return (
+    (input > 0 && uncached > 0 && uncached + cached !== input) ||
+    (written > 0 && writes > 0 && written !== writes)
+  );
+}
+
 /** The tokens written to a cache: of the total and the sum of its parts, the larger. */
 export function writtenIn({ written, written5m, written1h }: UsageCounts): number | undefined {
   if (written5m === undefined && written1h === undefined) return written;
@@ -123,8 +133,7 @@ export function replyUsageOf(
     isAbove ||
     (counts.output !== undefined && reasoning > sums.output) ||
     (ownInput !== undefined && (cached ?? 0) > sums.input) ||
-    (written !== stated.written && Boolean(stated.written) && written !== 0) ||
-    (ownInput !== stated.input && Boolean(stated.input) && ownInput !== 0);
+    contradictsParts(last);
   return {
     inputTokens: input,
     outputTokens: output,

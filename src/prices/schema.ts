@@ -144,11 +144,14 @@ export const priceSchema: z.ZodType = z.discriminatedUnion(
   { error: formError },
 );
 
+const costForm = "must be a price, or 'reported' where replies state what they cost";
+
 /** What a channel costs. A union would not say what is wrong with a price. */
 export const costSchema: z.ZodType<ChannelCost> = z
   .custom<ChannelCost>()
   .superRefine((cost, { addIssue }) => {
     if (cost === 'reported') return;
+    if (typeof cost === 'string') return addIssue({ code: 'custom', message: costForm });
     for (const issue of priceSchema.safeParse(cost).error?.issues ?? []) addIssue({ ...issue });
   });
 

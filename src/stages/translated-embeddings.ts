@@ -18,7 +18,7 @@ import type {
 import { type EmbeddingReply, embeddingReader } from '../dialects/embedding-reader.ts';
 import { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
-import { allReported, noUsage, type Usage } from '../money.ts';
+import { allReported, noUsage, type Usage, type UsageRemarks } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
 import { estimatedTokens } from './estimated-prompt.ts';
 import { droppedNote, estimatedNote } from './notes.ts';
@@ -123,6 +123,8 @@ interface SeriesState {
   inputTokens: number;
   /** The part of `inputTokens` that was estimated; undefined if all replies reported usage. */
   estimatedInputTokens: number | undefined;
+  /** The cost is the sum of all requests, if each states one. */
+  remarks: UsageRemarks | undefined;
 }
 
 function seriesOf(translation: WrittenTranslation): RequestSeries {
@@ -133,6 +135,7 @@ function seriesOf(translation: WrittenTranslation): RequestSeries {
     vectors: [],
     inputTokens: 0,
     estimatedInputTokens: undefined,
+    remarks: undefined,
   };
   return {
     isSplit: count > batch,
@@ -183,9 +186,17 @@ function take(
   state: SeriesState,
   count: number,
 ): void {
+  state.remarks = state.from === 0 ? usage?.remarks : sumOf(state.remarks, usage?.remarks);
   for (const vector of vectors) state.vectors.push(vector);
   if (usage === undefined) addEstimate(state, translation, count);
   else state.inputTokens += usage.inputTokens;
+}
+
+function sumOf(one: UsageRemarks | undefined, other: UsageRemarks | undefined): UsageRemarks {
+  const { costNanos: costBefore, ...before } = one ?? {};
+  const { costNanos: cost, ...now } = other ?? {};
+  const isKnown = costBefore !== undefined && cost !== undefined;
+  return { ...before, ...now, ...(isKnown ? { costNanos: costBefore + cost } : {}) };
 }
 
 /** Adds what the inputs of the current request are estimated to cost. */
@@ -197,12 +208,13 @@ function addEstimate(
   const inputs = prompt.inputs?.slice(state.from, state.from + count) ?? [];
   const tokens = estimatedTokens({ ...prompt, textBytes: 0, inputs }, model);
   state.inputTokens += tokens;
+  state.remarks = sumOf(state.remarks, undefined);
   state.estimatedInputTokens = (state.estimatedInputTokens ?? 0) + tokens;
 }
 
-function usedBy({ inputTokens, estimatedInputTokens: input }: SeriesState): Usage {
+function usedBy({ inputTokens, estimatedInputTokens: input, remarks }: SeriesState): Usage {
   const unreported = input === undefined ? undefined : { ...allReported, input };
-  return { ...noUsage, inputTokens, unreported };
+  return { ...noUsage, inputTokens, unreported, remarks };
 }
 
 /** A reply that fits into one piece is sent at once. */

@@ -285,7 +285,7 @@ describe('channels', () => {
     const base = { groups: ['staff'], protocols: ['chat'], price: { per: 'free' } } as const;
     await admin.catalog.publish('ada', [
       { ...base, id: 'small', channels: [{ ...channel, weight: 3 }] },
-      { ...base, id: 'large', channels: [channel] },
+      { ...base, id: 'large', channels: [{ ...channel, cost: 'reported' }] },
     ]);
 
     const { before } = await admin.channels.disable('ada', 'one', { where: 'everywhere' });
@@ -295,6 +295,10 @@ describe('channels', () => {
     ]);
     expect(catalog.find('small')?.channels[0]).toMatchObject({ weight: 0 });
     await admin.channels.setWeight('ada', 'one', { weight: 5, modelId: 'small' });
+    await admin.channels.setCost('ada', 'one', { cost: { per: 'free' }, modelId: 'small' });
+    expect(catalog.find('large')?.channels[0]).toMatchObject({ cost: 'reported' });
+    await admin.channels.setCost('ada', 'one', { cost: 'reported' });
+    expect(catalog.find('small')?.channels[0]).toMatchObject({ cost: 'reported' });
     await admin.channels.setCost('ada', 'one', { cost: { per: 'free' } });
     await admin.channels.setPriority('ada', 'one', { priority: 2 });
 

@@ -22,7 +22,10 @@ describe('jsonFileCatalog', () => {
   it('reads amounts as numbers or text, and secrets by their references', async () => {
     vi.stubEnv('OPENAI_KEY_OF_TEST', 'sk-env');
     const { write, open } = await catalogFile();
-    const named = { ...channelJson, id: 'two', credential: { name: 'vault/two' } };
+    const named = {
+      ...channelJson,
+      ...({ id: 'two', credential: { name: 'vault/two' }, cost: 'reported' } as const),
+    };
     const channels = [
       { ...channelJson, credential: { env: 'OPENAI_KEY_OF_TEST' }, maxPriceNanos: 7 },
       { ...named, maxPriceNanos: '9007199254740991', headers: { costNanos: 'text' } },
@@ -177,6 +180,11 @@ describe('a file is refused at start-up', () => {
         channels: [{ ...channelJson, cost: { ...modelJson.price, output: 1 } }],
       },
       'a decimal string',
+    ],
+    [
+      'models[1].channels[0].cost must be',
+      { ...modelJson, id: 'b', channels: [{ ...channelJson, cost: 'guessed' }] },
+      "a price, or 'reported'",
     ],
     ...[5, null, [], {}, { env: '' }, { env: 'A', name: 'b' }, { file: 'x' }].map(
       (credential) =>

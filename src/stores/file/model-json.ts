@@ -100,7 +100,7 @@ async function convertMember(
   reader: Reader,
 ): Promise<unknown> {
   if (name === 'credential') return reader.readCredential(value, reader.textOf(path));
-  if (name === 'cost' && value === 'reported') return value;
+  if (name === 'cost' && typeof value === 'string') return value;
   if (name === 'price' || name === 'cost') return priceAt(value, reader.textOf(path));
   if (name.endsWith('Nanos')) return nanosOf(value, reader.textOf(path));
   // The host chooses the names of headers, so no header is converted by its name.
