@@ -20,7 +20,7 @@ export interface UserRow {
 /** The host's database client. */
 export interface Database {
   userByDigest(digest: string): Promise<UserRow | undefined>;
-  insertUsage(row: { userId: string; model: string; nanos: string }): Promise<void>;
+  execute(sql: string, values: readonly (string | number)[]): Promise<void>;
 }
 
 /** A key store over the host's user table. */
@@ -42,11 +42,21 @@ export function databaseKeyStore(database: Database, pepper: string): KeyStore {
   };
 }
 
-/** A usage sink that writes one row for each call to the host's own table. */
+/**
+ * A call may be recorded again, with a higher revision: when its charge is booked later, or when it
+ * is known at last whether it ran. So there is one row for each reservation, and the highest wins.
+ */
+export const upsertUsage = `
+INSERT INTO calls (reservation_id, revision, user_id, model, nanos) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (reservation_id) DO UPDATE
+SET revision = excluded.revision, nanos = excluded.nanos
+WHERE calls.revision < excluded.revision`;
+
+/** A usage sink that keeps one row for each call in the host's own table. */
 export function databaseUsageSink(database: Database): UsageSink {
   return {
-    record: ({ keyId, modelId, chargeNanos }) =>
-      database.insertUsage({ userId: keyId, model: modelId, nanos: chargeNanos.toString() }),
+    record: ({ reservationId, revision, keyId, modelId, chargeNanos }) =>
+      database.execute(upsertUsage, [reservationId, revision, keyId, modelId, String(chargeNanos)]),
     close: async () => {},
   };
 }

@@ -8,7 +8,7 @@ import type { ErrorCode } from './errors.ts';
 import type { FailureReason } from './failure-reasons.ts';
 import type { Nanos } from './money.ts';
 import type { DialectName, ProtocolName } from './ports/catalog.ts';
-import type { PortName } from './ports/port-names.ts';
+import type { PortFailure } from './ports/port-failure.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 
@@ -270,31 +270,8 @@ export type GatewayEvent =
       readonly channelId: string;
       readonly upstreamModel: string | undefined;
     } & HealthStatus)
-  /**
-   * A port threw, timed out, or returned a value that its contract does not allow; or, with the
-   * reason `circuit_open`, it was not called, because three calls in a row had timed out.
-   */
-  | {
-      readonly type: 'port_failed';
-      readonly requestId: string | undefined;
-      readonly port: PortName;
-      readonly operation: string;
-      readonly reason: string;
-      /**
-       * With the reason `StoreCorrupt`: the member of a key's or a model's record that is wrong,
-       * such as `quota[0].limitNanos`, which must be a bigint.
-       */
-      readonly member?: string;
-      /** What that member must be, as the end of a sentence, and what to do. Never its value. */
-      readonly problem?: string;
-      /** The code of what was thrown, or of its cause: an SQLSTATE, an errno, `SQLITE_FULL`. */
-      readonly code?: string;
-      /**
-       * What the port threw. Not enumerable, so that JSON and telemetry never have it; `logEvents`
-       * writes its message and stack. An error that quotes the caller's secret is replaced.
-       */
-      readonly error?: unknown;
-    }
+  /** A port failed, or was not called. */
+  | ({ readonly type: 'port_failed' } & PortFailure)
   /**
    * The quota store did not accept the end of a hold for 15 minutes, or until the gateway closed.
    * The gateway gives up, because a settlement after so long could charge twice. `end` is what the

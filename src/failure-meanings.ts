@@ -3,15 +3,7 @@
  * show reasons to people. The gateway itself loads only {@link hostFailures}.
  */
 import type { FailureReason } from './failure-reasons.ts';
-import { hostFailures } from './host-failures.ts';
-
-/** A reason in words. Names of options, members and events are in backticks. */
-export interface FailureMeaning {
-  /** What happened: a clause without a full stop, to be read after the reason's name. */
-  readonly meaning: string;
-  /** What the operator may do; left out where there is nothing to do. */
-  readonly remedy?: string;
-}
+import { type FailureMeaning, hostFailures } from './host-failures.ts';
 
 /** Every reason, in the words of docs/events.md, which a test compares. */
 export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = {

@@ -2,8 +2,15 @@
  * The failures of an attempt that last until the host changes something. Without a listener they
  * become process warnings, so the gateway loads these rows, and not the table of all reasons.
  */
-import type { FailureMeaning } from './failure-meanings.ts';
 import type { FailureReason } from './failure-reasons.ts';
+
+/** A reason in words. Names of options, members and events are in backticks. */
+export interface FailureMeaning {
+  /** What happened: a clause without a full stop, to be read after the reason's name. */
+  readonly meaning: string;
+  /** What the operator may do; left out where there is nothing to do. */
+  readonly remedy?: string;
+}
 
 /** The reasons of such failures. */
 export type HostFailure = Extract<

@@ -69,7 +69,9 @@ function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefine
     return {
       code: 'TOLLGATE_CREDENTIAL_FAILED',
       about: channelId,
-      message: `The function \`credential\` of the channel ${quoted(channelId)} failed${said(event)}.`,
+      message:
+        `The function \`credential\` of the channel ${quoted(channelId)} ` +
+        `failed${quoteOf(event)}.`,
     };
   }
   const { meaning, remedy } = hostFailures[reason];
@@ -80,7 +82,7 @@ function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefine
     about: [channelId, reason, isOfModel ? upstreamModel : ''].join(' '),
     message:
       `The channel ${quoted(channelId)} can't serve the model ${quoted(modelId)}: ${meaning} ` +
-      `(${reason}${received})${said(event)}. To do: ${remedy}.`,
+      `(${reason}${received})${quoteOf(event)}. To do: ${remedy}.`,
   };
 }
 
@@ -100,7 +102,7 @@ function problemOf(event: EventOf<'port_failed'>): string {
   if (member !== undefined) {
     return `answered with a wrong record (in \`${operation}\`): \`${member}\` ${problem}`;
   }
-  const place = `(in \`${operation}\`)${said(event)}.`;
+  const place = `(in \`${operation}\`)${quoteOf(event)}.`;
   if (reason === 'StoreUnavailable') {
     return `is down, or did not answer within \`storeTimeoutMs\` ${place}`;
   }
@@ -118,7 +120,7 @@ function nameIn(reason: string): string {
 }
 
 /** The first line of the message of what was thrown, and of its causes. */
-function said({ error }: { readonly error?: unknown }): string {
+function quoteOf({ error }: { readonly error?: unknown }): string {
   return error === undefined ? '' : `: ${summaryOf(error).replace(/\.$/, '')}`;
 }
 

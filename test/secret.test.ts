@@ -100,7 +100,7 @@ describe('an issued key', () => {
     [
       'options.limitNanos',
       [{ limitNanos: -1n }, { limitNanos: 5 }, { limitNanos: 2n ** 53n }],
-      'must be a bigint of nanos, 0n to 2^53 − 1, such as 100n. Leave it out if the store has a limit.',
+      'must be a bigint of nanos, 0n to 2^53 − 1, such as 100n. Leave it out if the store has a',
     ],
     [
       'options.maxConcurrentCalls',

@@ -1,6 +1,6 @@
 /** What the code of a refusal means, for refusals that have no reason. */
 import type { ErrorCode } from '../errors.ts';
-import type { FailureMeaning } from '../failure-meanings.ts';
+import type { FailureMeaning } from '../host-failures.ts';
 
 /** Every code, in the style of docs/events.md. */
 export const codeMeanings: Readonly<Record<ErrorCode, FailureMeaning>> = {

@@ -1,5 +1,6 @@
 /** The entry point `tollgate/admin`: the admin library, and its interface over HTTP. */
-export { type FailureMeaning, failureMeanings } from '../failure-meanings.ts';
+export { failureMeanings } from '../failure-meanings.ts';
+export type { FailureMeaning } from '../host-failures.ts';
 export {
   type Admin,
   type AdminCapabilities,

@@ -58,13 +58,7 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
     path: consolePath,
     signIn: withToken(signIn, token),
     ...(hosts === undefined ? {} : { hosts }),
-    // Messages of drivers may contain an address or a value: of theirs only the code is written.
-    onError: (error) =>
-      log.write('error', 'admin_failed', {
-        error: errorName(error),
-        code: thrownCode(error),
-        reason: reasonOf(error),
-      }),
+    onError: (error) => log.write('error', 'admin_failed', membersOf(error)),
   });
   const server = createServer((request, response) => {
     if (request.url === '/') response.writeHead(302, { location: consolePath }).end();
@@ -90,6 +84,11 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
       admin.close();
     },
   };
+}
+
+/** Messages of drivers may contain an address or a value: of theirs only the code is written. */
+function membersOf(error: unknown): object {
+  return { error: errorName(error), code: thrownCode(error), reason: reasonOf(error) };
 }
 
 function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin {

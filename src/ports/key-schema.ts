@@ -1,4 +1,4 @@
-/** What each member of a key's record must be: for new keys, and to say what is wrong in a record. */
+/** What each member of a key's record must be: to check new keys, and to explain wrong records. */
 import { z } from 'zod';
 import type { ApiKey, QuotaSubject } from './key-store.ts';
 import { maxLines } from './quota-input.ts';

@@ -1,12 +1,12 @@
 /**
- * Explains `app.use(gateway.handle)` and `createServer(gateway.handle)`. A framework passes a second
- * argument and ignores what is returned, so that each request would hang without a word.
+ * Explains `app.use(gateway.handle)` and `createServer(gateway.handle)`. Frameworks pass a second
+ * argument and ignore what is returned, so that each request would hang without a word.
  */
 import { swallowErrors } from '../events.ts';
 import type { GatewayResponse } from '../http.ts';
 
 const explanation =
-  'gateway.handle is no request handler of a framework, and the gateway answers nothing. Mount the ' +
+  'gateway.handle is no request handler of a framework, and requests get 500. Mount the ' +
   'gateway by an adapter: nodeAdapter, expressAdapter, koaAdapter, fastifyAdapter or fetchAdapter.';
 
 /** Makes the function that answers such a request with 500, and warns once. */

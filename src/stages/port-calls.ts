@@ -43,12 +43,6 @@ export interface PortCalls {
   ): Promise<T>;
 }
 
-/** A port call that failed, as the event names it. */
-interface FailedCall extends Partial<WrongMember> {
-  readonly port: PortName;
-  readonly operation: string;
-}
-
 /** Makes the port calls of a request. `requestId` is undefined for background work. */
 export function portCalls(
   requestId: string | undefined,
@@ -57,16 +51,13 @@ export function portCalls(
   breakers?: StoreBreakers,
   times?: PortTimer,
 ): PortCalls {
-  const failure = (call: FailedCall, reason: string, error: unknown, thrown?: unknown) => {
-    emit(failedPort({ requestId, ...call }, reason, thrown));
-    return unavailable(call.port, error);
-  };
   return {
     ask: async (port, operation, isAnswer, request, credentials) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
       const breaker = breakers?.byOperation.get(operation);
       if (breaker?.admits() === false) {
-        throw failure({ port, operation }, 'circuit_open', circuitOpen());
+        emit(failedPort({ requestId, port, operation }, 'circuit_open', undefined));
+        throw unavailable(port, circuitOpen());
       }
       const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
       let wrong: Partial<WrongMember> | undefined;
@@ -86,7 +77,8 @@ export function portCalls(
         breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
         // A wrong answer was not thrown by the port.
         const thrown = wrong === undefined ? safeError(error, secretsIn(credentials)) : undefined;
-        throw failure({ port, operation, ...wrong }, errorName(error), error, thrown);
+        emit(failedPort({ requestId, port, operation, ...wrong }, errorName(error), thrown));
+        throw unavailable(port, error);
       }
     },
   };

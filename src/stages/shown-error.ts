@@ -1,36 +1,12 @@
 /** Keeps secrets out of the errors of a host's functions, which events carry and logs print. */
-import { isUpstreamError } from '../errors.ts';
 import { basicsOf, detailsOf } from '../thrown.ts';
-import type { Credential } from './credential.ts';
-import type { CallFailure } from './failure.ts';
-import type { ChannelPlan } from './model-plan.ts';
 import { containsSecret } from './upstream-text.ts';
-
-/** A failed attempt. */
-interface FailedAttempt {
-  readonly channelPlan: Pick<ChannelPlan, 'secrets'>;
-  readonly credential: Credential | undefined;
-}
-
-/**
- * What a function of the host threw: `credential`, or a client whose error has no known code. The
- * other reasons say what happened.
- */
-export function thrownBy({ error, reason }: CallFailure, attempt: FailedAttempt): unknown {
-  const { cause } = isUpstreamError(error.cause) ? error.cause : {};
-  if (cause === undefined) return undefined;
-  const { channelPlan, credential } = attempt;
-  if (reason === 'credential_unavailable') return shownError(cause, channelPlan.secrets());
-  if (reason !== 'failed' && reason !== 'client_failed' && reason !== 'other') return undefined;
-  const own = credential?.kind === 'secret' ? [credential.secret] : [];
-  return safeError(cause, [...own, ...channelPlan.secrets()]);
-}
 
 /**
  * The name, code and message of an error, and nothing else of it: the error objects of clients for
  * credentials carry tokens in `config`, `response` and `cause`.
  */
-function shownError(error: unknown, secrets: readonly string[]): Error {
+export function shownError(error: unknown, secrets: readonly string[]): Error {
   const { name, code, message } = basicsOf(error);
   const shown = new Error(containsSecret(message, secrets) ? hidden : message);
   shown.name = containsSecret(name, secrets) ? 'Error' : name;

@@ -39,7 +39,7 @@ import type {
   WholeReply,
 } from './prepared-call.ts';
 import { type LatestResponse, type OpenedResponse, sendUpstream } from './send-upstream.ts';
-import { thrownBy } from './shown-error.ts';
+import { thrownBy } from './thrown-by.ts';
 
 /** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | MadeReply | StreamedReply;

@@ -12,11 +12,47 @@ import { expressAdapter, expressErrorHandler } from 'tollgate/express';
 import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { echoedBody, echoOf } from './echo.ts';
 import { express4, Koa2 } from './mounts.ts';
+
+describe('gateway.handle in place of an adapter', () => {
+  const misplaced = (): RequestListener => {
+    const { handle } = createGateway({
+      keys: memoryKeyStore(),
+      quota: memoryQuotaStore(),
+      catalog: staticCatalog([]),
+    });
+    // As a host in JavaScript writes it.
+    return JSON.parse('{}', () => handle);
+  };
+
+  it.each<[string, () => RequestListener]>([
+    ['node:http', misplaced],
+    ['Express 5', () => express5().use(misplaced())],
+    ['Express 4', () => express4().use(misplaced())],
+  ])('of %s is answered, and explained once', async (_host, listener) => {
+    const server = createServer(listener());
+    const origin = await listening(server);
+    onTestFinished(() => closed(server));
+
+    for (let call = 0; call < 2; call += 1) {
+      const reply = await fetch(`${origin}/v1/models`);
+      expect(reply.status).toBe(500);
+      expect(await reply.text()).toContain('not mounted correctly');
+    }
+
+    const [warning, ...others] = await takeWarnings();
+    expect(warning?.message).toContain('Mount the gateway by an adapter: nodeAdapter');
+    expect(others).toEqual([]);
+  });
+});
 
 describe('HTTP/2', () => {
   it('answers a call', async () => {

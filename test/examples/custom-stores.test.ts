@@ -1,5 +1,6 @@
 // suite: slow
 /** The example's own stores do what the ports require. */
+import Database from 'libsql';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it } from 'vitest';
 import {
@@ -23,7 +24,7 @@ describe('examples/custom-stores', () => {
           requested.push(digest);
           return digest === digestSecret('the secret', pepper) ? row : undefined;
         },
-        insertUsage: async () => {},
+        execute: async () => {},
       },
       pepper,
     );
@@ -33,18 +34,32 @@ describe('examples/custom-stores', () => {
     expect(requested).not.toContain('the secret');
   });
 
-  it('writes one row for each call', async () => {
-    const rows: unknown[] = [];
+  it.each([
+    [[1]],
+    [[1, 2]],
+    [[2, 1]],
+    [[1, 2, 2]],
+    [[3, 1, 2]],
+  ])('keeps one row for each call, of its highest revision: %j', async (revisions) => {
+    const database = new Database(':memory:');
+    database.exec(
+      'CREATE TABLE calls (reservation_id TEXT PRIMARY KEY, revision, user_id, model, nanos)',
+    );
     const sink = databaseUsageSink({
       userByDigest: async () => undefined,
-      insertUsage: async (inserted) => {
-        rows.push(inserted);
-      },
+      execute: async (sql, values) => void database.prepare(sql).run(...values),
     });
+    const record = { reservationId: 'a-reservation-id-1', keyId: 'ada', modelId: 'm' };
 
-    await sink.record(usageRecord({ keyId: 'ada', modelId: 'm', chargeNanos: 12n }));
+    for (const revision of revisions) {
+      await sink.record(usageRecord({ ...record, revision, chargeNanos: BigInt(revision) }));
+    }
 
-    expect(rows).toEqual([{ userId: 'ada', model: 'm', nanos: '12' }]);
+    const nanos = String(Math.max(...revisions));
+    expect(database.prepare('SELECT user_id, model, nanos FROM calls').all()).toEqual([
+      { user_id: 'ada', model: 'm', nanos },
+    ]);
+    database.close();
   });
 
   it('grants, refuses and corrects as rate-limiter-flexible does', async () => {

@@ -2,7 +2,13 @@
 /** Conversion between prices in code and in JSON, without loss. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { imagePrice, priceFromJson, priceToJson, tokenPrice } from '../../src/prices/codec.ts';
+import {
+  imagePrice,
+  priceAt,
+  priceFromJson,
+  priceToJson,
+  tokenPrice,
+} from '../../src/prices/codec.ts';
 import { priceSchema } from '../../src/prices/schema.ts';
 import { untyped } from '../stages/failing.ts';
 import { anyPrice } from './arbitrary.ts';
@@ -41,6 +47,31 @@ it('the helpers create the form in code', () => {
   expect(imagePrice([{ size: '1024x1024', quality: 'hd', price: '0.04' }])).toEqual({
     per: 'image',
     rows: [{ size: '1024x1024', quality: 'hd', nanos: 40_000_000n }],
+  });
+});
+
+describe('a price per token in place of one per million', () => {
+  it.each([
+    { input: '0.00000015', output: '0.0000006' },
+    { input: '0.00000015' },
+    { input: '0', output: '0.0006' },
+    { input: '0.0000001', tiers: [{ aboveInputTokens: 5, input: '0.00015' }] },
+  ])('is refused: %j', (price) => {
+    expect(() => tokenPrice(price)).toThrow(
+      'tokenPrice: price.input must be in units per million tokens, and all rates here are below',
+    );
+    expect(() => priceAt({ per: 'token', ...price }, 'models[0].price')).toThrow(
+      'models[0].price.input must be in units per million tokens',
+    );
+  });
+
+  it.each([
+    { input: '0.15', output: '0.6' },
+    { input: '0.001' },
+    { input: '0', output: '0' },
+    { input: '0.02', cachedInput: '0.0000001' },
+  ])('is not %j', (price) => {
+    expect(() => tokenPrice(price)).not.toThrow();
   });
 });
 

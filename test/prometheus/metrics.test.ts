@@ -48,6 +48,19 @@ const worstFirst = [
 const states = worstFirst;
 
 describe('prometheusMetrics', () => {
+  it.each([
+    [],
+    [undefined],
+    [null],
+    [{}],
+    [{ register: 5 }],
+    [new client.Registry()],
+  ])('says what it needs in place of %o', (...options) => {
+    expect(() => Reflect.apply(prometheusMetrics, undefined, [fakeGateway(), ...options])).toThrow(
+      'prometheusMetrics: options.register must be a Registry of prom-client.',
+    );
+  });
+
   it('counts a call that a gateway serves, and a request that it refuses', async () => {
     const register = new client.Registry();
     const { gateway, call } = gatewayInProcess({

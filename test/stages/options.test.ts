@@ -97,7 +97,7 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   [
     'nativeKeyHeaders[1]',
     ['authorization', 'cookie', 'x-api-key'].map((name) => ['x-key', name]),
-    /must not be authorization, cookie or x-api-key, which have other meanings\. Leave nativeKeyHeaders out/,
+    /must not be authorization.*other meanings\. Leave nativeKeyHeaders out/,
   ],
   ['allowQueryKey', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['unserved', [true, 'serve', null], /must be 'refuse' or 'pass'\. Leave it out/],

@@ -1,257 +1,24 @@
 /**
- * Every member of a record, an option or a model, with every kind of wrong value: the text names the
- * member, and what it advises works. The members and their legal values are listed here by hand.
+ * Every member of a record, an option or a model, with every kind of wrong value: the text names
+ * the member, and what it advises works.
  */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
-import { maxNanos } from '../../src/money.ts';
 import { settingsOf } from '../../src/options.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
-import type { ApiKey } from '../../src/ports/key-store.ts';
 import { recordChecks } from '../../src/stages/record-checks.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
-import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
-import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { untyped } from './failing.ts';
-
-/** A member, by its path in a valid value, and a legal value of it. */
-type Member = readonly [path: string, legal: unknown];
-
-const wrongValues: readonly unknown[] = [
-  null,
-  '',
-  ' ',
-  'a\nb',
-  '60',
-  0,
-  1.5,
-  -1,
-  Number.NaN,
-  100,
-  100n,
-  -1n,
-  maxNanos + 1n,
-  true,
-  [],
-  [[]],
-  [null],
-  ['a', 5],
-  {},
-  { wrong: 1 },
-  new Date(0),
-  Symbol('a'),
-  () => undefined,
-];
-
-const subject = { id: 'ada', period: 'total', limitNanos: 100n };
-
-const keyRecord = {
-  id: 'ada',
-  group: 'staff',
-  disabled: false,
-  expiresAtMs: 4_000_000_000_000,
-  quota: [{ ...subject, maxConcurrentCalls: 2, visible: true }],
-  quotaPartition: 'eu',
-  maxConcurrentCalls: 5,
-  rates: [
-    {
-      calls: { perMinute: 1, perHour: 2, perDay: 3 },
-      tokens: { perDay: 3 },
-      subject: 'team',
-      model: 'gpt-5',
-      visible: true,
-    },
-  ],
-  responseOwner: 'ada',
-};
-
-const keyMembers: readonly Member[] = [
-  ['id', 'ada'],
-  ['group', 'staff'],
-  ['disabled', false],
-  ['expiresAtMs', 4_000_000_000_000],
-  ['quota', [subject]],
-  ['quota.0', subject],
-  ['quota.0.id', 'ada'],
-  ['quota.0.period', 'month'],
-  ['quota.0.limitNanos', 100n],
-  ['quota.0.maxConcurrentCalls', 2],
-  ['quota.0.visible', true],
-  ['quotaPartition', 'eu'],
-  ['maxConcurrentCalls', 5],
-  ['rates', []],
-  ['rates.0', { calls: { perMinute: 60 } }],
-  ['rates.0.calls', { perMinute: 60 }],
-  ['rates.0.calls.perMinute', 60],
-  ['rates.0.calls.perHour', 60],
-  ['rates.0.calls.perDay', 60],
-  ['rates.0.tokens', { perDay: 1_000_000 }],
-  ['rates.0.subject', 'team'],
-  ['rates.0.model', 'gpt-5'],
-  ['rates.0.visible', true],
-  ['responseOwner', 'ada'],
-];
-
-const channel = {
-  id: 'openai-1',
-  dialect: 'openai',
-  baseUrl: 'https://api.openai.com/v1',
-  credential: 'sk-one',
-  account: 'one',
-  upstreamModel: 'gpt',
-  priority: 1,
-  weight: 1,
-  maxPriceNanos: 100n,
-  cost: { per: 'free' },
-  groups: ['staff'],
-  maxConcurrentCalls: 5,
-  stickyBy: 'key',
-  rejectsBeforeWork: true,
-  headers: { weight: 'x', priority: 'y', 'x-one': 'z' },
-  usageTrust: 'held',
-  hideErrors: true,
-  timeouts: { idleMs: 5_000 },
-};
-
-const model = {
-  id: 'gpt-5',
-  vendor: 'OpenAI',
-  protocols: ['chat'],
-  groups: ['staff'],
-  price: { per: 'token', rates: { input: 100n, output: 100n } },
-  channels: [channel],
-  aliases: ['gpt'],
-  fallbacks: [],
-  maxOutputTokens: 100,
-  contextTokens: 1_000,
-  tokensPerByte: 0.5,
-  mediaPartTokens: { image: 1, audio: 1, video: 1, document: 1, reference: 1 },
-  allow: { file_id: true },
-  rates: { calls: { perMinute: 60 }, tokens: { perDay: 100 } },
-  maxCandidates: 2,
-  sameVectors: false,
-  strict: false,
-  createdAtSeconds: 1,
-  displayName: 'GPT',
-  description: 'A model.',
-  timeouts: { idleMs: 5_000 },
-};
-
-const modelMembers: readonly Member[] = [
-  ['id', 'gpt-5'],
-  ['vendor', 'OpenAI'],
-  ['protocols', ['chat']],
-  ['groups', ['staff']],
-  ['price', { per: 'free' }],
-  ['price.per', 'token'],
-  ['price.rates', { input: 100n, output: 100n }],
-  ['price.rates.input', 100n],
-  ['price.rates.output', 100n],
-  ['channels', []],
-  ['channels.0', channel],
-  ['channels.0.id', 'openai-1'],
-  ['channels.0.dialect', 'openai'],
-  ['channels.0.baseUrl', 'https://api.openai.com/v1'],
-  ['channels.0.credential', 'sk-one'],
-  ['channels.0.account', 'one'],
-  ['channels.0.upstreamModel', 'gpt'],
-  ['channels.0.priority', 1],
-  ['channels.0.weight', 1],
-  ['channels.0.maxPriceNanos', 100n],
-  ['channels.0.cost', { per: 'free' }],
-  ['channels.0.groups', ['staff']],
-  ['channels.0.maxConcurrentCalls', 5],
-  ['channels.0.stickyBy', 'key'],
-  ['channels.0.rejectsBeforeWork', true],
-  ['channels.0.headers', {}],
-  ['channels.0.headers.weight', 'x'],
-  ['channels.0.headers.priority', 'y'],
-  ['channels.0.usageTrust', 'held'],
-  ['channels.0.hideErrors', true],
-  ['channels.0.timeouts', {}],
-  ['channels.0.timeouts.idleMs', 5_000],
-  ['aliases', ['gpt']],
-  ['fallbacks', []],
-  ['maxOutputTokens', 100],
-  ['contextTokens', 1_000],
-  ['tokensPerByte', 0.5],
-  ['mediaPartTokens', {}],
-  ['mediaPartTokens.image', 1],
-  ['mediaPartTokens.audio', 1],
-  ['mediaPartTokens.video', 1],
-  ['mediaPartTokens.document', 1],
-  ['mediaPartTokens.reference', 1],
-  ['allow', {}],
-  ['allow.file_id', true],
-  ['rates', { calls: { perMinute: 60 } }],
-  ['rates.calls', { perMinute: 60 }],
-  ['rates.calls.perMinute', 60],
-  ['rates.tokens', { perDay: 100 }],
-  ['maxCandidates', 2],
-  ['sameVectors', false],
-  ['strict', false],
-  ['createdAtSeconds', 1],
-  ['displayName', 'GPT'],
-  ['description', 'A model.'],
-  ['timeouts', {}],
-  ['timeouts.idleMs', 5_000],
-];
-
-const clock = { now: () => 0, monotonicMs: () => 0, every: () => () => {} };
-
-const options = {
-  keys: memoryKeyStore(),
-  quota: memoryQuotaStore(),
-  catalog: staticCatalog([]),
-  clock,
-  timeouts: { idleMs: 1_000 },
-  defaultRates: [{ calls: { perMinute: 1 }, tokens: { perDay: 1 } }],
-  nativeKeyHeaders: ['x-one', 'x-two'],
-  sessions: { find: () => undefined, origins: ['https://app.example'] },
-};
-
-const optionMembers: readonly Member[] = [
-  ['keys', memoryKeyStore()],
-  ['quota', memoryQuotaStore()],
-  ['catalog', staticCatalog([])],
-  ['sessions', options.sessions],
-  ['sessions.find', () => undefined],
-  ['sessions.origins', ['https://app.example']],
-  ['sessions.origins.0', 'https://app.example'],
-  ['failedKeyLimit', { addressOf: () => undefined }],
-  ['rateLimiter', { take: () => undefined, adjust: () => undefined }],
-  ['defaultRates', []],
-  ['defaultRates.0', { calls: { perMinute: 1 } }],
-  ['defaultRates.0.calls.perMinute', 1],
-  ['guard', { check: () => undefined }],
-  ['usage', { record: () => undefined, close: () => undefined }],
-  ['recordRefusals', { recordRefusals: () => undefined }],
-  ['idempotency', { claim: () => 0, finish: () => 0, abandon: () => 0 }],
-  ['results', { put: () => 0, get: () => 0 }],
-  ['responses', {}],
-  ['dedupeSdkRetries', true],
-  ['upstream', { send: () => 0, close: () => 0 }],
-  ['nativeKeyHeaders', ['x-one']],
-  ['nativeKeyHeaders.0', 'x-one'],
-  ['allowQueryKey', true],
-  ['unserved', 'pass'],
-  ['ownerRoutes', true],
-  ['defaultImageModel', 'gpt-image'],
-  ['maxBodyBytes', 100],
-  ['maxImageBodyBytes', 100],
-  ['maxBufferedBytes', 1_000_000_000],
-  ['maxConcurrentCalls', 5],
-  ['maxEmbeddingPieces', 5],
-  ['timeouts', {}],
-  ['timeouts.idleMs', 5],
-  ['callerStallMs', 5],
-  ['leaseMs', 30_000],
-  ['storeTimeoutMs', 5],
-  ['onEvent', () => undefined],
-  ['clock', clock],
-  ['ids', () => 'id'],
-  ['random', () => 0],
-];
+import {
+  channel,
+  keyMembers,
+  keyRecord,
+  type Member,
+  model,
+  modelMembers,
+  optionMembers,
+  options,
+  wrongValues,
+} from './record-members.ts';
 
 /** A copy with another value at the path; without the member if there is no value. */
 function changed(value: unknown, path: readonly string[], change: readonly unknown[]): unknown {
@@ -267,24 +34,24 @@ function changed(value: unknown, path: readonly string[], change: readonly unkno
 }
 
 /** What a check says of a value; undefined if the value is right. */
-type Said = { readonly member: string; readonly text: string } | undefined;
+type Wrong = { readonly member: string; readonly text: string } | undefined;
 
 const checks = recordChecks();
 
-function ofKeyRecord(value: unknown): Said {
+function ofKeyRecord(value: unknown): Wrong {
   if (checks.isKeyOrMissing(value)) return undefined;
   const wrong = checks.isKeyOrMissing.wrongMember?.(value);
   return { member: wrong?.member ?? '', text: wrong?.problem ?? '' };
 }
 
-function ofModelRecord(value: unknown): Said {
+function ofModelRecord(value: unknown): Wrong {
   if (recordChecks().isModelOrMissing(value)) return undefined;
   const wrong = checks.isModelOrMissing.wrongMember?.(value);
   return { member: wrong?.member ?? '', text: wrong?.problem ?? '' };
 }
 
 /** The member and the text of an error of set-up, which begins with the path. */
-function thrownBy(setUp: () => unknown, root: RegExp): Said {
+function thrownBy(setUp: () => unknown, root: RegExp): Wrong {
   try {
     setUp();
     return undefined;
@@ -295,18 +62,18 @@ function thrownBy(setUp: () => unknown, root: RegExp): Said {
   }
 }
 
-function ofCatalog(value: unknown): Said {
+function ofCatalog(value: unknown): Wrong {
   return thrownBy(
     () => staticCatalog(untyped([value])()),
     /^(?:Model ".*?": )?(?:staticCatalog: )?models\[0\]\.?/,
   );
 }
 
-function ofOptions(value: unknown): Said {
+function ofOptions(value: unknown): Wrong {
   return thrownBy(() => settingsOf(untyped(value)()), /^options\.?/);
 }
 
-function ofNewKey(value: unknown): Said {
+function ofNewKey(value: unknown): Wrong {
   return thrownBy(() => issueKey(untyped(value)()), /^issueKey: (?:options\.?)?/);
 }
 
@@ -314,7 +81,7 @@ const subjects: readonly {
   readonly what: string;
   readonly valid: object;
   readonly members: readonly Member[];
-  readonly check: (value: unknown) => Said;
+  readonly check: (value: unknown) => Wrong;
 }[] = [
   { what: 'a key’s record', valid: keyRecord, members: keyMembers, check: ofKeyRecord },
   { what: 'a new key', valid: keyRecord, members: keyMembers, check: ofNewKey },
@@ -348,21 +115,21 @@ describe.each(subjects)('$what', ({ valid, members, check }) => {
 
     for (const value of wrongValues) {
       const wrong = changed(valid, path, [value]);
-      const said = check(wrong);
-      if (said === undefined) continue;
+      const problem = check(wrong);
+      if (problem === undefined) continue;
       refusals += 1;
 
       // The rules between the members of a new key name it in the sentence.
-      expect(`${said.member} ${said.text}`).toContain(written(member));
-      expect(said.text).toMatch(/\.$/);
-      expect(said.text).not.toMatch(/Invalid input|undefined|NaN|Expected/);
+      expect(`${problem.member} ${problem.text}`).toContain(written(member));
+      expect(problem.text).toMatch(/\.$/);
+      expect(problem.text).not.toMatch(/Invalid input|undefined|NaN|Expected/);
       // A bigint is asked for only where one is legal.
-      const [, named = legal] = members.find(([one]) => written(one) === said.member) ?? [];
-      if (/100n/.test(said.text)) expect(typeof named).toBe('bigint');
+      const [, named = legal] = members.find(([one]) => written(one) === problem.member) ?? [];
+      if (/100n/.test(problem.text)) expect(typeof named).toBe('bigint');
       // To write what the text asks for is right.
       expect(check(changed(wrong, path, [legal]))).toBeUndefined();
       // To leave out what the text says may be left out is right too.
-      const fixed = followed(said.text, wrong, path);
+      const fixed = followed(problem.text, wrong, path);
       if (fixed !== undefined) expect(check(fixed)).toBeUndefined();
     }
     expect(refusals).toBeGreaterThan(3);
@@ -382,9 +149,9 @@ describe('a misspelt member', () => {
         if (members.some(([other]) => other === [...place, typo].join('.'))) continue;
         const wrong = changed(changed(valid, path, []), [...place, typo], [legal]);
         const hint = `Did you mean ${name}?`;
-        const said = textOf(check, wrong);
+        const problem = textOf(check, wrong);
 
-        expect([typo, said]).toEqual([typo, expect.stringContaining(hint)]);
+        expect([typo, problem]).toEqual([typo, expect.stringContaining(hint)]);
         // Followed, the text is right.
         expect(check(changed(changed(wrong, [...place, typo], []), path, [legal]))).toBeUndefined();
       }
@@ -393,7 +160,7 @@ describe('a misspelt member', () => {
 });
 
 /** The text that is left where a missing member is reported before the misspelt one. */
-function textOf(check: (value: unknown) => Said, wrong: unknown): string {
+function textOf(check: (value: unknown) => Wrong, wrong: unknown): string {
   return check === ofCatalog ? allOf(wrong) : (check(wrong)?.text ?? '');
 }
 
@@ -408,13 +175,10 @@ function allOf(value: unknown): string {
 
 it('the lists have every member of the types', () => {
   const names = (members: readonly Member[]) => members.map(([path]) => path.split('.')[0]);
-  const ofKeys: Record<keyof Omit<ApiKey, 'metadata'>, unknown> = keyRecord;
-  const ofModels: Record<keyof Model, unknown> = model;
-  const ofChannels: Record<keyof Omit<Channel, 'capabilities'>, unknown> = channel;
 
-  expect(new Set(names(keyMembers))).toEqual(new Set(Object.keys(ofKeys)));
-  expect(new Set(names(modelMembers))).toEqual(new Set(Object.keys(ofModels)));
-  expect(Object.keys(ofChannels).filter((name) => !isListed(`channels.0.${name}`))).toEqual([]);
+  expect(new Set(names(keyMembers))).toEqual(new Set(Object.keys(keyRecord)));
+  expect(new Set(names(modelMembers))).toEqual(new Set(Object.keys(model)));
+  expect(Object.keys(channel).filter((name) => !isListed(`channels.0.${name}`))).toEqual([]);
 });
 
 function isListed(path: string): boolean {

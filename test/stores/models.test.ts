@@ -86,7 +86,7 @@ const members: readonly Row[] = [
   ['rates', [null, 5, []], 'must be limits: { calls: { perMinute: 60 }'],
   ['rates', [{}], 'must limit calls, tokens or both. Leave it out for no rate limits.'],
   ['rates.call', [{ call: { perMinute: 5 } }], unknown],
-  ['rates.calls', [{ calls: {} }], 'must state perMinute, perHour or perDay. Leave it out for no'],
+  ['rates.calls', [{ calls: {} }], 'must state perMinute, perHour or perDay. Without it'],
   [
     'rates.tokens.perHour',
     notCounts.map((perHour) => ({ tokens: { perHour } })),
@@ -217,6 +217,27 @@ const ofChannel: readonly Row[] = [
   ],
   ['wieght', [1], unknown],
 ];
+
+describe('a model that writes text', () => {
+  const free = { ...model, price: { per: 'free' } };
+
+  it('needs a rate for output', () => {
+    const price = { per: 'token', rates: { input: 100n } };
+
+    refuses([{ ...model, price }], 'price.output: a model that writes text needs this rate.');
+    for (const rates of [
+      { input: 100n, output: 100n },
+      { input: 0n, output: 0n },
+    ]) {
+      expect(() =>
+        staticCatalog(untyped([{ ...model, price: { ...price, rates } }])()),
+      ).not.toThrow();
+    }
+    const embeddings = { ...model, protocols: ['embeddings'], price };
+    expect(() => staticCatalog(untyped([embeddings])())).not.toThrow();
+    expect(() => staticCatalog(untyped([free])())).not.toThrow();
+  });
+});
 
 describe('a catalog refuses', () => {
   it.each(members)('a model for its %s', (path, values, expected) => {

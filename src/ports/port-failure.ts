@@ -1,0 +1,27 @@
+/** What is known of a port call that failed. */
+import type { PortName } from './port-names.ts';
+
+/**
+ * A port threw, timed out, or returned a value that its contract does not allow; or, with the
+ * reason `circuit_open`, it was not called, because three calls in a row had timed out.
+ */
+export interface PortFailure {
+  readonly requestId: string | undefined;
+  readonly port: PortName;
+  readonly operation: string;
+  readonly reason: string;
+  /**
+   * With the reason `StoreCorrupt`: the member of a key's or a model's record that is wrong, such
+   * as `quota[0].limitNanos`, which must be a bigint.
+   */
+  readonly member?: string;
+  /** What that member must be, as the end of a sentence, and what to do. Never its value. */
+  readonly problem?: string;
+  /** The code of what was thrown, or of its cause: an SQLSTATE, an errno, `SQLITE_FULL`. */
+  readonly code?: string;
+  /**
+   * What the port threw. Not enumerable, so that JSON and telemetry never have it; `logEvents`
+   * writes its message and stack. An error that quotes the caller's secret is replaced.
+   */
+  readonly error?: unknown;
+}
