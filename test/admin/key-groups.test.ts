@@ -1,3 +1,4 @@
+// suite: slow host
 /** Keys of a group that no model has: they are issued with a warning, and flagged. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';

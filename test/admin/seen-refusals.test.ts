@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * What a process remembers of refused requests, over random sequences of keys, codes and reasons:
  * nobody's latest refusal is forgotten for another one's noise, and every number is a true sum.

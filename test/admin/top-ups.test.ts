@@ -1,3 +1,4 @@
+// suite: slow host
 /** Top-ups that two processes over one store get at the same time. */
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * The commands that change a running process: what they say arrives at its admin interface, with
  * the token alone, and what that refuses is said.

@@ -1,3 +1,4 @@
+// suite: slow host
 /** `/readyz`: what the quota store does matters only where the configuration says so. */
 
 import { createServer } from 'node:http';

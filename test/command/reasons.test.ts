@@ -1,3 +1,4 @@
+// suite: slow host
 /** What the stores' failures say to those who use commands: they can't call a function. */
 import { expect, it } from 'vitest';
 import { reasonOf, withCommand } from '../../src/command/reasons.ts';

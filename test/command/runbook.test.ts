@@ -1,3 +1,4 @@
+// suite: slow
 /** What docs/runbook.md says to do exists: commands, routes of the admin interface, buttons. */
 import { expect, it } from 'vitest';
 import { routes } from '../../src/admin/http/routes.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /** What a host's own functions throw reaches the host, and neither JSON nor telemetry. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';

@@ -1,16 +1,11 @@
 /** `npm start` in a separate process, and what it printed. */
-import {
-  type ChildProcess,
-  type ChildProcessByStdio,
-  spawn,
-} from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { quickstart } from '../support/built.ts';
-
 
 /** A temporary folder for the demo's data. */
 export function newFolder(): string {

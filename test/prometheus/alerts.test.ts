@@ -1,3 +1,4 @@
+// suite: services
 /**
  * Each alert fires for a failure of a real gateway, names the process where the cause is local, and
  * resolves after the repair that the runbook names. The metrics of the gateway are scraped once a

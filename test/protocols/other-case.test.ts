@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Servers in Go and .NET find members whatever the case of their names: they would run the model
  * that `Model` names, and make the answers that `N` asks for. Every member that has an influence on

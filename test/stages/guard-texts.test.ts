@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * A guard that reads `texts()` sees every text that a model may see: as it is, and in each encoding
  * that a translation or a provider decodes, at any place and inside of one another.

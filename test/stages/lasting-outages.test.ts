@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Models whose channels are all out, in any mix of ways. A caller is told to wait only where a wait
  * helps, and that its model does not exist where the upstreams do not know it.

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Requests of every API that are refused for every kind of reason, on models of the caller's own
  * dialect and of others, with names that callers make up. The event has the reason, the key's id,

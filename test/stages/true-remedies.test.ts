@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Every member of a record, an option or a model, with every kind of wrong value: the text names
  * the member, and what it advises works.

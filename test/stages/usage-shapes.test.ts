@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Every form in which a provider states its usage: the documented examples of all, and each row of
  * the table as it is, absent and contradicted, of whole replies and streams, relayed and translated.

@@ -1,3 +1,4 @@
+// suite: services
 /**
  * What a store keeps of calls is bounded by the calls of the time for which it must be kept: after
  * each such time, the same number of calls leaves the same number of records, in every table and

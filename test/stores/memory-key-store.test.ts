@@ -1,3 +1,4 @@
+// suite: slow
 /** What hosts pass to a key store in memory by mistake is explained. */
 import { expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';

@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * What clients send by default, and what says what holds without it, costs nothing: on no
  * translated call is it listed or refused, even by a strict model. What cannot be done is named.

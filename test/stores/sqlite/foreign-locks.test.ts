@@ -1,3 +1,4 @@
+// suite: slow host
 /**
  * A program that holds the write lock of the file stops the process for a second and one timeout at
  * most, however many operations are asked meanwhile, because waiting for the lock blocks the event

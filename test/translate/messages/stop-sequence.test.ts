@@ -1,3 +1,4 @@
+// suite: quick
 /** The stop sequence that ended a reply, where the server names it as vLLM and SGLang do. */
 import { expect, it } from 'vitest';
 import { json, sse } from '../../relay/streams.ts';
