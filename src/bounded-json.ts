@@ -6,7 +6,6 @@
 import { parseExactly } from './exact-numbers.ts';
 import { type JsonValue, parseJson } from './json.ts';
 import { stringEnd } from './json-strings.ts';
-import type { Channel } from './ports/catalog.ts';
 
 /**
  * Limits of one document. The largest real replies have 20 logprobs for each of 16,384 tokens: 2.8
@@ -35,7 +34,7 @@ export function parseBoundedExactly(text: string): JsonValue | undefined {
 }
 
 /** The parser of the replies of a channel, whose stated costs need all their digits. */
-export function replyParser({ cost }: Pick<Channel, 'cost'>): typeof parseBounded {
+export function replyParser({ cost }: { readonly cost?: unknown }): typeof parseBounded {
   return cost === 'reported' ? parseBoundedExactly : parseBounded;
 }
 

@@ -11,6 +11,7 @@ import type { DialectName, ProtocolName } from './ports/catalog.ts';
 import type { PortFailure } from './ports/port-failure.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
+import type { UsageEvent } from './usage-events.ts';
 
 /**
  * Why no channel can serve a call: none is configured with a weight, none supports the protocol,
@@ -298,28 +299,7 @@ export type GatewayEvent =
       readonly requestId: string;
       readonly reason: 'settled' | 'released' | 'expired' | 'unknown';
     }
-  /**
-   * `missing`: the upstream reported no usage, so the charge is based on the counted output.
-   * `above_maximum`: it reported more than the model can use, so the model's maximum was charged.
-   * `inconsistent`: the counts that it reported contradict each other (see `UsageRemarks`), so the
-   * larger of them were charged.
-   */
-  | {
-      readonly type: 'usage_anomaly';
-      readonly requestId: string;
-      readonly reason: 'missing' | 'above_maximum' | 'inconsistent';
-    }
-  /**
-   * The reported usage costs more than the hold. It is charged in full, unless the channel has
-   * `usageTrust: 'held'`.
-   */
-  | {
-      readonly type: 'usage_anomaly';
-      readonly requestId: string;
-      readonly reason: 'above_hold';
-      readonly heldNanos: Nanos;
-      readonly usageNanos: Nanos;
-    }
+  | UsageEvent
   /**
    * 80 or 95 % of a subject's limit is used in its period; emitted once each per process. Holds of
    * other running calls count as used. Only for subjects whose limit is in the key's record.
@@ -333,15 +313,6 @@ export type GatewayEvent =
       readonly limitNanos: Nanos;
       /** The remaining amount, including `adjust({ addLimit })`; may be negative. */
       readonly remainingNanos: bigint;
-    }
-  /**
-   * An upstream's usage has numbers that the gateway doesn't know, and which the charge does not
-   * depend on. Emitted once for each channel, with at most eight names such as `details.new_tokens`.
-   */
-  | {
-      readonly type: 'unknown_usage';
-      readonly channelId: string;
-      readonly members: readonly string[];
     }
   /** Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }

@@ -22,7 +22,7 @@ export interface UsageReader {
   withImplied(known: UsageCounts | undefined, counts: UsageCounts): UsageCounts;
   /** Returns which counts one object leaves open. */
   gap(counts: UsageCounts): UsageGap;
-  /** Converts the counts so far; undefined if none is usable. `last` are those of the last object. */
+  /** Converts the counts so far, of which `last` were stated last; undefined if none is usable. */
   read(counts: UsageCounts, last: UsageCounts): ReplyUsage | undefined;
 }
 

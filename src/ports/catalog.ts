@@ -280,9 +280,9 @@ export interface Channel {
    */
   readonly maxPriceNanos?: Nanos;
   /**
-   * The provider's price for the operator, or `'reported'` for a provider whose replies state what
-   * they cost. With it, each usage record states what the call cost the operator. It changes nothing
-   * for callers.
+   * The provider's price for the operator, or `'reported'` for a provider whose replies state their
+   * cost. With it, each usage record states what the call cost the operator. It changes nothing for
+   * callers.
    */
   readonly cost?: ChannelCost;
   /** The channel serves only keys of these groups. Default: all groups of the model. */

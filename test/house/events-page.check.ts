@@ -19,7 +19,7 @@ it('docs/events.md explains each reason in the words of failure-meanings.ts', ()
   expect([...rows].map(([row]) => withoutLinks(row))).toEqual(explained);
 });
 
-it('docs/events.md describes each event of events.ts', () => {
+it('docs/events.md describes each event of events.ts and usage-events.ts', () => {
   const described = [...rowsBelow('## The course of a request'), ...rowsBelow('## What may need')];
 
   expect(described.sort()).toEqual(eventTypes());
@@ -55,6 +55,6 @@ function eventTypes(): readonly string[] {
     }
     ts.forEachChild(node, visit);
   };
-  visit(parse('src/events.ts', readText('src/events.ts')));
+  for (const path of ['src/events.ts', 'src/usage-events.ts']) visit(parse(path, readText(path)));
   return [...types].sort();
 }

@@ -2,6 +2,7 @@
 
 import type { GatewayEvent } from '../../src/events.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
+import type { Usage } from '../../src/money.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { json, sse } from '../relay/streams.ts';
@@ -36,6 +37,19 @@ export const contentApis = ['chat', 'messages', 'native', 'responses'] as const;
 
 /** Where a chat reply holds its usage. */
 export type UsagePlace = 'top' | 'x_groq' | 'choice';
+
+/** One provider's example. */
+export interface UsageExample {
+  readonly provider: string;
+  /** The page that has it, or the recorded reply in test/fixtures. */
+  readonly source: string;
+  readonly api: UpstreamApi;
+  readonly usage: JsonObject;
+  readonly place?: UsagePlace;
+  readonly expected: Partial<Usage>;
+  /** The cost that it states, in nanos. */
+  readonly costNanos?: bigint;
+}
 
 /** A reply's text. */
 export interface UsageReply {
