@@ -172,6 +172,8 @@ export interface MediaPart extends PartBase {
   readonly fileName?: string | undefined;
   /** The caller's name for `fileName`, for upstreams that don't support it. */
   readonly fileNameAt?: string | undefined;
+  /** A model made it. An upstream that takes no media of the assistant goes on without it. */
+  readonly isGenerated?: boolean | undefined;
   /** OpenAI's image detail: `low`, `high` or `auto`. */
   readonly detail?: string | undefined;
   /** The caller's name for `detail`. */

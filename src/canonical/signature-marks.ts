@@ -4,7 +4,7 @@
  */
 import { portableCallId } from './call-ids.ts';
 import type { ProviderData } from './provider-data.ts';
-import type { Part, TextPart, ToolCallPart } from './request.ts';
+import type { MediaPart, Part, TextPart, ToolCallPart } from './request.ts';
 
 /** The signature of another part of the turn, in the position in which it was sent. */
 export interface SignatureMark {
@@ -27,7 +27,7 @@ export interface SignedParts {
 
 /**
  * Attaches the signatures of one assistant turn: that of a call to the call of its id, or else to
- * the next one, and that of text to the text before it.
+ * the next one, and that of text to the text or the image before it.
  */
 export function withSignatures(entries: readonly TurnEntry[]): SignedParts {
   if (!entries.some(({ kind }) => kind === 'signature_mark')) {
@@ -78,7 +78,7 @@ function isCallMark(entry: TurnEntry): entry is SignatureMark {
   return entry.kind === 'signature_mark' && entry.signs === 'call';
 }
 
-function signed<Signed extends ToolCallPart | TextPart>(
+function signed<Signed extends ToolCallPart | TextPart | MediaPart>(
   part: Signed,
   mark: SignatureMark | undefined,
 ): Signed {
@@ -90,7 +90,8 @@ function signed<Signed extends ToolCallPart | TextPart>(
 function signText(parts: Part[], mark: SignatureMark): void {
   const last = parts.findLastIndex((part) => part.kind !== 'reasoning' || !part.displayOnly);
   const before = parts[last];
-  if (before?.kind === 'text' && before.providerData === undefined) {
+  const isSignable = before?.kind === 'text' || before?.kind === 'media';
+  if (isSignable && before.providerData === undefined) {
     parts[last] = signed(before, mark);
   } else {
     parts.push(signed({ kind: 'text', at: mark.at, text: '' }, mark));

@@ -1,7 +1,8 @@
 /**
  * Decides whether an upstream's text may reach a caller. A text that contains a secret of the
- * account is dropped whole. An upstream that wants to reveal a secret can encode it in endless ways,
- * so that only the forms in which servers and proxies repeat one by accident are searched for.
+ * account is dropped whole. An upstream that wants to reveal a secret can encode it in endless
+ * ways, so that only the forms in which servers and proxies repeat one by accident are searched
+ * for.
  */
 
 /** What a caller may not see of an account. */

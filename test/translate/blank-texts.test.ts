@@ -1,7 +1,7 @@
 // suite: quick
 /**
- * Anthropic refuses blank text blocks. Blank pieces of a text, such as the line breaks of a program,
- * reach it all the same: what a turn, a system prompt or a result says stays the same.
+ * Anthropic refuses blank text blocks. Blank pieces of a text, such as the line breaks of a
+ * program, reach it all the same: what a turn, a system prompt or a result says stays the same.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -63,7 +63,7 @@ const replies: Readonly<Record<DialectName, object>> = {
   },
 };
 
-async function asked(
+async function sent(
   api: Api,
   dialect: DialectName,
   { members, strict }: { readonly members: object; readonly strict: boolean },
@@ -124,7 +124,7 @@ const neutral: Readonly<Record<Api, readonly object[]>> = {
 describe.each(pairs)('$api over $dialect', ({ api, dialect }) => {
   it.each(neutral[api])('%j is neither listed nor refused', async (members) => {
     for (const strict of [false, true]) {
-      const { status, text, headers } = await asked(api, dialect, { members, strict });
+      const { status, text, headers } = await sent(api, dialect, { members, strict });
 
       expect([status, headers['x-tollgate-dropped']], text).toEqual([200, undefined]);
     }
@@ -166,7 +166,7 @@ it.each(
       .map(([, at, members]) => ({ api, dialect, at, members })),
   ),
 )('$api over $dialect refuses $at by name: $members', async ({ api, dialect, at, members }) => {
-  const { status, text } = await asked(api, dialect, { members, strict: false });
+  const { status, text } = await sent(api, dialect, { members, strict: false });
 
   expect(status).toBe(400);
   expect(text).toContain(at);
@@ -181,7 +181,7 @@ describe('a search for tools of Anthropic', () => {
     'openai',
     'gemini',
   ] as const)('is listed over %s, where nothing runs', async (dialect) => {
-    const { status, headers } = await asked('messages', dialect, { members, strict: false });
+    const { status, headers } = await sent('messages', dialect, { members, strict: false });
 
     expect([status, headers['x-tollgate-dropped']]).toEqual([
       200,
@@ -190,7 +190,7 @@ describe('a search for tools of Anthropic', () => {
   });
 
   it('is refused where it is relayed and not priced', async () => {
-    const { status, text } = await asked('messages', 'anthropic', { members, strict: false });
+    const { status, text } = await sent('messages', 'anthropic', { members, strict: false });
 
     expect([status, text]).toEqual([400, expect.stringContaining('runs the model again')]);
   });

@@ -186,7 +186,6 @@ const responsesMeanings: Readonly<Record<string, readonly string[]>> = {
     'choices.message.content.image_url',
     'candidates.content.parts.inlineData',
   ],
-  'image_generation_call.signature': ['candidates.content.parts.thoughtSignature'],
   logprobs: ['choices.logprobs', 'candidates.logprobsResult'],
   safety_ratings: ['candidates.safetyRatings'],
   url_context_metadata: ['candidates.urlContextMetadata'],

@@ -6,9 +6,9 @@
 import type { Part, TextPart } from '../../../canonical/request.ts';
 
 /**
- * The parts of one turn, system prompt or result, with each blank text joined to the text beside it,
- * else to the last one before it. A blank text without one before it is left: Anthropic's own replies
- * have such texts in front of thinking.
+ * The parts of one turn, system prompt or result, with each blank text joined to the text beside
+ * it, else to the last one before it. A blank text without one before it is left: Anthropic's own
+ * replies have such texts in front of thinking.
  */
 export function withBlanksJoined<P extends Part>(parts: readonly P[]): readonly P[] {
   if (!parts.some(isBlankText)) return parts;

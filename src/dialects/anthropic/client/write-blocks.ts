@@ -43,6 +43,7 @@ export function writeAssistantParts(parts: readonly Part[], target: PartTarget):
       // Anthropic's own replies have blank text in front of thinking, and no way to send it back.
       if (isBlankText(part)) return nothing;
       if (part.kind !== 'media') return writePart(part, target);
+      if (part.isGenerated === true) return { blocks: [], dropped: [part.at] };
       const sentence =
         "This model doesn't accept media in an assistant message; send it in a user message.";
       throw new GatewayError('not_portable', sentence, { param: part.at });

@@ -87,7 +87,7 @@ function refuseUnsupported({
 }: ContentRequest): void {
   if (candidates > 1) {
     throw notPortable(
-      'This model returns one candidate per request; request one.',
+      'This model returns one candidate per request. Request fewer.',
       names.candidates,
     );
   }

@@ -281,8 +281,7 @@ function addMedia(state: BuilderState, image: EventOf<'media'>): void {
   closeOpen(state);
   const place = nextPlace(state, 'ig_tg_');
   addAnswer(state, place.id, writeImage(place, image));
-  // No request sends the item of an image back to another provider.
-  if (providerData !== undefined) state.dropped.add('image_generation_call.signature');
+  if (providerData !== undefined) addSealed(state, textEnvelope(providerData));
 }
 
 function addLogprobs(state: BuilderState, tokens: readonly TokenLogprob[]): void {

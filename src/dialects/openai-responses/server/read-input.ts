@@ -2,9 +2,15 @@
 import { checkMessageCount, checkNestedJson } from '../../../canonical/complexity.ts';
 import { customArguments } from '../../../canonical/custom-tools.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
-import type { TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
+import type {
+  MediaPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import { items, type JsonObject, member } from '../../../json.ts';
+import { mediaInBase64 } from '../../read-media.ts';
 import {
   flagIn,
   isList,
@@ -105,6 +111,8 @@ function readItem(located: ObjectAtPath, context: ItemContext): void {
     context.builder.addAssistant(entries);
   } else if (type === 'item_reference') {
     throw referenceError(at);
+  } else if (type === imageCall && (textIn(item, 'result', at) ?? '').trim() !== '') {
+    context.builder.addAssistant([generatedImage(located)]);
   } else if (leftOut.has(type)) {
     context.drop(at);
   } else if (!settings.has(type)) {
@@ -116,12 +124,20 @@ function readItem(located: ObjectAtPath, context: ItemContext): void {
   }
 }
 
+const imageCall = 'image_generation_call';
+
+function generatedImage({ value: item, at }: ObjectAtPath): MediaPart {
+  const format = textIn(item, 'output_format', at) ?? 'png';
+  const media = mediaInBase64(requiredText(item, 'result', at), `image/${format}`);
+  return { kind: 'media', at, isGenerated: true, ...media };
+}
+
 /** Items whose effect is in the text and the calls next to them. */
 const leftOut: ReadonlySet<string> = new Set([
   'web_search_call',
   'file_search_call',
   'code_interpreter_call',
-  'image_generation_call',
+  imageCall,
   'mcp_list_tools',
   'mcp_call',
   'tool_search_call',

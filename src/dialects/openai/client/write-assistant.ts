@@ -39,7 +39,10 @@ export function assistantMessages({ parts }: Turn, context: ToolContext): Messag
   return {
     // Mistral rejects an assistant message without content.
     messages: isEmpty && !sendsReasoning ? [] : [members],
-    dropped: sendsReasoning || details.length > 0 ? [] : reasoningPaths(parts),
+    dropped: [
+      ...(sendsReasoning || details.length > 0 ? [] : reasoningPaths(parts)),
+      ...(flags.mediaOutput ? [] : mediaPaths(parts)),
+    ],
   };
 }
 
@@ -69,9 +72,14 @@ function imageNodes(parts: readonly Part[], flags: ResolvedCapabilities): readon
   return parts.flatMap((part) => {
     if (part.kind === 'tool_result') throw refusal(part.at, 'function results');
     if (part.kind !== 'media') return [];
+    if (!flags.mediaOutput && part.isGenerated === true) return [];
     if (!flags.mediaOutput || !isImage(part)) throw refusal(part.at, 'media');
     return [mediaNode(part, flags)];
   });
+}
+
+function mediaPaths(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap(({ kind, at }) => (kind === 'media' ? [at] : []));
 }
 
 function isImage({ mimeType }: MediaPart): boolean {
