@@ -106,12 +106,15 @@ it('`/` begins a new search, also when the last one left its text', async () => 
   for (const id of ids) {
     await page.getByRole('searchbox').waitFor();
     await page.keyboard.press('/');
+    await page.getByRole('searchbox').and(page.locator(':focus')).waitFor();
     await page.keyboard.insertText(id);
     await page.keyboard.press('Enter');
+    await page.waitForURL(`**#/calls/${id}?range=1h`);
     await page.getByRole('heading', { name: id }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('heading', { name: id }).waitFor({ state: 'detached' });
   }
+  await page.getByRole('searchbox').and(page.locator(':focus')).waitFor();
   // As a paste does, into the field to which the focus came back.
   await page.keyboard.insertText('next');
 
