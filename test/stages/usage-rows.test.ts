@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * Each row of the table of usage: its member as it is, absent and contradicted, of whole replies
  * and streams. Each token is charged once, and a contradiction is an event.

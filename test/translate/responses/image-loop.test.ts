@@ -1,3 +1,4 @@
+// suite: quick
 /**
  * A picture that the model made is in the next request too, where its caller says what to change:
  * with its signature for the provider that made it, and listed where it can't be shown.
