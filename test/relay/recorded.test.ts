@@ -46,6 +46,7 @@ describe('a whole reply', () => {
       outcome: 'complete',
       usage: usageOf(doorOf(recorded), recorded.response.toString()),
     });
+    expect(gateway.events.filter(({ type }) => type === 'unknown_usage')).toEqual([]);
   });
 
   it('with Base64 images is relayed byte for byte, with their number', async () => {
@@ -90,6 +91,7 @@ describe('a streamed reply', () => {
       : { before: reply.text, outcome: 'complete' };
     expect(before).toBe(expected.text);
     expect(gateway.records[0]).toMatchObject({ outcome, usage: usageOf(api, text) });
+    expect(gateway.events.filter(({ type }) => type === 'unknown_usage')).toEqual([]);
   });
 
   it.each(
