@@ -3,6 +3,7 @@
  * may be tried, whether the call may have run, and how it affects the channel's health.
  */
 
+import { namesCallerResource } from '../dialects/failure-meaning.ts';
 import type { FailureReport } from '../dialects/tap.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
@@ -173,17 +174,19 @@ export function rowOf(report: FailureReport): FailureRow {
     case 'account':
       return accountRow(status);
     case 'request':
-      return requestRow(status);
+      return requestRow(report);
     case 'model':
       return modelNotFound;
     default:
-      return isOfParam(report) ? requestRow(status) : rowOfStatus(status);
+      return isOfParam(report) ? requestRow(report) : rowOfStatus(status);
   }
 }
 
-function requestRow(status: number): FailureRow {
-  if (status === 404) return itemNotFound;
-  return status === 413 ? tooLarge : badRequest;
+function requestRow(report: FailureReport): FailureRow {
+  if (report.status === 413) return tooLarge;
+  const isMissing =
+    report.status === 404 && (isOfParam(report) || namesCallerResource(report.message));
+  return isMissing ? itemNotFound : badRequest;
 }
 
 function rowOfStatus(status: number): FailureRow {
