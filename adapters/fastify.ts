@@ -10,6 +10,7 @@ import {
   answerRefused,
   answerRequest,
   checkMount,
+  isBelowPrefix,
   mountedPath,
   type Refusal,
 } from './record.ts';
@@ -95,7 +96,7 @@ export function fastifyAdapter(gateway: GatewayHandler): FastifyPlugin {
     const mount: Mount = { gateway, state, pathOf: pathBelow(prefix) };
     instance.removeAllContentTypeParsers();
     instance.addContentTypeParser('*', keepUnread);
-    for (const url of /\/v1(?:beta)?\/?$/.test(prefix) ? ['/*'] : ['/v1/*', '/v1beta/*']) {
+    for (const url of urlsBelow(prefix)) {
       instance.route({
         method: [...methods],
         url,
@@ -105,6 +106,25 @@ export function fastifyAdapter(gateway: GatewayHandler): FastifyPlugin {
     }
   };
 }
+
+/** Below a prefix of its own, the gateway also names the right path for one without a version. */
+function urlsBelow(prefix: string): readonly string[] {
+  if (/\/v1(?:beta)?\/?$/.test(prefix)) return ['/*'];
+  const versions = ['/v1/*', '/v1beta/*'];
+  return prefix === '' || prefix === '/' ? versions : [...versions, ...withoutVersion];
+}
+
+const withoutVersion: readonly string[] = [
+  '/chat/completions',
+  '/embeddings',
+  '/images/generations',
+  '/messages',
+  '/messages/count_tokens',
+  '/models',
+  '/models/*',
+  '/responses',
+  '/responses/*',
+];
 
 /** Not `OPTIONS`, which the host's CORS plugin answers. */
 const methods: readonly string[] = ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'];
@@ -140,7 +160,8 @@ const keepUnread: FastifyHostParser = (request, payload, done) => {
 function answering({ gateway, state, pathOf }: Mount): FastifyHostRoute['handler'] {
   return (request, reply) => {
     const path = pathOf(request.raw);
-    if (!gateway.owns(path, request.raw.method)) {
+    const { method, url = '' } = request.raw;
+    if (!gateway.owns(path, method, isBelowPrefix(path, url))) {
       reply.callNotFound();
       return;
     }

@@ -5,7 +5,7 @@
 import type { GatewayHandler, GatewayRequest, GatewayResponse, ReplyBody } from '../src/http.ts';
 import { memberOf } from './host.ts';
 import { type Warn, warnOnce } from './host-body.ts';
-import { type AdapterOptions, checkMount, discard, mountedPath } from './record.ts';
+import { type AdapterOptions, checkMount, discard, isBelowPrefix, mountedPath } from './record.ts';
 import { requestBody, responseBody } from './web-body.ts';
 import { type WebCaller, webCaller } from './web-caller.ts';
 
@@ -55,8 +55,18 @@ export function fetchAdapter(gateway: GatewayHandler, options: AdapterOptions = 
     owns: (request: Request) =>
       isRequest(request) &&
       request.method !== 'OPTIONS' &&
-      gateway.owns(pathOf(targetOf(request.url), options), request.method),
+      ownsTarget(gateway, targetOf(request.url), request.method, options),
   });
+}
+
+function ownsTarget(
+  gateway: GatewayHandler,
+  target: string,
+  method: string,
+  options: AdapterOptions,
+): boolean {
+  const path = pathOf(target, options);
+  return gateway.owns(path, method, isBelowPrefix(path, target));
 }
 
 async function answer(

@@ -14,6 +14,7 @@ import {
   checkMount,
   discard,
   headersFor,
+  isBelowPrefix,
   mountedPath,
 } from './record.ts';
 
@@ -58,7 +59,8 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
     const { req, res } = ctx;
     // Not `ctx.path`, which hides an absolute-form target; koa-mount also strips `req.url`.
     const path = mountedPath(req.url ?? '', ctx.originalUrl, options);
-    if (req.method === 'OPTIONS' || !gateway.owns(path, req.method)) {
+    const isOwn = gateway.owns(path, req.method, isBelowPrefix(path, ctx.originalUrl));
+    if (req.method === 'OPTIONS' || !isOwn) {
       await next();
       return;
     }

@@ -9,6 +9,7 @@ import {
   adapterState,
   answerRequest,
   checkMount,
+  isBelowPrefix,
   mountedPath,
 } from './record.ts';
 
@@ -45,8 +46,11 @@ export function nodeAdapter(gateway: GatewayHandler, options: AdapterOptions = {
   const state = adapterState();
   return (req, res, next) => {
     const url = req.url ?? '';
-    const path = mountedPath(url, req.originalUrl ?? url, options);
-    if (next !== undefined && (req.method === 'OPTIONS' || !gateway.owns(path, req.method))) {
+    const full = req.originalUrl ?? url;
+    const path = mountedPath(url, full, options);
+    const isPassed = (): boolean =>
+      req.method === 'OPTIONS' || !gateway.owns(path, req.method, isBelowPrefix(path, full));
+    if (next !== undefined && isPassed()) {
       next();
       return settled;
     }

@@ -59,8 +59,8 @@ function optionsProblem(options: unknown): string | undefined {
 }
 
 /**
- * The path as the gateway knows it, under any mount: the rest of the path if it begins with a
- * version, or else with the last segment of the mount before it. The mount is the part that the
+ * The path as the gateway knows it, under any mount: the rest of the path, after the last
+ * segment of the mount if that is the version. The mount is the part that the
  * host removed from `originalUrl`, so nested routers and connect need no special rules. Works on
  * raw text, without decoding. Paths that can't be the gateway's are mapped to one that it does not
  * serve.
@@ -80,7 +80,16 @@ export function mountedPath(url: string, originalUrl: string, options: AdapterOp
 
   if (/^\/v1(beta)?(\/|$)/.test(rest) || !full.endsWith(rest)) return rest;
   const mount = full.slice(0, -rest.length);
-  return mount.slice(mount.lastIndexOf('/')) + rest;
+  const last = mount.slice(mount.lastIndexOf('/'));
+  return /^\/v1(?:beta)?$/.test(last) ? last + rest : rest;
+}
+
+/**
+ * Whether a path of {@link mountedPath} is below a prefix before the version, which the host has
+ * given to the gateway.
+ */
+export function isBelowPrefix(path: string, originalUrl: string): boolean {
+  return path !== '' && pathOf(originalUrl) !== path;
 }
 
 /** The state of an adapter. */

@@ -5,33 +5,13 @@
  */
 import type { OperationName } from './call.ts';
 import type { ErrorCode } from './errors.ts';
-import type { FailureReason } from './failure-reasons.ts';
+import type { FailureReason, NoChannelReason } from './failure-reasons.ts';
 import type { Nanos } from './money.ts';
 import type { DialectName, ProtocolName } from './ports/catalog.ts';
 import type { PortFailure } from './ports/port-failure.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import type { UsageEvent } from './usage-events.ts';
-
-/**
- * Why no channel can serve a call: none is configured with a weight, none supports the protocol,
- * none is allowed for this group or this price, none has a credential for this key, none is of the
- * account that has what the call refers to; or all that are allowed are disabled, of accounts that
- * were refused, at their limit of concurrent calls, or cooling down, or their upstream does not know
- * the model.
- */
-export type NoChannelReason =
-  | 'none_configured'
-  | 'protocol'
-  | 'group_restriction'
-  | 'price_restriction'
-  | 'no_credential'
-  | 'other_account'
-  | 'switched_off'
-  | 'account_refused'
-  | 'upstream_model_not_found'
-  | 'busy'
-  | 'cooling_down';
 
 /** The health of an upstream account, or of a model on it. */
 export interface HealthStatus {
@@ -127,8 +107,8 @@ export type GatewayEvent =
       /** The path of a `route_not_found`, without the gateway's prefix; bounded as below. */
       readonly path?: string;
       /**
-       * The model that the caller named, which need not exist. Left out if it was not read, above 64
-       * characters, with others than `A-Za-z0-9._:/-`, and if it contains the caller's key.
+       * The model that the caller named, which need not exist. Left out if it was not read, above
+       * 64 characters, with others than `A-Za-z0-9._:/-`, and if it contains the caller's key.
        */
       readonly requestedModel?: string;
     } & OfRequest)

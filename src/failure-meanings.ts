@@ -30,15 +30,8 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   too_many_values: { meaning: 'the body has too many values' },
   // The key, and its share of the gateway.
   key_missing: { meaning: 'the request has no key, and nobody is signed in' },
-  key_malformed: {
-    meaning:
-      'the key can be none: it has our prefix and was cut or mistyped, or has illegal characters',
-    remedy: 'have the caller copy the complete key',
-  },
-  key_unknown: {
-    meaning: 'the key store has no such key',
-    remedy: 'issue a new key, if the caller should have one',
-  },
+  key_malformed: { meaning: 'the key can be none: it was cut or mistyped' },
+  key_unknown: { meaning: 'the key store has no such key' },
   key_disabled: { meaning: 'the key is disabled', remedy: 'enable it, if that was a mistake' },
   key_expired: {
     meaning: 'the key has expired',

@@ -137,6 +137,28 @@ const names = [
 /** Why a request was refused, an attempt failed, or a call ended as it did. */
 export type FailureReason = (typeof names)[number];
 
+/**
+ * Why no channel can serve a call: none is configured with a weight, none supports the protocol,
+ * none is allowed for this group or this price, none has a credential for this key, none is of the
+ * account that has what the call refers to; or all that are allowed are disabled, of accounts that
+ * were refused, at their limit of concurrent calls, or cooling down, or their upstream does not
+ * know the model.
+ */
+export type NoChannelReason = Extract<
+  FailureReason,
+  | 'none_configured'
+  | 'protocol'
+  | 'group_restriction'
+  | 'price_restriction'
+  | 'no_credential'
+  | 'other_account'
+  | 'switched_off'
+  | 'account_refused'
+  | 'upstream_model_not_found'
+  | 'busy'
+  | 'cooling_down'
+>;
+
 /** All reasons, in the order of the stages that give them. */
 export const failureReasons: readonly FailureReason[] = names;
 

@@ -108,7 +108,8 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     vary: () => current.vary,
   });
   return {
-    owns: (path, method) => routes.owns(path, current.settings, method),
+    owns: (path, method, isBelowPrefix) =>
+      routes.owns(path, current.settings, method, isBelowPrefix),
     handle: answer.handle,
     refuse: answer.refuse,
     update: (change) => {

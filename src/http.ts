@@ -66,8 +66,11 @@ export interface GatewayHandler {
    * The HTTP method (default: `POST`) matters only with `unserved: 'pass'`: a GET of
    * `/v1beta/models/m:free` asks for a model, and a POST for its method `free`, which is the
    * host's.
+   *
+   * `isBelowPrefix`: the path is below a prefix that is the gateway's alone, where it also answers
+   * paths whose version is missing or doubled, so that their callers learn the right one.
    */
-  owns(path: string, method?: string): boolean;
+  owns(path: string, method?: string, isBelowPrefix?: boolean): boolean;
   /** Answers a request. Never rejects: failures become error responses. */
   handle(request: GatewayRequest): Promise<GatewayResponse>;
   /**

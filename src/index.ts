@@ -25,9 +25,13 @@ export type {
   GatewayEvent,
   HealthStatus,
   HoldEnd,
-  NoChannelReason,
 } from './events.ts';
-export { type FailureReason, failureReasons, isFailureReason } from './failure-reasons.ts';
+export {
+  type FailureReason,
+  failureReasons,
+  isFailureReason,
+  type NoChannelReason,
+} from './failure-reasons.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type {
   GatewayHandler,

@@ -22,9 +22,9 @@ export interface QuotaSubject {
   /** How many calls of this subject may run at once. Default: unbounded. */
   readonly maxConcurrentCalls?: number;
   /**
-   * Shows this subject's limit and usage to the key's owner: in `GET /v1/key`, in errors, and of its
-   * rate limits in headers. Default: only the subject with the key's own id is shown, because others
-   * may be shared with other owners.
+   * Shows this subject's limit and usage to the key's owner: in `GET /v1/key`, in errors, and of
+   * its rate limits in headers. Default: only the subject with the key's own id is shown, because
+   * others may be shared with other owners.
    */
   readonly visible?: boolean;
 }

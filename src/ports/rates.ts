@@ -36,7 +36,8 @@ export interface RateLimits {
 export interface KeyRateLimits extends RateLimits {
   /**
    * Shares the limits with all keys whose records name this subject, such as those of a group;
-   * 1 to 128 printable ASCII characters without spaces. Default: the id of the key, so that they are its own.
+   * 1 to 128 printable ASCII characters without spaces. Default: the id of the key, so that they
+   * are its own.
    */
   readonly subject?: string;
   /** The id or an alias of the only model whose calls count. Default: all models together. */

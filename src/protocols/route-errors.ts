@@ -3,20 +3,24 @@ import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 
 /** A path that no provider has, on a server where no other handler answers. */
-export function unknownRoute({
-  method,
-  path,
-}: Pick<GatewayRequest, 'method' | 'path'>): GatewayError {
-  const intended = ['/chat/completions', '/images/generations', '/models'].find(
-    (end) => path === end,
-  );
+export function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): GatewayError {
   const known = method === 'GET' || method === 'POST' ? `${method} ` : '';
+  return new GatewayError('route_not_found', `There is no such ${known}route here.`);
+}
+
+/**
+ * A path that would be served with one version more or less before it, the most common mistake in
+ * the base URL of a client. `intended` is a path of the table, not as the caller wrote it.
+ */
+export function misplacedRoute(intended: string, isTwice: boolean): GatewayError {
+  const [, version = '', rest = ''] = /^(\/v1(?:beta)?)(.*)$/.exec(intended) ?? [];
   return new GatewayError(
     'route_not_found',
-    intended === undefined
-      ? `There is no such ${known}route here.`
-      : `There is no ${intended} here. Did you mean /v1${intended}? ` +
-          "Set the client's base URL to end in /v1.",
+    isTwice
+      ? `The path has its version twice. Did you mean ${intended}? ` +
+          `The client adds ${version} itself, or its base URL has it twice: remove one.`
+      : `There is no ${rest} here. Did you mean ${intended}? ` +
+          `Set the client's base URL to end in ${version}.`,
   );
 }
 

@@ -21,6 +21,7 @@ import type {
   StoredReplyRoute,
 } from './protocol.ts';
 import {
+  misplacedRoute,
   noSuffix,
   unknownMethod,
   unknownRoute,
@@ -41,9 +42,10 @@ export interface Routes {
   varyingHeaders(settings: KeySettings): readonly string[];
   /**
    * Whether the gateway answers this raw path, for an HTTP method: `POST` if it is left out. All
-   * other paths belong to the host.
+   * other paths belong to the host. Below a prefix of its own the gateway also answers paths whose
+   * version is missing or doubled; elsewhere the host may have such paths itself.
    */
-  owns(path: string, settings: PathSettings, method?: string): boolean;
+  owns(path: string, settings: PathSettings, method?: string, isBelowPrefix?: boolean): boolean;
   /**
    * The route of a request. A path that the gateway does not serve is refused, even if it is the
    * host's, because on bare `node:http` there is no other handler.
@@ -94,14 +96,17 @@ export function routesOf(protocols: ProtocolTable): Routes {
       ...new Set([...callers].flatMap((caller) => caller.keyHeaders(settings))),
       ...decidingHeaders,
     ],
-    owns: (path, settings, method = 'POST') => {
+    owns: (path, settings, method = 'POST', isBelowPrefix = false) => {
       const resource = resourceAt(path, table, settings);
-      if (resource === undefined) return false;
+      if (resource === undefined) {
+        const mayAnswer = isBelowPrefix && settings.unserved !== 'pass' && sent.has(method);
+        return mayAnswer && misplacedAt(path, table, settings) !== undefined;
+      }
       return settings.unserved !== 'pass' || !isUnserved(resource, method, table);
     },
     find: (request, settings) => {
       const known = request.method === 'POST' ? table.calls.get(request.path) : undefined;
-      return known ?? routeTo(request, settings, table);
+      return known ?? misplaced(request, settings, table) ?? routeTo(request, settings, table);
     },
     requestsFor: (names) => callRequests(rows.filter(({ name }) => names.includes(name))),
   };
@@ -201,6 +206,70 @@ function resourceAt(
   if (!path.startsWith('/v1')) return undefined;
   if (ownerRoutes && path === '/v1/key') return { at: 'key' };
   return modelAt(path, table) ?? storedReplyAt(path, table) ?? unservedAt(path);
+}
+
+/** Names the right path to a client whose base URL is wrong; undefined for all other requests. */
+function misplaced(
+  request: RoutedRequest,
+  settings: RouteSettings,
+  table: PathTable,
+): Route | undefined {
+  const found = misplacedAt(request.path, table, settings);
+  if (found === undefined) return undefined;
+  const { resource, intended, isTwice } = found;
+  const caller = callerOf(resource, { ...request, path: intended }, settings);
+  return refused(caller, misplacedRoute(intended, isTwice));
+}
+
+/** The methods of clients, whose base URL may be wrong. */
+const sent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+
+interface MisplacedPath {
+  readonly resource: Resource;
+  /** The right path, without the name of a model or a reply. */
+  readonly intended: string;
+  readonly isTwice: boolean;
+}
+
+/** What a path without a version, or with two of them, was meant to be; undefined for others. */
+function misplacedAt(
+  path: string,
+  table: PathTable,
+  settings: PathSettings,
+): MisplacedPath | undefined {
+  const isTwice = twice.test(path);
+  if (!isTwice && path.startsWith('/v1')) return undefined;
+  const asMeant = isTwice
+    ? [path.slice(path.indexOf('/', 1))]
+    : ['/v1', '/v1beta'].map((version) => version + path);
+  for (const meant of asMeant) {
+    const resource = resourceAt(meant, table, settings);
+    const intended = resource && namedPath(resource, meant, table);
+    if (resource !== undefined && intended !== undefined) return { resource, intended, isTwice };
+  }
+  return undefined;
+}
+
+const twice = /^\/v1(?:beta)?\/v1(?:beta)?\//;
+
+/** The path of a resource that is served, as the table has it. */
+function namedPath(resource: Resource, path: string, { methods }: PathTable): string | undefined {
+  const isOfModels = resource.at === 'models' || resource.at === 'method';
+  if (isOfModels && !/^\/v1(?:beta)?\/models(?:\/|$)/.test(path)) return undefined;
+  switch (resource.at) {
+    case 'call':
+      return path.endsWith('/') ? path.slice(0, -1) : path;
+    case 'stored_reply':
+      return `${resource.route.replies.folder}/{id}`;
+    case 'models': {
+      const folder = path.startsWith('/v1beta/') ? '/v1beta/models' : '/v1/models';
+      return resource.modelId === undefined ? folder : `${folder}/{model}`;
+    }
+    case 'method':
+      return methods.has(resource.method) ? `/v1beta/models/{model}:${resource.method}` : undefined;
+    default:
+      return undefined;
+  }
 }
 
 function modelAt(path: string, table: PathTable): Resource | undefined {

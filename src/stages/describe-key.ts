@@ -1,7 +1,7 @@
 /** Answers `GET /v1/key`: the limit and the usage of a key, for its owner. */
 import type { JsonObject } from '../json.ts';
 import { maxNanos, type Nanos } from '../money.ts';
-import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
+import type { QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { QuotaState } from '../ports/quota-store.ts';
 import { formatMoney } from '../prices/amount.ts';
@@ -9,7 +9,7 @@ import type { Caller } from '../protocols/protocol.ts';
 import type { Authenticated } from './call-record.ts';
 import { limit } from './limit.ts';
 import { isQuotaStateOrMissing } from './port-answers.ts';
-import { periodName } from './reserve.ts';
+import { periodName, visibleSubjects } from './reserve.ts';
 
 /** One subject that the key's owner may see, in its current period. */
 interface Balance {
@@ -57,15 +57,6 @@ export async function describeKey(
 }
 
 const resetNames = { total: null, day: 'daily', month: 'monthly' } as const;
-
-/** A subject that is shared with other keys shows what their owners spend, unless it is marked. */
-/** The subjects whose numbers the key's owner may see. */
-export function visibleSubjects({
-  id,
-  quota,
-}: Pick<ApiKey, 'id' | 'quota'>): readonly QuotaSubject[] {
-  return quota.filter((subject) => subject.id === id || subject.visible === true);
-}
 
 async function balanceOf(
   subject: QuotaSubject,

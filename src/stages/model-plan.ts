@@ -5,7 +5,7 @@
 import type { Framing } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { DialectTable } from '../dialects/table.ts';
-import type { NoChannelReason } from '../events.ts';
+import type { NoChannelReason } from '../failure-reasons.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';

@@ -11,7 +11,6 @@ import { defaultPartition } from '../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
 import { formatMoney } from '../prices/amount.ts';
 import type { Admitted } from './call-record.ts';
-import { visibleSubjects } from './describe-key.ts';
 import type { Outbox } from './outbox.ts';
 import { isReserveResult } from './port-answers.ts';
 import { quotaLevels } from './quota-levels.ts';
@@ -220,6 +219,14 @@ function insufficientQuota(
     `${cost}, because up to ${heldTokens} output tokens are reserved, ${balance}. ` +
       `Send a smaller \`${member}\`, or ask whoever issued the key.`,
   );
+}
+
+/** The subjects whose numbers the key's owner may see: others may be shared with other owners. */
+export function visibleSubjects({
+  id,
+  quota,
+}: Pick<ApiKey, 'id' | 'quota'>): readonly QuotaSubject[] {
+  return quota.filter((subject) => subject.id === id || subject.visible === true);
 }
 
 function insufficient(message: string): GatewayError {

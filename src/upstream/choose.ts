@@ -4,8 +4,7 @@
  */
 
 import { hash } from 'node:crypto';
-import type { NoChannelReason } from '../events.ts';
-import type { FailureReason } from '../failure-reasons.ts';
+import type { FailureReason, NoChannelReason } from '../failure-reasons.ts';
 import type { Nanos } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { priorityOf, weightOf } from '../ports/model-defaults.ts';
@@ -301,7 +300,7 @@ function noneUsable(pool: readonly Candidate[]): NoChoice {
   return { kind: 'none', reason: first };
 }
 
-/** Beside a refused account, the reasons that no wait changes; the first that applies is reported. */
+/** Beside a refused account, the reasons that no wait changes. The first that applies counts. */
 const lastingReasons = [
   'no_credential',
   'upstream_model_not_found',

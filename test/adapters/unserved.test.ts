@@ -61,6 +61,18 @@ const hostPaths: readonly string[] = [
   '/v1/responsesx',
 ];
 
+/** As clients with a wrong base URL call them, and what they mean. */
+const misplacedPaths: readonly (readonly [path: string, intended: string])[] = [
+  ['/chat/completions', '/v1/chat/completions'],
+  ['/v1/v1/chat/completions', '/v1/chat/completions'],
+  ['/responses', '/v1/responses'],
+  ['/messages', '/v1/messages'],
+  ['/v1/v1/messages', '/v1/messages'],
+  ['/embeddings', '/v1/embeddings'],
+  ['/images/generations', '/v1/images/generations'],
+  ['/models/m:generateContent', '/v1beta/models/{model}:generateContent'],
+];
+
 const clients = [
   { headers: {}, error: openai },
   { headers: { authorization: 'Bearer wrong' }, error: openai },
@@ -132,6 +144,20 @@ describe.each(mounts)('$name', (mount: Mount) => {
         const response = await send(path, 'POST', { authorization: 'Bearer wrong' });
 
         expect([path, response.status, response.headers.get('x-host')]).toEqual([path, 404, 'yes']);
+      }
+    });
+
+    it('names the right path to a base URL without its version, below a prefix', async () => {
+      // Mounted at the versions, the gateway never gets the first kind, and serves the second.
+      const isAtVersions = /\/v1 and|nested|in routes/.test(mount.name);
+      for (const [path, intended] of misplacedPaths) {
+        if (isAtVersions && path.startsWith('/v1/')) continue;
+        const response = await send(path, 'POST', { authorization: 'Bearer wrong' });
+
+        const isHosts = isAtVersions || (mount.hostAnswers && host.base === '');
+        expect([path, response.status]).toEqual([path, 404]);
+        expect([path, response.headers.get('x-host')]).toEqual([path, isHosts ? 'yes' : null]);
+        expect(await response.text()).toMatch(isHosts ? /^host/ : `Did you mean ${intended}?`);
       }
     });
 

@@ -1,7 +1,7 @@
 // suite: quick
 /**
  * Ids of keys and subjects, as identity providers give them: any printable ASCII text is charged
- * under exactly this id, and any other is refused with its member before a port is asked.
+ * under exactly this id, and any other is refused with its member before a port is reserves.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -42,15 +42,15 @@ it('any printable id is charged as it is', async () => {
   );
 });
 
-it('any other id is refused with its member, before the store is asked', async () => {
+it('any other id is refused with its member, before the store is reserves', async () => {
   await fc.assert(
     fc.asyncProperty(anId, noId, fc.boolean(), async (good, bad, isSubject) => {
-      let asked = 0;
+      let reserves = 0;
       const harness = gatewayInProcess({
         key: isSubject ? keyOf(good, bad) : keyOf(bad, good),
         store: (quota) => ({
           reserve: (...input) => {
-            asked += 1;
+            reserves += 1;
             return quota.reserve(...input);
           },
         }),
@@ -62,7 +62,7 @@ it('any other id is refused with its member, before the store is asked', async (
       expect(harness.events).toMatchObject([
         { type: 'port_failed', port: 'keys', member: isSubject ? 'quota[0].id' : 'id' },
       ]);
-      expect(asked).toBe(0);
+      expect(reserves).toBe(0);
     }),
     { numRuns: 100 },
   );

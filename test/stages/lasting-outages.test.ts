@@ -119,10 +119,10 @@ describe('a model that its upstreams do not know', () => {
     const harness = gatewayInProcess({ handlers: [missing] });
     const first = await harness.call(chat());
     const asking = harness.start(chat());
-    const asked = await harness.upstream.next().then(() => harness.upstream.next());
+    const retried = await harness.upstream.next().then(() => harness.upstream.next());
 
     const second = await harness.call(chat());
-    asked.answer(404, { error: { message: 'No such model.' } });
+    retried.answer(404, { error: { message: 'No such model.' } });
     const third = await asking.reply;
 
     for (const { status, headers, text } of [first, second, third]) {

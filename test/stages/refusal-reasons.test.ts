@@ -46,7 +46,15 @@ const apis: Readonly<Record<Api, (model: string, change: object) => CallerReques
     body: { content: { parts: [{ text: 'hi' }] }, ...change },
   }),
 };
-const apiNames = Object.keys(apis) as readonly Api[];
+const apiNames: readonly Api[] = [
+  'chat',
+  'responses',
+  'messages',
+  'embeddings',
+  'images',
+  'native',
+  'native_embeddings',
+];
 const dialects: readonly DialectName[] = ['openai', 'anthropic', 'gemini'];
 
 /** Each is wrong in every API, and the error names it. */

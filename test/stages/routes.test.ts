@@ -247,7 +247,7 @@ const rows: readonly (readonly [method: string, path: string, route: string])[] 
   ['POST', '!/v1/rerank', lost('openai')],
   ['POST', '!/v1beta1/models/g:generateContent', lost('gemini')],
   ['POST', '!/v2/models/g:generateContent', lost('openai')],
-  ['POST', '!/models/g:generateContent', lost('openai')],
+  ['POST', '!/models/g:generateContent', lost('gemini')],
   ['POST', '!/chat/completions', lost('openai')],
   ['OPTIONS', '/v1/files', lost('openai')],
 ];
