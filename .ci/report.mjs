@@ -25,11 +25,7 @@ for (const { seconds, tests, name } of files.slice(0, 20)) {
 }
 
 console.log('\nTests');
-const expected = [
-  { name: 'npm ci' },
-  { name: 'npm test', report: 'tests-v20' },
-  ...steps,
-];
+const expected = [{ name: 'npm ci' }, { name: 'npm test', report: 'tests-v20' }, ...steps];
 const problems = [
   ...reports.flatMap((report) => report.problems),
   ...times.filter(({ status }) => status !== 0).map(({ step }) => `the step failed: ${step}`),

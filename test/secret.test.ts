@@ -95,7 +95,11 @@ describe('an issued key', () => {
   const limit = { calls: { perMinute: 60 } };
   const rows: readonly (readonly [place: string, wrong: readonly object[], says: string])[] = [
     ['options.group', [{ group: undefined }, { group: '' }, { group: 5 }], 'the name of a group'],
-    ['options.id', [{ id: 'a b' }, { id: '' }, { id: 5 }], 'must match /^[A-Za-z0-9._-]{1,64}$/.'],
+    [
+      'options.id',
+      [{ id: 'a b' }, { id: '' }, { id: 5 }],
+      'must be 1 to 128 printable ASCII characters without spaces.',
+    ],
     ['options.period', [{ period: 'year' }, { period: '' }], "must be 'total', 'day' or 'month'."],
     [
       'options.limitNanos',
@@ -117,7 +121,7 @@ describe('an issued key', () => {
     ['options.metadata.team', [{ metadata: { team: 5 } }], 'must be text.'],
     ['options.quota', [{ quota: pool }], 'must be a list of subjects.'],
     ['options.quota[0]', [{ quota: [null] }, { quota: ['pool'] }], 'must be a subject: an id and'],
-    ['options.quota[0].id', [{ quota: [{ ...pool, id: 'a b' }] }], 'must match'],
+    ['options.quota[0].id', [{ quota: [{ ...pool, id: 'a b' }] }], 'must be 1 to 128'],
     [
       'options.quota[0].period',
       [{ quota: [{ id: 'pool' }] }, { quota: [{ ...pool, period: 'week' }] }],
@@ -140,7 +144,8 @@ describe('an issued key', () => {
     [
       'options.rates[0].subject',
       [{ rates: [{ ...limit, subject: 'a b' }] }],
-      'must match /^[A-Za-z0-9._-]{1,64}$/. Leave it out for limits of the key alone.',
+      'must be 1 to 128 printable ASCII characters without spaces. ' +
+        'Leave it out for limits of the key alone.',
     ],
     [
       'options.rates[0].perMinute',

@@ -17,9 +17,8 @@ const missingTables = 'The tables are missing: run npx tollgate migrate.';
 
 /** What a store's message means for those who can't see its code. */
 const explanations: readonly (readonly [RegExp, string])[] = [
-  [/^PostgreSQL is unavailable (?:42P01|3F000)$/, missingTables],
-  [/^(SQLite failed with code 8)$/, "$1 (SQLITE_READONLY): the file can't be written."],
-  [/^(SQLite failed with code 13)$/, '$1 (SQLITE_FULL): the disk is full.'],
+  [/^SQLite failed with SQLITE_READONLY$/, "$&: the file can't be written."],
+  [/^SQLite failed with SQLITE_FULL$/, '$&: the disk is full.'],
   [/([Rr])un migrate(?:Postgres|Sqlite)\(\w+\)/, '$1un npx tollgate migrate'],
 ];
 

@@ -171,7 +171,7 @@ const goldens: readonly Golden[] = [
     outcome: 'no channel',
     status: 503,
     send: () => native('bare-1:generateContent'),
-    headers: { ...document, 'retry-after': '10', 'retry-after-ms': '10000' },
+    headers: { ...document, 'x-should-retry': 'false' },
   },
 ];
 

@@ -1,3 +1,4 @@
+// suite: slow
 /**
  * Base URLs without a version, or with two: below a prefix of the gateway their callers learn the
  * right path in the form of their API, on every host. Elsewhere such paths are the host's.

@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow host
 /** The example's own stores do what the ports require. */
 import Database from 'libsql';
 import { RateLimiterMemory } from 'rate-limiter-flexible';

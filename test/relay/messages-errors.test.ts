@@ -98,7 +98,7 @@ describe('an upstream’s refusal that is not the caller’s', () => {
     [401, 'authentication_error', 502, 'api_error'],
     [403, 'permission_error', 502, 'api_error'],
     [402, 'billing_error', 502, 'api_error'],
-    [404, 'not_found_error', 502, 'api_error'],
+    [404, 'not_found_error', 404, 'not_found_error'],
     [429, 'rate_limit_error', 429, 'rate_limit_error'],
     [500, 'api_error', 502, 'api_error'],
     [503, 'overloaded_error', 503, 'overloaded_error'],

@@ -15,7 +15,7 @@ import {
 } from '../support/models.ts';
 
 /** A fifth of what the caller pays. */
-const cost = tokenPrice({ input: '0.0002', output: '0.0004' });
+const cost: Price = { per: 'token', rates: { input: 200_000n, output: 400_000n } };
 const free: Price = { per: 'free' };
 
 it.each([

