@@ -7,10 +7,10 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
-/** Each file has one of these, and may have those of {@link needs}. */
-export const places = ['quick', 'slow', 'search', 'services', 'alone'] as const;
+/** Each file has one of these, and may have those of `needs`. */
+const places = ['quick', 'slow', 'search', 'services', 'alone'] as const;
 /** `host`: it opens sockets, starts processes or mounts hosts. `first`: it takes long. */
-export const needs = ['host', 'first'] as const;
+const needs = ['host', 'first'] as const;
 
 type Tag = (typeof places)[number] | (typeof needs)[number];
 
@@ -24,7 +24,7 @@ export interface TestFile {
 export const form: string | undefined = process.env.TEST_FORM;
 
 /** Every test file, but those that have packages of their own. */
-export const testFiles: readonly TestFile[] = readdirSync(join(root, 'test'), { recursive: true })
+const testFiles: readonly TestFile[] = readdirSync(join(root, 'test'), { recursive: true })
   .map((path) => `test/${String(path).replaceAll('\\', '/')}`)
   .filter((path) => path.endsWith('.test.ts') && !path.includes('/node_modules/'))
   .filter((path) => !path.startsWith('test/clients/'))
