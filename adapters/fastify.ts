@@ -65,6 +65,7 @@ export interface FastifyHost {
   removeAllContentTypeParsers(): void;
   addContentTypeParser(contentType: string, parser: FastifyHostParser): unknown;
   route(route: FastifyHostRoute): unknown;
+  hasRoute(route: { readonly method: string; readonly url: string }): boolean;
 }
 
 /**
@@ -96,24 +97,28 @@ export function fastifyAdapter(gateway: GatewayHandler): FastifyPlugin {
     const mount: Mount = { gateway, state, pathOf: pathBelow(prefix) };
     instance.removeAllContentTypeParsers();
     instance.addContentTypeParser('*', keepUnread);
-    for (const url of urlsBelow(prefix)) {
+    const add = (url: string, method: string[]): unknown =>
       instance.route({
-        method: [...methods],
+        method,
         url,
         handler: answering(mount),
         errorHandler: refusing(mount, instance),
       });
+    if (/\/v1(?:beta)?\/?$/.test(prefix)) {
+      add('/*', [...methods]);
+      return;
+    }
+    for (const url of ['/v1/*', '/v1beta/*']) add(url, [...methods]);
+    for (const url of prefix === '' || prefix === '/' ? [] : withoutVersion) {
+      // A second route of the same path and method would keep the host from starting.
+      const isFree = (method: string): boolean =>
+        !instance.hasRoute({ method, url: `${prefix}${url}` });
+      if (methods.some(isFree)) add(url, methods.filter(isFree));
     }
   };
 }
 
-/** Below a prefix of its own, the gateway also names the right path for one without a version. */
-function urlsBelow(prefix: string): readonly string[] {
-  if (/\/v1(?:beta)?\/?$/.test(prefix)) return ['/*'];
-  const versions = ['/v1/*', '/v1beta/*'];
-  return prefix === '' || prefix === '/' ? versions : [...versions, ...withoutVersion];
-}
-
+/** Below a prefix, callers of these learn the path with its version. */
 const withoutVersion: readonly string[] = [
   '/chat/completions',
   '/embeddings',

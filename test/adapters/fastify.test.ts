@@ -64,6 +64,19 @@ describe('paths', () => {
     expect(echoOf((await app.inject('/api/llm/v1/models')).body).path).toBe('/v1/models');
   });
 
+  it('routes that the host has below the prefix stay its own, and it starts', async () => {
+    const { app } = hostWith((host, gateway) => {
+      host.get('/llm/models', () => 'of the host');
+      for (const url of ['/llm/messages', '/llm/responses']) host.all(url, () => 'of the host');
+      host.register(fastifyAdapter(gateway), { prefix: '/llm' });
+    });
+
+    for (const url of ['/llm/models', '/llm/messages', '/llm/responses'] as const) {
+      expect((await app.inject(url)).body).toBe('of the host');
+    }
+    expect(echoOf((await app.inject('/llm/v1/models')).body).path).toBe('/v1/models');
+  });
+
   it('a prefix matches in any case where the host ignores case', async () => {
     const { app } = hostWith(
       (host, gateway) => {
