@@ -1,7 +1,8 @@
 /**
  * `npm run verify`: runs the steps of steps.mjs, those that wait for the network beside those that
- * use the cores. Prints what a step printed when it ends, only the end of it where it passed, and
- * exits with 1 if one failed.
+ * use the cores. Prints what a step printed when it ends, only the end of it where it passed. Goes
+ * on after a failure, to report all of them, without the steps that need the failed one; exits with
+ * 1 if one failed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,16 +17,15 @@ const folder = process.env.TEST_REPORTS;
 
 const waiting = new Set(steps);
 const running = new Map();
-const done = new Set();
-let failed = false;
+const passed = new Set();
+const failed = new Set();
 
 for (;;) {
-  if (!failed) startWhatFits();
+  startWhatFits();
   if (running.size === 0) break;
   const { step, status, seconds, lines } = await Promise.race(running.values());
   running.delete(step);
-  done.add(step.name);
-  failed ||= status !== 0;
+  (status === 0 ? passed : failed).add(step.name);
   const kept = lines.slice(-(status === 0 ? keptLines.passed : keptLines.failed));
   console.log(`\n${step.name}: ${seconds} s, status ${status}\n  ${kept.join('\n  ')}`);
   if (folder) {
@@ -34,13 +34,15 @@ for (;;) {
   }
 }
 for (const { name } of waiting) console.log(`${name}: did not run`);
-process.exitCode = failed ? 1 : 0;
+process.exitCode = failed.size > 0 ? 1 : 0;
 
 /** A step that does not fit holds up those after it, but for those that wait for the network. */
 function startWhatFits() {
   let free = cores - [...running.keys()].reduce((total, step) => total + step.cores, 0);
   for (const step of waiting) {
-    if (step.cores > free || !(step.after ?? []).every((name) => done.has(name))) {
+    const { after = [] } = step;
+    if (after.some((name) => failed.has(name))) continue;
+    if (step.cores > free || !after.every((name) => passed.has(name))) {
       free = 0;
       continue;
     }
