@@ -91,7 +91,7 @@ const outcomes = callOutcomes.toSorted();
 /** The series that must increase on each panel about trouble. */
 const causes: Readonly<Record<string, readonly string[]>> = {
   'Refusals by code': [
-    'invalid_key none',
+    'invalid_key key_missing',
     'model_not_found none',
     'store_unavailable keys_unavailable',
     'store_unavailable quota_unavailable',
@@ -101,7 +101,7 @@ const causes: Readonly<Record<string, readonly string[]>> = {
     'broken reset',
     'caller_left caller_left',
     'cut total_timeout',
-    'not_run cooling_down',
+    'not_run account_refused',
     'not_run upstream_refused',
     'truncated upstream_truncated',
     'unknown headers_timeout',
@@ -117,7 +117,7 @@ const causes: Readonly<Record<string, readonly string[]>> = {
     'image-channel headers_timeout',
     'limited-channel upstream_rate_limited',
   ],
-  'Calls without a channel': ['limited to chat', 'locked cooling_down'],
+  'Calls without a channel': ['limited to chat', 'locked account_refused'],
   'Models and accounts out': ['image-channel models'],
   'Anomalies of usage': ['missing'],
   'Subjects near their limit': ['80 %'],

@@ -4,6 +4,7 @@
  */
 import client from 'prom-client';
 import { type PrometheusMetrics, prometheusMetrics } from 'tollgate/prometheus';
+import type { Price } from '../../src/money.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { Catalog, Model } from '../../src/ports/catalog.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
@@ -116,7 +117,7 @@ const key = {
 } as const;
 
 /** A fifth of what the callers pay. */
-const cost = tokenPrice({ input: '0.0002', output: '0.0004' });
+const cost: Price = { per: 'token', rates: { input: 200_000n, output: 400_000n } };
 
 /** A channel for each model, so that none suffers from the failures of another. */
 function channelOf(id: string): Model['channels'] {

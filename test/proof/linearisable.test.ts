@@ -17,24 +17,25 @@ describe('the linearisability checker', () => {
     input: { id: 'adjustment-00001', partition: 'p', subject: 's', period: '', limit: 7n },
   };
   const row = { limit: 7n, extra: 0n, used: 0n, held: 0n, inFlight: 0, enabled: true, version: 0 };
+  const adjusted = { ...row, replay: false };
   const did = (operation: Operation, from: number, to: number, answer: unknown): Invocation => ({
     ...{ client: 0, operation, invokedAt: from, returned: { at: to, answer } },
   });
 
   it('accepts a read that overlaps a change and sees the state before or after it', () => {
     for (const seen of [undefined, row]) {
-      const history = [did(adjust, 1, 4, row), did(read, 2, 3, seen)];
+      const history = [did(adjust, 1, 4, adjusted), did(read, 2, 3, seen)];
       expect(judge(history, emptyBooks()).isLinearisable).toBe(true);
     }
   });
 
   it('rejects a read that misses a change which had returned before', () => {
-    const verdict = judge([did(adjust, 1, 2, row), did(read, 3, 4, undefined)], emptyBooks());
+    const verdict = judge([did(adjust, 1, 2, adjusted), did(read, 3, 4, undefined)], emptyBooks());
     expect(verdict).toMatchObject({ isLinearisable: false, explained: 1 });
   });
 
   it('rejects two reads of which the later sees the earlier state', () => {
-    const history = [did(adjust, 1, 8, row), did(read, 2, 3, row), did(read, 4, 5, undefined)];
+    const history = [did(adjust, 1, 8, adjusted), did(read, 2, 3, row), did(read, 4, 5, undefined)];
     expect(judge(history, emptyBooks()).isLinearisable).toBe(false);
   });
 

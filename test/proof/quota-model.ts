@@ -5,6 +5,7 @@
 import type { Nanos } from '../../src/money.ts';
 import type {
   AdjustInput,
+  AdjustResult,
   ExtendInput,
   ExtendResult,
   QuotaLine,
@@ -194,8 +195,9 @@ function release(books: Books, { id }: ReleaseInput): ReleaseResult {
   return { status: 'released' };
 }
 
-function adjust(books: Books, input: AdjustInput): QuotaState | 'refused' | undefined {
-  if (!books.adjusted.has(input.id)) {
+function adjust(books: Books, input: AdjustInput): AdjustResult | 'refused' | undefined {
+  const replay = books.adjusted.has(input.id);
+  if (!replay) {
     const { limit, addLimit } = input;
     // Refused: nothing changes, and the same id may be used again.
     if (limit !== undefined && books.rows.get(rowName(input))?.isCarried) return 'refused';
@@ -206,7 +208,8 @@ function adjust(books: Books, input: AdjustInput): QuotaState | 'refused' | unde
       enabled: input.enabled ?? row.enabled,
     }));
   }
-  return read(books, input);
+  const state = read(books, input);
+  return state && { ...state, replay };
 }
 
 function read(

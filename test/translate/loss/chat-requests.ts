@@ -36,7 +36,7 @@ function settings(d: Drawing): Readonly<Record<string, Tree>> {
     audio: d.maybe(20, () => d.object({ voice: d.text(), format: d.word('wav', 'mp3') })),
     user: d.maybe(8, () => d.text()),
     safety_identifier: d.maybe(10, () => d.text()),
-    service_tier: d.maybe(10, () => d.word('auto', 'flex')),
+    service_tier: d.maybe(10, () => 'flex'),
     store: d.maybe(12, () => d.word(true, false)),
     metadata: d.maybe(12, () => ({ label: d.text() })),
     logit_bias: d.maybe(12, () => ({ '50256': d.number(-100) })),

@@ -38,7 +38,6 @@ function settings(d: Drawing): Readonly<Record<string, Tree>> {
     ),
     output_format: d.maybe(8, () => format(d)),
     metadata: d.maybe(5, () => d.object({ user_id: d.text() })),
-    service_tier: d.maybe(8, () => d.word('auto', 'standard_only')),
   };
 }
 

@@ -53,7 +53,7 @@ function settings(d: Drawing): Readonly<Record<string, Tree>> {
     truncation: d.maybe(10, () => d.word('auto', 'disabled')),
     safety_identifier: d.maybe(8, () => d.text()),
     user: d.maybe(10, () => d.text()),
-    service_tier: d.maybe(10, () => d.word('flex', 'auto')),
+    service_tier: d.maybe(10, () => 'flex'),
     prompt_cache_options: d.maybe(12, () => d.object({ mode: d.text(), ttl: d.text() })),
     prompt_cache_retention: d.maybe(12, () => d.text()),
     context_management: d.maybe(12, () => [d.object({ type: d.text() })]),
