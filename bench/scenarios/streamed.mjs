@@ -12,7 +12,6 @@ import {
   floor,
   gateway,
   inStep,
-  nginx,
   noListener,
   paced,
   relay,
@@ -53,7 +52,7 @@ export const streams = {
   loads: [
     {
       label: '200 events in a burst and their call',
-      entries: each(streamedChat, [...nginx, relay, floor, tollgate, noListener]),
+      entries: each(streamedChat, [relay, floor, tollgate, noListener]),
       baseline: 'relay',
       as: '/200-0',
       moreCalls: 500,
