@@ -93,7 +93,7 @@ export function keyRequestOf({ method, path, headers }: GatewayRequest): KeyRequ
   return Object.freeze({ method, path, headers: { ...headers } });
 }
 
-/** The key, or why it can't be used. The host is told its id in either case. */
+/** The key, or why it can't be used. Its id is in the events in either case. */
 function usableKey(
   key: ApiKey | undefined,
   { progress, settings: { clock } }: Received,

@@ -55,7 +55,7 @@ describe('without a listener', () => {
       { usage: { record: () => Promise.reject(new Error('x')), close: async () => {} } },
       'usage log',
     ],
-  ])('%s is told once', async (_name, options, text) => {
+  ])('%s is reported once', async (_name, options, text) => {
     const handlers = Array(3).fill((call: DrivenCall) => call.answer(200, {}));
     const warnings = await warningsOf({ options, handlers });
 
@@ -104,14 +104,14 @@ describe('without a listener', () => {
       (up) => up.breakOff('tls', { stage: 'connect' }),
       'check `baseUrl` and the certificate.',
     ],
-  ])('%s of an upstream is told once', async (_name, handler, text) => {
+  ])('%s of an upstream is reported once', async (_name, handler, text) => {
     const warnings = await warningsOf({ handlers: [handler, handler, handler] });
 
     expect(warnings).toEqual([['TOLLGATE_UPSTREAM_FAILED', expect.stringContaining(text)]]);
     expect(warnings[0]?.[1]).toContain('channel "openai-a" can\'t serve the model "chat": ');
   });
 
-  it('what an own client throws is told with its message', async () => {
+  it('what an own client throws is reported with its message', async () => {
     const upstream = {
       send: () => Promise.reject(new TypeError('signer.sign is not a function\n    at sign.js')),
       close: async () => {},

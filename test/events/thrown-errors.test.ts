@@ -122,7 +122,7 @@ describe.each(rows)('$event', ({ event: name, setup }) => {
     expect(line.includes('"stack"')).toBe(one instanceof Error);
   });
 
-  it('without a listener is told with the first line of the message', async () => {
+  it('without a listener is a warning with the first line of the message', async () => {
     for (const [, error, told] of thrown) {
       const make = await withBroken(setup, error);
       const { run } = make(JSON.parse('{}', () => ({ onEvent: undefined })));

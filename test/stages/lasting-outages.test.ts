@@ -184,7 +184,7 @@ describe('a model that its upstreams do not know', () => {
 });
 
 describe('a channel that works beside one that does not', () => {
-  it('decides what the caller is told, whatever the order', async () => {
+  it('decides the answer of the caller, whatever the order', async () => {
     const fails: CallHandler = (up) => up.answer(500, { error: { message: 'No.' } });
     const refuses: CallHandler = (up) => up.answer(401, { error: { message: 'No.' } });
     const channels = [0, 1].map((index) =>
