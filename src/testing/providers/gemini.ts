@@ -1,8 +1,8 @@
 /** Google: its paths, its authentication, and its refusals. */
 import { type JsonObject, member } from '../../json.ts';
+import { embedScript } from './embeddings.ts';
 import { faultNames } from './faults.ts';
 import { contentScript, refuseContents } from './gemini-content.ts';
-import { embedScript } from './gemini-embeddings.ts';
 import { geminiError } from './gemini-errors.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import { geminiHeaders, geminiModels } from './recordings.ts';
@@ -70,7 +70,7 @@ function callModel(
     case 'batchEmbedContents':
       return embedScript(model, body, 'batch', context);
     case 'countTokens':
-      return refuseContents(body, model, 'count') ?? json(200, tokenCount);
+      return refuseContents(body) ?? json(200, tokenCount);
     default:
       return unknownModel(model, action);
   }
