@@ -196,7 +196,10 @@ function endOf({ stopReason, stopDetails, stopSequence }: Turn): JsonObject {
   };
 }
 
-/** The other members of `usage`: in a whole reply or the first event of a stream, and in the last. */
+/**
+ * The other members of `usage`: those of a whole reply or of the first event of a stream, and those
+ * of the last event.
+ */
 interface CacheUsage {
   readonly first: JsonObject;
   readonly last: JsonObject;
