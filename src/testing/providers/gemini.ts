@@ -96,12 +96,14 @@ function oneModel(name: string): Script {
 }
 
 function models(): readonly JsonObject[] {
-  const broken = faultNames.map((name) => ({
+  const faults = faultNames.map((name) => [name, name] as const);
+  return [...Object.entries(geminiModels), ...faults].map(([name, displayName]) => ({
     name: `models/${name}`,
-    displayName: name,
-    supportedGenerationMethods: ['generateContent', 'countTokens'],
+    displayName,
+    supportedGenerationMethods: name.includes('embedding')
+      ? ['embedContent', 'batchEmbedContents', 'countTokens']
+      : ['generateContent', 'countTokens'],
   }));
-  return [...geminiModels, ...broken];
 }
 
 function unknownModel(model: string, action: string): Script {
