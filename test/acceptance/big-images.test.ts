@@ -10,7 +10,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { childScript } from '../support/child-script.ts';
 import { upstreamSecret } from '../support/mounted-gateway.ts';
 
@@ -24,7 +25,7 @@ let gateway: z.infer<typeof started>;
 
 beforeEach(async () => {
   const script = await childScript(join(import.meta.dirname, 'big-images-gateway.ts'));
-  upstream = await startFakeUpstream();
+  upstream = await startStrictUpstream();
   child = fork(script, [upstream.openaiBaseUrl, upstream.geminiBaseUrl, upstreamSecret]);
   const [hello] = await once(child, 'message');
   gateway = started.parse(hello);

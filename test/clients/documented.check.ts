@@ -14,8 +14,9 @@ import type { Model } from '../../src/ports/catalog.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/index.ts';
+import type { FakeUpstream } from '../../src/testing/index.ts';
 import { readText } from '../house/sources.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { recordLog } from '../support/record-log.ts';
 import { closed, listening } from '../support/servers.ts';
 
@@ -36,7 +37,7 @@ it.each(
     examplesOf(page).map((code, index) => [page, index + 1, code, shown] as const),
   ),
 )('%s, example %i, is answered', async (page, _at, code, shown) => {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   const log = recordLog();
   const issued = issueKey({ group: 'staff', limitNanos: 1_000_000_000n });
   const gateway = createGateway({

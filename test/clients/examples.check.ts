@@ -6,7 +6,7 @@ import { exampleGateway } from '../../examples/gateway.ts';
 import { askAboutWeather as askByAnthropicSdk } from '../../examples/messages-anthropic.ts';
 import { runWeatherAgent } from '../../examples/responses-agents.ts';
 import { askAboutWeather } from '../../examples/responses-ai-sdk.ts';
-import { startFakeUpstream } from '../../src/testing/index.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { closed, listening } from '../support/servers.ts';
 
 const examples = [
@@ -20,7 +20,7 @@ it.each(
     ['gpt-4o-mini', 'gemini-2.5-flash'].map((model) => [name, model, path, run] as const),
   ),
 )('examples/%s answers with %s, after a call of its tool', async (_name, model, path, run) => {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   const { gateway, issued } = exampleGateway(upstream);
   const server = createServer(nodeAdapter(gateway));
   const origin = await listening(server);

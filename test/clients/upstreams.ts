@@ -10,7 +10,7 @@ import type { Capabilities, DialectName, Model } from '../../src/ports/catalog.t
 import { signatureOf } from '../../src/testing/providers/agent.ts';
 import { thinkingPieces } from '../../src/testing/providers/anthropic-recordings.ts';
 import { faultNames } from '../../src/testing/providers/faults.ts';
-import { callSignature } from '../../src/testing/providers/gemini-rules.ts';
+import { callSignature } from '../../src/testing/providers/gemini-content.ts';
 import { reasoningPieces } from '../../src/testing/providers/recordings.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 

@@ -6,7 +6,8 @@ import { processChanges } from '../../src/command/change-process.ts';
 import { exitCodes } from '../../src/command/command.ts';
 import { commands } from '../../src/command/commands.ts';
 import { table } from '../../src/command/output.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { commandFolder, sqliteConfig } from './called.ts';
 import { modelAt } from './served.ts';
 
@@ -212,7 +213,7 @@ describe('a table', () => {
 });
 
 async function upstreamOfAccount(): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
+  const upstream = await startStrictUpstream({ apiKey: 'the-account-key' });
   onTestFinished(() => upstream.close());
   return upstream;
 }

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 import { type Script, script } from '../../src/testing/providers/scripts.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { program } from '../support/built.ts';
 
 /** A temporary folder inside the repo, so that the drivers are found. */
@@ -198,7 +199,7 @@ export async function sqliteHost(): Promise<{
   readonly upstream: FakeUpstream;
   readonly config: object;
 }> {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   onTestFinished(() => upstream.close());
   const folder = newFolder();
   const config = {

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startFakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { commandFolder } from './called.ts';
 import { modelAt } from './served.ts';
 
@@ -51,7 +51,7 @@ describe('while PostgreSQL and Redis are down', () => {
   });
 
   it('check tries everything else, and says what it skipped', async () => {
-    const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
+    const upstream = await startStrictUpstream({ apiKey: 'the-account-key' });
     onTestFinished(() => upstream.close());
     const { call, write } = commandFolder();
     await call('migrate');

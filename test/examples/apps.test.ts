@@ -15,7 +15,7 @@ import { createApp as koaApp } from '../../examples/koa-app.ts';
 import { createApp as koaRouterApp } from '../../examples/koa-router-app.ts';
 import { createApp as nodeServer } from '../../examples/node-server.ts';
 import type { Gateway } from '../../src/index.ts';
-import { startFakeUpstream } from '../../src/testing/index.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { restoreWebGlobals } from '../support/web-globals.ts';
 
 type CreateServer = (gateway: Gateway) => Server | Promise<Server>;
@@ -86,7 +86,7 @@ describe('examples/express-app', () => {
 
 describe('examples/fastify-app', () => {
   it('closes its gateway when it closes', async () => {
-    const upstream = await startFakeUpstream();
+    const upstream = await startStrictUpstream();
     const { gateway, issued } = exampleGateway(upstream);
     const app = fastifyApp(gateway);
     await app.ready();
@@ -135,7 +135,7 @@ function expressAppServer(gateway: Gateway): Server {
 async function running(
   create: CreateServer,
 ): Promise<{ readonly origin: string; readonly secret: string }> {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   const { gateway, issued } = exampleGateway(upstream);
   const server = await create(gateway);
   server.listen(0, '127.0.0.1');

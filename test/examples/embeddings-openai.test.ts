@@ -5,14 +5,14 @@ import { nodeAdapter } from 'tollgate/node';
 import { expect, it, onTestFinished } from 'vitest';
 import { nearestText } from '../../examples/embeddings-openai.ts';
 import { exampleGateway } from '../../examples/gateway.ts';
-import { startFakeUpstream } from '../../src/testing/index.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { closed, listening } from '../support/servers.ts';
 
 it.each([
   'text-embedding-3-small',
   'gemini-embedding-001',
 ])('examples/embeddings-openai finds the nearest text with %s', async (model) => {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   const { gateway, issued } = exampleGateway(upstream);
   const server = createServer(nodeAdapter(gateway));
   const baseURL = `${await listening(server)}/v1`;

@@ -3,7 +3,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { openaiChannel, ownKeysOnly } from '../../examples/own-provider-keys.ts';
 import { type Channel, createGateway, memoryQuotaStore, staticCatalog } from '../../src/index.ts';
-import { startFakeUpstream } from '../../src/testing/index.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { requestOf } from '../support/gateway-in-process.ts';
 
 const secrets: Readonly<Record<string, string>> = { ada: 'sk-of-ada-0123456789' };
@@ -25,7 +25,7 @@ it('examples/own-provider-keys may also leave users without a key to other chann
 
 /** A gateway with one channel, whose keys are the names of users. */
 async function gatewayOver(channelOf: (baseUrl: string) => Channel) {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   const gateway = createGateway({
     keys: {
       find: (id) => ({

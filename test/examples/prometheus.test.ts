@@ -4,11 +4,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { exampleGateway } from '../../examples/gateway.ts';
 import { metricsServer } from '../../examples/prometheus.ts';
 import { rollingServer } from '../../examples/rolling-server.ts';
-import { startFakeUpstream } from '../../src/testing/index.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { closed, listening } from '../support/servers.ts';
 
 it('counts a call, and names neither its key nor its prompt', async () => {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   onTestFinished(() => upstream.close());
   const { gateway, issued } = exampleGateway(upstream);
   onTestFinished(() => gateway.close());

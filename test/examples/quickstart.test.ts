@@ -5,8 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startFakeUpstream } from '../../src/testing/index.ts';
 import { send as sendRaw } from '../console/console-host.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { build } from '../support/built.ts';
 import { isOtherVersion, isWhole } from '../support/sample.ts';
 import {
@@ -153,7 +153,7 @@ describe.runIf(isWhole || isOtherVersion)('npm start again, or with other accoun
   });
 
   it('calls the upstream of the environment, and never shows its key', async () => {
-    const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
+    const upstream = await startStrictUpstream({ apiKey: 'the-account-key' });
     const { output } = await started('0', {
       OPENAI_API_KEY: 'the-account-key',
       OPENAI_BASE_URL: upstream.openaiBaseUrl,

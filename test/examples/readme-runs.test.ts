@@ -7,8 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Gateway, MemoryUsageSink } from 'tollgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type FakeUpstream, script, startFakeUpstream } from '../../src/testing/index.ts';
+import { type FakeUpstream, script } from '../../src/testing/index.ts';
 import { readText } from '../house/sources.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { closed } from '../support/servers.ts';
 
 /** What the block with the gateway exports. */
@@ -30,7 +31,7 @@ let folder: string;
 let running: Running | undefined;
 
 beforeEach(async () => {
-  upstream = await startFakeUpstream();
+  upstream = await startStrictUpstream();
   // Inside the repo, so that packages are found; a new one, because modules are loaded once.
   const parent = join(import.meta.dirname, '.build');
   mkdirSync(parent, { recursive: true });

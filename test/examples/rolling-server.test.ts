@@ -4,11 +4,11 @@ import { get } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { exampleGateway } from '../../examples/gateway.ts';
 import { rollingServer } from '../../examples/rolling-server.ts';
-import { startFakeUpstream } from '../../src/testing/index.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { closed, listening } from '../support/servers.ts';
 
 it('is alive and not ready while it stops, and serves until the notice is over', async () => {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   onTestFinished(() => upstream.close());
   const { gateway, issued } = exampleGateway(upstream);
   const { server, stop } = rollingServer(gateway, { noticeMs: 5_000, drainMs: 1_000 });
@@ -39,7 +39,7 @@ it('is alive and not ready while it stops, and serves until the notice is over',
 });
 
 it('is not ready once something else closes the gateway', async () => {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   onTestFinished(() => upstream.close());
   const { gateway } = exampleGateway(upstream);
   const { server } = rollingServer(gateway, { noticeMs: 5_000, drainMs: 1_000 });

@@ -5,11 +5,11 @@ import { nodeAdapter } from 'tollgate/node';
 import { expect, it, onTestFinished } from 'vitest';
 import { gatewayWithSessions } from '../../examples/session-keys.ts';
 import { memoryKeyStore, memoryQuotaStore, staticCatalog } from '../../src/index.ts';
-import { startFakeUpstream } from '../../src/testing/index.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { closed, listening } from '../support/servers.ts';
 
 it('examples/session-keys charges the session’s user, nobody for a foreign form', async () => {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   const gateway = gatewayWithSessions(
     {
       keys: memoryKeyStore(),

@@ -9,7 +9,8 @@ import { z } from 'zod';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate, hang } from '../../src/testing/providers/scripts.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { answering, halting, neverEnding, waiting } from './callers-calls.ts';
 import { countedRows } from './counted-rows.ts';
@@ -231,7 +232,7 @@ it('F83 a host without free file descriptors answers 503, survives, and recovers
 });
 
 async function startedUpstream(): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream();
+  const upstream = await startStrictUpstream();
   onTestFinished(() => upstream.close());
   return upstream;
 }

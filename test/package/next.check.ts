@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { type Consumer, installPacked } from './consumer.ts';
 
 const next = 'node_modules/next/dist/bin/next';
@@ -30,7 +31,7 @@ beforeAll(async () => {
     files: { '.': 'examples/next' },
   });
   consumer.run('env', 'NODE_ENV=production', 'NEXT_TELEMETRY_DISABLED=1', 'node', next, 'build');
-  upstream = await startFakeUpstream();
+  upstream = await startStrictUpstream();
   server = spawn('node', [next, 'start', '--port', '0', '--hostname', '127.0.0.1'], {
     cwd: consumer.folder,
     env: {

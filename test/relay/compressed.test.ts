@@ -5,8 +5,9 @@
  */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import {
   anyModelGateway,
   type CallerRequest,
@@ -22,7 +23,7 @@ let upstream: FakeUpstream;
 const client = undiciClient();
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream();
+  upstream = await startStrictUpstream();
 });
 
 afterAll(async () => {

@@ -8,10 +8,10 @@ import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
-import { startFakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { channel, model } from '../support/models.ts';
 
-const upstream = await startFakeUpstream();
+const upstream = await startStrictUpstream();
 const { secret, key } = issueKey({ group: 'staff', limitNanos: 1_000_000n });
 const keys = memoryKeyStore();
 keys.add(secret, key);

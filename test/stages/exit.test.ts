@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { gate, type Script, sse } from '../../src/testing/providers/scripts.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { childScript } from '../support/child-script.ts';
 
 const streamCount = 50;
@@ -19,7 +20,7 @@ let child: ChildProcess;
 
 beforeEach(async () => {
   const script = await childScript(join(import.meta.dirname, 'exiting-gateway.ts'));
-  upstream = await startFakeUpstream();
+  upstream = await startStrictUpstream();
   // Callers keep their connections open, as SDKs do.
   agent = new Agent({ keepAlive: true, timeout: 0 });
   child = fork(script, [upstream.openaiBaseUrl]);

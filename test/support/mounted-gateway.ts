@@ -15,7 +15,8 @@ import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { countedIds } from './counted-ids.ts';
 import { checkEvent, isNotable } from './event-checks.ts';
 import { leftIn, notedHolds } from './leftovers.ts';
@@ -71,7 +72,7 @@ export async function unmountedGateway(
   options: Partial<GatewayOptions> = {},
   models: ModelsOf = mountedModels,
 ): Promise<UnmountedGateway> {
-  const upstream = await startFakeUpstream({ apiKey: upstreamSecret });
+  const upstream = await startStrictUpstream({ apiKey: upstreamSecret });
   const keys = memoryKeyStore();
   const holds = notedHolds(memoryQuotaStore());
   const { quota } = holds;

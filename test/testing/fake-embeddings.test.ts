@@ -54,15 +54,8 @@ describe('the fake OpenAI', () => {
     expect((await openai({ input: [[1], [2, 3]] })).document.data).toHaveLength(2);
   });
 
-  it.each([
-    {},
-    { input: '' },
-    { input: [] },
-    { input: ['a', ''] },
-    { input: 'a', encoding_format: 'int8' },
-    { input: 'a', dimensions: 1_537 },
-  ])('refuses %j', async (body) => {
-    expect((await openai(body)).status).toBe(400);
+  it('refuses a request without input', async () => {
+    expect((await openai({})).status).toBe(400);
   });
 });
 
@@ -85,16 +78,5 @@ describe('the fake Google', () => {
     expect(document.embedding.values).toHaveLength(768);
     expect(lengthOf(document.embedding.values)).toBeCloseTo(0.58, 6);
     expect(document).not.toHaveProperty('usageMetadata');
-  });
-
-  it.each([
-    { requests: [] },
-    { requests: Array(101).fill({ model: 'models/e', ...text('a') }) },
-    { requests: [text('a')] },
-    { requests: [{ model: 'models/other', ...text('a') }] },
-    { requests: [{ model: 'models/e', content: { parts: [] } }] },
-    { requests: [{ model: 'models/e', ...text('a'), outputDimensionality: 3_073 }] },
-  ])('refuses a batch that Google refuses', async (body) => {
-    expect((await google('e', 'batchEmbedContents', body)).status).toBe(400);
   });
 });

@@ -164,6 +164,35 @@ describe('scripts', () => {
   });
 });
 
+describe('a host that responds itself', () => {
+  it('has each call with the right key for which no script is queued', async () => {
+    const seen: string[] = [];
+    const own = await startFakeUpstream({
+      apiKey: 'sk-right',
+      respond: (call) => {
+        seen.push(call.path);
+        return JSON.stringify(call.json()).includes('forbidden') ? json(422, {}) : undefined;
+      },
+    });
+    const send = async (path: string, content: string, key = 'sk-right') => {
+      const body = { model: 'm', messages: [{ role: 'user', content }] };
+      const headers = { authorization: `Bearer ${key}` };
+      return (await post(own, path, body, { headers })).status;
+    };
+
+    const chat = '/v1/chat/completions';
+    const refused = await send(chat, 'forbidden');
+    const left = await send(`${chat}?a=1`, 'allowed');
+    const stranger = await send(chat, 'forbidden', 'sk-wrong');
+    own.enqueue(json(418, {}));
+    const queued = await send(chat, 'forbidden');
+    await own.close();
+
+    expect([refused, left, stranger, queued]).toEqual([422, 200, 401, 418]);
+    expect(seen).toEqual([chat, `${chat}?a=1`]);
+  });
+});
+
 describe('what it saw', () => {
   it('is each call as sent, by connection', async () => {
     await openai.chat.completions.create({ model: 'm', messages: hello });

@@ -85,6 +85,16 @@ function write({ reply }: ScriptedGateway, event: string): Promise<void> {
   });
 }
 
+/** A call whose reply is a stream that has begun to arrive. */
+async function streaming(mounted: Mounted) {
+  const outgoing = open(mounted, '/v1/stream');
+  outgoing.end('{}');
+  const event = write(mounted.gateway, 'data: 1\n\n');
+  const [reply] = await Promise.all([replyOf(outgoing), event]);
+  await nextText(reply);
+  return { outgoing, reply };
+}
+
 /** The next text that arrives; rejects where the reply ends first. */
 function nextText(reply: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -217,10 +227,7 @@ const cases: readonly SubjectCase<Mounted>[] = [
     name: 'AC-09 reports that the caller disconnected during a stream, and destroys the stream',
     run: async (mounted) => {
       const { gateway } = mounted;
-      const outgoing = open(mounted, '/v1/stream');
-      outgoing.end('{}');
-      const [reply] = await Promise.all([replyOf(outgoing), write(gateway, 'data: 1\n\n')]);
-      await nextText(reply);
+      const { outgoing } = await streaming(mounted);
 
       outgoing.destroy();
       await gateway.disconnected;
@@ -233,10 +240,7 @@ const cases: readonly SubjectCase<Mounted>[] = [
     name: 'AC-10 breaks the connection if a stream fails, so that it does not look complete',
     run: async (mounted) => {
       const { gateway } = mounted;
-      const outgoing = open(mounted, '/v1/stream');
-      outgoing.end('{}');
-      const [reply] = await Promise.all([replyOf(outgoing), write(gateway, 'data: 1\n\n')]);
-      await nextText(reply);
+      const { reply } = await streaming(mounted);
 
       gateway.reply.destroy(new Error('the upstream broke off'));
 

@@ -60,9 +60,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-04 new counts that are sent together with known ones are added',
     run: async ({ log, stored }) => {
-      const [first, second, third] = [1, 2, 3].map((number) =>
-        recordedRefusals({ id: idOf(number) }),
-      );
+      const [first, second, third] = numbered(3);
       assert.ok(first !== undefined && second !== undefined && third !== undefined);
       await log.recordRefusals([second]);
 
@@ -84,9 +82,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-06 the same counts that are sent at once, in any order, are kept once',
     run: async ({ log, stored }) => {
-      const counts = Array.from({ length: 20 }, (_, index) =>
-        recordedRefusals({ id: idOf(index) }),
-      );
+      const counts = numbered(20);
       const orders = Array.from({ length: 10 }, (_, index) => [
         ...counts.slice(index),
         ...counts.slice(0, index),
@@ -100,9 +96,7 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
   {
     name: 'RF-07 a batch may have five hundred counts, or none',
     run: async ({ log, stored }) => {
-      const counts = Array.from({ length: 500 }, (_, index) =>
-        recordedRefusals({ id: idOf(index) }),
-      );
+      const counts = numbered(500);
 
       await log.recordRefusals(counts);
       await log.recordRefusals([]);
@@ -114,6 +108,10 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
 
 async function inOrder(stored: RefusalLogSetup['stored']): Promise<readonly RecordedRefusals[]> {
   return (await stored()).toSorted((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+function numbered(length: number): readonly RecordedRefusals[] {
+  return Array.from({ length }, (_, index) => recordedRefusals({ id: idOf(index) }));
 }
 
 function idOf(number: number): string {

@@ -1,9 +1,6 @@
 /** Anthropic's refusals: its error object and error texts. */
-import type { IncomingHttpHeaders } from 'node:http';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { refusedHeaders } from './anthropic-headers.ts';
 import { requestId } from './anthropic-recordings.ts';
-import { countedMembers, messageMembers, refusedConversation } from './anthropic-rules.ts';
 import { json, type Script, type ScriptHeaders } from './scripts.ts';
 
 /** A refusal in Anthropic's format. */
@@ -37,34 +34,21 @@ export const anthropicStreamError: string = `event: error\ndata: ${JSON.stringif
   errorDocument('overloaded_error', 'Overloaded'),
 )}\n\n`;
 
-/** What is requested: a message, or only the number of its input tokens. */
-export type Requested = 'message' | 'count';
-
-/** The refusal of a request with wrong headers or with an invalid body, or undefined. */
-export function refuseRequest(
-  headers: IncomingHttpHeaders,
+/** The refusal of a body that is not a JSON object or lacks a member, or undefined. */
+export function refuseBody(
   body: JsonValue | undefined,
-  requested: Requested,
+  ...required: readonly string[]
 ): Script | undefined {
   const refuse = (message: string): Script => anthropicError(400, 'invalid_request_error', message);
-  const header = refusedHeaders(headers, body);
-  if (header !== undefined) return refuse(header);
-  if (!isJsonObject(body))
+  if (!isJsonObject(body)) {
     return refuse('The request body is not valid JSON: unexpected character');
-  const { required, known } = forms[requested];
+  }
   const missing = required.find((name) => member(body, name) === undefined);
   if (missing !== undefined) return refuse(`${missing}: Field required`);
-  if (items(member(body, 'messages')).length === 0) {
-    return refuse('messages: at least one message is required');
-  }
-  const refused = refusedConversation(body, known);
-  return refused === undefined ? undefined : refuse(refused);
+  return items(member(body, 'messages')).length > 0
+    ? undefined
+    : refuse('messages: at least one message is required');
 }
-
-const forms = {
-  message: { required: ['model', 'max_tokens', 'messages'], known: messageMembers },
-  count: { required: ['model', 'messages'], known: countedMembers },
-} as const;
 
 function errorDocument(type: string, message: string): JsonObject {
   return { type: 'error', error: { type, message }, request_id: requestId };

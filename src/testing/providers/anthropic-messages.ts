@@ -1,19 +1,17 @@
 /** `POST /v1/messages` as Anthropic replies to it: one turn, whole or as a stream. */
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { agentOf } from './agent.ts';
-import { type Block, roundsMade } from './anthropic-blocks.ts';
-import { anthropicFailure, anthropicStreamError, refuseRequest } from './anthropic-errors.ts';
+import { type Block, roundsMade, thinkingBlocks } from './anthropic-blocks.ts';
+import { anthropicFailure, anthropicStreamError, refuseBody } from './anthropic-errors.ts';
 import {
   claudeAfterToolPieces,
   claudePieces,
   claudeTokens,
   refusalDetails,
 } from './anthropic-recordings.ts';
-import { thinkingBlocks } from './anthropic-thinking.ts';
-import { type CacheUsage, cacheUsage } from './anthropic-usage.ts';
 import { type FaultReplies, withFault } from './faults.ts';
-import { counted, type ProviderRequest, type ReplyContext } from './provider.ts';
-import { sampleOf } from './schema-sample.ts';
+import { counted, type ReplyContext } from './provider.ts';
+import { fragments, sampleOf } from './schema-sample.ts';
 import { json, type Script } from './scripts.ts';
 
 /** The model's content and stop reason. */
@@ -26,8 +24,8 @@ interface Turn {
 }
 
 /** The reply to a message request, with the fault that its model's name stands for. */
-export function messageScript({ headers, body }: ProviderRequest, context: ReplyContext): Script {
-  const refusal = refuseRequest(headers, body, 'message');
+export function messageScript(body: JsonValue | undefined, context: ReplyContext): Script {
+  const refusal = refuseBody(body, 'model', 'max_tokens', 'messages');
   if (refusal !== undefined) return refusal;
 
   const model = String(member(body, 'model'));
@@ -143,11 +141,6 @@ function toolBlock(tool: JsonValue, id: string): Block {
   };
 }
 
-/** Pieces of a few characters, as models stream JSON. */
-function fragments(text: string): readonly string[] {
-  return text.match(/.{1,6}/gsu) ?? [];
-}
-
 function whole(turn: Turn, head: JsonObject, cache: CacheUsage): Script {
   const [input, output] = turn.tokens;
   return json(200, {
@@ -201,4 +194,44 @@ function endOf({ stopReason, stopDetails, stopSequence }: Turn): JsonObject {
     ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
     stop_sequence: stopSequence ?? null,
   };
+}
+
+/**
+ * The other members of `usage`: those of a whole reply or of the first event of a stream, and those
+ * of the last event.
+ */
+interface CacheUsage {
+  readonly first: JsonObject;
+  readonly last: JsonObject;
+}
+
+/** How many tokens are written to the cache, and read from it later, as in a recorded pair. */
+const cachedTokens = 7351;
+
+/**
+ * With a cache marker, the first call of a conversation writes to the cache and later ones read
+ * from it.
+ */
+function cacheUsage(body: JsonValue | undefined): CacheUsage {
+  const text = JSON.stringify(body ?? null);
+  const isMarked = text.includes('"cache_control":{');
+  const isLater = items(member(body, 'messages')).some(
+    (message) => member(message, 'role') === 'assistant',
+  );
+  const written = isMarked && !isLater ? cachedTokens : 0;
+  const isLong = text.includes('"ttl":"1h"');
+  const last = {
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: isMarked && isLater ? cachedTokens : 0,
+  };
+  const first = {
+    ...last,
+    cache_creation: {
+      ephemeral_5m_input_tokens: isLong ? 0 : written,
+      ephemeral_1h_input_tokens: isLong ? written : 0,
+    },
+    service_tier: 'standard',
+    inference_geo: 'not_available',
+  };
+  return { first, last };
 }

@@ -1,6 +1,6 @@
 /** Anthropic: its paths, its authentication, and its refusals. */
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import { anthropicError, refuseRequest } from './anthropic-errors.ts';
+import { anthropicError, refuseBody } from './anthropic-errors.ts';
 import { messageScript } from './anthropic-messages.ts';
 import { anthropicHeaders } from './anthropic-recordings.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
@@ -24,14 +24,14 @@ export const anthropic: Provider = {
 };
 
 function route(request: ProviderRequest, context: ReplyContext): Script {
-  const { method, path, headers, body } = request;
+  const { method, path, body } = request;
   const counts = path === `${messagesPath}/count_tokens`;
   if (path !== messagesPath && !counts) return anthropicError(404, 'not_found_error', 'Not Found');
   if (method !== 'POST') {
     return anthropicError(405, 'invalid_request_error', 'Method Not Allowed', { allow: 'POST' });
   }
-  if (!counts) return messageScript(request, context);
-  return refuseRequest(headers, body, 'count') ?? json(200, { input_tokens: countOf(body) });
+  if (!counts) return messageScript(body, context);
+  return refuseBody(body, 'model', 'messages') ?? json(200, { input_tokens: countOf(body) });
 }
 
 /** A quarter of the bytes, so that a longer prompt counts more. */

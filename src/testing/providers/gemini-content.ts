@@ -3,13 +3,10 @@
  * three framings.
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { agentOf } from './agent.ts';
-import { bigImageBytes } from './big-base64.ts';
+import { agentOf, signatureOf } from './agent.ts';
 import { type FaultReplies, withFault } from './faults.ts';
 import { geminiError, geminiFailure, geminiStreamError } from './gemini-errors.ts';
-import { bigImageScript, imagePart, wantsImage } from './gemini-images.ts';
-import { unknownName } from './gemini-members.ts';
-import { callSignature, refusedConversation, roundsMade } from './gemini-rules.ts';
+import { gradientPng } from './png.ts';
 import { counted, type ReplyContext } from './provider.ts';
 import {
   blockedRatings,
@@ -41,12 +38,10 @@ export function contentScript(
   framing: Framing,
   context: ReplyContext,
 ): Script {
-  const refusal = refuseContents(body, model);
+  const refusal = refuseContents(body);
   if (refusal !== undefined) return refusal;
 
   const head = { modelVersion: model, responseId: counted('resp', context) };
-  const bigBytes = bigImageBytes(model);
-  if (bigBytes !== undefined && wantsImage(body)) return bigImageScript(bigBytes, head);
   const turn = turnFor(body, model, context);
   const plain = framing === 'whole' ? [wholeReply(turn, body)] : streamedReplies(turn, body);
   const say = (replies: readonly JsonObject[]): Script =>
@@ -65,24 +60,14 @@ export function contentScript(
   return withFault(model, say(plain), faultReplies);
 }
 
-/** Google's refusal of an invalid body, or undefined. */
-export function refuseContents(
-  body: JsonValue | undefined,
-  model: string,
-  kind: 'request' | 'count' = 'request',
-): Script | undefined {
+/** Google's refusal of a body that is not a JSON object or has no contents, or undefined. */
+export function refuseContents(body: JsonValue | undefined): Script | undefined {
   const refuse = (message: string): Script => geminiError(400, 'INVALID_ARGUMENT', message);
   if (!isJsonObject(body)) return refuse('Invalid JSON payload received. Unexpected token.');
-  // Requests for models that only tests know are not validated, so that tests can send anything.
-  const isStrict = model.startsWith('gemini') || member(body, 'messages') !== undefined;
-  const unknown = isStrict ? unknownName(body, kind) : undefined;
-  if (unknown !== undefined) return refuse(unknown);
   const request = member(body, 'generateContentRequest') ?? body;
-  if (items(member(request, 'contents')).length === 0) {
-    return refuse('* GenerateContentRequest.contents: contents is not specified\n');
-  }
-  const refused = refusedConversation(request, model);
-  return refused === undefined ? undefined : refuse(refused);
+  return items(member(request, 'contents')).length > 0
+    ? undefined
+    : refuse('* GenerateContentRequest.contents: contents is not specified\n');
 }
 
 function turnFor(body: JsonValue | undefined, model: string, context: ReplyContext): Turn {
@@ -246,4 +231,85 @@ function framed(framing: Framing, replies: readonly JsonObject[]): Script {
     headers: { 'content-type': 'application/json' },
     chunks: [...written.map((text, index) => `${index === 0 ? '[' : ',\r\n'}${text}\n`), ']'],
   };
+}
+
+/** The width and height of each aspect ratio at the size 1K. */
+const sizes: Readonly<Record<string, readonly [number, number]>> = {
+  '1:1': [1024, 1024],
+  '2:3': [832, 1248],
+  '3:2': [1248, 832],
+  '3:4': [864, 1184],
+  '4:3': [1184, 864],
+  '4:5': [896, 1152],
+  '5:4': [1152, 896],
+  '9:16': [768, 1344],
+  '16:9': [1344, 768],
+  '21:9': [1536, 672],
+};
+
+/** Whether the request asks for an image. */
+export function wantsImage(body: JsonValue | undefined): boolean {
+  const modalities = member(member(body, 'generationConfig'), 'responseModalities');
+  return items(modalities).some((modality) => String(modality).toUpperCase() === 'IMAGE');
+}
+
+/** The part with the image, in the requested aspect ratio, or 64 × 64 where there is none. */
+function imagePart(body: JsonValue | undefined): JsonObject {
+  const ratio = member(member(member(body, 'generationConfig'), 'imageConfig'), 'aspectRatio');
+  const [width, height] = sizes[String(ratio)] ?? [64, 64];
+  return {
+    inlineData: { mimeType: 'image/png', data: gradientPng(width, height).toString('base64') },
+  };
+}
+
+/** Consecutive contents of one role. */
+export interface ContentTurn {
+  readonly role: 'user' | 'model';
+  readonly parts: readonly JsonValue[];
+}
+
+/** How many rounds of calls were made since the last user message. */
+function roundsMade(body: JsonValue | undefined): number {
+  return currentTurn(turnsOf(body)).filter(({ parts }) => callsIn(parts).length > 0).length;
+}
+
+/** The signature of a call of Gemini 3. */
+export function callSignature(call: JsonValue): string {
+  return signatureOf(JSON.stringify([member(call, 'name'), member(call, 'args') ?? {}]));
+}
+
+/** The contents of a request; consecutive ones of one role count as one. */
+export function turnsOf(body: JsonValue | undefined): readonly ContentTurn[] {
+  const turns: { role: ContentTurn['role']; parts: JsonValue[] }[] = [];
+  for (const content of items(member(body, 'contents'))) {
+    const role = member(content, 'role') === 'model' ? 'model' : 'user';
+    const parts = items(member(content, 'parts'));
+    const last = turns.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else turns.push({ role, parts: [...parts] });
+  }
+  return turns;
+}
+
+/** The turns after the user's last content; function results don't count. */
+export function currentTurn(turns: readonly ContentTurn[]): readonly ContentTurn[] {
+  const lastContent = turns.findLastIndex(
+    ({ role, parts }) => role === 'user' && parts.some((part) => resultOf(part) === undefined),
+  );
+  return turns.slice(lastContent + 1);
+}
+
+/** The calls among these parts. */
+export function callsIn(parts: readonly JsonValue[]): readonly JsonValue[] {
+  return parts.map(callOf).filter((call) => call !== undefined);
+}
+
+/** The call in a part, in either spelling. */
+export function callOf(part: JsonValue): JsonValue | undefined {
+  return member(part, 'functionCall') ?? member(part, 'function_call');
+}
+
+/** The result of a call in a part, in either spelling. */
+export function resultOf(part: JsonValue): JsonValue | undefined {
+  return member(part, 'functionResponse') ?? member(part, 'function_response');
 }

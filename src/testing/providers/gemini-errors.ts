@@ -1,6 +1,6 @@
 /** Google's refusals: google.rpc.Status and error texts. */
 import type { JsonObject } from '../../json.ts';
-import { json, type Script } from './scripts.ts';
+import { json, type Script, type ScriptHeaders } from './scripts.ts';
 
 /** A refusal in Google's format. */
 export function geminiError(
@@ -8,9 +8,10 @@ export function geminiError(
   status: string,
   message: string,
   details: readonly JsonObject[] = [],
+  headers: ScriptHeaders = {},
 ): Script {
   const error = { code, message, status, ...(details.length > 0 ? { details } : {}) };
-  return json(code, { error });
+  return json(code, { error }, headers);
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Google: its paths, its authentication, and its refusals. */
 import { type JsonObject, member } from '../../json.ts';
+import { embedScript } from './embeddings.ts';
 import { faultNames } from './faults.ts';
 import { contentScript, refuseContents } from './gemini-content.ts';
-import { embedScript } from './gemini-embeddings.ts';
 import { geminiError } from './gemini-errors.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import { geminiHeaders, geminiModels } from './recordings.ts';
@@ -70,7 +70,7 @@ function callModel(
     case 'batchEmbedContents':
       return embedScript(model, body, 'batch', context);
     case 'countTokens':
-      return refuseContents(body, model, 'count') ?? json(200, tokenCount);
+      return refuseContents(body) ?? json(200, tokenCount);
     default:
       return unknownModel(model, action);
   }
@@ -96,12 +96,14 @@ function oneModel(name: string): Script {
 }
 
 function models(): readonly JsonObject[] {
-  const broken = faultNames.map((name) => ({
+  const faults = faultNames.map((name) => [name, name] as const);
+  return [...Object.entries(geminiModels), ...faults].map(([name, displayName]) => ({
     name: `models/${name}`,
-    displayName: name,
-    supportedGenerationMethods: ['generateContent', 'countTokens'],
+    displayName,
+    supportedGenerationMethods: name.includes('embedding')
+      ? ['embedContent', 'batchEmbedContents', 'countTokens']
+      : ['generateContent', 'countTokens'],
   }));
-  return [...geminiModels, ...broken];
 }
 
 function unknownModel(model: string, action: string): Script {

@@ -2,8 +2,7 @@
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../json.ts';
 import { agentOf } from './agent.ts';
 import { type FaultReplies, withFault } from './faults.ts';
-import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
-import { endsWithResult, refusedConversation, roundsMade } from './openai-rules.ts';
+import { openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
 import { counted, type ReplyContext } from './provider.ts';
 import {
   chatAfterToolPieces,
@@ -12,7 +11,7 @@ import {
   chatTokens,
   reasoningPieces,
 } from './recordings.ts';
-import { sampleOf } from './schema-sample.ts';
+import { fragments, sampleOf } from './schema-sample.ts';
 import { json, type Script, sse } from './scripts.ts';
 
 /** The model's content: the deltas of a stream, and the message that they add up to. */
@@ -25,7 +24,7 @@ interface Turn {
 
 /** The reply to a chat request, with the fault that its model's name stands for. */
 export function chatScript(body: JsonValue | undefined, context: ReplyContext): Script {
-  const refusal = refuseBody(body) ?? refuseMessages(body);
+  const refusal = refuseBody(body, 'messages');
   if (refusal !== undefined) return refusal;
 
   const model = String(member(body, 'model'));
@@ -43,25 +42,6 @@ export function chatScript(body: JsonValue | undefined, context: ReplyContext): 
     slowMs: context.slowMs,
   };
   return withFault(model, say(turnFor(body, context), choiceCount(body)), faultReplies);
-}
-
-function refuseMessages(body: JsonValue | undefined): Script | undefined {
-  const messages = member(body, 'messages');
-  if (!Array.isArray(messages)) {
-    const message = "Missing required parameter: 'messages'.";
-    return openaiError(400, message, { param: 'messages', code: 'missing_required_parameter' });
-  }
-  // Requests for models that only tests know are not validated, so that tests can send anything.
-  const isStrict = /^(?:gpt|deepseek)|-agent-/.test(String(member(body, 'model')));
-  const refused = isStrict ? refusedConversation(body) : undefined;
-  if (refused !== undefined) return openaiError(400, refused.message, { param: refused.param });
-  if (messages.length > 0) return undefined;
-  return openaiError(
-    400,
-    "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty " +
-      'array instead.',
-    { param: 'messages', code: 'empty_array' },
-  );
 }
 
 function wantsUsage(body: JsonValue | undefined): boolean {
@@ -186,11 +166,6 @@ function toolTurn(calls: readonly ToolCall[]): Turn {
 
 const blockedTurn: Turn = { ...textTurn([], [12, 0]), finishReason: 'content_filter' };
 
-/** Pieces of a few characters, as models stream JSON. */
-function fragments(text: string): readonly string[] {
-  return text.match(/.{1,6}/gsu) ?? [];
-}
-
 function whole(turn: Turn, count: number, { id, ...head }: Head): Script {
   return json(200, {
     id,
@@ -252,4 +227,38 @@ function usage({ tokens: [prompt, completion] }: Turn, count: number): JsonObjec
 
 function indexes(count: number): readonly number[] {
   return [...Array(count).keys()];
+}
+
+/** How many rounds of calls were made since the last user message. */
+function roundsMade(body: JsonValue | undefined): number {
+  return currentTurn(items(member(body, 'messages'))).filter(hasCalls).length;
+}
+
+/** Whether the conversation ends with the result of a call. */
+function endsWithResult(messages: readonly JsonValue[]): boolean {
+  const role = member(messages.at(-1), 'role');
+  return role === 'tool' || role === 'function' || isMediaOfResult(messages, messages.length - 1);
+}
+
+/** The messages after the last of the user. */
+export function currentTurn(messages: readonly JsonValue[]): readonly JsonValue[] {
+  const lastUserMessage = messages.findLastIndex(
+    (message, index) => member(message, 'role') === 'user' && !isMediaOfResult(messages, index),
+  );
+  return messages.slice(lastUserMessage + 1);
+}
+
+/** A result can only have text, so its media are in a user message after it. */
+function isMediaOfResult(messages: readonly JsonValue[], index: number): boolean {
+  const parts = items(member(messages[index], 'content'));
+  return (
+    member(messages[index - 1], 'role') === 'tool' &&
+    parts.length > 0 &&
+    parts.every((part) => member(part, 'type') !== 'text')
+  );
+}
+
+/** Whether a message of the assistant calls tools. */
+export function hasCalls(message: JsonValue): boolean {
+  return items(member(message, 'tool_calls')).length > 0;
 }

@@ -41,8 +41,8 @@ export const openaiStreamError: string = `data: ${JSON.stringify({
   },
 })}\n\n`;
 
-/** The refusal of a body that is not a JSON object or names no model, or undefined. */
-export function refuseBody(body: JsonValue | undefined): Script | undefined {
+/** The refusal of a body that is not a JSON object or lacks a member, or undefined. */
+export function refuseBody(body: JsonValue | undefined, required?: string): Script | undefined {
   if (!isJsonObject(body)) {
     return openaiError(
       400,
@@ -55,5 +55,7 @@ export function refuseBody(body: JsonValue | undefined): Script | undefined {
   if (typeof model !== 'string' || model === '') {
     return openaiError(400, 'you must provide a model parameter');
   }
-  return undefined;
+  if (required === undefined || member(body, required) !== undefined) return undefined;
+  const message = `Missing required parameter: '${required}'.`;
+  return openaiError(400, message, { param: required, code: 'missing_required_parameter' });
 }

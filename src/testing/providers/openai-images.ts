@@ -1,6 +1,5 @@
 /** `POST /v1/images/generations` as OpenAI replies to it, with valid images. */
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
-import { bigBase64, bigImageBytes } from './big-base64.ts';
 import { type FaultReplies, withFault } from './faults.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
 import { gradientPng } from './png.ts';
@@ -15,20 +14,17 @@ export const imagePath = '/files/images/';
 
 /**
  * The reply to an image request, with the fault that its model's name stands for. Images have the
- * requested `size`, at most 1024 per side, or 64 × 64 by default. A model `image-<n>mb` returns n
- * MiB of Base64 per image, generated while it is read.
+ * requested `size`, at most 1024 per side, or 64 × 64 by default.
  */
 export function imagesScript(
   body: JsonValue | undefined,
   context: ReplyContext,
   origin: string,
 ): Script {
-  const refusal = refuseBody(body) ?? refuseFields(body);
+  const refusal = refuseBody(body, 'prompt');
   if (refusal !== undefined) return refusal;
 
   const model = String(member(body, 'model'));
-  const bigBytes = bigImageBytes(model);
-  if (bigBytes !== undefined) return bigImages(bigBytes, body, context);
 
   const faultReplies: FaultReplies = {
     error: openaiFailure,
@@ -50,30 +46,6 @@ export function imagesScript(
 /** An image that was returned as a URL. */
 export function imageFileScript(): Script {
   return { headers: { 'content-type': 'image/png' }, body: gradientPng(64, 64) };
-}
-
-function refuseFields(body: JsonValue | undefined): Script | undefined {
-  if (typeof member(body, 'prompt') !== 'string') {
-    const message = "Missing required parameter: 'prompt'.";
-    return openaiError(400, message, { param: 'prompt', code: 'missing_required_parameter' });
-  }
-  const model = String(member(body, 'model'));
-  if (model.startsWith('gpt-image') && member(body, 'response_format') !== undefined) {
-    const message = "Unknown parameter: 'response_format'.";
-    return openaiError(400, message, { param: 'response_format', code: 'unknown_parameter' });
-  }
-  const n = member(body, 'n') ?? 1;
-  if (typeof n !== 'number' || !Number.isInteger(n) || n < 1 || n > 10) {
-    const message = "Invalid 'n': expected an integer between 1 and 10.";
-    return openaiError(400, message, { param: 'n', code: 'invalid_value' });
-  }
-  if (sizeOf(body) === undefined) {
-    const message =
-      "Invalid value for 'size'. Supported values are: '1024x1024', '1024x1536', '1536x1024', " +
-      "and 'auto'.";
-    return openaiError(400, message, { param: 'size', code: 'invalid_value' });
-  }
-  return undefined;
 }
 
 /** DALL·E returns URLs unless Base64 is requested, GPT-image never, others on request. */
@@ -103,41 +75,17 @@ function base64(model: string, body: JsonValue | undefined, context: ReplyContex
   });
 }
 
-function bigImages(
-  base64Bytes: number,
-  body: JsonValue | undefined,
-  context: ReplyContext,
-): Script {
-  return {
-    headers: { 'content-type': 'application/json' },
-    chunks: bigReply(base64Bytes, body, context.createdAtSeconds),
-  };
-}
-
-function* bigReply(
-  base64Bytes: number,
-  body: JsonValue | undefined,
-  created: number,
-): Generator<string | Uint8Array> {
-  yield `{"created":${created},"data":[`;
-  for (let image = 0; image < imageCount(body); image++) {
-    yield `${image === 0 ? '' : ','}{"b64_json":"`;
-    yield* bigBase64(base64Bytes);
-    yield '"}';
-  }
-  yield `],"usage":${JSON.stringify(usage(body))}}`;
-}
-
 function perImage(body: JsonValue | undefined, image: () => JsonObject): readonly JsonObject[] {
   return Array.from({ length: imageCount(body) }, image);
 }
 
-function imageCount(body: JsonValue | undefined): number {
+/** How many images are requested. */
+export function imageCount(body: JsonValue | undefined): number {
   return Number(member(body, 'n') ?? 1);
 }
 
 /** The requested width and height; undefined where `size` is neither `auto` nor two numbers. */
-function sizeOf(body: JsonValue | undefined): readonly [number, number] | undefined {
+export function sizeOf(body: JsonValue | undefined): readonly [number, number] | undefined {
   const size = member(body, 'size') ?? 'auto';
   if (size === 'auto') return [64, 64];
   const [, width, height] = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/.exec(String(size)) ?? [];
@@ -159,7 +107,8 @@ function qualityOf(body: JsonValue | undefined): string {
   return typeof quality === 'string' && Object.hasOwn(imageTokens, quality) ? quality : 'low';
 }
 
-function usage(body: JsonValue | undefined): JsonObject {
+/** The tokens of a request for images, at its quality. */
+export function usage(body: JsonValue | undefined): JsonObject {
   const textTokens = 13;
   const outputTokens = (imageTokens[qualityOf(body)] ?? 0) * imageCount(body);
   return {

@@ -1,8 +1,8 @@
 /** OpenAI: its paths, its authentication, and its refusals. */
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { embeddingsScript } from './embeddings.ts';
 import { faultNames } from './faults.ts';
 import { chatScript } from './openai-chat.ts';
-import { embeddingsScript } from './openai-embeddings.ts';
 import { openaiError } from './openai-errors.ts';
 import { imageFileScript, imagePath, imagesScript } from './openai-images.ts';
 import { counted, type Provider, type ProviderRequest, type ReplyContext } from './provider.ts';

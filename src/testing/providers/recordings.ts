@@ -123,40 +123,9 @@ export const openaiModels: readonly string[] = [
   'text-embedding-3-small',
 ];
 
-/** The models in Google's `GET /v1beta/models`. */
-export const geminiModels: readonly JsonObject[] = [
-  {
-    name: 'models/gemini-2.5-flash',
-    version: '001',
-    displayName: 'Gemini 2.5 Flash',
-    inputTokenLimit: 1048576,
-    outputTokenLimit: 65536,
-    supportedGenerationMethods: ['generateContent', 'countTokens', 'createCachedContent'],
-    temperature: 1,
-    topP: 0.95,
-    topK: 64,
-    maxTemperature: 2,
-    thinking: true,
-  },
-  {
-    name: 'models/gemini-3-pro-preview',
-    version: '3-pro-preview-11-2025',
-    displayName: 'Gemini 3 Pro Preview',
-    inputTokenLimit: 1048576,
-    outputTokenLimit: 65536,
-    supportedGenerationMethods: ['generateContent', 'countTokens'],
-    temperature: 1,
-    topP: 0.95,
-    topK: 64,
-    maxTemperature: 2,
-    thinking: true,
-  },
-  {
-    name: 'models/gemini-embedding-2',
-    version: '2',
-    displayName: 'Gemini Embedding 2',
-    inputTokenLimit: 8192,
-    outputTokenLimit: 1,
-    supportedGenerationMethods: ['embedContent', 'batchEmbedContents', 'countTokens'],
-  },
-];
+/** The models in Google's `GET /v1beta/models`, by name. */
+export const geminiModels: Readonly<Record<string, string>> = {
+  'gemini-2.5-flash': 'Gemini 2.5 Flash',
+  'gemini-3-pro-preview': 'Gemini 3 Pro Preview',
+  'gemini-embedding-2': 'Gemini Embedding 2',
+};

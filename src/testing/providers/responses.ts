@@ -1,4 +1,5 @@
 /** `POST /v1/responses` as OpenAI replies to it: one turn, whole or as a stream. */
+import { createHash } from 'node:crypto';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { type Agent, agentOf } from './agent.ts';
 import { type FaultReplies, withFault } from './faults.ts';
@@ -13,9 +14,9 @@ import {
   usageOf,
   whole,
 } from './responses-events.ts';
-import { conversationOf, endsWithOutput, roundsMade, seal } from './responses-rules.ts';
-import { sampleOf } from './schema-sample.ts';
+import { fragments, sampleOf } from './schema-sample.ts';
 import { json, type Script } from './scripts.ts';
+import { outputOf, type StoredResponses } from './stored-responses.ts';
 
 /** The reply to a request, with the fault that its model's name stands for. */
 export function responsesScript(body: JsonValue | undefined, context: ReplyContext): Script {
@@ -153,11 +154,6 @@ function refusedContent(context: ReplyContext): Content {
   };
 }
 
-/** Pieces of a few characters, as models stream JSON. */
-function fragments(text: string): readonly string[] {
-  return text.match(/.{1,6}/gsu) ?? [];
-}
-
 /** `POST /v1/responses/input_tokens`: the same for every prompt. */
 export function inputTokensScript(body: JsonValue | undefined): Script {
   return (
@@ -181,4 +177,104 @@ export function compactScript(body: JsonValue | undefined, context: ReplyContext
     output: [...messages, { id, type: 'compaction', encrypted_content: seal(id) }],
     usage: usageOf(chatTokens.afterTool),
   });
+}
+
+/** The conversation of a request: its items, or OpenAI's refusal. */
+type Conversation = { readonly items: readonly JsonObject[] } | { readonly refusal: Script };
+
+/** The items of a request, with those of the responses and items that it refers to. */
+function conversationOf(body: JsonValue | undefined, stored: StoredResponses): Conversation {
+  const previous = member(body, 'previous_response_id') ?? null;
+  const before = typeof previous === 'string' ? stored.find(previous) : undefined;
+  if (previous !== null && before === undefined) {
+    return refused(`Previous response with id '${String(previous)}' not found.`, {
+      param: 'previous_response_id',
+      code: 'previous_response_not_found',
+    });
+  }
+  const history = before === undefined ? [] : [...before.input, ...outputOf(before)];
+  const given = inputItems(member(body, 'input')).map((item) => resolved(item, stored));
+  const missing = given.find(({ item }) => item === undefined);
+  if (missing !== undefined) return notFound(missing.id);
+  const all = [...history, ...given.flatMap(({ item }) => (item === undefined ? [] : [item]))];
+  return refusedItems(all) ?? { items: all };
+}
+
+/** The input as items: a text is one user message. */
+export function inputItems(input: JsonValue | undefined): readonly JsonObject[] {
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
+  return items(input).filter(isJsonObject);
+}
+
+interface Resolved {
+  readonly id: string;
+  readonly item: JsonObject | undefined;
+}
+
+/** A reference is replaced by its item. Reasoning without its content is looked up as well. */
+function resolved(item: JsonObject, stored: StoredResponses): Resolved {
+  const id = String(member(item, 'id') ?? '');
+  const isReference =
+    member(item, 'type') === 'item_reference' ||
+    (member(item, 'type') === undefined && member(item, 'role') === undefined);
+  const isBareReasoning =
+    member(item, 'type') === 'reasoning' && (member(item, 'encrypted_content') ?? null) === null;
+  if (!isReference && !isBareReasoning) return { id, item };
+  return { id, item: stored.item(id) };
+}
+
+/** How many rounds of calls were made since the last user message. */
+function roundsMade(conversation: readonly JsonObject[]): number {
+  const lastUserMessage = conversation.findLastIndex((item) => member(item, 'role') === 'user');
+  const current = conversation.slice(lastUserMessage + 1);
+  return current.filter((item, index) => isCall(item) && !isCall(current[index - 1])).length;
+}
+
+/** Whether the last item is the output of a call. */
+function endsWithOutput(conversation: readonly JsonObject[]): boolean {
+  return isOutput(conversation.at(-1));
+}
+
+/** Whether an item is a call. */
+export function isCall(item: JsonObject | undefined): boolean {
+  return /^(?:function|custom_tool)_call$/.test(String(member(item, 'type')));
+}
+
+function isOutput(item: JsonObject | undefined): boolean {
+  return /^(?:function|custom_tool)_call_output$/.test(String(member(item, 'type')));
+}
+
+function refusedItems(conversation: readonly JsonObject[]): Conversation | undefined {
+  const outputs = conversation.filter(isOutput).map((item) => member(item, 'call_id'));
+  const calls = conversation.filter(isCall).map((item) => member(item, 'call_id'));
+  const open = calls.find((id) => !outputs.includes(id));
+  if (open !== undefined) return refused(`No tool output found for function call ${open}.`);
+  const stray = outputs.find((id) => !calls.includes(id));
+  if (stray === undefined) return undefined;
+  return refused(`No tool call found for function call output with call_id ${stray}.`);
+}
+
+/** Sealed reasoning; a change of any character is noticed when it is sent back. */
+export function seal(text: string): string {
+  const digest = createHash('sha256').update(text).digest('base64url');
+  return `gAAAAAB${Buffer.from(text).toString('base64url')}_${digest}`;
+}
+
+/** OpenAI's reply to the id of an item that it does not keep. */
+function notFound(id: string): Conversation {
+  return {
+    refusal: openaiError(
+      404,
+      `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. ` +
+        'Try again with `store` set to true, or remove this item from your input.',
+      { param: 'input' },
+    ),
+  };
+}
+
+function refused(
+  message: string,
+  details: { readonly param: string; readonly code?: string } = { param: 'input' },
+): Conversation {
+  return { refusal: openaiError(400, message, details) };
 }

@@ -80,3 +80,8 @@ function resolve(target: string, root: JsonValue | undefined): JsonValue | undef
   if (hash !== '#') return undefined;
   return names.reduce<JsonValue | undefined>((value, name) => member(value, name), root);
 }
+
+/** Pieces of a few characters, as models stream JSON. */
+export function fragments(text: string): readonly string[] {
+  return text.match(/.{1,6}/gsu) ?? [];
+}

@@ -5,11 +5,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { anthropic } from './anthropic.ts';
-import { type CallLog, callLog } from './call-log.ts';
-import { type Exchange, openExchange, type RecordedCall } from './exchange.ts';
+import { type Exchange, openExchange, play, type RecordedCall } from './exchange.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
-import { play } from './play.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import type { Script } from './scripts.ts';
 import { storedResponses } from './stored-responses.ts';
@@ -26,6 +24,11 @@ export interface FakeUpstreamOptions {
   readonly createdAtSeconds?: number;
   /** How long the model `demo-slow` waits. Default: 3 s. */
   readonly slowMs?: number;
+  /**
+   * Replies in place of the fake, for example with a refusal; undefined leaves the call to it. It
+   * is asked about every call with the right key for which no script is queued.
+   */
+  readonly respond?: (call: RecordedCall) => Script | undefined;
 }
 
 /** A running fake upstream. */
@@ -63,7 +66,7 @@ const providers: readonly Provider[] = [gemini, anthropic, openai];
 
 /** Starts a fake upstream; rejects where the port is taken. */
 export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
-  const { paceMs = 0, apiKey, createdAtSeconds = 1_763_683_200, slowMs = 3000 } = options;
+  const { paceMs = 0, createdAtSeconds = 1_763_683_200, slowMs = 3000 } = options;
   const log = callLog();
   const scripts: Script[] = [];
   const exchanges = new Set<Exchange>();
@@ -85,7 +88,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
     record(exchange, log, exchanges);
     if (!request.complete) return;
     const queued = scripts.shift();
-    const script = (): Script => queued ?? replyTo(exchange.call, { origin, apiKey, context });
+    const script = (): Script => queued ?? replyTo(exchange.call, origin, context, options);
     await perform(script, exchange, paceMs);
   }
 
@@ -115,6 +118,58 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
       });
       for (const socket of connections.keys()) socket.destroy();
       await closed;
+    },
+  };
+}
+
+/** Calls in the order in which their bodies were received. */
+interface CallLog {
+  readonly calls: readonly RecordedCall[];
+  add(call: RecordedCall): void;
+  /** Returns each call once, oldest first; waits if there is no further call. */
+  next(): Promise<RecordedCall>;
+  /** Removes the calls; pending waits continue. */
+  clear(): void;
+  /** Rejects pending and later waits, since no call will arrive. */
+  close(): void;
+}
+
+interface Waiter {
+  readonly resolve: (call: RecordedCall) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const noMoreCalls = 'The fake upstream was closed before another call arrived.';
+
+/** An empty log. */
+function callLog(): CallLog {
+  const calls: RecordedCall[] = [];
+  const unread: RecordedCall[] = [];
+  const waiters: Waiter[] = [];
+  let closed = false;
+  return {
+    calls,
+    add: (call) => {
+      calls.push(call);
+      const waiter = waiters.shift();
+      if (waiter === undefined) unread.push(call);
+      else waiter.resolve(call);
+    },
+    next: () => {
+      const call = unread.shift();
+      if (call !== undefined) return Promise.resolve(call);
+      if (closed) return Promise.reject(new Error(noMoreCalls));
+      return new Promise((resolve, reject) => {
+        waiters.push({ resolve, reject });
+      });
+    },
+    clear: () => {
+      calls.length = 0;
+      unread.length = 0;
+    },
+    close: () => {
+      closed = true;
+      for (const { reject } of waiters.splice(0)) reject(new Error(noMoreCalls));
     },
   };
 }
@@ -164,13 +219,12 @@ function record(exchange: Exchange, log: CallLog, exchanges: Set<Exchange>): voi
   log.add(exchange.call);
 }
 
-interface ReplySettings {
-  readonly origin: string;
-  readonly apiKey: string | undefined;
-  readonly context: ReplyContext;
-}
-
-function replyTo(call: RecordedCall, { origin, apiKey, context }: ReplySettings): Script {
+function replyTo(
+  call: RecordedCall,
+  origin: string,
+  context: ReplyContext,
+  { apiKey, respond }: FakeUpstreamOptions,
+): Script {
   const [path = '', search = ''] = call.path.split(/\?(.*)/s);
   const { method, headers } = call;
   const request: ProviderRequest = {
@@ -183,7 +237,7 @@ function replyTo(call: RecordedCall, { origin, apiKey, context }: ReplySettings)
   };
   const provider = providers.find((candidate) => candidate.owns(path)) ?? openai;
   const refusal = apiKey === undefined ? undefined : provider.refuseKey(request, apiKey);
-  return refusal ?? provider.reply(request, context);
+  return refusal ?? respond?.(call) ?? provider.reply(request, context);
 }
 
 /** Plays a script. If it can't be made or sent, the caller gets an error instead of waiting. */

@@ -2,7 +2,6 @@
 /** `tollgate` over PostgreSQL: migrate, issue, serve, drain during a stream, report. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { gate } from '../../../src/testing/providers/scripts.ts';
-import { startFakeUpstream } from '../../../src/testing/providers/server.ts';
 import {
   chat,
   modelAt,
@@ -13,6 +12,7 @@ import {
   waitingStreamCharge,
   writeConfig,
 } from '../../command/served.ts';
+import { startStrictUpstream } from '../../providers/strict-upstream.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { build } from '../../support/built.ts';
 
@@ -31,7 +31,7 @@ describe.skipIf(isSkipped)('tollgate over PostgreSQL', () => {
   afterAll(() => server?.stop());
 
   it('migrates, issues a key, and charges a stream once that ends after SIGTERM', async () => {
-    const upstream = await startFakeUpstream();
+    const upstream = await startStrictUpstream();
     onTestFinished(() => upstream.close());
     const folder = newFolder();
     const { host = '', user = '', database = '' } = server?.connection ?? {};

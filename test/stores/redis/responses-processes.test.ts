@@ -7,7 +7,8 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { issueKey } from '../../../src/issue-key.ts';
 import { items, type JsonValue, member, parseJson } from '../../../src/json.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../../src/testing/index.ts';
+import type { FakeUpstream } from '../../../src/testing/index.ts';
+import { startStrictUpstream } from '../../providers/strict-upstream.ts';
 import { describeRedis } from '../../services/redis.ts';
 import { childScript } from '../../support/child-script.ts';
 import { newPrefix } from './clients.ts';
@@ -126,7 +127,7 @@ async function started(
     alice: issueKey({ group: 'staff', limitNanos: 1n }).secret,
     mallory: issueKey({ group: 'staff', limitNanos: 1n }).secret,
   };
-  const accounts = await Promise.all([startFakeUpstream(), startFakeUpstream()]);
+  const accounts = await Promise.all([startStrictUpstream(), startStrictUpstream()]);
   onTestFinished(async () => {
     for (const account of accounts) await account.close();
   });

@@ -2,7 +2,6 @@
 /** Two `tollgate serve` processes over one Redis share limits, rates and charges. */
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { money } from '../../../src/prices/amount.ts';
-import { startFakeUpstream } from '../../../src/testing/providers/server.ts';
 import {
   chat,
   type LogLine,
@@ -12,6 +11,7 @@ import {
   served,
   writeConfig,
 } from '../../command/served.ts';
+import { startStrictUpstream } from '../../providers/strict-upstream.ts';
 import { describeRedis, startRedis } from '../../services/redis.ts';
 import { build } from '../../support/built.ts';
 
@@ -25,7 +25,7 @@ describeRedis('tollgate over Redis', (server) => {
   const inServices = it.skipIf(process.env.REQUIRE_SERVICES !== '1');
 
   inServices.each(['redis', 'ioredis'])('two processes over %s share one limit', async (client) => {
-    const upstream = await startFakeUpstream();
+    const upstream = await startStrictUpstream();
     onTestFinished(() => upstream.close());
     const folder = newFolder();
     // A call holds about 600,000 nanos for its 1,000 tokens of output, and is charged less.

@@ -1,52 +1,35 @@
 /** The basic operations: hold, settle, release, and an operator's adjustments. */
 import assert from 'node:assert/strict';
-import type { QuotaCase } from './case-context.ts';
+import type { CaseContext, QuotaCase } from './case-context.ts';
 import { countOf, expectRefused, line, newId, newIds } from './case-context.ts';
+
+/** Each with the limit, the amount held and the charge. */
+const settles = [
+  ['QS-01 a settle below the hold returns the rest', 100n, 60n, 25n],
+  ['QS-02 a settle equal to the hold uses it up', 60n, 60n, 60n],
+  ['QS-03 a settle above the hold is charged in full and may leave a debt', 100n, 90n, 130n],
+  ['QS-06 a hold of 0 is a hold, also with a limit of 0', 0n, 0n, 0n],
+] as const;
 
 /** QS-01 to QS-09, and QS-41: hold, settle, release, adjust, and refusals. */
 export const basicCases: readonly QuotaCase[] = [
-  {
-    name: 'QS-01 a settle below the hold returns the rest',
-    run: async ({ give, hold, settle, expectState }) => {
-      await give('alice', 100n);
-      const id = await hold('alice', 60n);
-      await expectState('alice', { used: 0n, held: 60n, inFlight: 1 });
+  ...settles.map(([name, limit, held, charged]) => ({
+    name,
+    run: async ({ give, hold, settle, reserve, expectState }: CaseContext) => {
+      await give('alice', limit);
+      const id = await hold('alice', held);
+      await expectState('alice', { used: 0n, held, inFlight: 1 });
 
-      const result = await settle(id, [line('alice', 25n)]);
-
-      assert.equal(result.status, 'settled');
-      await expectState('alice', { used: 25n, held: 0n, inFlight: 0 });
-    },
-  },
-  {
-    name: 'QS-02 a settle equal to the hold uses it up',
-    run: async ({ give, hold, settle, reserve, expectState }) => {
-      await give('alice', 60n);
-      const id = await hold('alice', 60n);
-
-      await settle(id, [line('alice', 60n)]);
-
-      await expectState('alice', { used: 60n, held: 0n, inFlight: 0 });
-      const next = await reserve(newId(), [line('alice', 1n)]);
-      assert(next.status === 'insufficient');
-      assert.equal(next.available, 0n);
-    },
-  },
-  {
-    name: 'QS-03 a settle above the hold is charged in full and may leave a debt',
-    run: async ({ give, hold, settle, reserve, expectState }) => {
-      await give('alice', 100n);
-      const id = await hold('alice', 90n);
-
-      const result = await settle(id, [line('alice', 130n)]);
+      const result = await settle(id, [line('alice', charged)]);
 
       assert.equal(result.status, 'settled');
-      await expectState('alice', { used: 130n, held: 0n, inFlight: 0 });
-      const next = await reserve(newId(), [line('alice', 1n)]);
+      await expectState('alice', { used: charged, held: 0n, inFlight: 0 });
+      const left = limit - charged;
+      const next = await reserve(newId(), [line('alice', left < 0n ? 1n : left + 1n)]);
       assert(next.status === 'insufficient');
-      assert.equal(next.available, -30n);
+      assert.equal(next.available, left);
     },
-  },
+  })),
   {
     name: 'QS-04 a release returns exactly the held amount',
     run: async ({ give, hold, release, expectState }) => {
@@ -59,19 +42,6 @@ export const basicCases: readonly QuotaCase[] = [
       assert.equal(result.status, 'released');
       await expectState('alice', { used: 0n, held: 7n, inFlight: 1 });
       assert.notEqual(kept, id);
-    },
-  },
-  {
-    name: 'QS-06 a hold of 0 is a hold, also with a limit of 0',
-    run: async ({ give, hold, settle, expectState }) => {
-      await give('alice', 0n);
-      const id = await hold('alice', 0n);
-      await expectState('alice', { used: 0n, held: 0n, inFlight: 1 });
-
-      const result = await settle(id, [line('alice', 0n)]);
-
-      assert.equal(result.status, 'settled');
-      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
   },
   {

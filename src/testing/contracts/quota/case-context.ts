@@ -16,7 +16,7 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../../ports/quota-store.ts';
-import type { Cleanable } from '../over-setups.ts';
+import type { Cleanable, SubjectCase } from '../over-setups.ts';
 
 /** A store to test, with its clock. */
 export interface QuotaStoreSetup extends Cleanable {
@@ -29,10 +29,7 @@ export interface QuotaStoreSetup extends Cleanable {
 export type MakeQuotaStore = () => MaybePromise<QuotaStoreSetup>;
 
 /** A case of the quota contract. */
-export interface QuotaCase {
-  readonly name: string;
-  readonly run: (context: CaseContext) => Promise<void>;
-}
+export type QuotaCase = SubjectCase<CaseContext>;
 
 /** Short forms of the calls of one case, all in one partition with leases of `ttlMs`. */
 export interface CaseContext {

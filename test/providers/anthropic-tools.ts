@@ -1,5 +1,5 @@
 /** The tools, choices and cache markers that Anthropic refuses. */
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
 
 /** The message with which Anthropic refuses the tools of a request, or undefined. */
 export function refusedTools(body: JsonValue | undefined): string | undefined {

@@ -3,7 +3,7 @@
  * not generally available.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
 
 const versions: readonly string[] = ['2023-01-01', '2023-06-01', '2026-10-21'];
 

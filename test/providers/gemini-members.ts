@@ -1,5 +1,5 @@
 /** The member names that Google knows. Any other name in a request is refused, at any depth. */
-import { isJsonObject, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, type JsonValue, member } from '../../src/json.ts';
 
 /** The members of one kind of object, with the kind of each value, or empty if it is unchecked. */
 type Kind = Readonly<Record<string, string>>;

@@ -1,14 +1,30 @@
 /**
- * The conversations that Anthropic refuses: calls without results, empty blocks, unknown members,
- * and what the rules for tools and thinking say.
+ * The requests that Anthropic refuses: wrong headers, unknown members, calls without results, empty
+ * blocks, and what the rules for tools and thinking say.
  */
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { type Message, messagesOf, ofType } from './anthropic-blocks.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
+import { type Message, messagesOf, ofType } from '../../src/testing/providers/anthropic-blocks.ts';
+import { anthropicError } from '../../src/testing/providers/anthropic-errors.ts';
+import { anthropicHeaders } from '../../src/testing/providers/anthropic-recordings.ts';
+import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
+import type { Script } from '../../src/testing/providers/scripts.ts';
+import { refusedHeaders } from './anthropic-headers.ts';
 import { refusedThinking } from './anthropic-thinking.ts';
 import { refusedTools } from './anthropic-tools.ts';
 
-/** The message with which Anthropic refuses the conversation, or undefined. */
-export function refusedConversation(
+/** Anthropic's refusal of a request for a message or for a count of tokens, or undefined. */
+export function refusedByAnthropic(call: RecordedCall): Script | undefined {
+  const body = call.json();
+  const counts = call.path.split('?', 1)[0] === '/v1/messages/count_tokens';
+  const message =
+    refusedHeaders(call.headers, body) ??
+    refusedConversation(body, counts ? countedMembers : messageMembers);
+  return message === undefined
+    ? undefined
+    : anthropicError(400, 'invalid_request_error', message, anthropicHeaders);
+}
+
+function refusedConversation(
   body: JsonValue | undefined,
   known: ReadonlySet<string>,
 ): string | undefined {
@@ -25,7 +41,7 @@ export function refusedConversation(
 }
 
 /** The members that change a prompt, and so its number of tokens. */
-export const countedMembers: ReadonlySet<string> = new Set([
+const countedMembers: ReadonlySet<string> = new Set([
   'model',
   'messages',
   'system',
@@ -41,7 +57,7 @@ export const countedMembers: ReadonlySet<string> = new Set([
 ]);
 
 /** The members of a request for a message. */
-export const messageMembers: ReadonlySet<string> = new Set([
+const messageMembers: ReadonlySet<string> = new Set([
   ...countedMembers,
   'max_tokens',
   'stream',

@@ -2,13 +2,14 @@
 /** The fake Anthropic refuses the tools, headers and thinking that the real one refuses. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, type JsonValue, member, parseJson } from '../../src/json.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
-import { post } from './helpers.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { post } from '../testing/helpers.ts';
+import { startStrictUpstream } from './strict-upstream.ts';
 
 let upstream: FakeUpstream;
 
 beforeEach(async () => {
-  upstream = await startFakeUpstream();
+  upstream = await startStrictUpstream();
 });
 
 afterEach(() => upstream.close());
@@ -83,6 +84,17 @@ describe('tools', () => {
   });
 });
 
+it('refuses max_tokens where only tokens are counted', async () => {
+  const body = { model: 'claude-x', max_tokens: 1, messages: [hello] };
+  const response = await post(upstream, '/v1/messages/count_tokens', body, {
+    headers: { 'anthropic-version': '2023-06-01' },
+  });
+
+  expect(refusalIn(parseJson(await response.text()))).toBe(
+    'max_tokens: Extra inputs are not permitted',
+  );
+});
+
 describe('headers', () => {
   const context = { context_management: { edits: [] } };
   const document = { source: { type: 'text', media_type: 'text/plain', data: 'a' } };
@@ -105,6 +117,17 @@ describe('headers', () => {
     ],
   ])('refuses %s', async (_name, fields, headers, message) => {
     expect(refusalIn(await send(fields, headers))).toEqual(expect.stringContaining(message));
+  });
+
+  it('refuses a request without a version, in the format of all refusals', async () => {
+    const response = await post(upstream, '/v1/messages', { model: 'claude-x', messages: [hello] });
+
+    expect(response.status).toBe(400);
+    expect(response.headers.get('request-id')).toMatch(/^req_/);
+    expect(parseJson(await response.text())).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'anthropic-version: header is required' },
+    });
   });
 
   it.each([

@@ -1,39 +1,19 @@
-/**
- * Anthropic's thinking: the blocks of each round, and the conversations in which they were changed,
- * moved or left out. A model whose name has `-redacted-` also thinks in encrypted blocks.
- */
-import { type JsonObject, type JsonValue, member } from '../../json.ts';
-import { agentOf, signatureOf } from './agent.ts';
-import { type Block, currentTurn, type Message, ofType } from './anthropic-blocks.ts';
-import { claudeSignature, thinkingPieces } from './anthropic-recordings.ts';
-
-/** Whether the request switches thinking on. */
-function isThinking(body: JsonValue | undefined): boolean {
-  const type = member(member(body, 'thinking'), 'type');
-  return type === 'enabled' || type === 'adaptive';
-}
-
-/**
- * The thinking of a round, counted from 0: the recorded one, or an agent's, which differs in each
- * round and has its own signature. It is empty but signed where the request omits its display.
- */
-export function thinkingBlocks(body: JsonValue | undefined, round: number): readonly Block[] {
-  if (!isThinking(body)) return [];
-  const model = String(member(body, 'model'));
-  const isAgent = agentOf(model).signsEachRound;
-  const pieces = isAgent ? [...thinkingPieces, ` Round ${round + 1}.`] : thinkingPieces;
-  const signature = isAgent ? signatureOfRound(round) : claudeSignature;
-  const shown = member(member(body, 'thinking'), 'display') === 'omitted' ? [] : pieces;
-  const block: Block = {
-    whole: { type: 'thinking', thinking: shown.join(''), signature },
-    start: { type: 'thinking', thinking: '', signature: '' },
-    deltas: [
-      ...shown.map((thinking) => ({ type: 'thinking_delta', thinking })),
-      { type: 'signature_delta', signature },
-    ],
-  };
-  return redacts(model) ? [redactedBlock(round), block] : [block];
-}
+/** The thinking that Anthropic refuses: blocks that were changed, moved or left out. */
+import { type JsonValue, member } from '../../src/json.ts';
+import { agentOf, signatureOf } from '../../src/testing/providers/agent.ts';
+import {
+  currentTurn,
+  isThinking,
+  type Message,
+  ofType,
+  redactedDataOf,
+  redacts,
+  signatureOfRound,
+} from '../../src/testing/providers/anthropic-blocks.ts';
+import {
+  claudeSignature,
+  thinkingPieces,
+} from '../../src/testing/providers/anthropic-recordings.ts';
 
 /** The message with which Anthropic refuses the thinking of a conversation, or undefined. */
 export function refusedThinking(
@@ -48,25 +28,6 @@ export function refusedThinking(
       ? '`temperature` may only be set to 1 when thinking is enabled.'
       : undefined)
   );
-}
-
-function redactedBlock(round: number): Block {
-  const whole: JsonObject = { type: 'redacted_thinking', data: redactedDataOf(round) };
-  return { whole, start: whole, deltas: [] };
-}
-
-function redacts(model: string): boolean {
-  return model.includes('-redacted-');
-}
-
-/** The `data` of an agent's encrypted thinking in a round, counted from 0. */
-export function redactedDataOf(round: number): string {
-  return signatureOf(`redacted ${round}`);
-}
-
-/** The signature of an agent's thinking in a round, counted from 0. */
-export function signatureOfRound(round: number): string {
-  return signatureOf(`${thinkingPieces.join('')} Round ${round + 1}.`);
 }
 
 const rounds = Array.from({ length: 10 }, (_none, round) => round);

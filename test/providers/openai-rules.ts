@@ -2,16 +2,41 @@
  * The conversations that OpenAI refuses: results without calls, calls without results, and an
  * invalid `tool_choice`.
  */
-import { items, type JsonValue, member } from '../../json.ts';
+import { items, type JsonValue, member } from '../../src/json.ts';
+import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
+import { currentTurn, hasCalls } from '../../src/testing/providers/openai-chat.ts';
+import { openaiError } from '../../src/testing/providers/openai-errors.ts';
+import { openaiHeaders } from '../../src/testing/providers/recordings.ts';
+import type { Script } from '../../src/testing/providers/scripts.ts';
 
 /** A refusal: its message and the member it is about. */
-export interface ChatRefusal {
+interface Refusal {
   readonly message: string;
   readonly param: string;
+  readonly code?: string;
 }
 
-/** Why OpenAI refuses the conversation, or undefined. */
-export function refusedConversation(body: JsonValue | undefined): ChatRefusal | undefined {
+/** OpenAI's refusal of a chat request, or undefined. */
+export function refusedByChat(call: RecordedCall): Script | undefined {
+  const body = call.json();
+  // Requests for models that only tests know are not validated, so that tests can send anything.
+  const isStrict = /^(?:gpt|deepseek)|-agent-/.test(String(member(body, 'model')));
+  const refusal = (isStrict ? refusedConversation(body) : undefined) ?? withoutMessages(body);
+  if (refusal === undefined) return undefined;
+  const { message, ...details } = refusal;
+  return openaiError(400, message, details, openaiHeaders);
+}
+
+function withoutMessages(body: JsonValue | undefined): Refusal | undefined {
+  const messages = member(body, 'messages');
+  if (!Array.isArray(messages) || messages.length > 0) return undefined;
+  const message =
+    "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty " +
+    'array instead.';
+  return { message, param: 'messages', code: 'empty_array' };
+}
+
+function refusedConversation(body: JsonValue | undefined): Refusal | undefined {
   const messages = items(member(body, 'messages'));
   return (
     wrongRole(messages) ??
@@ -20,34 +45,6 @@ export function refusedConversation(body: JsonValue | undefined): ChatRefusal | 
     wrongChoice(body) ??
     optionsWithoutStream(body) ??
     missingReasoning(messages, String(member(body, 'model')))
-  );
-}
-
-/** How many rounds of calls were made since the last user message. */
-export function roundsMade(body: JsonValue | undefined): number {
-  return currentTurn(items(member(body, 'messages'))).filter(hasCalls).length;
-}
-
-/** Whether the conversation ends with the result of a call. */
-export function endsWithResult(messages: readonly JsonValue[]): boolean {
-  const role = member(messages.at(-1), 'role');
-  return role === 'tool' || role === 'function' || isMediaOfResult(messages, messages.length - 1);
-}
-
-function currentTurn(messages: readonly JsonValue[]): readonly JsonValue[] {
-  const lastUserMessage = messages.findLastIndex(
-    (message, index) => member(message, 'role') === 'user' && !isMediaOfResult(messages, index),
-  );
-  return messages.slice(lastUserMessage + 1);
-}
-
-/** A result can only have text, so its media are in a user message after it. */
-function isMediaOfResult(messages: readonly JsonValue[], index: number): boolean {
-  const parts = items(member(messages[index], 'content'));
-  return (
-    member(messages[index - 1], 'role') === 'tool' &&
-    parts.length > 0 &&
-    parts.every((part) => member(part, 'type') !== 'text')
   );
 }
 
@@ -60,7 +57,7 @@ const roles: readonly JsonValue[] = [
   'tool',
 ];
 
-function wrongRole(messages: readonly JsonValue[]): ChatRefusal | undefined {
+function wrongRole(messages: readonly JsonValue[]): Refusal | undefined {
   const index = messages.findIndex((message) => !roles.includes(member(message, 'role') ?? null));
   if (index === -1) return undefined;
   const known = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'";
@@ -70,7 +67,7 @@ function wrongRole(messages: readonly JsonValue[]): ChatRefusal | undefined {
   };
 }
 
-function strayResult(messages: readonly JsonValue[]): ChatRefusal | undefined {
+function strayResult(messages: readonly JsonValue[]): Refusal | undefined {
   const index = messages.findIndex((message, position) => {
     if (member(message, 'role') !== 'tool') return false;
     const id = member(message, 'tool_call_id');
@@ -90,7 +87,7 @@ function callingMessage(messages: readonly JsonValue[], position: number): JsonV
   return messages.slice(0, position).findLast((message) => member(message, 'role') !== 'tool');
 }
 
-function unansweredCall(messages: readonly JsonValue[]): ChatRefusal | undefined {
+function unansweredCall(messages: readonly JsonValue[]): Refusal | undefined {
   for (const [index, message] of messages.entries()) {
     const following = messages.slice(index + 1);
     const end = following.findIndex((one) => member(one, 'role') !== 'tool');
@@ -113,11 +110,7 @@ function callIds(message: JsonValue | undefined): readonly JsonValue[] {
   return items(member(message, 'tool_calls')).map((call) => member(call, 'id') ?? null);
 }
 
-function hasCalls(message: JsonValue): boolean {
-  return items(member(message, 'tool_calls')).length > 0;
-}
-
-function wrongChoice(body: JsonValue | undefined): ChatRefusal | undefined {
+function wrongChoice(body: JsonValue | undefined): Refusal | undefined {
   const choice = member(body, 'tool_choice');
   if (choice === undefined || choice === null) return undefined;
   const param = 'tool_choice';
@@ -138,7 +131,7 @@ function wrongChoice(body: JsonValue | undefined): ChatRefusal | undefined {
   return { message: `Tool choice '${name}' not found in 'tools' parameter.`, param };
 }
 
-function optionsWithoutStream(body: JsonValue | undefined): ChatRefusal | undefined {
+function optionsWithoutStream(body: JsonValue | undefined): Refusal | undefined {
   if (member(body, 'stream') === true || (member(body, 'stream_options') ?? null) === null) {
     return undefined;
   }
@@ -147,7 +140,7 @@ function optionsWithoutStream(body: JsonValue | undefined): ChatRefusal | undefi
 }
 
 /** DeepSeek requires the reasoning that led to its calls to be sent back. */
-function missingReasoning(messages: readonly JsonValue[], model: string): ChatRefusal | undefined {
+function missingReasoning(messages: readonly JsonValue[], model: string): Refusal | undefined {
   if (!model.startsWith('deepseek')) return undefined;
   const isMissing = currentTurn(messages).some(
     (message) => hasCalls(message) && (member(message, 'reasoning_content') ?? '') === '',

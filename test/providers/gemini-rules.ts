@@ -2,21 +2,42 @@
  * The conversations that Google refuses: empty instructions, results that don't match their calls,
  * and calls of Gemini 3 that are sent back without their signature.
  */
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { signatureOf } from './agent.ts';
-import { thoughtSignature } from './recordings.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
+import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
+import {
+  type ContentTurn,
+  callOf,
+  callSignature,
+  callsIn,
+  currentTurn,
+  resultOf,
+  turnsOf,
+} from '../../src/testing/providers/gemini-content.ts';
+import { geminiError } from '../../src/testing/providers/gemini-errors.ts';
+import { geminiHeaders, thoughtSignature } from '../../src/testing/providers/recordings.ts';
+import type { Script } from '../../src/testing/providers/scripts.ts';
+import { unknownName } from './gemini-members.ts';
 
-/** Consecutive contents of one role. */
-interface Turn {
-  readonly role: 'user' | 'model';
-  readonly parts: readonly JsonValue[];
+/** Google's refusal of a content request or of a count of its tokens, or undefined. */
+export function refusedByGoogle(call: RecordedCall): Script | undefined {
+  const [, name = '', method] =
+    /^\/v1beta\/models\/(.+):(generateContent|streamGenerateContent|countTokens)(?:\?|$)/.exec(
+      call.path,
+    ) ?? [];
+  if (method === undefined) return undefined;
+  const body = call.json();
+  const model = decodeURIComponent(name);
+  // Requests for models that only tests know may have members that Google doesn't know.
+  const isStrict = model.startsWith('gemini') || member(body, 'messages') !== undefined;
+  const message =
+    (isStrict ? unknownName(body, method === 'countTokens' ? 'count' : 'request') : undefined) ??
+    refusedConversation(member(body, 'generateContentRequest') ?? body, model);
+  return message === undefined
+    ? undefined
+    : geminiError(400, 'INVALID_ARGUMENT', message, [], geminiHeaders);
 }
 
-/** The message with which Google refuses the conversation, or undefined. */
-export function refusedConversation(
-  body: JsonValue | undefined,
-  model: string,
-): string | undefined {
+function refusedConversation(body: JsonValue | undefined, model: string): string | undefined {
   const turns = turnsOf(body);
   return (
     emptyInstruction(body) ??
@@ -24,36 +45,6 @@ export function refusedConversation(
     misplacedCalls(turns) ??
     (model.includes('gemini-3') ? missingSignature(turns) : undefined)
   );
-}
-
-/** How many rounds of calls were made since the last user message. */
-export function roundsMade(body: JsonValue | undefined): number {
-  return currentTurn(turnsOf(body)).filter(({ parts }) => callsIn(parts).length > 0).length;
-}
-
-/** The signature of a call of Gemini 3. */
-export function callSignature(call: JsonValue): string {
-  return signatureOf(JSON.stringify([member(call, 'name'), member(call, 'args') ?? {}]));
-}
-
-function turnsOf(body: JsonValue | undefined): readonly Turn[] {
-  const turns: { role: Turn['role']; parts: JsonValue[] }[] = [];
-  for (const content of items(member(body, 'contents'))) {
-    const role = member(content, 'role') === 'model' ? 'model' : 'user';
-    const parts = items(member(content, 'parts'));
-    const last = turns.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
-    else turns.push({ role, parts: [...parts] });
-  }
-  return turns;
-}
-
-/** The turns after the user's last content; function results don't count. */
-function currentTurn(turns: readonly Turn[]): readonly Turn[] {
-  const lastContent = turns.findLastIndex(
-    ({ role, parts }) => role === 'user' && parts.some((part) => resultOf(part) === undefined),
-  );
-  return turns.slice(lastContent + 1);
 }
 
 function emptyInstruction(body: JsonValue | undefined): string | undefined {
@@ -98,7 +89,7 @@ function isIn(part: JsonValue, name: string): boolean {
   return isJsonObject(part) && Object.hasOwn(part, name);
 }
 
-function misplacedCalls(turns: readonly Turn[]): string | undefined {
+function misplacedCalls(turns: readonly ContentTurn[]): string | undefined {
   for (const [index, { role, parts }] of turns.entries()) {
     const results = parts.map(resultOf).filter((result) => result !== undefined);
     const before = turns[index - 1];
@@ -148,7 +139,7 @@ function areResultsOf(results: readonly JsonValue[], calls: readonly JsonValue[]
 }
 
 /** Only the first of parallel calls is signed. */
-function missingSignature(turns: readonly Turn[]): string | undefined {
+function missingSignature(turns: readonly ContentTurn[]): string | undefined {
   for (const { parts } of currentTurn(turns)) {
     const part = parts.find((one) => callOf(one) !== undefined);
     const call = part === undefined ? undefined : callOf(part);
@@ -182,16 +173,4 @@ function isAccepted(given: string, call: JsonValue): boolean {
 
 function base64(text: string): string {
   return Buffer.from(text).toString('base64');
-}
-
-function callsIn(parts: readonly JsonValue[]): readonly JsonValue[] {
-  return parts.map(callOf).filter((call) => call !== undefined);
-}
-
-function callOf(part: JsonValue): JsonValue | undefined {
-  return member(part, 'functionCall') ?? member(part, 'function_call');
-}
-
-function resultOf(part: JsonValue): JsonValue | undefined {
-  return member(part, 'functionResponse') ?? member(part, 'function_response');
 }

@@ -1,13 +1,14 @@
 // suite: slow host
 /** The fake providers refuse the same conversations as the real ones, in the same format. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
-import { post } from './helpers.ts';
+import type { FakeUpstream } from '../../src/testing/providers/server.ts';
+import { post } from '../testing/helpers.ts';
+import { startStrictUpstream } from './strict-upstream.ts';
 
 let upstream: FakeUpstream;
 
 beforeEach(async () => {
-  upstream = await startFakeUpstream();
+  upstream = await startStrictUpstream();
 });
 
 afterEach(() => upstream.close());
