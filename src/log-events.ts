@@ -91,6 +91,7 @@ const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   quota_low: 'warn',
   no_stated_maximum: 'warn',
   embedding_format: 'warn',
+  path_misplaced: 'warn',
   body_consumed: 'warn',
   references_per_process: 'warn',
   index_lost: 'warn',
