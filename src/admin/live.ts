@@ -91,6 +91,7 @@ export function liveFigures(clock: Clock): Live {
     refusals: (count = liveMinutes) =>
       refusalCounts(
         minutesUntil(state, clock.now(), count).flatMap(({ refusals }) => [...refusals.values()]),
+        state.refusals,
       ),
     lastUsedMs: (keyId) => state.lastUsedMs.get(keyId),
     recentCalls: () => state.calls.toReversed(),
