@@ -68,7 +68,8 @@ export interface GatewayHandler {
    * host's.
    *
    * `isBelowPrefix`: the path is below a prefix that is the gateway's alone, where it also answers
-   * paths whose version is missing or doubled, so that their callers learn the right one.
+   * paths whose version is missing or doubled, so that their callers learn the right one. If it is
+   * false, and not left out, such a path is reported as the event `path_misplaced`.
    */
   owns(path: string, method?: string, isBelowPrefix?: boolean): boolean;
   /** Answers a request. Never rejects: failures become error responses. */

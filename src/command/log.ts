@@ -10,6 +10,8 @@ export interface Log {
   setLevel(level: LogLevel): void;
   /** Writes a line about the process itself, unless the level of the line is too low. */
   write(level: Exclude<LogLevel, 'silent'>, event: string, members?: object): void;
+  /** The same, and nothing after it: port calls that were given up may still fail. */
+  last(level: Exclude<LogLevel, 'silent'>, event: string, members?: object): void;
   /** Writes a line whatever the level of the log is: for changes by operators. */
   always(level: Exclude<LogLevel, 'silent'>, event: string, members: object): void;
   /** Writes the line of an event of the gateway. */
@@ -28,15 +30,21 @@ export function jsonLog(out: (text: string) => void, clock: Clock): Log {
   let listener = listenerOf(log, lowest);
   const always: Log['always'] = (level, event, members) =>
     log({ level, message: `tollgate ${event}`, event, ...members });
+  const setLevel: Log['setLevel'] = (level) => {
+    lowest = level;
+    listener = listenerOf(log, level);
+  };
+  const write: Log['write'] = (level, event, members = {}) => {
+    if (levels.indexOf(level) < levels.indexOf(lowest)) return;
+    always(level, event, members);
+  };
   return {
     always,
-    setLevel: (level) => {
-      lowest = level;
-      listener = listenerOf(log, level);
-    },
-    write: (level, event, members = {}) => {
-      if (levels.indexOf(level) < levels.indexOf(lowest)) return;
-      always(level, event, members);
+    setLevel,
+    write,
+    last: (level, event, members) => {
+      write(level, event, members);
+      setLevel('silent');
     },
     event: (event) => listener(event),
   };

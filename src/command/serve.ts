@@ -68,10 +68,10 @@ async function run(given: Given): Promise<number> {
 function ended(log: Log, losses: Losses): number {
   const lost = losses.count();
   if (lost.charges === 0 && lost.usageRecords === 0) {
-    log.write('info', 'ended');
+    log.last('info', 'ended');
     return exitCodes.done;
   }
-  log.write('error', 'ended', { lost });
+  log.last('error', 'ended', { lost });
   return exitCodes.unreachable;
 }
 

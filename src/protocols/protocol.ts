@@ -370,7 +370,13 @@ export type Route =
   /** The key's own limits and usage. */
   | { readonly kind: 'key'; readonly caller: Caller }
   | { readonly kind: 'options'; readonly caller: Caller; readonly allow: string }
-  | { readonly kind: 'refused'; readonly caller: Caller; readonly error: GatewayError };
+  | {
+      readonly kind: 'refused';
+      readonly caller: Caller;
+      readonly error: GatewayError;
+      /** The path as the tables of known paths have it; undefined if they don't. */
+      readonly path: string | undefined;
+    };
 
 /** Whether calls of a protocol are relayed to a channel. */
 export function isRelayed(

@@ -13,16 +13,21 @@ export function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): Gatewa
  * the base URL of a client. `intended` is a path of the table, not as the caller wrote it.
  */
 export function misplacedRoute(intended: string, isTwice: boolean): GatewayError {
-  const [, version = '', rest = ''] = /^(\/v1(?:beta)?)(.*)$/.exec(intended) ?? [];
-  return new GatewayError(
-    'route_not_found',
-    isTwice
-      ? `The path has its version twice. Did you mean ${intended}? ` +
-          `The client adds ${version} itself, or its base URL has it twice: remove one.`
-      : `There is no ${rest} here. Did you mean ${intended}? ` +
-          `Set the client's base URL to end in ${version}.`,
-  );
+  const [, , rest = ''] = versioned.exec(intended) ?? [];
+  const problem = isTwice ? 'The path has its version twice.' : `There is no ${rest} here.`;
+  const remedy = remedyOf(intended, isTwice);
+  return new GatewayError('route_not_found', `${problem} Did you mean ${intended}? ${remedy}`);
 }
+
+/** What the caller of such a path has to change. */
+export function remedyOf(intended: string, isTwice: boolean): string {
+  const [, version = ''] = versioned.exec(intended) ?? [];
+  return isTwice
+    ? `The client adds ${version} itself, or its base URL has it twice: remove one.`
+    : `Set the client's base URL to end in ${version}.`;
+}
+
+const versioned = /^(\/v1(?:beta)?)(.*)$/;
 
 /**
  * A provider's path that is not served. `path` names it by a path of the table, not as the caller

@@ -14,6 +14,7 @@ const layers: readonly (readonly string[])[] = [
     'src/money.ts',
     'src/clock.ts',
     'src/random-ids.ts',
+    'src/repeats.ts',
     'src/secret.ts',
     'src/charge-policy.ts',
   ],

@@ -185,7 +185,7 @@ describe('media in a native request', () => {
   const body = (part: string) => `{"requests":[{"content":{"parts":[{"text":"a"},${part}]}}]}`;
 
   it('is refused where the price has no rate for it, and names the part', async () => {
-    const price = { per: 'token', rates: { input: 1n, audioInput: 2n } } as const;
+    const price = { per: 'token', rates: { input: 1n, output: 1n, audioInput: 2n } } as const;
     const gateway = anyModelGateway({ model: { price } });
 
     for (const part of [image, image.replace('inlineData', 'inline_data')]) {

@@ -101,17 +101,20 @@ function checkEmbeddings({ model, isRight, report }: Reading): void {
   if (problem !== undefined) report([problem.member], problem.problem);
 }
 
-/** Output costs several times what input does, and would be charged as input. */
 function checkOutputPrice({ model, isRight, report }: Reading): void {
-  if (!isRight('price') || !isRight('protocols') || model.price.per !== 'token') return;
+  if (!isRight('price') || !isRight('protocols')) return;
+  const problem = outputPriceProblem(model);
+  if (problem !== undefined) report(['price', 'output'], `a model that writes text ${problem}`);
+}
+
+/** Output costs several times what input does, and would be charged as input. */
+export function outputPriceProblem(model: Model): string | undefined {
+  if (model.price.per !== 'token') return undefined;
   const { output, imageOutput } = model.price.rates;
-  if ((output ?? imageOutput) !== undefined) return;
-  const writes = protocolsOf(model).some((name) => protocols[name].operation.hasOutputTokens);
-  if (!writes) return;
-  report(
-    ['price', 'output'],
-    'a model that writes text needs this rate. Add it, even if it is the same as that of input.',
-  );
+  if ((output ?? imageOutput) !== undefined) return undefined;
+  // A gateway with other protocols may know more names.
+  const writes = protocolsOf(model).some((name) => protocols[name]?.operation.hasOutputTokens);
+  return writes ? 'needs this rate. Add it, even if it is the same as that of input.' : undefined;
 }
 
 function checkChannels({ model, isRight, report }: Reading, accounts: Map<string, Channel>): void {

@@ -4,15 +4,7 @@ import { portNames } from '../../../ports/port-names.ts';
 import { type Now, nowRanges } from '../../now.ts';
 import type { AdminSession } from '../session.ts';
 import type { JsonOf } from './json-of.ts';
-import {
-  amount,
-  count,
-  durationMs,
-  explainedReply,
-  reason,
-  signedAmount,
-  timeMs,
-} from './parts.ts';
+import { amount, count, durationMs, refusalCountReply, signedAmount, timeMs } from './parts.ts';
 
 /** `GET /session`. */
 export type SessionReply = JsonOf<AdminSession>;
@@ -80,9 +72,7 @@ export const nowReply: z.ZodType<NowReply> = z.strictObject({
   buckets: z.array(bucket),
   firstByteP50Ms: durationMs.nullable(),
   firstByteP95Ms: durationMs.nullable(),
-  refusals: z.array(
-    z.strictObject({ code: z.string(), reason: reason.nullable(), count, ...explainedReply }),
-  ),
+  refusals: z.array(z.strictObject(refusalCountReply)),
   sentence: z.array(
     z.strictObject({
       text: z.string(),

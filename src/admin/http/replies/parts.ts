@@ -29,5 +29,21 @@ export const explainedReply: {
   readonly remedy: z.ZodType<string | null>;
 } = { meaning: z.string().nullable(), remedy: z.string().nullable() };
 
+/** How often requests were refused for one reason. */
+export const refusalCountReply: {
+  readonly code: z.ZodType<string>;
+  readonly reason: z.ZodType<FailureReason | null>;
+  readonly count: z.ZodType<number>;
+  readonly detail: z.ZodType<string | null>;
+  readonly meaning: z.ZodType<string | null>;
+  readonly remedy: z.ZodType<string | null>;
+} = {
+  code: z.string(),
+  reason: z.enum(failureReasons).nullable(),
+  count,
+  detail: z.string().nullable(),
+  ...explainedReply,
+};
+
 /** A failure reason; `docs/events.md` explains each. */
 export const reason: z.ZodType<FailureReason> = z.enum(failureReasons);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { RefusalReason, RefusalReportPage } from '../../refusals.ts';
 import type { JsonOf } from './json-of.ts';
-import { count, explainedReply, reason, timeMs } from './parts.ts';
+import { count, refusalCountReply, timeMs } from './parts.ts';
 
 /** `GET /refusals`. */
 export type RefusalsReply = JsonOf<RefusalReportPage>;
@@ -20,7 +20,7 @@ export const refusalsReply: z.ZodType<RefusalsReply> = z.strictObject({
 export const refusalReasonsReply: z.ZodType<RefusalReasonsReply> = z.strictObject({
   data: z.array(
     z.strictObject({
-      ...{ code: z.string(), reason: reason.nullable(), count, ...explainedReply },
+      ...refusalCountReply,
       ...{ source: z.enum(['log', 'process']), sinceMs: timeMs, lastMs: timeMs.nullable() },
     }),
   ),
