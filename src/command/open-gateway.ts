@@ -4,7 +4,7 @@ import type { AdminCatalog } from '../admin/deps.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../charge-policy.ts';
 import type { Clock } from '../clock.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { GatewayOptions } from '../gateway-options.ts';
 import type { Catalog, Model } from '../ports/catalog.ts';
 import { jsonFileCatalog } from '../stores/file/catalog.ts';
 import { staticCatalog } from '../stores/memory/catalog.ts';

@@ -156,13 +156,13 @@ export const positive: z.ZodType<number> = z
 const longestTimerMs = 2_147_483_647;
 
 /** A delay for a timer. */
-export const wait: z.ZodType = z
+export const wait = z
   .int('must be a positive integer of ms')
   .positive('must be a positive integer of ms')
   .max(longestTimerMs, `must be at most ${longestTimerMs} ms`);
 
 /** Exactly true or false. */
-export const flag: z.ZodType = z.boolean('must be true or false');
+export const flag = z.boolean('must be true or false');
 
 /** A function. */
 export const aFunction: z.ZodType = z.custom(

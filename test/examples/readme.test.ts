@@ -161,7 +161,6 @@ function compilerOptions(): ts.CompilerOptions {
   return {
     ...options,
     declaration: false,
-    isolatedDeclarations: false,
     noUnusedLocals: false,
     noUnusedParameters: false,
   };

@@ -1,8 +1,8 @@
 /** The content of `tollgate.json`: what `tollgate serve` runs. Amounts are decimal strings. */
 import type { CallEnding, ChargeRule, ReplyKind } from '../../charge-policy.ts';
+import type { GatewayOptions } from '../../gateway-options.ts';
 import type { JsonValue } from '../../json.ts';
-import type { GatewayOptions } from '../../options.ts';
-import type { PlainOption } from '../../options-schema.ts';
+import type { plainDefaults } from '../../plain-options.ts';
 import type { ResponseOptions } from '../../ports/response-options.ts';
 
 /** A configuration, with the values of `${NAME}` in place. */
@@ -112,7 +112,7 @@ export interface FixedKey {
 
 /** The options of `createGateway` that are plain data: docs/options.md. */
 export type GatewayConfig = {
-  readonly [Name in PlainOption]?: GatewayOptions[Name] | undefined;
+  readonly [Name in keyof typeof plainDefaults]?: GatewayOptions[Name] | undefined;
 } & {
   readonly responses?: ResponsesConfig | undefined;
   /** The rules of the charge policy that differ from the default: docs/costs.md. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { ReplyKind } from '../../charge-policy.ts';
-import { plainOptions } from '../../options-schema.ts';
+import { plainOptions } from '../../plain-options.ts';
 import { printableId } from '../../ports/quota-input.ts';
 import { flag, oneOf, positive, text, wait } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
