@@ -213,10 +213,11 @@ export function oneOf(values: readonly string[]): string {
 }
 
 /** The schema of an object with exactly the members of `like`. */
-export function each<T>(
+export function each<T, Schema extends z.ZodType>(
   like: Readonly<Record<string, T>>,
-  schemaOf: (value: T) => z.ZodType,
-): z.ZodType {
+  schemaOf: (value: T) => Schema,
+  message = 'must be an object',
+) {
   const members = Object.entries(like).map(([name, value]) => [name, schemaOf(value)] as const);
-  return z.strictObject(Object.fromEntries(members), 'must be an object');
+  return z.strictObject(Object.fromEntries(members), message);
 }

@@ -1,11 +1,13 @@
 /** What `npm run generate` writes into the pages is what the code says. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { configTable } from './generated/config.ts';
 import { optionsTable } from './generated/options.ts';
 import { readText, root } from './sources.ts';
 
 /** The sections of each page, by the names in their markers. */
 const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'docs/command.md': { configuration: configTable },
   'docs/options.md': { options: optionsTable },
 };
 
