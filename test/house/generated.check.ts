@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { configTable } from './generated/config.ts';
 import { optionsTable } from './generated/options.ts';
+import { replySchemas } from './generated/replies.ts';
 import { readText, root } from './sources.ts';
 
 /** The sections of each page, by the names in their markers. */
@@ -10,6 +11,12 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   'docs/command.md': { configuration: configTable },
   'docs/options.md': { options: optionsTable },
 };
+
+it('src/admin/http/reply-schemas.json', async () => {
+  const path = join(root, 'src/admin/http/reply-schemas.json');
+
+  await expect(replySchemas()).toMatchFileSnapshot(path);
+});
 
 it.each(Object.entries(pages))('%s', async (page, sections) => {
   const written = Object.entries(sections).reduce(
