@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { configTable } from './generated/config.ts';
+import { errorsTable, metricsTable, reasonsTable } from './generated/failures.ts';
 import { optionsTable } from './generated/options.ts';
 import { replySchemas } from './generated/replies.ts';
 import { readText, root } from './sources.ts';
@@ -9,6 +10,9 @@ import { readText, root } from './sources.ts';
 /** The sections of each page, by the names in their markers. */
 const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/command.md': { configuration: configTable },
+  'docs/errors.md': { errors: errorsTable },
+  'docs/events.md': { reasons: reasonsTable },
+  'docs/metrics.md': { metrics: metricsTable },
   'docs/options.md': { options: optionsTable },
 };
 
