@@ -1,8 +1,9 @@
 /** The gateway: its public methods, and the state that they change. */
 import { type DialectTable, dialects } from './dialects/table.ts';
 import type { EventListener } from './events.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import type { GatewayHandler } from './http.ts';
-import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
+import { type Settings, settingsOf } from './options.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';

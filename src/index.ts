@@ -33,6 +33,7 @@ export {
   type NoChannelReason,
 } from './failure-reasons.ts';
 export { createGateway, type Gateway } from './gateway.ts';
+export type { GatewayOptions } from './gateway-options.ts';
 export type {
   GatewayHandler,
   GatewayRequest,
@@ -70,7 +71,6 @@ export {
   type Usage,
   type UsageRemarks,
 } from './money.ts';
-export type { GatewayOptions } from './options.ts';
 export {
   type CallOptions,
   type MaybePromise,

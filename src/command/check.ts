@@ -74,7 +74,8 @@ async function findingsOf(given: Given): Promise<readonly Finding[]> {
 }
 
 /** A warning only: another pepper would make all keys invalid that were issued with this one. */
-function weakPepper({ keys: { pepper } = {} }: ReadConfig['config']): readonly Finding[] {
+function weakPepper({ keys }: ReadConfig['config']): readonly Finding[] {
+  const pepper = keys?.pepper;
   if (pepper === undefined || !isWeakSecret(pepper)) return [];
   const detail =
     'has under 96 bits and could be guessed. Before you issue the first key, set its variable to ' +

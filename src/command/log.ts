@@ -2,8 +2,11 @@
 import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import { logEvents } from '../log-events.ts';
-import type { LogLevel } from './config/config.ts';
 import { withCommand } from './reasons.ts';
+
+/** From the least to the most important; `silent` logs nothing. */
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+type LogLevel = (typeof logLevels)[number];
 
 /** A log whose level can change. */
 export interface Log {
@@ -17,8 +20,6 @@ export interface Log {
   /** Writes the line of an event of the gateway. */
   readonly event: EventListener;
 }
-
-const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
 /** A log that writes lines with `out`, in the form of {@link logEvents}. */
 export function jsonLog(out: (text: string) => void, clock: Clock): Log {
@@ -35,7 +36,7 @@ export function jsonLog(out: (text: string) => void, clock: Clock): Log {
     listener = listenerOf(log, level);
   };
   const write: Log['write'] = (level, event, members = {}) => {
-    if (levels.indexOf(level) < levels.indexOf(lowest)) return;
+    if (logLevels.indexOf(level) < logLevels.indexOf(lowest)) return;
     always(level, event, members);
   };
   return {

@@ -38,7 +38,7 @@ export interface PathSettings {
 /** The options that fill in what a body leaves out. */
 export interface BodyDefaults {
   /** The model of an image request that names none. */
-  readonly defaultImageModel: string | undefined;
+  readonly defaultImageModel?: string | undefined;
 }
 
 /** The options that limit the size of bodies. */

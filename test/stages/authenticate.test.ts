@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import type { GatewayOptions } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { mintSecret } from '../../src/secret.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';

@@ -4,8 +4,8 @@
  */
 import { expect, vi } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { type IssuedKey, issueKey } from '../../src/issue-key.ts';
-import type { GatewayOptions } from '../../src/options.ts';
 import type { Catalog } from '../../src/ports/catalog.ts';
 import type { IdempotencyStore } from '../../src/ports/idempotency-store.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';

@@ -1,10 +1,7 @@
 /** Fills in the option `responses` with its defaults and with stores in memory. */
 import type { Clock } from '../../clock.ts';
-import {
-  defaultResponseOptions,
-  type ResponseOptions,
-  type ResponseSettings,
-} from '../../ports/response-options.ts';
+import type { ResponseOptions, ResponseSettings } from '../../ports/response-options.ts';
+import { defaultResponseOptions } from '../../ports/response-options-schema.ts';
 import { memoryItemStore } from './item-store.ts';
 import { memoryResponseIndex } from './response-index.ts';
 
