@@ -4,8 +4,8 @@
  */
 
 import type { MemberEdit } from '../bytes/body/splice.ts';
-import type { WholeScan } from '../bytes/json/scan/body.ts';
-import type { Span } from '../bytes/json/scan/scan.ts';
+import type { Tape } from '../bytes/json/tape.ts';
+import type { Span } from '../bytes/json/text.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ContentServerCodec } from '../dialects/codec.ts';
@@ -159,7 +159,7 @@ export interface Protocol {
    */
   checkHeaders?(headers: IncomingHeaders): void;
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
-  read(scanned: WholeScan, target: CallTarget, defaults: BodyDefaults): Call;
+  read(tape: Tape, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
   /**
    * The caller's side of translations; undefined for operations that the protocol does not have.

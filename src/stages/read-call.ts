@@ -6,12 +6,8 @@ import type { Body } from '../bytes/body/body.ts';
 import { bodyBudget, type FairShares, smallBodyBytes } from '../bytes/body/fair-shares.ts';
 import { contentLengthOf } from '../bytes/body/headers.ts';
 import { bodiesOverloaded, readBody } from '../bytes/body/read.ts';
-import {
-  largeTextBytes,
-  scanBody,
-  scanBodyInTurns,
-  type WholeScan,
-} from '../bytes/json/scan/body.ts';
+import { largeTextBytes, scanBody, scanBodyInTurns } from '../bytes/json/scan/body.ts';
+import type { Tape } from '../bytes/json/tape.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
 import type { BodyDefaults, CallRoute } from '../protocols/protocol.ts';
@@ -64,10 +60,10 @@ export function readCallInTurns(
   defaults: BodyDefaults,
 ): Call | Promise<Call> {
   if (body.text.length <= largeTextBytes) return readCall(body, route, defaults);
-  return scanBodyInTurns(body).then((scanned) => checkedCall(scanned, route, defaults));
+  return scanBodyInTurns(body).then((tape) => checkedCall(tape, route, defaults));
 }
 
-function checkedCall(scanned: WholeScan, route: CallRoute, defaults: BodyDefaults): Call {
-  const call = route.protocol.read(scanned, route, defaults);
-  return scanned.values > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
+function checkedCall(tape: Tape, route: CallRoute, defaults: BodyDefaults): Call {
+  const call = route.protocol.read(tape, route, defaults);
+  return tape.count > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
 }

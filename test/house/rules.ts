@@ -139,10 +139,10 @@ export const rules: readonly Rule[] = [
     ),
   },
   {
-    sentence: 'has classes only for errors',
+    sentence: 'has classes only for errors, and for private state with three methods or more',
     covers: published,
-    sample: 'class Service {}',
-    find: nodes((node) => ts.isClassLike(node) && !extendsError(node)),
+    sample: 'class Service { #calls = 0; read() {} write() {} }',
+    find: nodes((node) => ts.isClassLike(node) && !extendsError(node) && !hidesState(node)),
   },
   {
     sentence:
@@ -252,6 +252,16 @@ function isAssertion(node: ts.Node): boolean {
 function extendsError(node: ts.ClassLikeDeclaration): boolean {
   return (
     node.heritageClauses?.some((clause) => /^extends \w*Error$/.test(clause.getText())) ?? false
+  );
+}
+
+function hidesState({ members }: ts.ClassLikeDeclaration): boolean {
+  const methods = members.filter((member) => ts.isMethodDeclaration(member));
+  return (
+    methods.length >= 3 &&
+    members.some(
+      (member) => ts.isPropertyDeclaration(member) && ts.isPrivateIdentifier(member.name),
+    )
   );
 }
 

@@ -1,6 +1,6 @@
 /** The edits and checks of relayed Responses calls: only the model's name is edited. */
 import { replyParser } from '../../bounded-json.ts';
-import { findMember } from '../../bytes/json/read/members.ts';
+import { none, root } from '../../bytes/json/tape.ts';
 import { type Call, operations } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { openaiUsage, openaiUsageOfObject } from '../../dialects/openai/usage.ts';
@@ -41,9 +41,9 @@ export const responsesRelay: RelayRules = {
     withToolCalls(openaiUsage(reply, false, counted), toolCallsIn(reply)),
   refusesSealed: refusesSealedContent,
   referable: referableReply,
-  mayBeStored: ({ body: { text }, members }) => {
-    const store = findMember(members, 'store')?.value;
-    return store === undefined || text.toString('latin1', store.start, store.end) !== 'false';
+  mayBeStored: ({ tape }) => {
+    const store = tape.get(root, 'store');
+    return store === none || tape.raw(store).toString('latin1') !== 'false';
   },
 };
 

@@ -9,7 +9,7 @@ import { scanFile } from './json-text.ts';
  * @throws ConfigurationError that says where the text is wrong and how to fix it
  */
 export function modelsIn(bytes: Uint8Array): readonly JsonValue[] {
-  for (const { name } of scanFile(bytes, '{ "models": [ … ] }')) {
+  for (const name of scanFile(bytes, '{ "models": [ … ] }')) {
     if (name === 'models') continue;
     throw new ConfigurationError(`${JSON.stringify(name)} does not exist. Keep "models" alone.`);
   }

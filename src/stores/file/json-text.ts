@@ -1,16 +1,20 @@
 /** Checks the text of a JSON file, strictly enough that every JSON parser reads it alike. */
-import { scanJsonObject } from '../../bytes/json/scan/scan.ts';
+import { wholeBody } from '../../bytes/body/body.ts';
+import { asBuffer } from '../../bytes/decode.ts';
+import { scanBody } from '../../bytes/json/scan/body.ts';
+import { root } from '../../bytes/json/tape.ts';
 import { ConfigurationError, isGatewayError } from '../../errors.ts';
 
 /**
- * The members of the object in a file.
+ * The names of the members of the object in a file.
  *
  * @param form what the file should look like, for the error about another value
  * @throws ConfigurationError that says where the text is wrong and how to fix it
  */
-export function scanFile(bytes: Uint8Array, form: string): ReturnType<typeof scanJsonObject> {
+export function scanFile(bytes: Uint8Array, form: string): readonly string[] {
   try {
-    return scanJsonObject(bytes);
+    const tape = scanBody(wholeBody(asBuffer(bytes)));
+    return tape.members(root).map((member) => tape.name(member));
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     // The scanner's message is about a request body; only its byte offset is of use here.

@@ -1,6 +1,6 @@
 /** Reads the blocks of a message. What a block may be depends on the role of the message. */
 
-import type { RawValues } from '../../../bytes/json/read/raw-values.ts';
+import type { RawValues } from '../../../bytes/json/raw-values.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import type { TurnEntry } from '../../../canonical/signature-marks.ts';

@@ -2,7 +2,7 @@
  * Decides which tool results Gemini gets as JSON, and which as text. `functionResponse.response` is
  * a `google.protobuf.Struct`, which can't hold every JSON value.
  */
-import { scanJsonObject } from '../../../bytes/json/scan/scan.ts';
+import { scanJson } from '../../../bytes/json/scan/scan.ts';
 import { type JsonNode, jsonText, rawJson } from '../../../canonical/raw-json.ts';
 import { isGatewayError } from '../../../errors.ts';
 import { changesAsDoubles } from '../../../exact-numbers.ts';
@@ -29,7 +29,7 @@ function isPlainScalar(text: string): boolean {
 /** Whether the text is JSON that every parser accepts and reads alike. */
 function isPlainJson(text: string): boolean {
   try {
-    scanJsonObject(Buffer.from(jsonText({ output: rawJson(text) })));
+    scanJson(Buffer.from(jsonText({ output: rawJson(text) })));
     return true;
   } catch (error) {
     if (isGatewayError(error)) return false;
