@@ -7,10 +7,15 @@ import { parseEvents } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
 import { type ContentCount, contentCount } from '../content-count.ts';
+import {
+  type CandidateEnds,
+  candidateEnds,
+  recordContent,
+  type StreamRecord,
+  streamRecord,
+} from '../event-tap.ts';
 import { lastValueOf } from '../last-value.ts';
-import { type ByteBounds, byteBounds } from '../tap.ts';
 import { hasContentOrFinish } from './event.ts';
 import { type PlainTexts, plainTexts } from './plain-events.ts';
 import { isLastUsageComplete, newUsageTracker, type UsageTracker } from './usage-tracker.ts';
@@ -24,53 +29,49 @@ const usageName = Buffer.from(usageMember);
 const dataMark = 'data: {';
 
 /** What a stream has contained so far. */
-export interface StreamRecord {
+export interface NativeRecord extends StreamRecord {
   readonly counted: ContentCount;
+  readonly usage: UsageTracker;
   readonly textsOf: PlainTexts;
-  readonly bounds: ByteBounds;
-  readonly usageTracker: UsageTracker;
   /** The ends of several candidates. The end of a single one ends the reply. */
   readonly ends: CandidateEnds | undefined;
-  begun: boolean;
-  contentEvents: number;
   isOver: boolean;
   /** The prompt was blocked before any content. */
   isBlocked: boolean;
 }
 
 /** Starts empty. */
-export function streamRecord(candidates: number): StreamRecord {
+export function nativeRecord(candidates: number): NativeRecord {
   return {
-    counted: contentCount(),
     textsOf: plainTexts(),
-    bounds: byteBounds(),
-    usageTracker: newUsageTracker(),
     ends: candidates > 1 ? candidateEnds() : undefined,
-    begun: false,
-    contentEvents: 0,
     isOver: false,
     isBlocked: false,
+    ...streamRecord(contentCount(), newUsageTracker()),
   };
 }
 
 /** Whether the content shows that the reply is complete. */
-export function isComplete({ isOver, ends }: StreamRecord): boolean {
+export function isComplete({ isOver, ends }: NativeRecord): boolean {
   return isOver || ends?.allEnded() === true;
 }
 
 /** The usage so far. A blocked prompt without stated usage costs nothing. */
-export function usageSoFar(record: StreamRecord): Usage | undefined {
-  const { usageTracker, counted, isBlocked } = record;
-  return usageTracker.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined);
+export function usageSoFar(record: NativeRecord): Usage | undefined {
+  const { usage, counted, isBlocked } = record;
+  return usage.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined);
 }
 
-/** Records an event, a single line of data. `document` is what it holds, if it was parsed. */
+/**
+ * Records an event, a single line of data, and returns whether it has content. `document` is what
+ * it holds, if it was parsed.
+ */
 export function recordEvent(
-  record: StreamRecord,
+  record: NativeRecord,
   bytes: Buffer,
   document: JsonValue | undefined,
-): void {
-  const { counted, bounds, usageTracker, ends } = record;
+): boolean {
+  const { counted, usage, ends } = record;
   const text = bytes.toString('latin1');
   const isPlain = addPlain(record, text);
   const parsed = isPlain ? undefined : (document ?? documentsIn(bytes)[0] ?? null);
@@ -79,19 +80,20 @@ export function recordEvent(
   record.isBlocked ||= record.isOver && !record.begun && !isContent && blockMark.test(text);
   if (ends !== undefined) noteEnds(bytes, ends);
   isContent ||= hasContentOrFinish(parsed ?? null);
-  if (isContent) begin(record);
-  bounds.add(bytes.length, isContent);
+  if (isContent) recordContent(record);
   const usageAt = lastValueOf(bytes, usageName);
-  if (usageAt === undefined) return;
-  usageTracker.record(text.slice(usageAt), counted.tokens(), isComplete(record));
+  if (usageAt !== undefined) {
+    usage.record(text.slice(usageAt), counted.tokens(), isComplete(record));
+  }
+  return isContent;
 }
 
 /**
  * Records regular events together, each with text and usage; nearly all blocks consist of these.
  * Returns false if the block has other events.
  */
-export function recordRegularEvents(record: StreamRecord, bytes: Buffer, text: string): boolean {
-  const { counted, bounds, usageTracker } = record;
+export function recordRegularEvents(record: NativeRecord, bytes: Buffer, text: string): boolean {
+  const { counted, bounds } = record;
   const usageAt = text.lastIndexOf(usageMember);
   if (usageAt === -1) return false;
   const usage = text.slice(text.indexOf('{', usageAt));
@@ -99,33 +101,27 @@ export function recordRegularEvents(record: StreamRecord, bytes: Buffer, text: s
   if (usage.includes(dataMark) || !isLastUsageComplete(text, usage)) return false;
   if (!addPlain(record, text)) return false;
   record.isOver ||= text.includes(endName) && lastMark(record).test(text);
-  begin(record);
+  recordContent(record);
   bounds.add(bytes.length, true);
-  usageTracker.record(usage, counted.tokens(), isComplete(record));
+  record.usage.record(usage, counted.tokens(), isComplete(record));
   return true;
 }
 
 /** An error may state the usage that the upstream has billed. */
-export function recordErrorUsage(record: StreamRecord, document: JsonValue | undefined): void {
-  const { usageTracker, counted } = record;
+export function recordErrorUsage(record: NativeRecord, document: JsonValue | undefined): void {
   const usage =
     member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
   if (!isJsonObject(usage)) return;
-  usageTracker.record(jsonText(usage), counted.tokens(), isComplete(record));
-}
-
-function begin(record: StreamRecord): void {
-  record.begun = true;
-  record.contentEvents += 1;
+  record.usage.record(jsonText(usage), record.counted.tokens(), isComplete(record));
 }
 
 /** The mark of the end of the reply. With several candidates only a block ends it at once. */
-function lastMark({ ends }: StreamRecord): RegExp {
+function lastMark({ ends }: NativeRecord): RegExp {
   return ends === undefined ? endMark : blockMark;
 }
 
 /** Counts events that have nothing but text; returns false if there are others. */
-function addPlain({ textsOf, counted }: StreamRecord, text: string): boolean {
+function addPlain({ textsOf, counted }: NativeRecord, text: string): boolean {
   const strings = textsOf(text);
   if (strings === undefined) return false;
   for (const { start, end } of strings) counted.addString(text, start, end, '');

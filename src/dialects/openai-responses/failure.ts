@@ -64,7 +64,7 @@ export function unframedFailure(text: string): FailureReport | undefined {
 }
 
 /** The failure in a document of no kind that the API has. */
-function bareFailure(document: JsonValue): FailureReport | undefined {
+export function bareFailure(document: JsonValue): FailureReport | undefined {
   const report = openaiInBandFailure(document);
   return report === undefined ? undefined : withRequestCodes(report);
 }
