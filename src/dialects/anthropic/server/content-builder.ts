@@ -9,14 +9,15 @@ import {
   withoutPlaceholders,
 } from '../../../canonical/arguments.ts';
 import { portableCallId } from '../../../canonical/call-ids.ts';
+import { isAudio } from '../../../canonical/media.ts';
 import {
+  blockedMessage,
   type ChoiceEvent,
   type EventOf,
   mayCutCall,
   type ToolCallBegin,
 } from '../../../canonical/reply.ts';
 import { callOrder } from '../../call-order.ts';
-import { blockedMessage, isAudio } from '../../openai/server/reply-pieces.ts';
 import type { BlockSink } from './block-sink.ts';
 import type { ReplyContext } from './exchange.ts';
 import { type Stop, stopOf } from './stop.ts';

@@ -1,10 +1,9 @@
 /** Collects the events of a reply, whole or streamed: its content, and the usage beside it. */
 import { prefixedId } from '../../../canonical/call-ids.ts';
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
-import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
+import { type ContentEvent, type ReplyUsage, zeroUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
 import { type ContentCounter, contentCounter } from '../../event-count.ts';
-import { zeroUsage } from '../../openai/server/reply-pieces.ts';
 import type { BlockSink } from './block-sink.ts';
 import { type ContentBuilder, contentBuilder } from './content-builder.ts';
 import type { ReplyContext } from './exchange.ts';

@@ -1,6 +1,5 @@
 /** Why a reply stopped, as Anthropic's `stop_reason`. */
-import type { EventOf } from '../../../canonical/reply.ts';
-import { filterMessage } from '../../openai/server/reply-pieces.ts';
+import { type EventOf, filterMessage } from '../../../canonical/reply.ts';
 
 /** The members of a message that say why it stopped. */
 export interface Stop {

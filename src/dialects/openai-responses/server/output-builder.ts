@@ -14,23 +14,24 @@
  */
 import { parseBounded } from '../../../bounded-json.ts';
 import { portableCallId } from '../../../canonical/call-ids.ts';
+import { isAudio } from '../../../canonical/media.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import {
   callEnvelope,
   reasoningEnvelope,
   textEnvelope,
 } from '../../../canonical/reasoning-envelopes.ts';
-import type {
-  ChoiceEvent,
-  Citation,
-  EventOf,
-  TokenLogprob,
-  ToolCallBegin,
+import {
+  blockedMessage,
+  type ChoiceEvent,
+  type Citation,
+  type EventOf,
+  type TokenLogprob,
+  type ToolCallBegin,
 } from '../../../canonical/reply.ts';
 import { isJsonObject } from '../../../json.ts';
 import { callOrder } from '../../call-order.ts';
 import type { OutputItem } from '../../codec.ts';
-import { blockedMessage, isAudio } from '../../openai/server/reply-pieces.ts';
 import { openCall } from './item-call.ts';
 import { writeImage } from './item-image.ts';
 import { openRefusal, openText } from './item-message.ts';

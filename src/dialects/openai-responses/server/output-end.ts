@@ -1,7 +1,6 @@
 /** Decides how a reply ends: whether it is complete, and what a reply without an answer shows. */
 import { isCutJson } from '../../../canonical/cut-json.ts';
-import { type EventOf, mayCutCall } from '../../../canonical/reply.ts';
-import { filterMessage } from '../../openai/server/reply-pieces.ts';
+import { type EventOf, filterMessage, mayCutCall } from '../../../canonical/reply.ts';
 import { openText } from './item-message.ts';
 import type { ItemStatus } from './item-place.ts';
 import { addAnswer, closeOpen, leaveOutCall, nextPlace, type OutputState } from './open-item.ts';
