@@ -7,6 +7,7 @@ import type {
 } from '../../../canonical/request.ts';
 import type { JsonObject, JsonValue } from '../../../json.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
+import { refuse } from '../../read-members.ts';
 import {
   type Drop,
   dropUnknown,
@@ -17,7 +18,6 @@ import {
   listField,
   numberField,
   objectField,
-  refuse,
   unknownFields,
 } from './fields.ts';
 import { readFormat } from './read-format.ts';
@@ -126,7 +126,7 @@ export function readConfig(body: JsonValue, drop: Drop): ReadConfig {
 
 function positiveInteger(config: JsonObject | undefined, name: string): number | undefined {
   const number = integerField(config, name, at);
-  return number === undefined || number > 0 ? number : refuse(`${at}.${name}`, 'must be above 0');
+  return number === undefined || number > 0 ? number : refuse(`${at}.${name}`, 'must be above 0.');
 }
 
 /** Google also accepts a single string in place of a list. */
@@ -134,7 +134,7 @@ function readStop(config: JsonObject | undefined): readonly string[] {
   const sent = field(config, 'stopSequences');
   const all = typeof sent === 'string' ? [sent] : listField(config, 'stopSequences', at);
   return all.map((one, index) =>
-    typeof one === 'string' ? one : refuse(`${at}.stopSequences[${index}]`, 'must be a string'),
+    typeof one === 'string' ? one : refuse(`${at}.stopSequences[${index}]`, 'must be a string.'),
   );
 }
 
@@ -152,7 +152,7 @@ function readReasoning(config: JsonObject | undefined, drop: Drop): Reasoning | 
   const level = enumValue(field(thinking, 'thinkingLevel'), 'THINKING_LEVEL');
   const effort = level === undefined ? undefined : efforts[level];
   if (level !== undefined && effort === undefined) {
-    return refuse(`${path}.thinkingLevel`, 'must be MINIMAL, LOW, MEDIUM or HIGH');
+    return refuse(`${path}.thinkingLevel`, 'must be MINIMAL, LOW, MEDIUM or HIGH.');
   }
   const budgetTokens = integerField(thinking, 'thinkingBudget', path);
   const includeThoughts = flagField(thinking, 'includeThoughts', path);

@@ -3,7 +3,8 @@ import { checkMessageCount } from '../../../canonical/complexity.ts';
 import type { TextPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, items, type JsonValue } from '../../../json.ts';
-import { type Drop, dropUnknown, field, listField, refuse, textField } from './fields.ts';
+import { refuse } from '../../read-members.ts';
+import { type Drop, dropUnknown, field, listField, textField } from './fields.ts';
 import { type DraftPart, type DraftTurn, pairCalls } from './pair-calls.ts';
 import { readPart } from './read-part.ts';
 
@@ -13,7 +14,7 @@ export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {
   checkMessageCount(contents.length, 'contents');
   const drafts = contents.flatMap((content, index) => readContent(content, index, drop));
   if (drafts.length === 0) {
-    refuse('contents', 'is empty. Send [{"role":"user","parts":[{"text":"…"}]}]');
+    refuse('contents', 'is empty. Send [{"role":"user","parts":[{"text":"…"}]}].');
   }
   return pairCalls(drafts, drop);
 }
@@ -54,7 +55,7 @@ function partsOf(
   if (Array.isArray(sent)) {
     return items(sent).map((value, index) => ({ value, path: `${at}[${index}]` }));
   }
-  if (!isJsonObject(sent)) return refuse(at, 'must be a content with `parts`, or a string');
+  if (!isJsonObject(sent)) return refuse(at, 'must be a content with `parts`, or a string.');
   if (field(sent, 'text') !== undefined) return [{ value: sent, path: at }];
   dropUnknown(sent, ['role', 'parts'], { at, drop });
   return listField(sent, 'parts', at).map((value, index) => ({
@@ -66,7 +67,7 @@ function partsOf(
 /** Splits a content into several turns if its parts belong to both the user and the model. */
 function readContent(content: JsonValue, index: number, drop: Drop): readonly DraftTurn[] {
   const at = `contents[${index}]`;
-  if (!isJsonObject(content)) return refuse(at, 'must be an object with `parts`');
+  if (!isJsonObject(content)) return refuse(at, 'must be an object with `parts`.');
   dropUnknown(content, ['role', 'parts'], { at, drop });
   const role = roleOf(content, at);
   const turns: { role: DraftTurn['role']; parts: DraftPart[] }[] = [];
@@ -87,7 +88,7 @@ function roleOf(content: JsonValue, at: string): DraftTurn['role'] {
   if (role === 'model') return 'assistant';
   // `function` has only results, which always belong to the user's side.
   if (role === 'user' || role === 'function' || role === '') return 'user';
-  return refuse(`${at}.role`, 'must be "user" or "model"');
+  return refuse(`${at}.role`, 'must be "user" or "model".');
 }
 
 function roleOfPart({ kind }: DraftPart, role: DraftTurn['role']): DraftTurn['role'] {

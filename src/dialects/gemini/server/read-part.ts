@@ -6,6 +6,7 @@ import { isEnvelope, unseal, unsealReasoning } from '../../../canonical/envelope
 import type { HiddenReasoning, ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
+import { refuse } from '../../read-members.ts';
 import {
   type Drop,
   dropUnknown,
@@ -15,7 +16,6 @@ import {
   fieldsOf,
   isNonEmpty,
   objectField,
-  refuse,
   textField,
 } from './fields.ts';
 import type { CallDraft, DraftPart } from './pair-calls.ts';
@@ -51,7 +51,7 @@ const attributes: readonly string[] = ['thought', 'thoughtSignature', 'mediaReso
  */
 export function readPart(part: JsonValue, location: PartLocation): DraftPart | undefined {
   const { at, drop } = location;
-  if (!isJsonObject(part)) return refuse(at, 'must be an object, such as {"text":"…"}');
+  if (!isJsonObject(part)) return refuse(at, 'must be an object, such as {"text":"…"}.');
   const fields = fieldsOf(part);
   const others = fields.filter(({ name }) => !isKind(name) && !attributes.includes(name));
   for (const { written, value } of others) if (isNonEmpty(value)) drop(`${at}.${written}`);
@@ -79,7 +79,7 @@ function kindAmong(fields: readonly Field[], at: string): Field | undefined {
   const all = fields.filter(({ name }) => isKind(name));
   const set = all.length > 1 ? all.filter(({ value }) => value !== '') : all;
   if (set.length > 1)
-    refuse(at, 'has more than one kind of content. Send a separate part for each');
+    refuse(at, 'has more than one kind of content. Send a separate part for each.');
   return set[0] ?? all[0];
 }
 
@@ -115,7 +115,7 @@ function withDetail(read: DraftPart, part: JsonValue, { at, drop }: PartLocation
 }
 
 function readText(value: JsonValue, { at }: PartLocation): DraftPart {
-  if (typeof value !== 'string') return refuse(`${at}.text`, 'must be a string');
+  if (typeof value !== 'string') return refuse(`${at}.text`, 'must be a string.');
   return { kind: 'text', at, text: value };
 }
 
@@ -123,7 +123,7 @@ function readCall(value: JsonValue, { at, position, drop }: PartLocation): CallD
   const path = `${at}.functionCall`;
   const name = textField(value, 'name', path);
   if (name === undefined || name === '') {
-    return refuse(`${path}.name`, 'must be the name of a function');
+    return refuse(`${path}.name`, 'must be the name of a function.');
   }
   dropUnknown(value, ['id', 'name', 'args'], { at: path, drop });
   return {

@@ -2,14 +2,15 @@
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
-import { dropUnknown, field, listField, refuse, textField } from './fields.ts';
+import { refuse } from '../../read-members.ts';
+import { dropUnknown, field, listField, textField } from './fields.ts';
 import type { ResultDraft } from './pair-calls.ts';
 import { type MediaLocation, readFileData, readInlineData } from './read-media.ts';
 
 /** @throws GatewayError `invalid_request` that names the member */
 export function readResult(value: JsonValue, { at, drop }: MediaLocation): ResultDraft {
   const path = `${at}.functionResponse`;
-  if (!isJsonObject(value)) return refuse(path, 'must be an object with `name` and `response`');
+  if (!isJsonObject(value)) return refuse(path, 'must be an object with `name` and `response`.');
   dropUnknown(value, ['id', 'name', 'response', 'parts'], { at: path, drop });
   const media = listField(value, 'parts', path).flatMap((part, index) =>
     readMedia(part, { at: `${path}.parts[${index}]`, drop }),
