@@ -165,18 +165,18 @@ export function dataLines(data: string): string {
 }
 
 /** The candidates of one reply, of several, each of which ends by itself. */
-export interface CandidateEnds {
+export interface CandidateFinishes {
   /** Records an event of a candidate; `isLast` if the event ends it. */
   note(index: number, isLast: boolean): void;
   /** True if at least one candidate has ended and none is unfinished. */
-  allEnded(): boolean;
+  allFinished(): boolean;
 }
 
 /**
  * Starts without candidates. Events after a candidate's end, such as filter results or usage, do
  * not reopen it.
  */
-export function candidateEnds(): CandidateEnds {
+export function candidateFinishes(): CandidateFinishes {
   const open = new Set<number>();
   const ended = new Set<number>();
   return {
@@ -188,6 +188,6 @@ export function candidateEnds(): CandidateEnds {
         open.add(index);
       }
     },
-    allEnded: () => ended.size > 0 && open.size === 0,
+    allFinished: () => ended.size > 0 && open.size === 0,
   };
 }

@@ -22,8 +22,8 @@ import {
 import { type StreamUsage, streamUsage } from '../stream-usage.ts';
 import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
 import { anthropicInBandFailure } from './errors.ts';
-import { anthropicUsageReader } from './reply-usage.ts';
 import { errorEvent, pingEvent } from './stream-events.ts';
+import { anthropicUsageReader } from './usage.ts';
 
 /** The state of the tap of one reply. */
 interface MessageRecord extends StreamRecord {

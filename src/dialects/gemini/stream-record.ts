@@ -1,5 +1,5 @@
 /**
- * Records what a native stream has contained so far: content, the ends of candidates, and usage.
+ * Records what a native stream has contained so far: content, the finishes of candidates, and usage.
  * Events are searched for a few marks, and parsed only if they hold more than text.
  */
 import { parseBounded } from '../../bounded-json.ts';
@@ -9,8 +9,8 @@ import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
 import { type ContentCount, contentCount } from '../content-count.ts';
 import {
-  type CandidateEnds,
-  candidateEnds,
+  type CandidateFinishes,
+  candidateFinishes,
   recordContent,
   type StreamRecord,
   streamRecord,
@@ -33,8 +33,8 @@ export interface NativeRecord extends StreamRecord {
   readonly counted: ContentCount;
   readonly usage: UsageTracker;
   readonly textsOf: PlainTexts;
-  /** The ends of several candidates. The end of a single one ends the reply. */
-  readonly ends: CandidateEnds | undefined;
+  /** The finishes of several candidates. The end of a single one ends the reply. */
+  readonly finishes: CandidateFinishes | undefined;
   isOver: boolean;
   /** The prompt was blocked before any content. */
   isBlocked: boolean;
@@ -44,7 +44,7 @@ export interface NativeRecord extends StreamRecord {
 export function nativeRecord(candidates: number): NativeRecord {
   return {
     textsOf: plainTexts(),
-    ends: candidates > 1 ? candidateEnds() : undefined,
+    finishes: candidates > 1 ? candidateFinishes() : undefined,
     isOver: false,
     isBlocked: false,
     ...streamRecord(contentCount(), newUsageTracker()),
@@ -52,8 +52,8 @@ export function nativeRecord(candidates: number): NativeRecord {
 }
 
 /** Whether the content shows that the reply is complete. */
-export function isComplete({ isOver, ends }: NativeRecord): boolean {
-  return isOver || ends?.allEnded() === true;
+export function isComplete({ isOver, finishes }: NativeRecord): boolean {
+  return isOver || finishes?.allFinished() === true;
 }
 
 /** The usage so far. A blocked prompt without stated usage costs nothing. */
@@ -71,14 +71,14 @@ export function recordEvent(
   bytes: Buffer,
   document: JsonValue | undefined,
 ): boolean {
-  const { counted, usage, ends } = record;
+  const { counted, usage, finishes } = record;
   const text = bytes.toString('latin1');
   const isPlain = addPlain(record, text);
   const parsed = isPlain ? undefined : (document ?? documentsIn(bytes)[0] ?? null);
   let isContent = isPlain || (parsed !== undefined && counted.add(parsed));
   record.isOver ||= lastMark(record).test(text);
   record.isBlocked ||= record.isOver && !record.begun && !isContent && blockMark.test(text);
-  if (ends !== undefined) noteEnds(bytes, ends);
+  if (finishes !== undefined) noteFinishes(bytes, finishes);
   isContent ||= hasContentOrFinish(parsed ?? null);
   if (isContent) recordContent(record);
   const usageAt = lastValueOf(bytes, usageName);
@@ -116,8 +116,8 @@ export function recordErrorUsage(record: NativeRecord, document: JsonValue | und
 }
 
 /** The mark of the end of the reply. With several candidates only a block ends it at once. */
-function lastMark({ ends }: NativeRecord): RegExp {
-  return ends === undefined ? endMark : blockMark;
+function lastMark({ finishes }: NativeRecord): RegExp {
+  return finishes === undefined ? endMark : blockMark;
 }
 
 /** Counts events that have nothing but text; returns false if there are others. */
@@ -129,14 +129,14 @@ function addPlain({ textsOf, counted }: NativeRecord, text: string): boolean {
 }
 
 /** Records the begin and end of each candidate. Google leaves out the index 0. */
-function noteEnds(block: Uint8Array, ends: CandidateEnds): void {
+function noteFinishes(block: Uint8Array, finishes: CandidateFinishes): void {
   for (const document of documentsIn(block)) {
     for (const candidate of items(member(document, 'candidates'))) {
       const index = member(candidate, 'index');
       const reason = member(candidate, 'finishReason');
       const isLast = typeof reason === 'string' && reason !== '';
       const hasParts = items(member(member(candidate, 'content'), 'parts')).length > 0;
-      if (isLast || hasParts) ends.note(typeof index === 'number' ? index : 0, isLast);
+      if (isLast || hasParts) finishes.note(typeof index === 'number' ? index : 0, isLast);
     }
   }
 }

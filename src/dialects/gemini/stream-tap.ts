@@ -60,7 +60,8 @@ export function geminiStreamTap(candidates: number): StreamTap {
 function passBlock(record: NativeRecord, text: string, block: Uint8Array): number {
   const bytes = asBuffer(block);
   if (!isGoogleFramed(bytes, text) || errorMark.test(text)) return 0;
-  if (record.ends === undefined && recordRegularEvents(record, bytes, text)) return bytes.length;
+  if (record.finishes === undefined && recordRegularEvents(record, bytes, text))
+    return bytes.length;
   for (let at = 0; at < bytes.length; ) {
     const lineEnd = bytes.indexOf(lineFeed, at);
     const end = lineEnd + (bytes[lineEnd + 1] === carriageReturn ? 3 : 2);

@@ -6,8 +6,8 @@ import { recordContent, type StreamRecord, streamRecord } from '../event-tap.ts'
 import { openaiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
 import type { ReferableItem } from '../tap.ts';
 import { type ResponseCount, responseCount } from './content-count.ts';
+import type { FailingResponse } from './errors.ts';
 import type { EventDocument } from './event-document.ts';
-import type { FailingResponse } from './failure-events.ts';
 import { type ToolCallCount, toolCallCount } from './tool-calls.ts';
 
 /** What a stream has contained so far. */

@@ -17,9 +17,8 @@ import {
 } from '../delta-template.ts';
 import { checkUnframed, dataLines, eventTap, framedEvent } from '../event-tap.ts';
 import { brokenReply, type StreamTap } from '../tap.ts';
+import { bareFailure, eventFailure, failureEvents, unframedFailure } from './errors.ts';
 import { eventDocument } from './event-document.ts';
-import { bareFailure, eventFailure, unframedFailure } from './failure.ts';
-import { failureEvents } from './failure-events.ts';
 import {
   failingResponse,
   isTerminal,

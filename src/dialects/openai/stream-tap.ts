@@ -10,8 +10,8 @@ import { isJsonObject, items, type JsonObject, type JsonValue, member } from '..
 import { type ContentCount, contentCount } from '../content-count.ts';
 import { type DeltaParts, DeltaTemplate, onlyContent, padding, partIn } from '../delta-template.ts';
 import {
-  type CandidateEnds,
-  candidateEnds,
+  type CandidateFinishes,
+  candidateFinishes,
   checkUnframed,
   eventTap,
   recordContent,
@@ -43,8 +43,8 @@ interface ChatRecord extends StreamRecord, Pick<OpenaiStreamOptions, 'stripUsage
   readonly counted: ContentCount;
   readonly usage: StreamUsage;
   readonly template: DeltaTemplate;
-  /** The ends of several candidates; undefined if there is only one. */
-  readonly ends: CandidateEnds | undefined;
+  /** The finishes of several candidates; undefined if there is only one. */
+  readonly finishes: CandidateFinishes | undefined;
   finished: boolean;
 }
 
@@ -55,7 +55,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     stripUsage,
     parse,
     template: new DeltaTemplate(deltaParts),
-    ends: candidates > 1 ? candidateEnds() : undefined,
+    finishes: candidates > 1 ? candidateFinishes() : undefined,
     finished: false,
     ...streamRecord(contentCount(), streamUsage(openaiUsageReader(reasoningOutside))),
   };
@@ -81,8 +81,8 @@ function deltaParts(event: string, document: JsonObject): DeltaParts | undefined
 
 /** Counts the chunks from `start` on that match the template; returns the end of the last one. */
 function passKnown(record: ChatRecord, text: string, start: number): number {
-  const { template, counted, bounds, ends } = record;
-  if (ends !== undefined) return start;
+  const { template, counted, bounds, finishes } = record;
+  if (finishes !== undefined) return start;
   const end = template.pass(text, start, counted);
   if (end > start) {
     recordContent(record, template.events);
@@ -148,11 +148,11 @@ function recordUsage(
 }
 
 function recordFinish(record: ChatRecord, choices: readonly JsonValue[]): void {
-  const { ends } = record;
-  if (ends === undefined) record.finished ||= choices.some(hasFinished);
+  const { finishes } = record;
+  if (finishes === undefined) record.finished ||= choices.some(hasFinished);
   else {
-    for (const choice of choices) ends.note(indexOf(choice), hasFinished(choice));
-    record.finished = ends.allEnded();
+    for (const choice of choices) finishes.note(indexOf(choice), hasFinished(choice));
+    record.finished = finishes.allFinished();
   }
 }
 

@@ -10,7 +10,7 @@ import { GatewayError } from '../../../errors.ts';
 import { nothingToSend } from '../../nothing-to-send.ts';
 import { withUniqueCallIds } from './call-ids.ts';
 import { withJoinedThinking } from './echoed-thinking.ts';
-import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-blocks.ts';
+import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-parts.ts';
 import type { Block, Message, PartTarget } from './written.ts';
 
 /** A conversation in Anthropic's format. */

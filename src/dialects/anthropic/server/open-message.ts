@@ -7,8 +7,8 @@ import { type ContentCounter, contentCounter } from '../../event-count.ts';
 import type { BlockSink } from './block-sink.ts';
 import { type ContentBuilder, contentBuilder } from './content-builder.ts';
 import type { ReplyContext } from './exchange.ts';
-import { finalUsage, type MessageUsage, startUsage } from './message-usage.ts';
-import type { Stop } from './stop.ts';
+import type { Finish } from './finish.ts';
+import { finalUsage, type MessageUsage, startUsage } from './usage.ts';
 
 /** A message under construction. */
 export interface OpenMessage {
@@ -85,7 +85,7 @@ function add(state: MessageState, event: ContentEvent): void {
   }
 }
 
-function stopMembers({ reason, explanation, sequence }: Stop): MessageMembers {
+function stopMembers({ reason, explanation, sequence }: Finish): MessageMembers {
   const members = { stop_reason: reason, stop_sequence: sequence ?? null };
   if (reason !== 'refusal') return members;
   const details = { type: 'refusal', category: null, explanation: explanation ?? null };

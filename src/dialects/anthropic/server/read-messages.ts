@@ -8,14 +8,14 @@ import { type TurnEntry, withSignatures } from '../../../canonical/signature-mar
 import { pairResults } from '../../../canonical/tool-results.ts';
 import { type JsonObject, member } from '../../../json.ts';
 import { isList, type ObjectAtPath, objectsIn, presentMember, refuse } from '../../read-members.ts';
+import { type SentMessage, sinceCompaction } from './read-compaction.ts';
 import {
   type BlockContext,
   blocksOf,
   readAssistantBlock,
   readSystemBlock,
   readUserBlock,
-} from './read-blocks.ts';
-import { type SentMessage, sinceCompaction } from './read-compaction.ts';
+} from './read-parts.ts';
 
 /** The system prompt and the conversation. */
 export interface Conversation extends Pick<ContentRequest, 'system' | 'turns'> {

@@ -4,11 +4,11 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import { asksForTier, changesVerbosity } from '../../../canonical/request.ts';
 import { placeProviderMembers } from './provider-members.ts';
-import { writeConfig } from './write-config.ts';
-import { writeConversation } from './write-contents.ts';
 import type { WriteContext } from './write-context.ts';
 import { writeFormat } from './write-format.ts';
+import { writeConversation } from './write-messages.ts';
 import { signatureOf } from './write-results.ts';
+import { writeSettings } from './write-settings.ts';
 import { writeTools } from './write-tools.ts';
 
 /**
@@ -29,7 +29,7 @@ export function writeRequest(context: WriteContext): Readonly<Record<string, Jso
   return {
     ...writeConversation(context, format.instructions),
     ...writeTools(context),
-    generationConfig: writeConfig(context, format.config, providerMembers.generationConfig),
+    generationConfig: writeSettings(context, format.config, providerMembers.generationConfig),
     ...providerMembers.root,
   };
 }

@@ -32,6 +32,7 @@ import {
 import { isJsonObject } from '../../../json.ts';
 import { callOrder } from '../../call-order.ts';
 import type { OutputItem } from '../../codec.ts';
+import { type FinishState, finishOutput, type IncompleteReason } from './finish.ts';
 import { openCall } from './item-call.ts';
 import { writeImage } from './item-image.ts';
 import { openRefusal, openText } from './item-message.ts';
@@ -47,7 +48,6 @@ import {
   type ReasoningItem,
   type TextItem,
 } from './open-item.ts';
-import { type EndingState, endOutput, type IncompleteReason } from './output-end.ts';
 
 /** The output of one reply. */
 export interface OutputBuilder {
@@ -65,7 +65,7 @@ export interface OutputBuilder {
 }
 
 /** A reply under construction. */
-interface BuilderState extends EndingState {
+interface BuilderState extends FinishState {
   /** The length of all visible text, which the offsets of citations refer to. */
   textLength: number;
   /** Logprobs and sources that came before the text they belong to. */
@@ -102,7 +102,7 @@ export function outputBuilder(
       order.end();
       if (state.tokens.length > 0) state.dropped.add('logprobs');
       if (state.citations.length > 0) state.dropped.add('annotations');
-      return endOutput(state, (text) => addRefusal(state, text));
+      return finishOutput(state, (text) => addRefusal(state, text));
     },
     items: () => state.items,
     broken: () => brokenOutput(state),

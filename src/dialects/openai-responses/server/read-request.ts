@@ -16,7 +16,7 @@ import {
 import { echoOf } from './echo.ts';
 import type { ReadRequest } from './exchange.ts';
 import { readFormat } from './read-format.ts';
-import { calledTools, inputItems, readConversation } from './read-input.ts';
+import { calledTools, inputItems, readConversation } from './read-messages.ts';
 import { readReasoning } from './read-reasoning.ts';
 import { readToolChoice } from './read-tool-choice.ts';
 import { type DeclaredTools, namedTools, readTools } from './read-tools.ts';

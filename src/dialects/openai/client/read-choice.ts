@@ -6,7 +6,7 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import { argumentTexts, type CallContext, type CallEvents, callEvents } from './call-events.ts';
-import { type Ending, endingOf, unusable } from './finish-reason.ts';
+import { type Finish, finishOf, unusable } from './finish.ts';
 import { citationEvents, logprobEvents } from './read-extras.ts';
 import { type MessageReader, messageReader } from './read-message.ts';
 import { signatureOf } from './signature.ts';
@@ -41,7 +41,7 @@ export interface ChoiceReader {
    */
   end(): {
     readonly events: readonly ContentEvent[];
-    readonly ending: Ending;
+    readonly finish: Finish;
     readonly stopSequence: string | undefined;
   };
 }
@@ -139,9 +139,9 @@ function endChoice(state: ChoiceState, { stop }: ReadContext): ReturnType<Choice
   const { slots, calls, messages, finishReason, signature, stoppedBy } = state;
   const texts = argumentTexts(slots, finishReason);
   const hasCalls = texts.length > 0;
-  const ending = slots.endsUnclear()
+  const finish = slots.endsUnclear()
     ? unusable('upstream_unusable_output', true)
-    : endingOf({
+    : finishOf({
         finishReason,
         refusal: messages.refusal(),
         hasCalls,
@@ -149,7 +149,7 @@ function endChoice(state: ChoiceState, { stop }: ReadContext): ReturnType<Choice
         hasOutput: state.hasOutput || hasCalls,
       });
   const stopSequence = stop.find((text) => text === stoppedBy);
-  return { events: calls.end(signature, finishReason), ending, stopSequence };
+  return { events: calls.end(signature, finishReason), finish, stopSequence };
 }
 
 /**

@@ -10,7 +10,7 @@ import { withTextDocuments } from './text-documents.ts';
 import { formatPiece, nameRule } from './write-format.ts';
 import { messagesOf } from './write-messages.ts';
 import { reasoningPiece } from './write-reasoning.ts';
-import { samplingPiece } from './write-sampling.ts';
+import { samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
 
 /** A request body, the members dropped from it, and the names of its functions upstream. */

@@ -4,7 +4,7 @@ import { type FinishReason, mayCutCall } from '../../../canonical/reply.ts';
 import type { FailureReason } from '../../../failure-reasons.ts';
 
 /** The state of a choice at its end. */
-export interface ChoiceEnd {
+export interface FinishFacts {
   /** The upstream's finish reason, empty if it sent none. */
   readonly finishReason: string;
   readonly hasCalls: boolean;
@@ -16,7 +16,7 @@ export interface ChoiceEnd {
 }
 
 /** The finish of a choice, or the reason why the choice is unusable. */
-export type Ending =
+export type Finish =
   | {
       readonly reason: FinishReason;
       readonly native: string | undefined;
@@ -55,12 +55,12 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
 ]);
 
 /** Whether the last call may be truncated, judged by the finish reason or its absence. */
-export function mayBeCut(finishReason: string): boolean {
+export function mayCutLastCall(finishReason: string): boolean {
   return finishReason === '' || mayCutCall(reasons.get(finishReason.toLowerCase()));
 }
 
 /** Determines the finish of a choice. Precedence: content_filter, length, tool_calls, stop. */
-export function endingOf(end: ChoiceEnd): Ending {
+export function finishOf(end: FinishFacts): Finish {
   const { finishReason, hasCalls, hasOutput, refusal } = end;
   const reason = reasons.get(finishReason.toLowerCase());
   // OpenRouter and similar vendors send this after an error of the provider behind them; the reply
@@ -68,21 +68,21 @@ export function endingOf(end: ChoiceEnd): Ending {
   if (finishReason.toLowerCase() === 'error') return unusable('upstream_unusable_output');
   // A refusal that the limit cut is not whole: the reply is incomplete.
   const isRefused = refusal !== '' && reason !== 'length';
-  if (isRefused) return ending('content_filter', finishReason || undefined, refusal);
-  if (reason === 'content_filter' || reason === 'length') return ending(reason);
+  if (isRefused) return finish('content_filter', finishReason || undefined, refusal);
+  if (reason === 'content_filter' || reason === 'length') return finish(reason);
   if (end.hasCutCall) return unusable('upstream_unusable_output', true);
-  if (hasCalls) return ending('tool_calls');
+  if (hasCalls) return finish('tool_calls');
   if (reason === 'tool_calls' && !hasOutput) return unusable('upstream_unusable_output');
-  if (reason !== undefined) return ending('stop');
+  if (reason !== undefined) return finish('stop');
   if (!hasOutput) return unusable('upstream_empty_response');
-  return finishReason === '' ? ending('stop') : ending('other', finishReason);
+  return finishReason === '' ? finish('stop') : finish('other', finishReason);
 }
 
-/** The ending of a choice that can't be passed on. */
-export function unusable(reason: FailureReason, endsReply = false): Ending {
+/** The finish of a choice that can't be passed on. */
+export function unusable(reason: FailureReason, endsReply = false): Finish {
   return { unusable: reason, endsReply };
 }
 
-function ending(reason: FinishReason, native?: string, message?: string): Ending {
+function finish(reason: FinishReason, native?: string, message?: string): Finish {
   return { reason, native, message };
 }

@@ -5,7 +5,7 @@ import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import { checkToolCalls } from '../../reply-lists.ts';
-import { finishEvent, mayCut, type Stop } from './finish.ts';
+import { finishEvent, mayCutLastCall, type StatedFinish } from './finish.ts';
 import { type HeldBack, heldBack } from './held-back.ts';
 import {
   accumulate,
@@ -279,9 +279,9 @@ function citationEvents(
 const truncatedCall: ContentEvent = { type: 'unusable', reason: 'upstream_unusable_output' };
 
 /** The last event: the finish, or an error if a call was cut without a stop reason for that. */
-export function endEvent(stop: Stop, blocks: BlockReader): ContentEvent {
+export function endEvent(stop: StatedFinish, blocks: BlockReader): ContentEvent {
   const finish = finishEvent(stop, blocks.calls());
-  return blocks.hasCutInput() && !mayCut(stop) ? truncatedCall : finish;
+  return blocks.hasCutInput() && !mayCutLastCall(stop) ? truncatedCall : finish;
 }
 
 function inputText(block: JsonValue | undefined): string {

@@ -6,7 +6,7 @@ import type { ItemStatus } from './item-place.ts';
 import { addAnswer, closeOpen, leaveOutCall, nextPlace, type OutputState } from './open-item.ts';
 
 /** What the end of a reply depends on. */
-export interface EndingState extends OutputState {
+export interface FinishState extends OutputState {
   finish: EventOf<'finish'> | undefined;
   hasRefusal: boolean;
 }
@@ -19,8 +19,8 @@ export type IncompleteReason = 'max_output_tokens' | 'content_filter';
  *
  * @param refuse adds a refusal to the output
  */
-export function endOutput(
-  state: EndingState,
+export function finishOutput(
+  state: FinishState,
   refuse: (text: string) => void,
 ): IncompleteReason | undefined {
   const { finish } = state;
@@ -37,7 +37,7 @@ export function endOutput(
  * throws if a complete reply has an item that was announced and never ended.
  */
 function endFiltered(
-  state: EndingState,
+  state: FinishState,
   finish: EventOf<'finish'>,
   refuse: (text: string) => void,
 ): IncompleteReason | undefined {
@@ -53,7 +53,7 @@ function endFiltered(
  * What the caller reads in place of output that was filtered; undefined if an incomplete reply has
  * output to show.
  */
-function refusalOf(state: EndingState, finish: EventOf<'finish'>): string | undefined {
+function refusalOf(state: FinishState, finish: EventOf<'finish'>): string | undefined {
   const explanation = filterMessage(finish);
   if (explanation !== null) return explanation;
   const hasOutput =
@@ -62,7 +62,7 @@ function refusalOf(state: EndingState, finish: EventOf<'finish'>): string | unde
 }
 
 /** The last call, which is still open because its arguments are no JSON object, may be cut. */
-function leaveOutLastCall(state: EndingState): void {
+function leaveOutLastCall(state: FinishState): void {
   const { open, finish } = state;
   if (open?.kind !== 'call' && open?.kind !== 'custom_call') return;
   if (!mayCutCall(finish?.reason) && !isCutJson(open.text)) return;
@@ -74,7 +74,7 @@ function leaveOutLastCall(state: EndingState): void {
  * Agents of OpenAI's SDK ask the model again, and pay again, until a reply has a message or a call.
  */
 function endItems(
-  state: EndingState,
+  state: FinishState,
   reason: IncompleteReason | undefined,
 ): IncompleteReason | undefined {
   const status: ItemStatus = reason === undefined ? 'completed' : 'incomplete';

@@ -2,7 +2,7 @@
 import { type EventOf, filterMessage } from '../../../canonical/reply.ts';
 
 /** The members of a message that say why it stopped. */
-export interface Stop {
+export interface Finish {
   readonly reason: 'end_turn' | 'stop_sequence' | 'max_tokens' | 'tool_use' | 'refusal';
   /** The stop sequence that ended the reply, if that is known. */
   readonly sequence?: string | undefined;
@@ -11,7 +11,7 @@ export interface Stop {
 }
 
 /** What a reply has shown of its end. */
-export interface Ending {
+export interface FinishState {
   readonly finish: EventOf<'finish'> | undefined;
   readonly hasCall: boolean;
   /** The text of the model's refusal. */
@@ -21,7 +21,7 @@ export interface Ending {
 }
 
 /** A reply that was both cut off and filtered was cut off. */
-export function stopOf({ finish, hasCall, refusal, blocked }: Ending): Stop {
+export function finishOf({ finish, hasCall, refusal, blocked }: FinishState): Finish {
   if (blocked !== undefined) return { reason: 'refusal', explanation: blocked };
   if (finish?.reason === 'length') return plain('max_tokens');
   if (finish?.reason === 'content_filter') {
@@ -35,7 +35,7 @@ export function stopOf({ finish, hasCall, refusal, blocked }: Ending): Stop {
   return sequence === undefined ? plain('end_turn') : { ...plain('stop_sequence'), sequence };
 }
 
-function plain(reason: Stop['reason']): Stop {
+function plain(reason: Finish['reason']): Finish {
   return { reason, explanation: undefined };
 }
 

@@ -23,7 +23,7 @@ import {
 import { readFormat } from './read-format.ts';
 
 /** The settings of a request. */
-export interface ReadConfig {
+export interface ReadSettings {
   readonly settings: Pick<
     ContentRequest,
     | 'format'
@@ -95,7 +95,7 @@ const efforts: Readonly<Record<string, ReasoningEffort>> = {
 };
 
 /** @throws GatewayError `invalid_request` that names the member */
-export function readConfig(body: JsonValue, drop: Drop): ReadConfig {
+export function readSettings(body: JsonValue, drop: Drop): ReadSettings {
   const config = objectField(body, at, '');
   const { format, name, providerMembers } = readFormat(config, drop);
   dropUnknown(config, [...read, ...googleOnly], { at, drop });

@@ -1,7 +1,9 @@
 /** Recognises failures in the replies and events of a Responses upstream. */
 import { parseBounded } from '../../bounded-json.ts';
+import { type JsonNode, jsonText } from '../../canonical/raw-json.ts';
+import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
-import { openaiErrorIn, openaiInBandFailure } from '../openai/errors.ts';
+import { openaiErrorIn, openaiErrorObject, openaiInBandFailure } from '../openai/errors.ts';
 import { brokenReply, type FailureReport } from '../tap.ts';
 
 /**
@@ -73,4 +75,58 @@ function withRequestCodes(report: FailureReport): FailureReport {
   const { fault, status, code } = report;
   if (fault !== undefined || status < 500 || !requestCodes.test(code ?? '')) return report;
   return { ...report, status: 400, fault: 'request' };
+}
+
+/** What is known about the response that fails. */
+export interface FailingResponse {
+  /** The sequence number of the first of the two events. */
+  readonly sequenceNumber: number;
+  /** The members of the response object; its status and its error are written by this module. */
+  readonly response: { readonly [name: string]: JsonNode };
+}
+
+/** The two events, each with its blank line. Both must be sent, the second one last. */
+export function failureEvents(
+  error: GatewayError,
+  { sequenceNumber, response }: FailingResponse,
+): readonly [error: string, failed: string] {
+  const { type, message, param, code: ownCode } = openaiErrorObject(error);
+  const code = streamCode(type, ownCode);
+  const first = {
+    type: 'error',
+    sequence_number: sequenceNumber,
+    ...{ code, message, param },
+    error: { type, code, message, param },
+  };
+  const second = {
+    type: 'response.failed',
+    sequence_number: sequenceNumber + 1,
+    response: { ...response, status: 'failed', error: { code, message } },
+  };
+  return [eventText('error', first), eventText('response.failed', second)];
+}
+
+/** One event of a Responses stream. */
+function eventText(name: string, document: JsonNode): string {
+  return `event: ${name}\ndata: ${jsonText(document)}\n\n`;
+}
+
+/**
+ * Clients choose by the code whether to retry: the AI SDK and Codex know `server_error`,
+ * `rate_limit_exceeded`, `insufficient_quota` and `context_length_exceeded`, and the AI SDK takes
+ * whatever begins with `invalid` for a mistake of the request. The gateway's finer codes of server
+ * errors are in its usage records.
+ */
+function streamCode(type: string, code: string | null): string {
+  return type === 'server_error' ? type : (code ?? type);
+}
+
+/**
+ * The code is missing in some of these errors. Their message says that the content could not be
+ * verified, decrypted or parsed (openai/codex#8145).
+ */
+export function refusesSealedContent({ status, code, message = '' }: FailureReport): boolean {
+  if (status !== 400) return false;
+  if (code === 'invalid_encrypted_content') return true;
+  return /encrypted[ _]content/i.test(message) && /verif|decrypt|parse|invalid/i.test(message);
 }

@@ -6,7 +6,7 @@ import { isJsonObject, items, type JsonValue } from '../../../json.ts';
 import { refuse } from '../../read-members.ts';
 import { type Drop, dropUnknown, field, listField, textField } from './fields.ts';
 import { type DraftPart, type DraftTurn, pairCalls } from './pair-calls.ts';
-import { readPart } from './read-part.ts';
+import { readPart } from './read-parts.ts';
 
 /** @throws GatewayError `invalid_request` that names the member */
 export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {

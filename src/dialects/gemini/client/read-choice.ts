@@ -12,8 +12,7 @@ import {
   member,
 } from '../../../json.ts';
 import type { CandidateContext } from './calls.ts';
-import { type CandidateEnding, endingOf } from './ending.ts';
-import { moreSevereFinish } from './finish-reasons.ts';
+import { type Finish, finishOf, moreSevereFinish } from './finish.ts';
 import { citationsIn } from './grounding.ts';
 import { type PartReader, partReader } from './read-part.ts';
 
@@ -23,7 +22,7 @@ export interface CandidateReader {
   /** Emits the metadata that was held back, but not the finish. */
   close(): void;
   /** How the candidate ended. */
-  ending(blockReason: string | undefined): CandidateEnding;
+  finish(blockReason: string | undefined): Finish;
   /** Whether a finish reason was received. */
   isFinished(): boolean;
 }
@@ -59,14 +58,14 @@ export function candidateReader(context: CandidateContext): CandidateReader {
       parts.close();
       emitMetadata(state, parts, context);
     },
-    ending: (blockReason) => {
+    finish: (blockReason) => {
       const { finishReason, message } = state;
       const hasOutput = parts.hasOutput();
       const hasCalls = parts.hasCalls();
-      const ending = endingOf({ finishReason, message, blockReason, hasOutput, hasCalls });
+      const finish = finishOf({ finishReason, message, blockReason, hasOutput, hasCalls });
       // Only the token limit may truncate a call. Otherwise an agent would continue without it.
-      const isTruncated = parts.hasTruncatedCall() && ending.reason !== 'length';
-      return isTruncated ? { ...ending, unusable: 'upstream_unusable_output' } : ending;
+      const isTruncated = parts.hasTruncatedCall() && finish.reason !== 'length';
+      return isTruncated ? { ...finish, unusable: 'upstream_unusable_output' } : finish;
     },
     isFinished: () => state.finishReason !== undefined,
   };

@@ -1,7 +1,7 @@
 /** Writes `generationConfig`: limits, sampling, and output format. */
 import type { JsonObject } from '../../../json.ts';
-import { thinkingConfig } from './thinking.ts';
 import { type Members, notPortable, unlessEmpty, type WriteContext } from './write-context.ts';
+import { thinkingConfig } from './write-reasoning.ts';
 
 /**
  * @param format the members that set the output format
@@ -9,7 +9,7 @@ import { type Members, notPortable, unlessEmpty, type WriteContext } from './wri
  * @throws GatewayError `not_portable` for more candidates or other modalities than the model
  *   supports
  */
-export function writeConfig(
+export function writeSettings(
   context: WriteContext,
   format: Members,
   own: JsonObject,
