@@ -253,7 +253,9 @@ function isAssertion(node: ts.Node): boolean {
 function hasPrivateState(node: ts.ClassLikeDeclaration): boolean {
   const isPrivate = ({ name }: ts.ClassElement): boolean =>
     name !== undefined && ts.isPrivateIdentifier(name);
-  return node.heritageClauses === undefined && node.members.some(isPrivate);
+  const { heritageClauses = [], members } = node;
+  const inherits = heritageClauses.some(({ token }) => token === ts.SyntaxKind.ExtendsKeyword);
+  return !inherits && members.some(isPrivate);
 }
 
 function extendsError(node: ts.ClassLikeDeclaration): boolean {

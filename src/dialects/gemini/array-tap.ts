@@ -11,7 +11,7 @@ import { recordContent, type StreamRecord, streamRecord } from '../event-tap.ts'
 import { geminiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
 import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
-import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './event.ts';
+import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './stream-record.ts';
 
 /** The state of the tap of one reply. */
 interface ArrayRecord extends StreamRecord {

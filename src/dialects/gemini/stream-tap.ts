@@ -2,7 +2,6 @@
  * Watches a relayed native stream. Google's parsers are far stricter than the SSE standard, so that
  * an event they can't read is reframed. An error inside the stream is rebuilt.
  */
-
 import { isAscii, isUtf8 } from 'node:buffer';
 import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
@@ -11,9 +10,9 @@ import { isJsonObject, type JsonValue } from '../../json.ts';
 import { checkUnframed, type EventHandler, eventTap, passEvents } from '../event-tap.ts';
 import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
-import { isReplyEvent } from './event.ts';
 import {
   isComplete,
+  isReplyEvent,
   type NativeRecord,
   nativeRecord,
   recordErrorUsage,

@@ -18,7 +18,7 @@ import {
   type StreamRecord,
   streamRecord,
 } from '../event-tap.ts';
-import { isFilled } from '../is-filled.ts';
+import { isFilled } from '../reply-content.ts';
 import { openaiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
 import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
 import { openaiErrorText, openaiEventFailure, openaiInBandFailure } from './errors.ts';

@@ -49,7 +49,7 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
   ['refusal', 'content_filter'],
 ]);
 
-/** StatedFinish reasons that the common ones express completely. */
+/** Stop reasons that the common ones express completely. */
 const exactReasons: ReadonlySet<string> = new Set([
   'end_turn',
   'stop_sequence',

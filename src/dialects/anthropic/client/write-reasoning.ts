@@ -1,8 +1,7 @@
 /** Writes the thinking settings for the model's generation: an effort or a token budget. */
 import type { ContentRequest, Reasoning } from '../../../canonical/request.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
-import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { nearestEffort } from '../../nearest-effort.ts';
+import { nearestEffort, type ResolvedCapabilities } from '../../capabilities.ts';
 import { isThinkingBlock } from './write-messages.ts';
 import type { Block, Message } from './written.ts';
 

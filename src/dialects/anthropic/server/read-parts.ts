@@ -1,9 +1,15 @@
 /** Reads the blocks of a message. What a block may be depends on the role of the message. */
-
 import type { RawValues } from '../../../bytes/json/read/raw-values.ts';
+import { type Envelope, openEnvelope, providerDataOf } from '../../../canonical/envelope.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
-import type { Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
-import type { TurnEntry } from '../../../canonical/signature-marks.ts';
+import type {
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../../canonical/request.ts';
+import type { SignatureMark, TurnEntry } from '../../../canonical/signature-marks.ts';
 import { GatewayError } from '../../../errors.ts';
 import {
   flagIn,
@@ -23,7 +29,6 @@ import {
   readSearchResult,
   textOf,
 } from './read-media.ts';
-import { readRedactedThinking, readThinking } from './read-thinking.ts';
 
 /** Lists what is left out or replaced, by the caller's name. */
 export type Drop = (at: string) => void;
@@ -189,4 +194,63 @@ function readResultBlock(located: ObjectAtPath, drop: Drop): ContentParts {
   drop(at);
   const name = requiredText(block, 'tool_name', at);
   return [{ kind: 'text', at, text: `Tool ${name} is available.\n` }];
+}
+
+/** What a thinking block adds to the assistant turn, in order. */
+export interface ReadThinking {
+  readonly entries: readonly (ReasoningPart | SignatureMark)[];
+  /** The caller's name for what no upstream can be sent. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * The name under which thinking is listed as dropped: agents send many blocks with every request,
+ * whose paths would fill the header.
+ */
+const listedAs = 'messages.thinking';
+
+/**
+ * Reads a `thinking` block of a history. One of this gateway holds, in an envelope, what the
+ * upstream of an earlier reply needs back. A block of Anthropic's own has a signature that no other
+ * provider can read, so it is left out.
+ *
+ * @throws GatewayError `invalid_request` for a member of the wrong type
+ */
+export function readThinking({ value: block, at }: ObjectAtPath): ReadThinking {
+  const text = textIn(block, 'thinking', at) ?? '';
+  return readSealed(textIn(block, 'signature', at), text, at);
+}
+
+/**
+ * Reads a `redacted_thinking` block, whose data is encrypted.
+ *
+ * @throws GatewayError `invalid_request` for a member of the wrong type
+ */
+export function readRedactedThinking({ value: block, at }: ObjectAtPath): ReadThinking {
+  return readSealed(textIn(block, 'data', at), '', at);
+}
+
+function readSealed(sealed: string | undefined, shown: string, at: string): ReadThinking {
+  const envelope = openEnvelope(sealed ?? '');
+  return envelope === undefined
+    ? { entries: [], dropped: [listedAs] }
+    : { entries: entriesOf(envelope, shown, at), dropped: [] };
+}
+
+function entriesOf(envelope: Envelope, shown: string, at: string): ReadThinking['entries'] {
+  const { kind, text = shown, callId } = envelope;
+  const providerData = providerDataOf(envelope);
+  if (providerData === undefined) return unsigned(text, at);
+  const signed = { at: listedAs, providerData } as const;
+  if (kind === 'call' || kind === 'text') {
+    const mark = { kind: 'signature_mark', signs: kind, callId, ...signed } as const;
+    return [...unsigned(text, at), mark];
+  }
+  const reasoning = kind === 'redacted' ? '' : text;
+  return [{ kind: 'reasoning', text: reasoning, ...signed, providerDataAt: listedAs }];
+}
+
+/** Reasoning that was shown to the caller and that no provider signed. */
+function unsigned(text: string, at: string): readonly ReasoningPart[] {
+  return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
 }

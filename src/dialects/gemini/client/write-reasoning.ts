@@ -2,7 +2,7 @@
 import type { Reasoning } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ReasoningEffort, ThinkingBudget } from '../../../ports/catalog.ts';
-import { nearestEffort } from '../../nearest-effort.ts';
+import { nearestEffort } from '../../capabilities.ts';
 import type { Members, WriteContext } from './write-context.ts';
 
 /**

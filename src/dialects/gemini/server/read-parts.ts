@@ -1,11 +1,11 @@
 /**
  * Reads one part of a content. Its kind depends on its members, never on the role of the content.
  */
-
 import { isEnvelope, unseal, unsealReasoning } from '../../../canonical/envelope.ts';
 import type { HiddenReasoning, ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
-import { isJsonObject, type JsonValue } from '../../../json.ts';
+import type { MediaPart, TextPart } from '../../../canonical/request.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
 import { refuse } from '../../read-members.ts';
 import {
   type Drop,
@@ -15,12 +15,12 @@ import {
   field,
   fieldsOf,
   isNonEmpty,
+  listField,
   objectField,
   textField,
 } from './fields.ts';
-import type { CallDraft, DraftPart } from './pair-calls.ts';
-import { detailOf, readFileData, readInlineData } from './read-media.ts';
-import { readResult } from './read-result.ts';
+import type { CallDraft, DraftPart, ResultDraft } from './pair-calls.ts';
+import { detailOf, type MediaLocation, readFileData, readInlineData } from './read-media.ts';
 
 /** The location of a part, and the callback for dropped members. */
 export interface PartLocation {
@@ -158,4 +158,64 @@ function fenced(label: string, text: string): string {
   const runs = text.match(/`{3,}/g) ?? [];
   const fence = '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), 3));
   return `\n${fence}${label}\n${text.replace(/\n$/, '')}\n${fence}\n`;
+}
+
+/** @throws GatewayError `invalid_request` that names the member */
+function readResult(value: JsonValue, { at, drop }: MediaLocation): ResultDraft {
+  const path = `${at}.functionResponse`;
+  if (!isJsonObject(value)) return refuse(path, 'must be an object with `name` and `response`.');
+  dropUnknown(value, ['id', 'name', 'response', 'parts'], { at: path, drop });
+  const media = listField(value, 'parts', path).flatMap((part, index) =>
+    readMedia(part, { at: `${path}.parts[${index}]`, drop }),
+  );
+  const response = field(value, 'response');
+  const error = errorIn(response);
+  const text = textOf(error ?? unwrapped(response));
+  return {
+    kind: 'tool_result',
+    at,
+    sentId: textField(value, 'id', path) || undefined,
+    sentName: textField(value, 'name', path) || undefined,
+    content: [...textPart(text, path, media.length), ...media],
+    isError: error !== undefined,
+  };
+}
+
+function readMedia(part: JsonValue, location: MediaLocation): readonly MediaPart[] {
+  dropUnknown(part, ['inlineData', 'fileData'], location);
+  const inline = field(part, 'inlineData');
+  if (inline !== undefined) return [readInlineData(inline, location)];
+  const file = field(part, 'fileData');
+  return file === undefined ? [] : [readFileData(file, location)];
+}
+
+function errorIn(response: JsonValue | undefined): JsonValue | undefined {
+  const only = onlyMember(response);
+  return only?.[0] === 'error' ? only[1] : undefined;
+}
+
+/** Unwraps plain text from an object with one of the keys that SDKs and adapters use. */
+function unwrapped(response: JsonValue | undefined): JsonValue | undefined {
+  const only = onlyMember(response);
+  if (only === undefined || typeof only[1] !== 'string') return response;
+  return /^(?:output|result|content|return_value)$/.test(only[0]) ? only[1] : response;
+}
+
+function onlyMember(response: JsonValue | undefined): readonly [string, JsonValue] | undefined {
+  const members = isJsonObject(response) ? entriesOf(response) : [];
+  return members.length === 1 ? members[0] : undefined;
+}
+
+function entriesOf(value: JsonObject): readonly (readonly [string, JsonValue])[] {
+  return Object.entries(value);
+}
+
+function textOf(value: JsonValue | undefined): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : jsonText(value);
+}
+
+function textPart(text: string, path: string, mediaCount: number): readonly TextPart[] {
+  if (text === '' && mediaCount > 0) return [];
+  return [{ kind: 'text', at: `${path}.response`, text }];
 }

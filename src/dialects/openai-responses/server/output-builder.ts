@@ -16,6 +16,7 @@ import { parseBounded } from '../../../bounded-json.ts';
 import { portableCallId } from '../../../canonical/call-ids.ts';
 import { isAudio } from '../../../canonical/media.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
+import { quoted, quotedLine } from '../../../canonical/raw-json.ts';
 import {
   callEnvelope,
   reasoningEnvelope,
@@ -34,8 +35,8 @@ import { callOrder } from '../../call-order.ts';
 import type { OutputItem } from '../../codec.ts';
 import { type FinishState, finishOutput, type IncompleteReason } from './finish.ts';
 import { openCall } from './item-call.ts';
-import { writeImage } from './item-image.ts';
 import { openRefusal, openText } from './item-message.ts';
+import { addItem, endItem, type ItemPlace } from './item-place.ts';
 import { openReasoning } from './item-reasoning.ts';
 import {
   addAnswer,
@@ -317,4 +318,29 @@ function brokenOutput({ items, open }: BuilderState): readonly string[] {
   const whole = items.map(({ json }) => json);
   const isMessage = open?.kind === 'text' || open?.kind === 'refusal';
   return isMessage ? [...whole, open.message.unfinished()] : whole;
+}
+
+/** An image and its media type. */
+interface GeneratedImage {
+  /** `image/` and the name of a format. */
+  readonly mimeType: string;
+  /** Base64. */
+  readonly data: string;
+}
+
+/** Writes an image that the model generated, as the item of OpenAI's own image tool. */
+function writeImage(place: ItemPlace, { mimeType, data }: GeneratedImage): string {
+  const { id, index, log } = place;
+  const format = quotedLine(mimeType.slice('image/'.length));
+  addItem(place, imageText(place, '"status":"in_progress","result":null'));
+  log.add(
+    'response.image_generation_call.completed',
+    `"item_id":${quoted(id)},"output_index":${index}`,
+  );
+  const members = `"status":"completed","output_format":${format},"result":${quotedLine(data)}`;
+  return endItem(place, imageText(place, members));
+}
+
+function imageText({ id }: ItemPlace, members: string): string {
+  return `{"id":${quoted(id)},"type":"image_generation_call",${members}}`;
 }

@@ -120,7 +120,8 @@ export class ChunkSink implements ChoiceSink {
 
   logprobs(tokens: readonly Piece[]): void {
     const logprobs = jsonText({ content: tokens, refusal: null });
-    this.#text += `${this.#open}{},"logprobs":${logprobs},"finish_reason":null}${this.#frame.close}`;
+    const members = `"logprobs":${logprobs},"finish_reason":null`;
+    this.#text += `${this.#open}{},${members}}${this.#frame.close}`;
   }
 
   end(reason: string, native: string | undefined): void {
