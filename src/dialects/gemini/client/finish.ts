@@ -35,7 +35,7 @@ const meanings: ReadonlyMap<string, FinishMeaning> = new Map([
 ]);
 
 /** The meaning of a finish reason; `other` for an unknown one. */
-export function finishMeaning(reason: string): FinishMeaning {
+function finishMeaning(reason: string): FinishMeaning {
   return meanings.get(reason) ?? other;
 }
 
