@@ -139,10 +139,10 @@ export const rules: readonly Rule[] = [
     ),
   },
   {
-    sentence: 'has classes only for errors, and for private state with three methods or more',
+    sentence: 'has classes only for errors and for private state that several methods share',
     covers: published,
-    sample: 'class Service { #calls = 0; read() {} write() {} }',
-    find: nodes((node) => ts.isClassLike(node) && !extendsError(node) && !hidesState(node)),
+    sample: 'class Service { name = 1; }',
+    find: nodes((node) => ts.isClassLike(node) && !extendsError(node) && !hasPrivateState(node)),
   },
   {
     sentence:
@@ -249,19 +249,18 @@ function isAssertion(node: ts.Node): boolean {
   return ts.isAsExpression(node) && node.type.getText() !== 'const';
 }
 
+/** Whether a class inherits nothing and keeps state in `#` members. */
+function hasPrivateState(node: ts.ClassLikeDeclaration): boolean {
+  const isPrivate = ({ name }: ts.ClassElement): boolean =>
+    name !== undefined && ts.isPrivateIdentifier(name);
+  const { heritageClauses = [], members } = node;
+  const inherits = heritageClauses.some(({ token }) => token === ts.SyntaxKind.ExtendsKeyword);
+  return !inherits && members.some(isPrivate);
+}
+
 function extendsError(node: ts.ClassLikeDeclaration): boolean {
   return (
     node.heritageClauses?.some((clause) => /^extends \w*Error$/.test(clause.getText())) ?? false
-  );
-}
-
-function hidesState({ members }: ts.ClassLikeDeclaration): boolean {
-  const methods = members.filter((member) => ts.isMethodDeclaration(member));
-  return (
-    methods.length >= 3 &&
-    members.some(
-      (member) => ts.isPropertyDeclaration(member) && ts.isPrivateIdentifier(member.name),
-    )
   );
 }
 
