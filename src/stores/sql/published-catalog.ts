@@ -6,7 +6,14 @@ import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigurationError, errorName, isConfigurationError } from '../../errors.ts';
 import { type EventListener, quietListener } from '../../events.ts';
 import { warningListener } from '../../host-warnings.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import {
+  isJsonObject,
+  items,
+  type JsonValue,
+  jsonWithBigints,
+  member,
+  parseJson,
+} from '../../json.ts';
 import type { Price } from '../../money.ts';
 import { type MaybePromise, StoreUnavailable } from '../../ports/call-options.ts';
 import type { Channel, ChannelCost, Model } from '../../ports/catalog.ts';
@@ -17,7 +24,6 @@ import { priceSchema } from '../../prices/schema.ts';
 import { credentialReader, type ReadCredential } from '../file/credentials.ts';
 import { modelsFrom } from '../file/model-json.ts';
 import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
-import { jsonText } from './columns.ts';
 
 /** Refers to a secret: an environment variable, or a name that the host resolves. */
 export type CredentialReference = { readonly env: string } | { readonly name: string };
@@ -183,7 +189,7 @@ async function changeNewest(
     const edited = models.map((model) => withChangedChannel(model, channelId, change));
     const changed = edited.filter((model, index) => model !== models[index]);
     if (changed.length === 0) return [];
-    const newText = jsonText(edited);
+    const newText = jsonWithBigints(edited);
     await checked(maker, parseJson(newText), readCredential);
     if (await table.add(newText, version))
       return changed.map((model) => String(member(model, 'id')));
@@ -216,7 +222,7 @@ function withChangedChannel(
 
 /** @throws ConfigurationError if the price is invalid */
 function jsonOf(cost: ChannelCost): JsonValue | undefined {
-  return cost === 'reported' ? cost : parseJson(jsonText(priceJsonAt(cost, 'cost')));
+  return cost === 'reported' ? cost : parseJson(jsonWithBigints(priceJsonAt(cost, 'cost')));
 }
 
 /** The models as JSON text, after checking that they are valid and contain no secret. */
@@ -225,7 +231,7 @@ async function textOf(
   models: readonly PublishedModel[],
   readCredential: ReadCredential,
 ): Promise<string> {
-  const text = jsonText(models.map(modelToJson));
+  const text = jsonWithBigints(models.map(modelToJson));
   await checked(maker, parseJson(text), readReference);
   await checked(maker, parseJson(text), readCredential);
   return text;
@@ -274,7 +280,7 @@ const readReference: ReadCredential = async (value, path) => {
   const name = member(value, 'name');
   const [reference, other] = env === undefined ? [name, env] : [env, name];
   if (typeof reference === 'string' && reference !== '' && other === undefined) {
-    return jsonText(value);
+    return jsonWithBigints(value);
   }
   // The value is not repeated: a secret written here must not reach a log.
   throw new ConfigurationError(
