@@ -2,8 +2,8 @@
  * What a model that offers embeddings must have: a price for tokens, and one upstream model.
  * Vectors of two models can't be compared, and nothing in a reply shows which one made them.
  */
-import type { Model } from './catalog.ts';
-import { protocolsOf } from './model-defaults.ts';
+import type { Model } from '../ports/catalog.ts';
+import { protocolsOf } from '../ports/model-defaults.ts';
 
 /** A member that is wrong, and what to do about it. */
 export interface EmbeddingProblem {

@@ -2,8 +2,8 @@
 /** The results of polling a file, over a fake disk that the test controls. */
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import { type FileWatch, fileWatch } from '../../src/stores/file/file-watch.ts';
-import type { Disk } from '../../src/stores/file/stable-read.ts';
+import { type FileWatch, fileWatch } from '../../src/files/file-watch.ts';
+import type { Disk } from '../../src/files/stable-read.ts';
 
 describe('polling a file', () => {
   it('reads it twice, then not again while its version stays the same', async () => {

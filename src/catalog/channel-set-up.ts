@@ -2,8 +2,8 @@
  * Finds the mistakes that most first set-ups make in the base URL of a channel: no API version, the
  * path of a call, or another API of the same provider.
  */
-import type { Channel, DialectName } from '../../ports/catalog.ts';
-import { protocols } from '../../protocols/table.ts';
+import type { Channel, DialectName } from '../ports/catalog.ts';
+import { protocols } from '../protocols/table.ts';
 
 /** Base URLs of well-known providers, by host: everything that they serve is below a version. */
 const knownBaseUrls: ReadonlyMap<string, string> = new Map(

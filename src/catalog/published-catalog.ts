@@ -2,10 +2,10 @@
  * A catalog stored as versions in a database. Publishing writes a new version, and every gateway
  * serves it once it polls the version number. An invalid version changes nothing.
  */
-import { type Clock, systemClock } from '../../clock.ts';
-import { ConfigurationError, errorName, isConfigurationError } from '../../errors.ts';
-import { type EventListener, quietListener } from '../../events.ts';
-import { warningListener } from '../../host-warnings.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { ConfigurationError, errorName, isConfigurationError } from '../errors.ts';
+import { type EventListener, quietListener } from '../events.ts';
+import { warningListener } from '../host-warnings.ts';
 import {
   isJsonObject,
   items,
@@ -13,17 +13,17 @@ import {
   jsonWithBigints,
   member,
   parseJson,
-} from '../../json.ts';
-import type { Price } from '../../money.ts';
-import { type MaybePromise, StoreUnavailable } from '../../ports/call-options.ts';
-import type { Channel, ChannelCost, Model } from '../../ports/catalog.ts';
-import { checkSetUp } from '../../ports/set-up.ts';
-import { priceToJson } from '../../prices/codec.ts';
-import type { PriceJson } from '../../prices/price-json.ts';
-import { priceSchema } from '../../prices/schema.ts';
-import { credentialReader, type ReadCredential } from '../file/credentials.ts';
-import { modelsFrom } from '../file/model-json.ts';
-import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
+} from '../json.ts';
+import type { Price } from '../money.ts';
+import { type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
+import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
+import { checkSetUp } from '../ports/set-up.ts';
+import { priceToJson } from '../prices/codec.ts';
+import type { PriceJson } from '../prices/price-json.ts';
+import { priceSchema } from '../prices/schema.ts';
+import { credentialReader, type ReadCredential } from './credentials.ts';
+import { modelsFrom } from './model-json.ts';
+import { catalogOf, type StaticCatalog } from './static-catalog.ts';
 
 /** Refers to a secret: an environment variable, or a name that the host resolves. */
 export type CredentialReference = { readonly env: string } | { readonly name: string };

@@ -1,6 +1,6 @@
 /** A catalog of a fixed list of models; to change them, a host gives the gateway a new catalog. */
-import type { Catalog, Model, ProtocolName } from '../../ports/catalog.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
+import type { Catalog, Model, ProtocolName } from '../ports/catalog.ts';
+import { protocolsOf } from '../ports/model-defaults.ts';
 import { checkModels } from './check-models.ts';
 
 /** A {@link Catalog} whose methods return directly, never a promise. */

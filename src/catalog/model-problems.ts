@@ -2,20 +2,14 @@
  * Finds everything that is wrong with a list of models: in the members of each, and between models
  * and channels. What depends on a wrong member is not checked.
  */
-import { dialects } from '../../dialects/table.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
-import { embeddingProblem } from '../../ports/embedding-models.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
-import {
-  formatPath,
-  isWithin,
-  type Path,
-  type Problem,
-  setUpProblems,
-} from '../../ports/set-up.ts';
-import { isServed } from '../../protocols/protocol.ts';
-import { protocols } from '../../protocols/table.ts';
+import { dialects } from '../dialects/table.ts';
+import type { Channel, Model } from '../ports/catalog.ts';
+import { protocolsOf } from '../ports/model-defaults.ts';
+import { formatPath, isWithin, type Path, type Problem, setUpProblems } from '../ports/set-up.ts';
+import { isServed } from '../protocols/protocol.ts';
+import { protocols } from '../protocols/table.ts';
 import { baseUrlProblem } from './channel-set-up.ts';
+import { embeddingProblem } from './embedding-models.ts';
 import { modelRemedyOf, modelSchema } from './model-schema.ts';
 
 /** Where the models are written. */

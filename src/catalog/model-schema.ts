@@ -9,13 +9,13 @@ import {
   type MediaPartTokens,
   type Model,
   protocolNames,
-} from '../../ports/catalog.ts';
-import { rateLimitsSchema, rateRemedyOf } from '../../ports/rates-schema.ts';
-import type { AllowedMembers } from '../../ports/reach-members.ts';
-import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
-import type { Timeouts } from '../../ports/timeouts.ts';
-import { costSchema, priceSchema } from '../../prices/schema.ts';
-import { capabilitiesSchema } from './capabilities-schema.ts';
+} from '../ports/catalog.ts';
+import { rateLimitsSchema, rateRemedyOf } from '../ports/rates-schema.ts';
+import type { AllowedMembers } from '../ports/reach-members.ts';
+import { flag, nanos, oneOf, type Path, positive, text, wait } from '../ports/set-up.ts';
+import type { Timeouts } from '../ports/timeouts.ts';
+import { costSchema, priceSchema } from '../prices/schema.ts';
+import { capabilitiesSchema } from './channel-schema.ts';
 
 /** Requires a schema for every member of a type, so that a new one can't be forgotten. */
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;

@@ -1,7 +1,7 @@
 /** Refuses lists of models that a gateway can't serve as they are, before it serves them. */
-import { ConfigurationError } from '../../errors.ts';
-import type { Model } from '../../ports/catalog.ts';
-import { refuseProblems } from '../../ports/set-up.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { Model } from '../ports/catalog.ts';
+import { refuseProblems } from '../ports/set-up.ts';
 import { modelProblems } from './model-problems.ts';
 
 /**

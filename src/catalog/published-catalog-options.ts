@@ -1,6 +1,6 @@
 /** Checks the options that the catalogs of all databases share. */
 import { z } from 'zod';
-import { aClock, aFunction, wait } from '../../ports/set-up.ts';
+import { aClock, aFunction, wait } from '../ports/set-up.ts';
 import type { PublishedCatalogOptions } from './published-catalog.ts';
 
 /** Schemas for {@link PublishedCatalogOptions}, to which a maker adds those of its own options. */

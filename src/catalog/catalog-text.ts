@@ -1,7 +1,7 @@
 /** Parses the text of a catalog file, strictly enough that every JSON parser reads it alike. */
-import { ConfigurationError } from '../../errors.ts';
-import { items, type JsonValue, member, parseJson } from '../../json.ts';
-import { scanFile } from './json-text.ts';
+import { ConfigurationError } from '../errors.ts';
+import { scanFile } from '../files/json-text.ts';
+import { items, type JsonValue, member, parseJson } from '../json.ts';
 
 /**
  * The models of `{ "models": [ … ] }`, as parsed JSON.

@@ -1,7 +1,7 @@
 /** Validates the capabilities of a channel; each message says what to write instead. */
 import { z } from 'zod';
-import { type Capabilities, reasoningEfforts } from '../../ports/catalog.ts';
-import { flag, oneOf } from '../../ports/set-up.ts';
+import { type Capabilities, reasoningEfforts } from '../ports/catalog.ts';
+import { flag, oneOf } from '../ports/set-up.ts';
 
 const media = ['image', 'audio', 'video', 'document'] as const;
 

@@ -5,17 +5,17 @@
 
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { type Clock, systemClock } from '../../clock.ts';
-import { type EventListener, type GatewayEvent, quietListener } from '../../events.ts';
-import { warningListener } from '../../host-warnings.ts';
-import type { MaybePromise } from '../../ports/call-options.ts';
-import { aClock, aFunction, checkMakerOptions, flag, text, wait } from '../../ports/set-up.ts';
-import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { type EventListener, type GatewayEvent, quietListener } from '../events.ts';
+import { type FileChange, fileWatch } from '../files/file-watch.ts';
+import { disk } from '../files/stable-read.ts';
+import { warningListener } from '../host-warnings.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
+import { aClock, aFunction, checkMakerOptions, flag, text, wait } from '../ports/set-up.ts';
 import { modelsIn } from './catalog-text.ts';
 import { type CredentialSources, credentialReader } from './credentials.ts';
-import { type FileChange, fileWatch } from './file-watch.ts';
 import { modelsFrom } from './model-json.ts';
-import { disk } from './stable-read.ts';
+import { catalogOf, type StaticCatalog } from './static-catalog.ts';
 
 /** The file, how its secrets are resolved, and how often it is checked. */
 export interface JsonFileCatalogOptions {

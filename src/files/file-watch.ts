@@ -3,7 +3,7 @@
  * files that are replaced by a rename, and the symbolic links by which Kubernetes swaps a volume.
  */
 import { basename, resolve } from 'node:path';
-import { ConfigurationError, isConfigurationError, isError } from '../../errors.ts';
+import { ConfigurationError, isConfigurationError, isError } from '../errors.ts';
 import type { Disk, FileText } from './stable-read.ts';
 
 /** The result of one poll; undefined where nothing is to be reported. */

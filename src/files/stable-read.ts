@@ -4,7 +4,7 @@
  */
 import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError } from '../errors.ts';
 
 /** The content of a file at one moment, and its version. */
 export interface FileText {
