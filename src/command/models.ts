@@ -1,8 +1,8 @@
 /** The models of a configuration as a list, for the commands that need all of them. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { modelsIn } from '../catalog/catalog-text.ts';
 import { credentialReader } from '../catalog/credentials.ts';
+import { modelsIn } from '../catalog/json-file-catalog.ts';
 import { modelsFrom } from '../catalog/model-json.ts';
 import type { CatalogTable } from '../catalog/published-catalog.ts';
 import { type Clock, systemClock } from '../clock.ts';

@@ -5,8 +5,7 @@
  * channel.
  */
 import type { z } from 'zod';
-import { embeddingProblem } from '../catalog/embedding-models.ts';
-import { outputPriceProblem } from '../catalog/model-problems.ts';
+import { embeddingProblem, outputPriceProblem } from '../catalog/model-problems.ts';
 import { modelRemedyOf, modelSchema } from '../catalog/model-schema.ts';
 import type { Model } from '../ports/catalog.ts';
 import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../ports/key-schema.ts';
