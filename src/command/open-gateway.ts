@@ -1,13 +1,13 @@
 /** Creates the gateway of a configuration with its databases, stores, catalog and options. */
 import { dirname, resolve } from 'node:path';
 import type { AdminCatalog } from '../admin/deps.ts';
+import { jsonFileCatalog } from '../catalog/json-file-catalog.ts';
+import { staticCatalog } from '../catalog/static-catalog.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../charge-policy.ts';
 import type { Clock } from '../clock.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { Catalog, Model } from '../ports/catalog.ts';
-import { jsonFileCatalog } from '../stores/file/catalog.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
 import { postgresCatalog } from '../stores/postgres/catalog.ts';
 import { sqliteCatalog } from '../stores/sqlite/catalog.ts';
 import { failedKeyLimit } from './caller-address.ts';

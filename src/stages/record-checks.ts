@@ -5,14 +5,13 @@
  * channel.
  */
 import type { z } from 'zod';
+import { embeddingProblem, outputPriceProblem } from '../catalog/model-problems.ts';
+import { modelRemedyOf, modelSchema } from '../catalog/model-schema.ts';
 import type { Model } from '../ports/catalog.ts';
-import { embeddingProblem } from '../ports/embedding-models.ts';
 import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../ports/key-schema.ts';
 import { isName, isNanos, isPrintableId, maxLines } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
 import { formatPath, issuePath, sentenceOf, type Wording } from '../ports/set-up.ts';
-import { outputPriceProblem } from '../stores/memory/model-problems.ts';
-import { modelRemedyOf, modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from './port-answers.ts';
 
 /** The checks of one gateway, with a cache of the models that have passed. */

@@ -2,20 +2,12 @@
  * Finds everything that is wrong with a list of models: in the members of each, and between models
  * and channels. What depends on a wrong member is not checked.
  */
-import { dialects } from '../../dialects/table.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
-import { embeddingProblem } from '../../ports/embedding-models.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
-import {
-  formatPath,
-  isWithin,
-  type Path,
-  type Problem,
-  setUpProblems,
-} from '../../ports/set-up.ts';
-import { isServed } from '../../protocols/protocol.ts';
-import { protocols } from '../../protocols/table.ts';
-import { baseUrlProblem } from './channel-set-up.ts';
+import { dialects } from '../dialects/table.ts';
+import type { Channel, DialectName, Model } from '../ports/catalog.ts';
+import { protocolsOf } from '../ports/model-defaults.ts';
+import { formatPath, isWithin, type Path, type Problem, setUpProblems } from '../ports/set-up.ts';
+import { isServed } from '../protocols/protocol.ts';
+import { protocols } from '../protocols/table.ts';
 import { modelRemedyOf, modelSchema } from './model-schema.ts';
 
 /** Where the models are written. */
@@ -101,6 +93,42 @@ function checkEmbeddings({ model, isRight, report }: Reading): void {
   if (problem !== undefined) report([problem.member], problem.problem);
 }
 
+/** A member that is wrong, and what to do about it. */
+interface EmbeddingProblem {
+  readonly member: 'price' | 'fallbacks' | 'channels';
+  readonly problem: string;
+}
+
+/**
+ * What is wrong with a model that offers embeddings; undefined for all other models. Vectors of two
+ * models can't be compared, and nothing in a reply shows which one made them.
+ */
+export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
+  const { id, price, channels, fallbacks = [], sameVectors = false } = model;
+  if (!protocolsOf(model).includes('embeddings')) return undefined;
+  if (price.per === 'image') {
+    return {
+      member: 'price',
+      problem: 'embeddings have no price per image. Give the model a price per token.',
+    };
+  }
+  if (sameVectors) return undefined;
+  if (fallbacks.length > 0) {
+    return { member: 'fallbacks', problem: `a fallback ${otherVectors}` };
+  }
+  const upstreamModels = new Set(channels.map(({ upstreamModel = id }) => upstreamModel));
+  if (upstreamModels.size < 2) return undefined;
+  const served = [...upstreamModels].join(' and ');
+  return {
+    member: 'channels',
+    problem: `its channels serve ${served}, and another model ${otherVectors}`,
+  };
+}
+
+const otherVectors =
+  'makes different vectors, which would corrupt an index unnoticed. Use one upstream model, or ' +
+  'state sameVectors: true if these are names of the same one.';
+
 function checkOutputPrice({ model, isRight, report }: Reading): void {
   if (!isRight('price') || !isRight('protocols')) return;
   const problem = outputPriceProblem(model);
@@ -183,4 +211,71 @@ function checkFallbacks(
     if (model.price.per !== 'free' || fallback.model.price.per === 'free') continue;
     report(path, `its fallback "${id}" has a price. A free model falls back to free ones only.`);
   }
+}
+
+/** Base URLs of well-known providers, by host: everything that they serve is below a version. */
+const knownBaseUrls: ReadonlyMap<string, string> = new Map(
+  [
+    'https://api.openai.com/v1',
+    'https://generativelanguage.googleapis.com/v1beta',
+    'https://api.anthropic.com/v1',
+    'https://api.mistral.ai/v1',
+    'https://api.x.ai/v1',
+    'https://api.groq.com/openai/v1',
+    'https://api.cerebras.ai/v1',
+    'https://openrouter.ai/api/v1',
+  ].map((url) => [new URL(url).host, url]),
+);
+
+/**
+ * The mistakes of most first set-ups in a base URL that is valid: no API version, the path of a
+ * call, another API of the same provider. The sentences do not repeat the URL.
+ */
+function baseUrlProblem({ baseUrl, dialect }: Channel): string | undefined {
+  const { host, pathname } = new URL(baseUrl);
+  const callPath = callPathAt(pathname.replace(/(?<!\/)\/+$/, ''), dialect);
+  if (callPath !== undefined) {
+    return `its baseUrl ends in ${callPath}, the path of a call. Remove it: the gateway adds it.`;
+  }
+  const google = googleProblem(host, pathname, dialect);
+  if (google !== undefined) return google;
+  if (/\/v\d/.test(pathname)) return undefined;
+  const known = knownBaseUrls.get(host);
+  if (known !== undefined) return `its baseUrl has no API version. Use ${known}.`;
+  // `pathname` is a slash if there is no path, whether the URL ends in a slash or not.
+  if (pathname !== '/' || baseUrl.endsWith('/')) return undefined;
+  const version = dialect === 'gemini' ? 'v1beta' : 'v1';
+  return (
+    `its baseUrl has no API version. Most servers need one: add /${version}. ` +
+    'If the paths of this server have none, end the URL with a slash.'
+  );
+}
+
+/** Google serves its own API and an OpenAI-compatible one, below different paths of one host. */
+function googleProblem(host: string, path: string, dialect: DialectName): string | undefined {
+  const isCompatible = /\/v1(?:alpha|beta)?\/openai\/?$/.test(path);
+  if (dialect === 'gemini' && isCompatible) {
+    return (
+      "its baseUrl ends in /openai, which is Google's OpenAI-compatible API. " +
+      "Remove /openai, or use the dialect 'openai'."
+    );
+  }
+  if (dialect !== 'openai' || host !== googleHost || isCompatible) return undefined;
+  return `its baseUrl is that of another API. Use https://${googleHost}/v1beta/openai.`;
+}
+
+const googleHost = 'generativelanguage.googleapis.com';
+
+/** The paths of calls below a base URL: `/chat/completions`, `/models/*:generateContent`. */
+const callPaths: readonly string[] = Object.values(protocols).flatMap(({ paths, methods }) => [
+  ...Object.keys(paths).map((path) => path.replace('/v1', '')),
+  ...Object.keys(methods).map((method) => `/models/*:${method}`),
+]);
+
+/** The path of a call in which a path ends, with `*` for the model; undefined for a base path. */
+function callPathAt(path: string, dialect: DialectName): string | undefined {
+  const withoutModel = path.replace(/\/models\/[^/]+(?=:\w+$)/, '/models/*');
+  const found = callPaths.find((one) => withoutModel.endsWith(one));
+  if (found !== undefined || dialect !== 'gemini') return found;
+  return path.endsWith('/models') ? '/models' : undefined;
 }

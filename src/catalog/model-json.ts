@@ -2,14 +2,14 @@
  * Converts models in JSON to the form of the type `Model`: amounts become bigints, and references
  * to secrets become the secrets. Then they are checked like models in code.
  */
-import { ConfigurationError, isConfigurationError } from '../../errors.ts';
-import { isJsonObject, items, type JsonValue } from '../../json.ts';
-import type { Model } from '../../ports/catalog.ts';
-import { isNanos } from '../../ports/quota-input.ts';
-import { formatPath, type Path, type Problem, refuseProblems } from '../../ports/set-up.ts';
-import { priceAt } from '../../prices/codec.ts';
-import { modelProblems } from '../memory/model-problems.ts';
+import { ConfigurationError, isConfigurationError } from '../errors.ts';
+import { isJsonObject, items, type JsonValue } from '../json.ts';
+import type { Model } from '../ports/catalog.ts';
+import { isNanos } from '../ports/quota-input.ts';
+import { formatPath, type Path, type Problem, refuseProblems } from '../ports/set-up.ts';
+import { priceAt } from '../prices/codec.ts';
 import type { ReadCredential } from './credentials.ts';
+import { modelProblems } from './model-problems.ts';
 
 /** Models and their problems. The models may be used only if there are no problems. */
 export interface ReadModels {

@@ -1,7 +1,9 @@
 /** A catalog of a fixed list of models; to change them, a host gives the gateway a new catalog. */
-import type { Catalog, Model, ProtocolName } from '../../ports/catalog.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
-import { checkModels } from './check-models.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { Catalog, Model, ProtocolName } from '../ports/catalog.ts';
+import { protocolsOf } from '../ports/model-defaults.ts';
+import { refuseProblems } from '../ports/set-up.ts';
+import { modelProblems } from './model-problems.ts';
 
 /** A {@link Catalog} whose methods return directly, never a promise. */
 export interface StaticCatalog extends Catalog {
@@ -20,6 +22,17 @@ export interface StaticCatalog extends Catalog {
 export function staticCatalog(models: readonly Model[]): StaticCatalog {
   checkModels(models);
   return catalogOf(models);
+}
+
+/** Checks models of unknown origin: those of a host in JavaScript. */
+function checkModels(models: unknown): asserts models is readonly Model[] {
+  if (!Array.isArray(models)) {
+    throw new ConfigurationError('staticCatalog: models must be a list. Give it [] for none.');
+  }
+  const [first, ...others] = modelProblems(models);
+  if (first === undefined) return;
+  const sentence = first.sentence.replace(/^models/, 'staticCatalog: models');
+  refuseProblems([{ ...first, sentence }, ...others]);
 }
 
 /** The same as {@link staticCatalog}, for models that have been checked. */

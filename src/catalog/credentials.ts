@@ -1,9 +1,9 @@
 /** Resolves the secrets that a catalog file refers to by environment variable or by name. */
-import type { Clock } from '../../clock.ts';
-import { ConfigurationError } from '../../errors.ts';
-import { type JsonValue, member } from '../../json.ts';
-import type { MaybePromise } from '../../ports/call-options.ts';
-import { within } from '../../ports/within.ts';
+import type { Clock } from '../clock.ts';
+import { ConfigurationError } from '../errors.ts';
+import { type JsonValue, member } from '../json.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
+import { within } from '../ports/within.ts';
 
 /** Where secrets may come from. */
 export interface CredentialSources {

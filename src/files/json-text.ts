@@ -1,9 +1,9 @@
 /** Checks the text of a JSON file, strictly enough that every JSON parser reads it alike. */
-import { wholeBody } from '../../bytes/body/body.ts';
-import { asBuffer } from '../../bytes/decode.ts';
-import { scanBody } from '../../bytes/json/scan/body.ts';
-import { root } from '../../bytes/json/tape.ts';
-import { ConfigurationError, isGatewayError } from '../../errors.ts';
+import { wholeBody } from '../bytes/body/body.ts';
+import { asBuffer } from '../bytes/decode.ts';
+import { scanBody } from '../bytes/json/scan/body.ts';
+import { root } from '../bytes/json/tape.ts';
+import { ConfigurationError, isGatewayError } from '../errors.ts';
 
 /**
  * The names of the members of the object in a file.

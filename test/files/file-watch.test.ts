@@ -2,8 +2,7 @@
 /** The results of polling a file, over a fake disk that the test controls. */
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import { type FileWatch, fileWatch } from '../../src/stores/file/file-watch.ts';
-import type { Disk } from '../../src/stores/file/stable-read.ts';
+import { type Disk, type FileWatch, fileWatch } from '../../src/files/file-watch.ts';
 
 describe('polling a file', () => {
   it('reads it twice, then not again while its version stays the same', async () => {
@@ -150,5 +149,8 @@ async function watched(
     if (disk.isFixed || !/^(?:bad|worse)$/.test(text)) return text;
     throw new ConfigurationError(`it is ${text}.`);
   };
-  return { disk, watch: await fileWatch('folder/models.json', parse, disk) };
+  return {
+    disk,
+    watch: await fileWatch('folder/models.json', parse, disk, { reader: 'jsonFileCatalog: ' }),
+  };
 }

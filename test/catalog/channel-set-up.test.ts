@@ -1,8 +1,8 @@
 // suite: slow
 /** The mistakes in a channel that most first set-ups make are refused at start-up. */
 import { describe, expect, it } from 'vitest';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { untyped } from '../stages/failing.ts';
 
 const channel: Channel = {

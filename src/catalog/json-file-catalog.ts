@@ -5,17 +5,18 @@
 
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { type Clock, systemClock } from '../../clock.ts';
-import { type EventListener, type GatewayEvent, quietListener } from '../../events.ts';
-import { warningListener } from '../../host-warnings.ts';
-import type { MaybePromise } from '../../ports/call-options.ts';
-import { aClock, aFunction, checkMakerOptions, flag, text, wait } from '../../ports/set-up.ts';
-import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
-import { modelsIn } from './catalog-text.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { ConfigurationError } from '../errors.ts';
+import { type EventListener, type GatewayEvent, quietListener } from '../events.ts';
+import { disk, type FileChange, fileWatch } from '../files/file-watch.ts';
+import { scanFile } from '../files/json-text.ts';
+import { warningListener } from '../host-warnings.ts';
+import { items, type JsonValue, member, parseJson } from '../json.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
+import { aClock, aFunction, checkMakerOptions, flag, text, wait } from '../ports/set-up.ts';
 import { type CredentialSources, credentialReader } from './credentials.ts';
-import { type FileChange, fileWatch } from './file-watch.ts';
 import { modelsFrom } from './model-json.ts';
-import { disk } from './stable-read.ts';
+import { catalogOf, type StaticCatalog } from './static-catalog.ts';
 
 /** The file, how its secrets are resolved, and how often it is checked. */
 export interface JsonFileCatalogOptions {
@@ -65,7 +66,8 @@ export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<
   const { onEvent = warningListener() } = options;
   const clock = options.clock ?? systemClock();
   const sources = { credentials, allowSecretsInFile, clock };
-  const watch = await fileWatch(path, (bytes) => modelsOf(bytes, sources), disk);
+  const names = { reader: 'jsonFileCatalog: ' };
+  const watch = await fileWatch(path, (bytes) => modelsOf(bytes, sources), disk, names);
   const emit = quietListener(() => onEvent);
   let isPolling = false;
 
@@ -96,6 +98,21 @@ interface Models {
 async function modelsOf(bytes: Buffer, sources: CredentialSources): Promise<Models> {
   const models = await modelsFrom(modelsIn(bytes), credentialReader(sources));
   return { catalog: catalogOf(models), count: models.length };
+}
+
+/**
+ * The models of `{ "models": [ … ] }`, as parsed JSON.
+ *
+ * @throws ConfigurationError that says where the text is wrong and how to fix it
+ */
+export function modelsIn(bytes: Uint8Array): readonly JsonValue[] {
+  for (const name of scanFile(bytes, '{ "models": [ … ] }')) {
+    if (name === 'models') continue;
+    throw new ConfigurationError(`${JSON.stringify(name)} does not exist. Keep "models" alone.`);
+  }
+  const models = member(parseJson(Buffer.from(bytes).toString()), 'models');
+  if (Array.isArray(models)) return items(models);
+  throw new ConfigurationError('models must be a list. Write { "models": [ … ] }.');
 }
 
 function eventOf(source: string, change: Exclude<FileChange<Models>, undefined>): GatewayEvent {

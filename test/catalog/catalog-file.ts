@@ -3,12 +3,12 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
 import {
   type JsonFileCatalog,
   type JsonFileCatalogOptions,
   jsonFileCatalog,
-} from '../../src/stores/file/catalog.ts';
+} from '../../src/catalog/json-file-catalog.ts';
+import type { GatewayEvent } from '../../src/events.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
 /** A file in a temporary folder. */

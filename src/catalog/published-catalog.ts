@@ -2,22 +2,29 @@
  * A catalog stored as versions in a database. Publishing writes a new version, and every gateway
  * serves it once it polls the version number. An invalid version changes nothing.
  */
-import { type Clock, systemClock } from '../../clock.ts';
-import { ConfigurationError, errorName, isConfigurationError } from '../../errors.ts';
-import { type EventListener, quietListener } from '../../events.ts';
-import { warningListener } from '../../host-warnings.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
-import type { Price } from '../../money.ts';
-import { type MaybePromise, StoreUnavailable } from '../../ports/call-options.ts';
-import type { Channel, ChannelCost, Model } from '../../ports/catalog.ts';
-import { checkSetUp } from '../../ports/set-up.ts';
-import { priceToJson } from '../../prices/codec.ts';
-import type { PriceJson } from '../../prices/price-json.ts';
-import { priceSchema } from '../../prices/schema.ts';
-import { credentialReader, type ReadCredential } from '../file/credentials.ts';
-import { modelsFrom } from '../file/model-json.ts';
-import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
-import { jsonText } from './columns.ts';
+import { z } from 'zod';
+import { type Clock, systemClock } from '../clock.ts';
+import { ConfigurationError, errorName, isConfigurationError } from '../errors.ts';
+import { type EventListener, quietListener } from '../events.ts';
+import { warningListener } from '../host-warnings.ts';
+import {
+  isJsonObject,
+  items,
+  type JsonValue,
+  jsonWithBigints,
+  member,
+  parseJson,
+} from '../json.ts';
+import type { Price } from '../money.ts';
+import { type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
+import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
+import { aClock, aFunction, checkSetUp, wait } from '../ports/set-up.ts';
+import { priceToJson } from '../prices/codec.ts';
+import type { PriceJson } from '../prices/price-json.ts';
+import { priceSchema } from '../prices/schema.ts';
+import { credentialReader, type ReadCredential } from './credentials.ts';
+import { modelsFrom } from './model-json.ts';
+import { catalogOf, type StaticCatalog } from './static-catalog.ts';
 
 /** Refers to a secret: an environment variable, or a name that the host resolves. */
 export type CredentialReference = { readonly env: string } | { readonly name: string };
@@ -42,6 +49,16 @@ export interface PublishedCatalogOptions {
   /** How often the version is polled. Default: every 2 s. */
   readonly pollMs?: number;
 }
+
+/** Schemas for {@link PublishedCatalogOptions}, to which a maker adds those of its own options. */
+export const publishedCatalogShape: Readonly<
+  Record<keyof PublishedCatalogOptions, z.ZodOptional<z.ZodType>>
+> = {
+  credentials: z.optional(aFunction),
+  onEvent: z.optional(aFunction),
+  clock: z.optional(aClock),
+  pollMs: z.optional(wait),
+};
 
 /** A {@link StaticCatalog} of the last valid version. */
 export interface PublishedCatalog extends StaticCatalog {
@@ -183,7 +200,7 @@ async function changeNewest(
     const edited = models.map((model) => withChangedChannel(model, channelId, change));
     const changed = edited.filter((model, index) => model !== models[index]);
     if (changed.length === 0) return [];
-    const newText = jsonText(edited);
+    const newText = jsonWithBigints(edited);
     await checked(maker, parseJson(newText), readCredential);
     if (await table.add(newText, version))
       return changed.map((model) => String(member(model, 'id')));
@@ -216,7 +233,7 @@ function withChangedChannel(
 
 /** @throws ConfigurationError if the price is invalid */
 function jsonOf(cost: ChannelCost): JsonValue | undefined {
-  return cost === 'reported' ? cost : parseJson(jsonText(priceJsonAt(cost, 'cost')));
+  return cost === 'reported' ? cost : parseJson(jsonWithBigints(priceJsonAt(cost, 'cost')));
 }
 
 /** The models as JSON text, after checking that they are valid and contain no secret. */
@@ -225,7 +242,7 @@ async function textOf(
   models: readonly PublishedModel[],
   readCredential: ReadCredential,
 ): Promise<string> {
-  const text = jsonText(models.map(modelToJson));
+  const text = jsonWithBigints(models.map(modelToJson));
   await checked(maker, parseJson(text), readReference);
   await checked(maker, parseJson(text), readCredential);
   return text;
@@ -274,7 +291,7 @@ const readReference: ReadCredential = async (value, path) => {
   const name = member(value, 'name');
   const [reference, other] = env === undefined ? [name, env] : [env, name];
   if (typeof reference === 'string' && reference !== '' && other === undefined) {
-    return jsonText(value);
+    return jsonWithBigints(value);
   }
   // The value is not repeated: a secret written here must not reach a log.
   throw new ConfigurationError(
