@@ -1,4 +1,4 @@
-/** Everything that README and docs refer to exists: files, headings, tests and npm scripts. */
+/** Everything that READMEs and docs refer to exists: files, headings, tests and npm scripts. */
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,9 +9,13 @@ const source = files
   .filter((path) => /^(?:src|adapters)\//.test(path))
   .map(readText)
   .join('\n');
-const pages = files.filter((path) => /^(?:README|CHANGELOG|docs\/.*)\.md$/.test(path));
+const pages = files.filter((path) => /^(?:README|CHANGELOG|(?:docs|src)\/.*)\.md$/.test(path));
 /** The pages about the code itself. */
-const described = ['docs/architecture.md', 'test/README.md'];
+const described = [
+  'docs/internals/architecture.md',
+  'test/README.md',
+  ...files.filter((path) => /^src\/.*\/README\.md$/.test(path)),
+];
 const scripts: unknown = JSON.parse(readText('package.json')).scripts;
 
 describe('README and docs', () => {
@@ -29,6 +33,15 @@ describe('README and docs', () => {
 
   it.each(described)('%s names files and types that exist', (page) => {
     expect(missingNames(readText(page))).toEqual([]);
+  });
+
+  it('are all in the index, docs/README.md', () => {
+    const index = readText('docs/README.md');
+    const listed = pages.filter((page) => /^docs\/.+\.md$/.test(page) && page !== 'docs/README.md');
+
+    expect(listed.filter((page) => !index.includes(`](${page.slice('docs/'.length)})`))).toEqual(
+      [],
+    );
   });
 
   it('with broken references would be found', () => {
