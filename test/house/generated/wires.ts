@@ -3,6 +3,7 @@
 /** The rows; a table leaves out those of which it has no cell. */
 export const features = {
   row: 'the row in its table',
+  path: 'the model in the path',
   body: 'the body',
   text: 'text',
   system: 'system text',
@@ -146,6 +147,7 @@ export const callers: readonly Wire[] = [
     folder: 'dialects/gemini/server',
     cells: {
       row: '/protocols/native/protocol#native codec#geminiServer',
+      path: '/protocols/resources#resourceAt',
       body: '/protocols/native/read#readNative read-request#readRequest fields#fieldsOf',
       text: 'read-parts#readPart candidate#candidate parts#textPart',
       system: 'read-messages#readSystem',
@@ -244,6 +246,7 @@ export const upstreams: readonly Wire[] = [
     folder: 'dialects/gemini/client',
     cells: {
       row: '../dialect#gemini ../capabilities#geminiCapabilities codec#geminiClient',
+      path: '../resource#resourcePath',
       body: 'write-request#writeRequest write-context#unlessEmpty',
       text: 'write-messages#writeConversation read-choice#candidateReader read-part#partReader',
       system: 'write-messages#writeConversation',
@@ -272,7 +275,6 @@ export const upstreams: readonly Wire[] = [
       count: 'codec#geminiTokenCounter',
       embeddings: '../embedding-client#geminiEmbeddings',
       generation: '../image/codec#geminiImages ../image/tap#geminiImageTap',
-      models: '../resource#resourceName,resourcePath',
     },
   },
 ];
@@ -286,7 +288,7 @@ export const relays: readonly Wire[] = [
       body: '/protocols/chat/relay#chatRelay',
       reply: '../document-tap#documentTap',
       frames: 'stream-tap#openaiStreamTap',
-      content: '../event-count#contentCounter ../event-tap#eventTap',
+      content: '../content-count#contentCount ../event-tap#eventTap',
       images: 'count-images#openaiImageCounter',
       usage: 'usage#openaiUsage,openaiUsageOfObject',
       errors: 'errors#openaiInBandFailure,openaiEventFailure',
@@ -320,7 +322,7 @@ export const relays: readonly Wire[] = [
         '/protocols/messages/headers#checkMessagesHeaders,forwardedParts',
       reply: '../document-tap#documentTap',
       frames: 'stream-tap#messagesStreamTap',
-      content: '../event-count#contentCounter ../event-tap#eventTap',
+      content: '../content-count#contentCount ../event-tap#eventTap',
       reasoning: '/protocols/messages/envelopes#foreignThinking',
       usage: 'usage#messageUsage,usageOfObject',
       errors: 'errors#anthropicInBandFailure',
@@ -334,7 +336,7 @@ export const relays: readonly Wire[] = [
       body: '/protocols/native/relay#nativeRelay',
       reply: '../document-tap#documentTap',
       frames: 'stream-tap#geminiStreamTap array-tap#geminiArrayTap',
-      content: 'stream-record#recordEvent,recordRegularEvents',
+      content: 'stream-record#recordEvent,recordRegularEvents ../content-count#contentCount',
       images: 'count-images#geminiImageCounter',
       reasoning: 'placeholder-signature#placeholderSignature',
       finish: 'stream-record#isComplete',
