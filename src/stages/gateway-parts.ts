@@ -154,7 +154,7 @@ function sharedByCalls(
       bodies,
       failedKeys: failedKeys(clock),
       // A separate batch from that of replies: they run different code, and mixing them costs time
-      // (docs/performance.md).
+      // (docs/internals/performance.md).
       endOfRequestTurn: loopTurn(),
       isClosed,
     },
