@@ -115,8 +115,7 @@ function problemOf(event: EventOf<'port_failed'>): string {
 }
 
 function nameIn(reason: string): string {
-  if (reason === 'thrown') return 'a value that is no error';
-  return /^[\w.$]{1,64}$/.test(reason) ? reason : 'an error';
+  return reason === 'thrown' ? 'a value that is no error' : reason;
 }
 
 /** The first line of the message of what was thrown, and of its causes. */

@@ -9,6 +9,10 @@ export interface PortFailure {
   readonly requestId: string | undefined;
   readonly port: PortName;
   readonly operation: string;
+  /**
+   * The name of what was thrown, if it is one of this package, JavaScript or Node, and else
+   * `Error`; `circuit_open`; or the sentences of a store's self-test that failed.
+   */
   readonly reason: string;
   /**
    * With the reason `StoreCorrupt`: the member of a key's or a model's record that is wrong, such

@@ -4,7 +4,7 @@
  * mistake of the caller.
  */
 import type { Clock } from '../clock.ts';
-import { errorName, GatewayError } from '../errors.ts';
+import { errorClass, GatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import {
   type CallOptions,
@@ -77,7 +77,7 @@ export function portCalls(
         breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
         // A wrong answer was not thrown by the port.
         const thrown = wrong === undefined ? safeError(error, secretsIn(credentials)) : undefined;
-        emit(failedPort({ requestId, port, operation, ...wrong }, errorName(error), thrown));
+        emit(failedPort({ requestId, port, operation, ...wrong }, errorClass(error), thrown));
         throw unavailable(port, error);
       }
     },

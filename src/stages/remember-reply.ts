@@ -4,7 +4,7 @@
  */
 
 import type { ReferableItem, ReferableReply } from '../dialects/tap.ts';
-import { errorName } from '../errors.ts';
+import { errorClass } from '../errors.ts';
 import type { Usage } from '../money.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { StoredItem } from '../ports/item-store.ts';
@@ -157,7 +157,7 @@ function callStore<T>(
   const { emit, responseContext } = received;
   const { requestId } = responseContext;
   const fail = (error: unknown): void => {
-    emit(failedPort({ requestId, port, operation }, errorName(error), error));
+    emit(failedPort({ requestId, port, operation }, errorClass(error), error));
     failed();
   };
   try {

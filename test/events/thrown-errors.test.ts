@@ -1,15 +1,18 @@
 // suite: quick
 /** What a host's own functions throw reaches the host, and neither JSON nor telemetry. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
 import { logEvents } from '../../src/log-events.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
+import { countEvents } from '../../src/prometheus/record-events.ts';
 import { detailsOf, summaryOf, thrownCode } from '../../src/thrown.ts';
 import { portRows, type WhileDown } from '../faults/ports-rows.ts';
 import { inTime, pass, turns } from '../stages/failing.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { completeReply, sampleRequests } from '../support/models.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
+import { seed } from '../support/seeds.ts';
 
 /** The ports that the fault matrix leaves out. */
 const otherPorts: readonly { readonly event: string; setup(broken: WhileDown): GatewaySetup }[] = [
@@ -69,6 +72,29 @@ const thrown: readonly (readonly [what: string, error: () => unknown, told: stri
   ['text', () => 'no pool', 'no pool'],
 ];
 
+const ownName = 'own-name';
+
+/** Errors with names that no list has: chosen at run time, of no type, unreadable. */
+function namedErrors(): readonly Error[] {
+  const names: readonly unknown[] = [
+    ...fc.sample(fc.string(), { seed, numRuns: 3 }).map((text) => `${text}${ownName}`),
+    { toString: () => ownName },
+    ownName.repeat(1_000),
+  ];
+  const plain = names.map((name) => Object.assign(new Error('x'), { name }));
+  return [
+    ...plain,
+    new (class extends Error {
+      override readonly name = ownName;
+    })('x'),
+  ];
+}
+
+/** The label values of the failures of ports. */
+function labelsOf({ counted }: ReturnType<typeof countEvents>): string {
+  return Array.from(counted.port_failures_total.entries(), ({ values }) => values.join()).join();
+}
+
 /** Runs a call, and what comes after it, while the port throws. */
 async function withBroken(setup: (broken: WhileDown) => GatewaySetup, fail: () => unknown) {
   const broken: WhileDown = () => {
@@ -120,6 +146,23 @@ describe.each(rows)('$event', ({ event: name, setup }) => {
       expect(line).toContain(JSON.stringify(part).slice(1, -1));
     }
     expect(line.includes('"stack"')).toBe(one instanceof Error);
+  });
+
+  it('has a reason from a fixed list, whatever the name of its error is', async () => {
+    for (const error of namedErrors()) {
+      const make = await withBroken(setup, () => error);
+      const { harness, run } = make({});
+
+      await run();
+
+      const event = harness.events.find((each) => isOf(each, name));
+      expect(event).toMatchObject({ reason: 'Error' });
+      expect(JSON.stringify(event)).not.toContain(ownName);
+      const counts = countEvents(1);
+      for (const each of harness.events) counts.onEvent(each);
+      expect(labelsOf(counts)).not.toContain(ownName);
+      expect(labelsOf(counts)).toContain(',Error');
+    }
   });
 
   it('without a listener is a warning with the first line of the message', async () => {

@@ -3,7 +3,7 @@
  * serves it once it polls the version number. An invalid version changes nothing.
  */
 import { type Clock, systemClock } from '../../clock.ts';
-import { ConfigurationError, errorName, isConfigurationError } from '../../errors.ts';
+import { ConfigurationError, errorClass, isConfigurationError } from '../../errors.ts';
 import { type EventListener, quietListener } from '../../events.ts';
 import { warningListener } from '../../host-warnings.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
@@ -114,7 +114,7 @@ export async function publishedCatalog(
   };
   /** Reports a problem once; each poll tries again, since a missing secret may be added later. */
   const refuse = (error: unknown): void => {
-    const reason = isConfigurationError(error) ? error.message : errorName(error);
+    const reason = isConfigurationError(error) ? error.message : errorClass(error);
     if (lastReported !== reason) emit({ type: 'catalog_refused', source: maker, reason });
     lastReported = reason;
   };
