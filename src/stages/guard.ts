@@ -53,7 +53,8 @@ async function decisionOf(
 ): Promise<GuardDecision | undefined> {
   const { settings, responseContext } = received;
   const deadline = { clock: settings.clock, storeTimeoutMs: guardTimeoutMs };
-  const ports = portCalls(responseContext.requestId, deadline, emit);
+  const { requestId } = responseContext;
+  const ports = portCalls({ requestId, secrets: received.secrets }, deadline, emit);
   const body = lazyBody(call);
   const { protocol, operation } = call;
   let texts: readonly string[] | undefined;
