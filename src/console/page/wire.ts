@@ -54,7 +54,7 @@ export type Key = KeyReply;
 /** A key after a top-up, and whether the top-up was a repetition. */
 export type ToppedUpKey = ToppedUpKeyReply;
 /** What one subject of a key may spend, has spent and holds. */
-export type Balance = Key['balances'][number];
+export type Balance = NonNullable<Key['balances']>[number];
 /** A new key and its secret. */
 export type IssuedKey = IssuedKeyReply;
 /** A model and its channels. */

@@ -50,7 +50,7 @@ const key = {
   expiresAtMs: timeMs.nullable(),
   maxConcurrentCalls: count.nullable(),
   metadata,
-  balances: z.array(balance),
+  balances: z.array(balance).nullable(),
   lastUsedMs: timeMs.nullable(),
 };
 
