@@ -99,8 +99,16 @@ function wrongKeyMember(
   }
   if (responseOwner !== undefined && !isText(responseOwner)) return 'responseOwner';
   if (rates !== undefined && !areKnownRates(rates)) return 'rates';
+  if (key.metadata !== undefined && !areLabels(key.metadata)) return 'metadata';
   const isList = Array.isArray(quota) && quota.length > 0 && quota.length <= maxLines;
   return isList ? wrongSubjectMember(quota) : 'quota';
+}
+
+/** They are written to every usage record of the key. */
+function areLabels(metadata: unknown): boolean {
+  if (!isRecord(metadata) || Array.isArray(metadata)) return false;
+  for (const name in metadata) if (typeof metadata[name] !== 'string') return false;
+  return true;
 }
 
 function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {

@@ -30,6 +30,10 @@ describe('a key’s record', () => {
     [{ ...key, maxConcurrentCalls: '5' }, 'maxConcurrentCalls'],
     [{ ...key, responseOwner: '' }, 'responseOwner'],
     [{ ...key, rates: 5 }, 'rates'],
+    [{ ...key, metadata: 'research' }, 'metadata'],
+    [{ ...key, metadata: ['research'] }, 'metadata'],
+    [{ ...key, metadata: { team: 5 } }, 'metadata.team'],
+    [{ ...key, metadata: { team: { name: 'x' } } }, 'metadata.team'],
     [{ ...key, quota: undefined }, 'quota'],
     [{ ...key, quota: [] }, 'quota'],
     [
