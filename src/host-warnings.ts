@@ -104,7 +104,7 @@ function problemOf(event: EventOf<'port_failed'>): string {
   }
   const place = `(in \`${operation}\`)${quoteOf(event)}.`;
   if (reason === 'StoreUnavailable') {
-    return `is down, or did not answer within \`storeTimeoutMs\` ${place}`;
+    return `is down, or did not answer ${limitOf(event)} ${place}`;
   }
   if (reason === 'StoreCorrupt' && event.error === undefined) {
     return `answered with a value that its contract does not allow ${place}`;
@@ -112,6 +112,13 @@ function problemOf(event: EventOf<'port_failed'>): string {
   // The self-test of a store says in sentences what is wrong with it.
   if (event.error === undefined && reason.includes(' ')) return `is not set up: ${reason}`;
   return `failed with ${nameIn(reason)} ${place}`;
+}
+
+/** Some times are fixed; the message of the error has their number. */
+function limitOf({ port, operation }: EventOf<'port_failed'>): string {
+  const isFixed =
+    port === 'guard' || port === 'results' || /^(?:remember|put|close)$/.test(operation);
+  return isFixed ? 'in time' : 'within `storeTimeoutMs`';
 }
 
 function nameIn(reason: string): string {

@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import { countEvents } from '../../src/prometheus/record-events.ts';
 import { detailsOf, summaryOf, thrownCode } from '../../src/thrown.ts';
 import { portRows, type WhileDown } from '../faults/ports-rows.ts';
-import { inTime, pass, turns } from '../stages/failing.ts';
+import { inTime, pass, turns, untyped } from '../stages/failing.ts';
 import {
   callerSecret,
   type GatewaySetup,
@@ -167,6 +167,28 @@ describe.each(rows)('$event', ({ event: name, setup }) => {
       for (const each of harness.events) counts.onEvent(each);
       expect(labelsOf(counts)).not.toContain(ownName);
       expect(labelsOf(counts)).toContain(',Error');
+    }
+  });
+
+  it('that never answers is a warning with the option that sets its time, if one does', async () => {
+    const never = untyped(new Promise(() => {}));
+    const options = JSON.parse('{ "storeTimeoutMs": 1234 }');
+    const harness = gatewayInProcess({
+      leavesHolds: 'a port is down to the end',
+      handlers: [completeReply('chat')],
+      ...setup(never),
+      options: { ...setup(never).options, ...options, onEvent: undefined },
+    });
+    const headers = { 'idempotency-key': 'once' };
+    await inTime(harness.clock, harness.call({ ...sampleRequests.chat, headers }));
+    await pass(harness.clock, 65_000);
+
+    const late = (await takeWarnings()).filter(({ message }) =>
+      message.includes('no answer within'),
+    );
+    expect(late.length).toBeGreaterThan(0);
+    for (const { message } of late) {
+      expect(message.includes('storeTimeoutMs')).toBe(message.includes('no answer within 1234 ms'));
     }
   });
 
