@@ -2,11 +2,12 @@
 import type { GatewayError } from '../errors.ts';
 import type { GatewayEvent } from '../events.ts';
 import type { GatewayRequest } from '../http.ts';
+import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { Route } from '../protocols/protocol.ts';
 import { isLikeOwnSecret } from '../secret.ts';
 import type { Admitted, Received } from './call-record.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
-import type { Reservation } from './settlement.ts';
+import type { CallEnd, Reservation } from './settlement.ts';
 import { containsSecret } from './upstream-text.ts';
 
 type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
@@ -64,14 +65,25 @@ function namedIn(
   { secrets }: RefusedRequest,
   names: { readonly [Name in keyof Names]: string | undefined },
 ): Names {
-  const plain = Object.entries(names).filter(
+  const shown = Object.entries(names).filter(
     ([name, text]) =>
-      text !== undefined &&
-      (name === 'param' ? plainParam : plainName).test(text) &&
-      !isLikeOwnSecret(text) &&
-      !containsSecret(text, secrets()),
+      text !== undefined && isShown(text, name === 'param' ? plainParam : plainName, secrets),
   );
-  return Object.fromEntries(plain);
+  return Object.fromEntries(shown);
+}
+
+function isShown(text: string, form: RegExp, secrets: Received['secrets']): boolean {
+  return form.test(text) && !isLikeOwnSecret(text) && !containsSecret(text, secrets());
+}
+
+/** The event of a call that has ended, with the member that its error names, if that is shown. */
+export function endEvent(
+  record: UsageRecord,
+  { code, param }: Pick<CallEnd, 'code' | 'param'>,
+  { secrets }: Pick<Received, 'secrets'>,
+): GatewayEvent {
+  const ended = { type: 'call_ended', record, code } as const;
+  return param !== undefined && isShown(param, plainParam, secrets) ? { ...ended, param } : ended;
 }
 
 /** Emits that a request got the kept reply of an earlier one. */

@@ -185,16 +185,16 @@ export function answerOf(
   error: GatewayError,
   reason: FailureReason,
   caller: Caller,
-): Pick<CallEnd, 'status' | 'code' | 'reason'> {
+): Pick<CallEnd, 'status' | 'code' | 'param' | 'reason'> {
   if (reason === 'caller_left') return { status: 499, reason };
-  return { status: statusFor(error, caller), code: error.code, reason };
+  return { status: statusFor(error, caller), code: error.code, param: error.param, reason };
 }
 
 /** The same for anything that was thrown. Whatever is no GatewayError is an `internal_error`. */
 export function answerToThrown(
   thrown: unknown,
   caller: Caller,
-): Pick<CallEnd, 'status' | 'code' | 'reason'> {
+): Pick<CallEnd, 'status' | 'code' | 'param' | 'reason'> {
   const code = 'internal_error';
   if (!isGatewayError(thrown)) return { status: statusOf[code], code, reason: code };
   return answerOf(thrown, thrown.reason ?? failureReasonOf(thrown.code), caller);
