@@ -98,9 +98,10 @@ function portWarning(event: EventOf<'port_failed'>): HostWarning | undefined {
 }
 
 function problemOf(event: EventOf<'port_failed'>): string {
-  const { reason, operation, member, problem = 'is not what its contract allows.' } = event;
+  const { port, reason, operation, member, problem = 'is not what its contract allows.' } = event;
   if (member !== undefined) {
-    return `answered with a wrong record (in \`${operation}\`): \`${member}\` ${problem}`;
+    const what = port === 'guard' ? 'decision' : 'record';
+    return `answered with a wrong ${what} (in \`${operation}\`): \`${member}\` ${problem}`;
   }
   const place = `(in \`${operation}\`)${quoteOf(event)}.`;
   if (reason === 'StoreUnavailable') {

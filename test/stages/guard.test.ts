@@ -193,18 +193,19 @@ describe('a guard', () => {
   });
 });
 
-const wrong: readonly (readonly [string, unknown])[] = [
+/** Answers that are no decision, with the member that is wrong, if one is. */
+const wrong: readonly (readonly [how: string, answer: unknown, member?: string])[] = [
   ['a text', 'no'],
   ['false', false],
   ['zero', 0],
   ['true', true],
   ['a list', []],
-  ['a misspelt refuse', { refused: 'x' }],
-  ['refuse in capitals', { Refuse: 'x' }],
-  ['deny', { deny: true }],
-  ['another member beside metadata', { metadata: {}, allowed: false }],
-  ['a member that is a symbol', { [Symbol('refuse')]: 'x' }],
-  ['a member that is not enumerable', Object.defineProperty({}, 'deny', { value: true })],
+  ['a misspelt refuse', { refused: 'x' }, 'refused'],
+  ['refuse in capitals', { Refuse: 'x' }, 'Refuse'],
+  ['deny', { deny: true }, 'deny'],
+  ['another member beside metadata', { metadata: {}, allowed: false }, 'allowed'],
+  ['a member that is a symbol', { [Symbol('refuse')]: 'x' }, 'a member'],
+  ['a member that is not enumerable', Object.defineProperty({}, 'deny', { value: true }), 'deny'],
   ['a Map', new Map([['refuse', 'x']])],
   ['a Set', new Set(['refuse'])],
   ['a Response', new Response('no', { status: 403 })],
@@ -215,17 +216,17 @@ const wrong: readonly (readonly [string, unknown])[] = [
   ['a boxed boolean', Object(false)],
   ['an instance of a class', new (class Verdict {})()],
   ['an inherited member', Object.create({ deny: true })],
-  ['a number in refuse', { refuse: 5 }],
-  ['true in refuse', { refuse: true }],
-  ['null in refuse', { refuse: null }],
-  ['metadata that is a text', { metadata: 'x' }],
-  ['metadata that is a list', { metadata: ['x'] }],
-  ['a label that is a number', { metadata: { a: 5 } }],
-  ['metadata that is a Map', { metadata: new Map([['a', 'x']]) }],
-  ['metadata that is a Headers', { metadata: new Headers({ a: 'x' }) }],
-  ['17 labels', { metadata: Object.fromEntries(labels(17)) }],
-  ['a long name', { metadata: { ['a'.repeat(65)]: 'x' } }],
-  ['a long value', { metadata: { a: 'x'.repeat(513) } }],
+  ['a number in refuse', { refuse: 5 }, 'refuse'],
+  ['true in refuse', { refuse: true }, 'refuse'],
+  ['null in refuse', { refuse: null }, 'refuse'],
+  ['metadata that is a text', { metadata: 'x' }, 'metadata'],
+  ['metadata that is a list', { metadata: ['x'] }, 'metadata'],
+  ['a label that is a number', { metadata: { a: 5 } }, 'metadata'],
+  ['metadata that is a Map', { metadata: new Map([['a', 'x']]) }, 'metadata'],
+  ['metadata that is a Headers', { metadata: new Headers({ a: 'x' }) }, 'metadata'],
+  ['17 labels', { metadata: Object.fromEntries(labels(17)) }, 'metadata'],
+  ['a long name', { metadata: { ['a'.repeat(65)]: 'x' } }, 'metadata'],
+  ['a long value', { metadata: { a: 'x'.repeat(513) } }, 'metadata'],
 ];
 
 function labels(count: number): readonly (readonly [string, string])[] {
@@ -286,6 +287,18 @@ describe('a guard that fails', () => {
     expect(await state()).toEqual(untouched);
     expect(upstream.calls).toEqual([]);
     expect(events).toMatchObject([{ type: 'port_failed', port: 'guard', operation: 'check' }]);
+  });
+
+  it.each(wrong)('and answers %s is reported with the member', async (_how, answer, member) => {
+    const { call, events } = guarded('chat', { check: untyped(answer) });
+
+    await call(sampleRequests.chat);
+
+    const [event] = events;
+    const named = event !== undefined && 'member' in event ? event.member : undefined;
+    expect(event).toMatchObject({ type: 'port_failed', reason: 'StoreCorrupt' });
+    expect(named).toBe(member);
+    expect(JSON.stringify(event)).not.toMatch(/a{65}|x{65}/);
   });
 
   it.each([...failures, ...answers])('and $how lets it pass if the host says so', async ({
