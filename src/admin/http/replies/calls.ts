@@ -117,8 +117,8 @@ export const resolveReply: z.ZodType<ResolveReply> = z.union([
 const money = {
   chargeNanos: amount,
   unbookedNanos: amount,
-  costNanos: amount,
-  marginNanos: signedAmount,
+  costNanos: amount.nullable(),
+  marginNanos: signedAmount.nullable(),
 };
 
 const row = z.strictObject({
