@@ -2,6 +2,7 @@
 /** Databases that are down: commands work without those that they don't need; `check` continues. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import Libsql from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { commandFolder } from './called.ts';
@@ -71,6 +72,21 @@ describe('while PostgreSQL and Redis are down', () => {
     if (args === 'keys list') expect(called.out).toMatch(/ada +staff +enabled +- +- +- +- +-/);
     write({ catalog: { models }, stores: { sqlite, ...inSqlite } });
     expect((await call('keys', 'list')).out).toMatch(state);
+  });
+
+  it('check names a SQLite file that another process has locked', async () => {
+    const { call, folder } = commandFolder();
+    await call('migrate');
+    const other = new Libsql(join(folder, 'tollgate.db'));
+    onTestFinished(() => void other.close());
+    other.exec('BEGIN IMMEDIATE');
+
+    const locked = await call('check');
+    other.exec('ROLLBACK');
+    const free = await call('check');
+
+    expect(locked.out).toContain("failed   stores.sqlite: can't be written (SQLITE_BUSY)");
+    expect(free.out).not.toContain('failed   stores.sqlite');
   });
 
   it('check tries everything else, and says what it skipped', async () => {
