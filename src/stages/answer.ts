@@ -74,8 +74,8 @@ async function handle(
   const settings = deps.settings();
   const context = responseContextFor(request, settings, deps.vary());
   const emit = deps.forRequest();
-  const progress = newProgress();
   const secrets = (): readonly string[] => secretsOf(request, context.vary);
+  const known = { request, responseContext: context, secrets, emit, progress: newProgress() };
   let caller: Caller = openaiCaller;
   let route: Route | undefined;
   let isBoughtOnce = false;
@@ -84,29 +84,15 @@ async function handle(
     caller = route.caller;
     context.requestIdHeader = caller.requestIdHeader;
     isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
-    const ports = portCalls(
-      { requestId: context.requestId, secrets },
-      settings,
-      emit,
-      breakers,
-      times,
-    );
-    const received = {
-      request,
-      responseContext: context,
-      settings,
-      secrets,
-      ports,
-      emit,
-      progress,
-    };
+    const user = { requestId: context.requestId, secrets };
+    const ports = portCalls(user, settings, emit, breakers, times);
+    const received = { ...known, settings, ports };
     return finish(await serve(received, route));
   } catch (error) {
     const readable = readableError(error, context.requestId, emit);
     const response = errorResponse(context, readable, caller, isBoughtOnce);
     const { status } = response;
-    const received = { request, emit, progress, secrets, responseContext: context };
-    reportRefusal(received, readable, { route, status, refusals });
+    reportRefusal(known, readable, { route, status, refusals });
     return finish(response);
   }
 }

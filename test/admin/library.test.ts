@@ -4,12 +4,10 @@
 import Libsql from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { csvLine } from '../../src/admin/csv.ts';
-import { adminHandler, createAdmin, isAdminError, type KeySummary } from '../../src/admin/index.ts';
-import { StoreCorrupt, StoreUnavailable } from '../../src/ports/call-options.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { adminHandler, createAdmin, isAdminError } from '../../src/admin/index.ts';
+import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import { memoryItemStore } from '../../src/stores/memory/item-store.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
-import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryResponseIndex } from '../../src/stores/memory/response-index.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { migrateSqlite, sqliteCatalog, sqliteKeyStore } from '../../src/stores/sqlite/index.ts';
@@ -77,41 +75,6 @@ describe('keys', () => {
     for (const id of ['.', '..', '...']) {
       expect(await codeOf(() => admin.keys.issue('ada', { ...staff, id }))).toBe('invalid_request');
     }
-  });
-
-  it.each<readonly [what: string, read: QuotaStore['read']]>([
-    ['is down', () => Promise.reject(new StoreUnavailable('down'))],
-    [
-      'throws',
-      () => {
-        throw new TypeError('no client');
-      },
-    ],
-    ['answers wrongly', () => Promise.reject(new StoreCorrupt('a row'))],
-  ])('are listed and changed while the quota store %s', async (_what, read) => {
-    const { admin, entries } = adminSetup({ quota: { ...memoryQuotaStore(), read } });
-    server = await adminServer(admin);
-    await admin.keys.issue('ada', staff);
-
-    const tasks: readonly (() => Promise<KeySummary>)[] = [
-      () => admin.keys.disable('ada', 'ada'),
-      () => admin.keys.enable('ada', 'ada'),
-      () => admin.keys.setLimit('ada', 'ada', { limitNanos: 7n }),
-      () => admin.keys.topUp('ada', 'ada', { id: 'one', amountNanos: 1n }),
-      () => admin.keys.find('ada'),
-    ];
-    for (const task of tasks)
-      expect(await task()).toMatchObject({ id: 'ada', balances: undefined });
-    await admin.keys.rotate('ada', 'ada', { id: 'eve' });
-
-    expect(entries.map(({ outcome }) => outcome)).toEqual(entries.map(() => 'done'));
-    const reply = await server.call({ path: '/keys' });
-    expect(JSON.parse(reply.text)).toMatchObject({
-      data: [
-        { id: 'ada', balances: null },
-        { id: 'eve', balances: null },
-      ],
-    });
   });
 
   it('are disabled, enabled, limited and removed', async () => {

@@ -170,7 +170,7 @@ describe.each(rows)('$event', ({ event: name, setup }) => {
     }
   });
 
-  it('that never answers is a warning with the option that sets its time, if one does', async () => {
+  it('that never answers is a warning with the option for its time, if any', async () => {
     const never = untyped(new Promise(() => {}));
     const options = JSON.parse('{ "storeTimeoutMs": 1234 }');
     const harness = gatewayInProcess({
