@@ -168,7 +168,7 @@ function closeOnce(
 
 function resolving(current: Current, emit: EventListener): Gateway['resolveUnknown'] {
   return (record, resolution) => {
-    const ports = portCalls(record?.requestId, current.settings, emit);
+    const ports = portCalls({ requestId: record?.requestId }, current.settings, emit);
     return resolveUnknown(record, resolution, current.settings, ports);
   };
 }

@@ -119,7 +119,7 @@ function backgroundPorts(
 ): PortCalls {
   return {
     ask: (port, operation, isAnswer, request) =>
-      portCalls(undefined, settings(), emit, undefined, times).ask(
+      portCalls({ requestId: undefined }, settings(), emit, undefined, times).ask(
         port,
         operation,
         isAnswer,
