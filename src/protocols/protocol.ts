@@ -172,10 +172,7 @@ export interface Protocol {
   keepAlive(framing: Framing, isFirst: boolean): string | undefined;
 }
 
-/**
- * The caller's side of translations, which is loaded when the first call is translated. What the
- * protocol does not have is absent.
- */
+/** The caller's side of translations. What the protocol does not have is absent. */
 export interface ProtocolCodecs {
   readonly content?: ContentServerCodec;
   /** Reads an image request. */

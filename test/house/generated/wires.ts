@@ -42,6 +42,8 @@ export interface Wire {
   readonly cells: Readonly<Partial<Record<keyof typeof features, string>>>;
 }
 
+/** What only translations need of a dialect. */
+const loaded = '../codecs#codecs';
 const chatSinks = 'choice-builder#ChoiceBuilder choice-sink#ChunkSink,MessageSink';
 const blockSinks = 'content-builder#contentBuilder block-sink#streamSink,wholeSink';
 const images = '/protocols/images/read#readImages';
@@ -184,7 +186,7 @@ export const upstreams: readonly Wire[] = [
     name: 'chat',
     folder: 'dialects/openai/client',
     cells: {
-      row: '../dialect#openai ../capabilities#openaiCapabilities codec#openaiClient',
+      row: `../dialect#openai ../capabilities#openaiCapabilities ${loaded} codec#openaiClient`,
       body: 'write-request#writeRequest piece#mergePieces',
       text: 'write-messages#messagesOf read-choice#choiceReader string-or-empty#stringOrEmpty',
       system: 'write-messages#messagesOf',
@@ -217,7 +219,7 @@ export const upstreams: readonly Wire[] = [
     name: 'Messages',
     folder: 'dialects/anthropic/client',
     cells: {
-      row: '../dialect#anthropic ../capabilities#anthropicCapabilities codec#anthropicClient',
+      row: `../dialect#anthropic ../capabilities#anthropicCapabilities ${loaded} codec#anthropicClient`,
       body: 'write-request#writeRequest written#joined',
       text: 'write-parts#writeUserParts,writeAssistantParts read-choice#blockReader',
       system: 'write-messages#writeConversation write-parts#writeSystemParts',
@@ -245,7 +247,7 @@ export const upstreams: readonly Wire[] = [
     name: 'Gemini',
     folder: 'dialects/gemini/client',
     cells: {
-      row: '../dialect#gemini ../capabilities#geminiCapabilities codec#geminiClient',
+      row: `../dialect#gemini ../capabilities#geminiCapabilities ${loaded} codec#geminiClient`,
       path: '../resource#resourcePath',
       body: 'write-request#writeRequest write-context#unlessEmpty',
       text: 'write-messages#writeConversation read-choice#candidateReader read-part#partReader',
