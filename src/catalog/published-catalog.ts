@@ -2,7 +2,6 @@
  * A catalog stored as versions in a database. Publishing writes a new version, and every gateway
  * serves it once it polls the version number. An invalid version changes nothing.
  */
-import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError, errorClass, isConfigurationError } from '../errors.ts';
 import { type EventListener, quietListener } from '../events.ts';
@@ -18,7 +17,7 @@ import {
 import type { Price } from '../money.ts';
 import { type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
 import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
-import { aClock, aFunction, checkSetUp, wait } from '../ports/set-up.ts';
+import { checkSetUp } from '../ports/set-up.ts';
 import { priceToJson } from '../prices/codec.ts';
 import type { PriceJson } from '../prices/price-json.ts';
 import { priceSchema } from '../prices/schema.ts';
@@ -49,16 +48,6 @@ export interface PublishedCatalogOptions {
   /** How often the version is polled. Default: every 2 s. */
   readonly pollMs?: number;
 }
-
-/** Schemas for {@link PublishedCatalogOptions}, to which a maker adds those of its own options. */
-export const publishedCatalogShape: Readonly<
-  Record<keyof PublishedCatalogOptions, z.ZodOptional<z.ZodType>>
-> = {
-  credentials: z.optional(aFunction),
-  onEvent: z.optional(aFunction),
-  clock: z.optional(aClock),
-  pollMs: z.optional(wait),
-};
 
 /** A {@link StaticCatalog} of the last valid version. */
 export interface PublishedCatalog extends StaticCatalog {

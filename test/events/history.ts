@@ -168,6 +168,8 @@ async function world(entrance: Entrance): Promise<World> {
       catalog: { find: unlessDown((id) => byId.get(id)), list: () => everyModel },
     },
   });
+  // Else the first translated call would take more turns than the others.
+  await harness.gateway.ready();
   // Another listener that fails must not take anything from the first.
   harness.gateway.subscribe(() => {
     throw new Error('a listener of the host');

@@ -33,6 +33,9 @@ import {
 } from './leftovers.ts';
 import { defaultModels } from './models.ts';
 import { recordLog } from './record-log.ts';
+// Loaded here, so that the first translated call of a file takes no longer than the others.
+import '../../src/stages/call-translator.ts';
+import './codecs.ts';
 
 /** What differs from the default gateway. */
 export interface GatewaySetup {

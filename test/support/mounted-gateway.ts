@@ -23,6 +23,9 @@ import { leftIn, notedHolds } from './leftovers.ts';
 import { mountedModels } from './mounted-models.ts';
 import { recordLog } from './record-log.ts';
 import { closed, listening } from './servers.ts';
+// Loaded here, so that the first translated call of a file takes no longer than the others.
+import '../../src/stages/call-translator.ts';
+import './codecs.ts';
 
 /** Who calls: a key of each group, and keys that are refused. */
 export type CallerName = 'chat' | 'image' | 'native' | 'disabled' | 'expired' | 'poor';

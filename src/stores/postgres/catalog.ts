@@ -5,8 +5,8 @@ import {
   type PublishedCatalog,
   type PublishedCatalogOptions,
   publishedCatalog,
-  publishedCatalogShape,
 } from '../../catalog/published-catalog.ts';
+import { publishedCatalogShape } from '../../catalog/published-catalog-options.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { bigintAt, textAt } from '../sql/columns.ts';
