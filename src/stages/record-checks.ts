@@ -10,7 +10,7 @@ import { embeddingProblem } from '../ports/embedding-models.ts';
 import { keyRecordSchema, keyRemedyOf } from '../ports/key-schema.ts';
 import { isName, isNanos, isPrintableId, maxLines } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
-import { formatPath, issuePath, sentenceOf, type Wording } from '../ports/set-up.ts';
+import { formatPath, issuePath, issuesOf, sentenceOf, type Wording } from '../ports/set-up.ts';
 import { modelRemedyOf, modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from './port-answers.ts';
 
@@ -67,8 +67,9 @@ function wrongInKey(
 ): WrongMember | undefined {
   const wrong = wrongKeyMember(key, areKnownRates);
   if (wrong === undefined) return undefined;
-  const issues = keyRecordSchema.safeParse(key).error?.issues ?? [];
-  const issue = issues.find(({ path }) => formatPath('', path).startsWith(wrong));
+  const issue = issuesOf(keyRecordSchema, key).find(({ path }) =>
+    formatPath('', path).startsWith(wrong),
+  );
   return issue === undefined
     ? { member: wrong, problem: 'is not what the type ApiKey allows.' }
     : problemAt(issue, keyRemedyOf);
@@ -144,8 +145,7 @@ function hasModelMembers(value: unknown): value is Model {
 }
 
 function issueOf(value: unknown): z.core.$ZodIssue | undefined {
-  const { error } = modelSchema.safeParse(value);
-  return error?.issues.find((issue) => !isTolerable(issue, value));
+  return issuesOf(modelSchema, value).find((issue) => !isTolerable(issue, value));
 }
 
 /**

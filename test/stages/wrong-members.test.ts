@@ -60,7 +60,7 @@ describe('a key’s record', () => {
         operation: 'find',
         reason: 'StoreCorrupt',
         member,
-        problem: expect.stringMatching(/^must be .*\.$|^must match .*\.$/),
+        problem: expect.stringMatching(/^(?:is missing, and )?must (?:be|match) .*\.$/),
       },
     ]);
     expect(events[0]).not.toHaveProperty('error');

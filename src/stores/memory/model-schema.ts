@@ -40,9 +40,10 @@ const timeouts = z
   .optional();
 
 function baseUrlForm({ input }: { readonly input?: unknown }): string {
+  const problem = typeof input === 'string' ? baseUrlProblem(input) : undefined;
   const isAzure = typeof input === 'string' && /[?&]api-version=/.test(input);
   const azure = '. For Azure, use https://<resource>.openai.azure.com/openai/v1';
-  return `must be an http or https URL without user, query and fragment${isAzure ? azure : ''}`;
+  return (problem ?? `must be a URL, ${likeThis}`) + (isAzure ? azure : '');
 }
 
 // Printable ASCII: anything else would break the header it is sent in, or make the call throw.
@@ -104,7 +105,9 @@ const channel = z.strictObject(
   {
     id: channelId,
     dialect: z.enum(dialectNames, oneOf(dialectNames)),
-    baseUrl: z.string({ error: baseUrlForm }).refine(isBaseUrl, { error: baseUrlForm }),
+    baseUrl: z
+      .string({ error: baseUrlForm })
+      .refine((url) => baseUrlProblem(url) === undefined, { error: baseUrlForm }),
     credential,
     account: name.optional(),
     upstreamModel: name.optional(),
@@ -279,6 +282,7 @@ const mediaRemedies: ReadonlyMap<unknown, string> = new Map([
 /** What to do about the member of a model at a path. */
 export function modelRemedyOf(model: unknown, path: Path): string | undefined {
   const [first, index, ...below] = path;
+  if (first === 'price') return priceRemedy(path);
   if (first === 'rates') return rateRemedyOf(path);
   if (first === 'timeouts') return ownTimeouts;
   if (first === 'mediaPartTokens' && path.length === 2) return mediaRemedies.get(index);
@@ -290,6 +294,15 @@ export function modelRemedyOf(model: unknown, path: Path): string | undefined {
   return below[0] === 'credential'
     ? credentialRemedy(valueAt(model, path))
     : channelRemedies.get(below[0]);
+}
+
+/** The forms in which people write prices: amounts per million tokens. */
+function priceRemedy(path: Path): string | undefined {
+  const inCode = "tokenPrice({ input: '0.15', output: '0.60' })";
+  if (path.includes('rates')) return `${inCode} makes a price of amounts per million tokens`;
+  if (path.length > 1) return undefined;
+  const inJson = '{ "per": "token", "input": "0.15", "output": "0.60" }';
+  return `Per million tokens, in code: ${inCode}; in JSON: ${inJson}`;
 }
 
 const ownTimeouts = "Leave it out for the gateway's own";
@@ -309,9 +322,18 @@ function valueAt(value: unknown, path: Path): unknown {
   );
 }
 
-function isBaseUrl(url: string): boolean {
+/** What is wrong with a base URL; undefined if nothing is. */
+function baseUrlProblem(url: string): string | undefined {
+  const { protocol: scheme = '', username, password } = URL.canParse(url) ? new URL(url) : {};
+  if (!/^https?:$/.test(scheme)) {
+    const hasScheme = /^https?:\/\//i.test(url);
+    return `must ${hasScheme ? 'be a valid URL' : 'begin with https:// or http://'}, ${likeThis}`;
+  }
   // `URL` drops an empty query or fragment, so a stray ? or # must be found in the text.
-  if (!URL.canParse(url) || /[?#]/.test(url)) return false;
-  const { protocol: scheme, username, password } = new URL(url);
-  return /^https?:$/.test(scheme) && username === '' && password === '';
+  if (/[?#]/.test(url)) return 'must end before its ? or #, because the gateway adds paths to it';
+  return username === '' && password === ''
+    ? undefined
+    : 'must have no user and password; give a secret as credential';
 }
+
+const likeThis = 'such as https://api.openai.com/v1';
