@@ -369,6 +369,8 @@ export type Route =
     }
   /** The key's own limits and usage. */
   | { readonly kind: 'key'; readonly caller: Caller }
+  /** Where people look whether the gateway runs; `served` names the requests. */
+  | { readonly kind: 'root'; readonly caller: Caller; readonly served: string }
   | { readonly kind: 'options'; readonly caller: Caller; readonly allow: string }
   | { readonly kind: 'refused'; readonly caller: Caller; readonly error: GatewayError };
 

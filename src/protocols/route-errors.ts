@@ -8,31 +8,46 @@ export function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): Gatewa
   return new GatewayError('route_not_found', `There is no such ${known}route here.`);
 }
 
-/**
- * A path that would be served with one version more or less before it, the most common mistake in
- * the base URL of a client. `intended` is a path of the table, not as the caller wrote it.
- */
-export function misplacedRoute(intended: string, isTwice: boolean): GatewayError {
-  const [, version = '', rest = ''] = /^(\/v1(?:beta)?)(.*)$/.exec(intended) ?? [];
+/** How a path of a client with a wrong base URL differs from the right one. */
+export interface Misplacement {
+  /** A path of the table, not as the caller wrote it. */
+  readonly intended: string;
+  /** The version is missing, or another one, `added`, is before it; or the whole path is twice. */
+  readonly fault: 'missing' | 'twice' | 'whole';
+  readonly added?: string;
+}
+
+/** A wrong base URL, the most common mistake of clients. `prefix` is that of the mount. */
+export function misplacedRoute(misplacement: Misplacement, prefix: string): GatewayError {
+  const { intended, fault } = misplacement;
+  const problem =
+    fault === 'missing'
+      ? `There is no ${intended.replace(versionOf(intended), '')} here.`
+      : `The URL has ${fault === 'twice' ? 'a version' : 'the path of a call'} twice.`;
   return new GatewayError(
     'route_not_found',
-    isTwice
-      ? `The path has its version twice. Did you mean ${intended}? ` +
-          `The client adds ${version} itself, or its base URL has it twice: remove one.`
-      : `There is no ${rest} here. Did you mean ${intended}? ` +
-          `Set the client's base URL to end in ${version}.`,
+    `${problem} Did you mean ${prefix}${intended}? ${baseUrlRemedy(misplacement, prefix)}`,
   );
+}
+
+/** What the client has to change. */
+function baseUrlRemedy({ intended, fault, added }: Misplacement, prefix: string): string {
+  return fault === 'twice'
+    ? `Remove one ${added} from the end of the client's base URL.`
+    : `Set the client's base URL to end in ${prefix}${versionOf(intended)}.`;
+}
+
+function versionOf(path: string): string {
+  return /^\/v1(?:beta)?/.exec(path)?.[0] ?? '';
 }
 
 /**
  * A provider's path that is not served. `path` names it by a path of the table, not as the caller
- * wrote it: `The path /v1/files`; `instead` is what its clients can do.
+ * wrote it: `The path /v1/files`; `instead` is what its clients can do, empty if that is not known.
  */
 export function unservedRoute(path: string, served: string, instead: string): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    `${path} is not served here.${instead} This gateway serves ${served}.`,
-  );
+  const hint = instead === '' ? `This gateway serves ${served}.` : instead;
+  return new GatewayError('route_not_found', `${path} is not served here. ${hint}`);
 }
 
 /** A path below `/v1/models` or `/v1beta/models` that can't be decoded. */

@@ -7,9 +7,11 @@ import type { Operation } from '../call.ts';
 import type { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
+import { doubledCall, isRoot, mountPrefix } from './base-urls.ts';
 import { callerByHeaders, decidingHeaders, sharedPathCallers } from './caller-of.ts';
 import { anthropicCaller } from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
+import { decodeOnce, isPlain, modelName } from './model-paths.ts';
 import type {
   Caller,
   CallRoute,
@@ -21,6 +23,7 @@ import type {
   StoredReplyRoute,
 } from './protocol.ts';
 import {
+  type Misplacement,
   misplacedRoute,
   noSuffix,
   unknownMethod,
@@ -34,7 +37,10 @@ import type { ProtocolTable } from './table.ts';
 import { insteadOf, isAnthropicPath, unservedPath } from './unserved.ts';
 
 /** The parts of a request that determine its route. */
-export type RoutedRequest = Pick<GatewayRequest, 'method' | 'path' | 'search' | 'headers'>;
+export type RoutedRequest = Pick<
+  GatewayRequest,
+  'method' | 'path' | 'search' | 'headers' | 'target'
+>;
 
 /** The routes of one gateway. */
 export interface Routes {
@@ -43,7 +49,8 @@ export interface Routes {
   /**
    * Whether the gateway answers this raw path, for an HTTP method: `POST` if it is left out. All
    * other paths belong to the host. Below a prefix of its own the gateway also answers paths whose
-   * version is missing or doubled; elsewhere the host may have such paths itself.
+   * version is missing or doubled, and says at its root that it runs; elsewhere the host may have
+   * such paths itself.
    */
   owns(path: string, settings: PathSettings, method?: string, isBelowPrefix?: boolean): boolean;
   /**
@@ -99,8 +106,12 @@ export function routesOf(protocols: ProtocolTable): Routes {
     owns: (path, settings, method = 'POST', isBelowPrefix = false) => {
       const resource = resourceAt(path, table, settings);
       if (resource === undefined) {
-        const mayAnswer = isBelowPrefix && settings.unserved !== 'pass' && sent.has(method);
-        return mayAnswer && misplacedAt(path, table, settings) !== undefined;
+        if (settings.unserved === 'pass' || !sent.has(method)) return false;
+        if (doubledCall({ method, path }, table.calls) !== undefined) return true;
+        return (
+          isBelowPrefix &&
+          (isRoot(path, method) || misplacedAt(path, table, settings) !== undefined)
+        );
       }
       return settings.unserved !== 'pass' || !isUnserved(resource, method, table);
     },
@@ -119,7 +130,7 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
   const caller = callerOf(resource, request, settings);
   switch (resource?.at) {
     case undefined:
-      return refused(caller, unknownRoute(request));
+      return routeOfNone(request, caller, rows);
     case 'unserved':
       return refused(
         caller,
@@ -151,6 +162,12 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
     case 'method':
       return methodRoute(resource, request, table);
   }
+}
+
+function routeOfNone(request: RoutedRequest, caller: Caller, rows: readonly Protocol[]): Route {
+  return isRoot(request.path, request.method)
+    ? { kind: 'root', caller, served: servedRequests(rows) }
+    : refused(caller, unknownRoute(request));
 }
 
 /** Does not name a path below one that is served, or below `/v1beta`, by the path above it. */
@@ -214,21 +231,18 @@ function misplaced(
   settings: RouteSettings,
   table: PathTable,
 ): Route | undefined {
-  const found = misplacedAt(request.path, table, settings);
+  const found = doubledCall(request, table.calls) ?? misplacedAt(request.path, table, settings);
   if (found === undefined) return undefined;
-  const { resource, intended, isTwice } = found;
-  const caller = callerOf(resource, { ...request, path: intended }, settings);
-  return refused(caller, misplacedRoute(intended, isTwice));
+  const caller = callerOf(found.resource, { ...request, path: found.intended }, settings);
+  return refused(caller, misplacedRoute(found, mountPrefix(request)));
 }
 
 /** The methods of clients, whose base URL may be wrong. */
 const sent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
-interface MisplacedPath {
+/** The right path is without the name of a model or a reply. */
+interface MisplacedPath extends Misplacement {
   readonly resource: Resource;
-  /** The right path, without the name of a model or a reply. */
-  readonly intended: string;
-  readonly isTwice: boolean;
 }
 
 /** What a path without a version, or with two of them, was meant to be; undefined for others. */
@@ -237,20 +251,24 @@ function misplacedAt(
   table: PathTable,
   settings: PathSettings,
 ): MisplacedPath | undefined {
-  const isTwice = twice.test(path);
-  if (!isTwice && path.startsWith('/v1')) return undefined;
-  const asMeant = isTwice
-    ? [path.slice(path.indexOf('/', 1))]
-    : ['/v1', '/v1beta'].map((version) => version + path);
+  const added = twice.exec(path)?.[1];
+  if (added === undefined && path.startsWith('/v1')) return undefined;
+  const asMeant =
+    added === undefined
+      ? ['/v1', '/v1beta'].map((version) => version + path)
+      : [path.slice(added.length)];
   for (const meant of asMeant) {
     const resource = resourceAt(meant, table, settings);
     const intended = resource && namedPath(resource, meant, table);
-    if (resource !== undefined && intended !== undefined) return { resource, intended, isTwice };
+    if (resource === undefined || intended === undefined) continue;
+    return added === undefined
+      ? { resource, intended, fault: 'missing' }
+      : { resource, intended, fault: 'twice', added };
   }
   return undefined;
 }
 
-const twice = /^\/v1(?:beta)?\/v1(?:beta)?\//;
+const twice = /^(\/v1(?:beta)?)\/v1(?:beta)?\//;
 
 /** The path of a resource that is served, as the table has it. */
 function namedPath(resource: Resource, path: string, { methods }: PathTable): string | undefined {
@@ -357,28 +375,6 @@ function ifAllowed(
   if (method === 'OPTIONS') return { kind: 'options', caller, allow };
   if (allow.split(', ').includes(method)) return route;
   return refused(caller, wrongMethod(method, allow));
-}
-
-/** Removes the `models/` that Google's clients add to a plain name; other resources are kept. */
-function modelName(resource: string): string {
-  return resource.startsWith('models/') ? resource.slice('models/'.length) : resource;
-}
-
-function decodeOnce(raw: string): string | undefined {
-  if (!raw.includes('%')) return raw;
-  try {
-    return decodeURIComponent(raw);
-  } catch {
-    return undefined;
-  }
-}
-
-/** No control characters, and no empty, `.` or `..` segments: no model has such a name. */
-function isPlain(rest: string): boolean {
-  return (
-    !/[\p{Cc}\\]/u.test(rest) &&
-    !rest.split('/').some((segment) => segment === '.' || segment === '..' || segment === '')
-  );
 }
 
 /** The path decides where only one provider has it; otherwise the headers do. */

@@ -6,6 +6,7 @@ import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
 import { ignoreErrors } from '../host-streams.ts';
 import type { GatewayResponse } from '../http.ts';
+import type { JsonObject } from '../json.ts';
 import type { CallRoute, Route } from '../protocols/protocol.ts';
 import { admit, type ModelLookup } from './admit.ts';
 import { authenticate } from './authenticate.ts';
@@ -73,6 +74,7 @@ export function serving(shared: Shared): Serve {
     // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
     await endOfRequestTurn();
     if (isClosed()) throw shuttingDown();
+    if (route.kind === 'root') return jsonReply(received.responseContext, runs(route.served));
     const key =
       received.settings.failedKeyLimit === undefined
         ? await authenticate(received, route.caller, shared.records)
@@ -89,6 +91,11 @@ export function serving(shared: Shared): Serve {
     const { replies } = shared.intake.calls;
     return paced(jsonReply(received.responseContext, document), (pieces) => replies.add(pieces));
   };
+}
+
+/** The answer to people who look whether the gateway runs, without a key. */
+function runs(served: string): JsonObject {
+  return { message: `The gateway runs. With a key it serves ${served}.` };
 }
 
 async function beginCall(
