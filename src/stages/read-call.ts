@@ -12,6 +12,7 @@ import {
   scanBodyInTurns,
   type WholeScan,
 } from '../bytes/json/scan/body.ts';
+import { explainFault } from '../bytes/json/scan/explain-fault.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
 import type { BodyDefaults, CallRoute } from '../protocols/protocol.ts';
@@ -54,7 +55,7 @@ export function reserveAdded(
 
 /** @throws GatewayError `invalid_request`, with the fault and its position */
 export function readCall(body: Body, route: CallRoute, defaults: BodyDefaults): Call {
-  return checkedCall(scanBody(body), route, defaults);
+  return checkedCall(scanned(body), route, defaults);
 }
 
 /** Like {@link readCall}, but scans a large text in several turns of the event loop. */
@@ -64,10 +65,21 @@ export function readCallInTurns(
   defaults: BodyDefaults,
 ): Call | Promise<Call> {
   if (body.text.length <= largeTextBytes) return readCall(body, route, defaults);
-  return scanBodyInTurns(body).then((scanned) => checkedCall(scanned, route, defaults));
+  return scanBodyInTurns(body).then(
+    (whole) => checkedCall(whole, route, defaults),
+    (error: unknown) => Promise.reject(explainFault(error, body.text)),
+  );
 }
 
-function checkedCall(scanned: WholeScan, route: CallRoute, defaults: BodyDefaults): Call {
-  const call = route.protocol.read(scanned, route, defaults);
-  return scanned.values > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
+function scanned(body: Body): WholeScan {
+  try {
+    return scanBody(body);
+  } catch (error) {
+    throw explainFault(error, body.text);
+  }
+}
+
+function checkedCall(whole: WholeScan, route: CallRoute, defaults: BodyDefaults): Call {
+  const call = route.protocol.read(whole, route, defaults);
+  return whole.values > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
 }

@@ -31,7 +31,7 @@ interface Refusal {
  */
 export function reportRefusal(
   received: RefusedRequest,
-  { code, reason, param }: GatewayError,
+  { code, reason, param, remedy }: GatewayError,
   { route, status, refusals }: Refusal,
 ): void {
   const { emit, progress } = received;
@@ -50,6 +50,7 @@ export function reportRefusal(
       path: code === 'route_not_found' ? received.request.path : undefined,
       requestedModel: progress.requestedModel ?? modelInPath,
     }),
+    ...(remedy === undefined ? {} : { remedy }),
   });
 }
 
