@@ -61,7 +61,7 @@ const members: readonly Row[] = [
   [
     'price',
     [undefined, null, 5, []],
-    "use { per: 'free' }. Per million tokens, in code: tokenPrice({ input: '0.15', output: '0.60' });",
+    "use { per: 'free' }. Per million tokens, in code: tokenPrice({ input: '0.15', output",
   ],
   ['price.per', [{}, { per: 'call' }], "must be 'token', 'image' or 'free'."],
   [
