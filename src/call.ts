@@ -2,7 +2,7 @@
  * A call: a request that has been read and validated, with the properties that later stages need.
  */
 import type { Body } from './bytes/body/body.ts';
-import type { Member } from './bytes/json/scan/scan.ts';
+import type { Tape } from './bytes/json/tape.ts';
 import type { CostMember } from './money.ts';
 import type { ProtocolName } from './ports/catalog.ts';
 import type { ReachMember } from './ports/reach-members.ts';
@@ -230,8 +230,8 @@ export interface Call {
   readonly framing: Framing;
   /** The caller's bytes, after the scan. */
   readonly body: Body;
-  /** The top-level members; their spans are offsets into the text of the body. */
-  readonly members: readonly Member[];
+  /** Its values. */
+  readonly tape: Tape;
   readonly demand: Demand;
   /** Chat and Responses: the key under which the caller wants its prompts cached. */
   readonly promptCacheKey: string | undefined;

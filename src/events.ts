@@ -303,6 +303,21 @@ export type GatewayEvent =
    * them. Emitted once for each channel.
    */
   | { readonly type: 'embedding_format'; readonly channelId: string }
+  /**
+   * A request whose path lacks its version, or has it twice, went to the host, because the gateway
+   * has no prefix of its own and the host may have such a path. At most one a minute for each path.
+   */
+  | {
+      readonly type: 'path_misplaced';
+      /** By the gateway's table of paths, not as the caller wrote it: `/chat/completions`. */
+      readonly path: string;
+      /** `/v1/chat/completions`. */
+      readonly servedAt: string;
+      /** What the caller has to change. */
+      readonly remedy: string;
+      /** This request and those since the last event of this path. */
+      readonly requests: number;
+    }
   /** A parser of the host consumed the body; `remedy` says what to change. */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly remedy: string }
   /**

@@ -5,7 +5,7 @@
 import type { FailureReason } from './failure-reasons.ts';
 import { type FailureMeaning, hostFailures } from './host-failures.ts';
 
-/** Every reason, in the words of docs/events.md, which a test compares. */
+/** Every reason; `npm run generate` writes docs/events.md from this table. */
 export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = {
   // The request.
   content_type: { meaning: 'the body is not JSON by its `content-type`' },
@@ -110,59 +110,29 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     remedy: "if it happens often, look at the quota store's clock and memory",
   },
   // A port of the host.
-  keys_unavailable: {
-    meaning: 'the key store failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
-  sessions_unavailable: {
-    meaning: 'the session store failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
+  keys_unavailable: portFailed('the key store'),
+  sessions_unavailable: portFailed('the session store'),
   failed_key_limit_unavailable: {
     meaning: 'the limit of failed keys failed',
     remedy: 'look for the event `port_failed`, and at the store',
   },
-  quota_unavailable: {
-    meaning: 'the quota store failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
-  catalog_unavailable: {
-    meaning: 'the catalog failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
+  quota_unavailable: portFailed('the quota store'),
+  catalog_unavailable: portFailed('the catalog'),
   guard_unavailable: {
     meaning: 'the guard failed or was too slow',
     remedy:
       "look for the event `port_failed`, and at the guard; `onFailure: 'pass'` lets calls pass",
   },
-  rate_limiter_unavailable: {
-    meaning: 'the rate limiter failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
-  usage_unavailable: {
-    meaning: 'the usage sink failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
+  rate_limiter_unavailable: portFailed('the rate limiter'),
+  usage_unavailable: portFailed('the usage sink'),
   refusals_unavailable: {
     meaning: 'the log of refusals failed or was too slow; no request is refused for that',
     remedy: 'look for the event `port_failed`, and at the store',
   },
-  idempotency_unavailable: {
-    meaning: 'the idempotency store failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
-  results_unavailable: {
-    meaning: 'the store of kept replies failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
-  response_index_unavailable: {
-    meaning: 'the index of responses failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
-  items_unavailable: {
-    meaning: 'the store of output items failed or was too slow',
-    remedy: 'look for the event `port_failed`, and at the store',
-  },
+  idempotency_unavailable: portFailed('the idempotency store'),
+  results_unavailable: portFailed('the store of kept replies'),
+  response_index_unavailable: portFailed('the index of responses'),
+  items_unavailable: portFailed('the store of output items'),
   credential_unavailable: hostFailures.credential_unavailable,
   // No channel could serve the call.
   none_configured: {
@@ -366,3 +336,10 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     meaning: 'a reason that this version does not know, from your own client or an older record',
   },
 };
+
+function portFailed(port: string): FailureMeaning {
+  return {
+    meaning: `${port} failed or was too slow`,
+    remedy: 'look for the event `port_failed`, and at the store',
+  };
+}

@@ -1,11 +1,13 @@
 /** The gateway: its public methods, and the state that they change. */
 import { type DialectTable, dialects } from './dialects/table.ts';
 import type { EventListener } from './events.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import type { GatewayHandler } from './http.ts';
-import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
+import { type Settings, settingsOf } from './options.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
+import { countedRepeats } from './repeats.ts';
 import { answering } from './stages/answer.ts';
 import { type GatewayParts, type GatewayState, gatewayParts } from './stages/gateway-parts.ts';
 import { portCalls } from './stages/port-calls.ts';
@@ -108,8 +110,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     vary: () => current.vary,
   });
   return {
-    owns: (path, method, isBelowPrefix) =>
-      routes.owns(path, current.settings, method, isBelowPrefix),
+    owns: owning(routes, current, emit),
     handle: answer.handle,
     refuse: answer.refuse,
     update: (change) => {
@@ -124,6 +125,26 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     enableChannel: health.enable,
     resolveUnknown: resolving(current, emit),
     close: ({ drainMs } = {}) => closeOnce(current, parts, drainMs),
+  };
+}
+
+const passedIntervalMs = 60_000;
+
+/** Reports misplaced paths that go to the host, so that a flood of them does not flood a log. */
+function owning(routes: Routes, current: Current, emit: EventListener): Gateway['owns'] {
+  const { clock } = current.settings;
+  const repeats = countedRepeats(passedIntervalMs, () => clock.monotonicMs());
+  return (path, method, isBelowPrefix) => {
+    const { settings } = current;
+    const isOwn = routes.owns(path, settings, method, isBelowPrefix);
+    // Only adapters state that it is not, just before they pass the request on.
+    if (isOwn || isBelowPrefix !== false) return isOwn;
+    const passed = routes.passedOn(path, settings, method);
+    const requests = passed && repeats(passed.requested);
+    if (passed === undefined || requests === undefined) return false;
+    const { requested, intended, remedy } = passed;
+    emit({ type: 'path_misplaced', path: requested, servedAt: intended, remedy, requests });
+    return false;
   };
 }
 

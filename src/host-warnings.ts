@@ -46,6 +46,14 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
         about: event.source,
         message: `A changed catalog is invalid, and the previous one stays in use: ${event.reason}`,
       };
+    case 'path_misplaced':
+      return {
+        code: 'TOLLGATE_PATH_MISPLACED',
+        about: event.path,
+        message:
+          `A request for ${event.path} was passed on to your app. If it was meant for the ` +
+          `gateway, which has ${event.servedAt}: ${event.remedy}`,
+      };
     case 'settlement_lost':
       return {
         code: 'TOLLGATE_SETTLEMENT_LOST',

@@ -71,7 +71,8 @@ export interface GatewayHandler {
    *
    * `isBelowPrefix`: the path is below a prefix that is the gateway's alone, where it also answers
    * paths whose version is missing or doubled, so that their callers learn the right one, and its
-   * root, to say that it runs.
+   * root, to say that it runs. If it is false, and not left out, a path whose version is missing
+   * or doubled is reported as the event `path_misplaced`.
    */
   owns(path: string, method?: string, isBelowPrefix?: boolean): boolean;
   /** Answers a request. Never rejects: failures become error responses. */

@@ -8,6 +8,7 @@ import type { EventListener, GatewayEvent } from './events.ts';
 import type { FailureReason } from './failure-reasons.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { formatMoney } from './prices/amount.ts';
+import { countedRepeats } from './repeats.ts';
 import { detailsOf } from './thrown.ts';
 
 /** From the least to the most important. */
@@ -52,19 +53,33 @@ type WriteLine = (level: LogLevel, message: string, fields: LogFields) => void;
 /**
  * A listener that writes one line for each event: `gateway.subscribe(logEvents(pino()))`, or the
  * option `onEvent`. Calls are `info`, refusals `warn`, what loses money or data `error`;
- * docs/logging.md has the level of each event.
+ * docs/logging.md has the level of each event. A port that fails has one line a second, whose
+ * `repeats` is the number of failures that it stands for.
  *
  * @throws ConfigurationError if the logger has none of these shapes, or the level is unknown
  */
 export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): EventListener {
   const write = writerOf(logger);
   const levelOf = levelFunction(options.level);
+  const failures = countedRepeats(failureIntervalMs, () => performance.now());
   return (event) => {
     const level = levelOf(event);
+    if (level === undefined) return;
+    const repeats = event.type === 'port_failed' ? failures(failureName(event)) : 1;
+    if (repeats === undefined) return;
+    const fields = fieldsOf(event);
     // The message is a constant: loggers put values in place of its `%s`, and a text that a caller
     // chose could begin a new line.
-    if (level !== undefined) write(level, `tollgate ${event.type}`, fieldsOf(event));
+    write(level, `tollgate ${event.type}`, repeats > 1 ? { ...fields, repeats } : fields);
   };
+}
+
+/** Each refused call has a line of its own, so that an outage needs no second one for each. */
+const failureIntervalMs = 1_000;
+
+function failureName(event: Extract<GatewayEvent, { readonly type: 'port_failed' }>): string {
+  const { port, operation, reason, code, member } = event;
+  return JSON.stringify([port, operation, reason, code, member]);
 }
 
 /** The level of each event; {@link defaultLevel} has two exceptions. */
@@ -91,6 +106,7 @@ const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
   quota_low: 'warn',
   no_stated_maximum: 'warn',
   embedding_format: 'warn',
+  path_misplaced: 'warn',
   body_consumed: 'warn',
   references_per_process: 'warn',
   index_lost: 'warn',

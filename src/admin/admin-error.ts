@@ -2,29 +2,7 @@
 import { errorName, isConfigurationError, isGatewayError } from '../errors.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 
-const codes = [
-  'invalid_request',
-  'not_signed_in',
-  'read_only',
-  'cross_origin',
-  'not_found',
-  'method_not_allowed',
-  'conflict',
-  'body_too_large',
-  'unsupported_media_type',
-  'internal_error',
-  'not_supported',
-  'unavailable',
-] as const;
-
-/** The codes of {@link AdminError}. Stable: hosts and scripts may switch on them. */
-export type AdminErrorCode = (typeof codes)[number];
-
-/** Every {@link AdminErrorCode}. */
-export const adminErrorCodes: readonly AdminErrorCode[] = codes;
-
-/** The HTTP status of each code. */
-export const adminStatusOf: Readonly<Record<AdminErrorCode, number>> = {
+const statuses = {
   invalid_request: 400,
   not_signed_in: 401,
   read_only: 403,
@@ -37,7 +15,13 @@ export const adminStatusOf: Readonly<Record<AdminErrorCode, number>> = {
   internal_error: 500,
   not_supported: 501,
   unavailable: 503,
-};
+} as const;
+
+/** The codes of {@link AdminError}. Stable: hosts and scripts may switch on them. */
+export type AdminErrorCode = keyof typeof statuses;
+
+/** The HTTP status of each code. */
+export const adminStatusOf: Readonly<Record<AdminErrorCode, number>> = statuses;
 
 /**
  * The admin library could not read or change something. The message says what is wrong and what to

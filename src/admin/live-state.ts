@@ -44,6 +44,10 @@ export interface PortFailure extends Occurrences {
   readonly operation: string;
   readonly reason: string;
   readonly member: string | undefined;
+  /** What the member must be, as the end of a sentence. */
+  readonly problem: string | undefined;
+  /** The code of what was thrown: an SQLSTATE, an errno. */
+  readonly code: string | undefined;
 }
 
 /** A call of which nobody knows whether it ran. */

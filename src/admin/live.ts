@@ -50,6 +50,8 @@ export type LiveEvent =
       readonly operation: string;
       readonly reason: string;
       readonly member?: string;
+      readonly problem?: string;
+      readonly code?: string;
     }
   | {
       readonly type: 'quota_low';
@@ -91,6 +93,7 @@ export function liveFigures(clock: Clock): Live {
     refusals: (count = liveMinutes) =>
       refusalCounts(
         minutesUntil(state, clock.now(), count).flatMap(({ refusals }) => [...refusals.values()]),
+        state.refusals,
       ),
     lastUsedMs: (keyId) => state.lastUsedMs.get(keyId),
     recentCalls: () => state.calls.toReversed(),
@@ -109,11 +112,11 @@ function count(state: LiveState, event: LiveEvent, nowMs: number): void {
     case 'call_refused':
       return countRefused(state, event, nowMs);
     case 'port_failed': {
-      const { port, operation, reason, member } = event;
-      const name = [port, operation, reason, member].join('\n');
+      const { port, operation, reason, member, problem, code } = event;
+      const name = [port, operation, reason, member, code].join('\n');
       const { sinceMs = nowMs, count = 0 } = state.ports.get(name) ?? {};
-      const failure = { port, operation, reason, member, sinceMs, lastMs: nowMs, count: count + 1 };
-      return setBounded(state.ports, name, failure);
+      const what = { port, operation, reason, member, problem, code };
+      return setBounded(state.ports, name, { ...what, sinceMs, lastMs: nowMs, count: count + 1 });
     }
     case 'quota_low': {
       const { subject, period, percent } = event;

@@ -129,7 +129,7 @@ async function figuresOf(
 ): Promise<Figures> {
   const span = spans[range];
   const figures = liveFigures(deps, span.inLog ? spans['1h'] : span, nowMs);
-  return { ...figures, ...(span.inLog ? await logFigures(log, span, nowMs) : {}) };
+  return { ...figures, ...(span.inLog ? await logFigures(deps, log, span, nowMs) : {}) };
 }
 
 function liveFigures({ live }: AdminDeps, { count, bucketMs }: Span, nowMs: number): Figures {
@@ -140,6 +140,7 @@ function liveFigures({ live }: AdminDeps, { count, bucketMs }: Span, nowMs: numb
 
 /** Nothing if any bucket can't be read: part of a range would look like the whole. */
 async function logFigures(
+  { live }: AdminDeps,
   log: LogBuckets,
   { count, bucketMs }: Span,
   nowMs: number,
@@ -151,7 +152,10 @@ async function logFigures(
     if (bucket === undefined) return {};
     found.push(bucket);
   }
-  const refusals = refusalCounts(found.flatMap((bucket) => bucket.refusals));
+  const refusals = refusalCounts(
+    found.flatMap((bucket) => bucket.refusals),
+    live.state.refusals,
+  );
   const isRecorded = refusals.length > 0;
   return {
     source: 'log',

@@ -9,7 +9,7 @@ import { liveMinutes } from './live-state.ts';
 import { refusalsIn } from './log-buckets.ts';
 import { type PageQuery, pageOf } from './page.ts';
 import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
-import { kindsOfKey } from './seen-refusals.ts';
+import { detailOf, kindsOfKey } from './seen-refusals.ts';
 import type { CsvOptions } from './usage.ts';
 
 /** The groupings, filters, order and page of a report. */
@@ -87,11 +87,14 @@ async function reasonsOf(
   const known = code === undefined ? {} : isErrorCode(code) ? { code } : undefined;
   const logged = known && (await refusalsIn(deps.usage, { ...span, ...names, ...known }));
   const seen = new Map(seenReasons(deps, names).map((reason) => [nameOf(reason), reason]));
-  const recorded = refusalCounts(logged ?? []).map((count): RefusalReason => {
-    const lastMs = seen.get(nameOf(count))?.lastMs;
-    seen.delete(nameOf(count));
-    return { ...count, source: 'log', sinceMs, lastMs };
-  });
+  const { refusals } = deps.live.state;
+  const recorded = refusalCounts(logged ?? [], refusals, names.keyId).map(
+    (count): RefusalReason => {
+      const lastMs = seen.get(nameOf(count))?.lastMs;
+      seen.delete(nameOf(count));
+      return { ...count, source: 'log', sinceMs, lastMs };
+    },
+  );
   const rest = [...seen.values()].filter((reason) => code === undefined || reason.code === code);
   return [...recorded, ...rest].sort((one, other) => other.count - one.count);
 }
@@ -111,11 +114,13 @@ function seenReasons(
     const more = { source: 'process', sinceMs, lastMs: undefined } as const;
     return live.refusals().map((count) => ({ ...count, ...more }));
   }
-  return kindsOfKey(live.state.refusals, keyId).flatMap(({ sinceMs, count, latest }) => {
-    const last = latest.at(-1);
+  return kindsOfKey(live.state.refusals, keyId).flatMap((kind) => {
+    const last = kind.latest.at(-1);
     if (last === undefined) return [];
     const { code, reason, atMs: lastMs } = last;
-    return { ...explainedRefusal(last), code, reason, count, source: 'process', sinceMs, lastMs };
+    const { sinceMs, count } = kind;
+    const counted = { count, detail: detailOf(kind), source: 'process', sinceMs, lastMs } as const;
+    return { ...explainedRefusal(last), code, reason, ...counted };
   });
 }
 

@@ -70,3 +70,20 @@ export function latestRefusals({ kinds }: SeenRefusals): readonly SeenRefusal[] 
 export function kindsOfKey({ kinds }: SeenRefusals, keyId: string): readonly SeenKind[] {
   return [...kinds.values()].flatMap((keys) => keys.get(keyId) ?? []);
 }
+
+/** What the latest refusal for a code and reason named, of a key or of all. */
+export function latestDetail(
+  { kinds }: SeenRefusals,
+  { code, reason }: Pick<SeenRefusal, 'code' | 'reason'>,
+  keyId?: string,
+): string | undefined {
+  const keys = kinds.get(`${code}\n${reason ?? ''}`);
+  const kind = keyId === undefined ? [...(keys?.values() ?? [])].at(-1) : keys?.get(keyId);
+  return kind === undefined ? undefined : detailOf(kind);
+}
+
+/** What the latest refusal of a key named. */
+export function detailOf({ latest }: SeenKind): string | undefined {
+  const { param, path, requestedModel } = latest.at(-1) ?? {};
+  return param === 'model' ? (requestedModel ?? param) : (param ?? path);
+}

@@ -143,10 +143,11 @@ export function attentionOf(situation: Situation): readonly Attention[] {
 function failingPorts({ state, nowMs }: Situation): readonly Attention[] {
   return [...state.ports.values()]
     .filter(({ lastMs }) => nowMs - lastMs < 15 * downMs)
-    .map(({ port, operation, reason, member, sinceMs }) => {
-      const where = member === undefined ? '' : `, in ${member} of a record`;
+    .map(({ port, operation, reason, member, problem = 'is wrong', code, sinceMs }) => {
       const kind = reason === 'StoreCorrupt' ? 'host' : 'store';
-      return { kind, text: `${port}.${operation}: ${reason}${where}`, href: '#/now', sinceMs };
+      const what = code === undefined ? reason : `${reason} (${code})`;
+      const where = member === undefined ? '' : `: ${member} of a record ${problem}`;
+      return { kind, text: `${port}.${operation}: ${what}${where}`, href: '#/now', sinceMs };
     });
 }
 

@@ -124,11 +124,6 @@ export interface SseEvent {
   readonly isDataOnly: boolean;
 }
 
-/** The start of the event that contains the byte at this offset, which must not be a line end. */
-export function eventStart(block: Uint8Array, at: number): number {
-  return lastBoundary(block.subarray(0, at + 1), emptyBytes) ?? 0;
-}
-
 /** Parses the event that starts at this offset of a block returned by {@link eventCutter}. */
 export function parseEvent(block: Uint8Array, start: number): SseEvent {
   return readEvent(block.subarray(start, eventEnd(block, start)));

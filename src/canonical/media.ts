@@ -159,3 +159,8 @@ function percentDecoded(text: string): Buffer {
   );
   return Buffer.from(decoded, 'latin1');
 }
+
+/** Whether the media type is audio; replies show all other media as images. */
+export function isAudio(mimeType: string): boolean {
+  return mimeType.startsWith('audio/');
+}

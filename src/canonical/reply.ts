@@ -129,6 +129,17 @@ export function mayCutCall(reason: FinishReason | undefined): boolean {
   return reason === 'length' || reason === 'content_filter';
 }
 
+/** The upstream's explanation for a filtered reply, which is shown as the refusal. */
+export function filterMessage(finish: EventOf<'finish'> | undefined): string | null {
+  return finish?.reason === 'content_filter' ? finish.message || null : null;
+}
+
+/** The refusal for a prompt that was blocked. */
+export function blockedMessage({ reason, message }: EventOf<'blocked'>): string {
+  const sentence = `Prompt blocked: ${reason}`;
+  return message === undefined || message === '' ? sentence : `${sentence}. ${message}`;
+}
+
 /** The beginning of a tool call. */
 export interface ToolCallBegin {
   readonly type: 'tool_begin';
@@ -195,6 +206,17 @@ export interface ReplyUsage {
   readonly toolCalls?: ToolCalls | undefined;
   readonly remarks?: UsageRemarks | undefined;
 }
+
+/** The usage of a blocked prompt for which none was reported. */
+export const zeroUsage: ReplyUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: undefined,
+  cacheWriteTokens: undefined,
+  reasoningTokens: undefined,
+  audioInputTokens: undefined,
+  audioOutputTokens: undefined,
+};
 
 /**
  * The part of the usage that the last usage object doesn't state. `output`: the output tokens,

@@ -8,7 +8,7 @@ import type { ConsoleSignIn } from '../console/sign-in.ts';
 import { errorName, isError } from '../errors.ts';
 import { digestSecret } from '../secret.ts';
 import { thrownCode } from '../thrown.ts';
-import { consolePath, defaultAdminPort, originOf } from './ask-admin.ts';
+import { consolePath, originOf } from './ask-admin.ts';
 import { auditTo } from './audit.ts';
 import type { Surroundings } from './command.ts';
 import type { AdminConfig, ServeConfig } from './config/config.ts';
@@ -49,7 +49,7 @@ export interface AdminPortDeps {
  */
 export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promise<AdminPort> {
   const { around, log, path } = deps;
-  const { port = defaultAdminPort, host = '127.0.0.1', hosts, token } = chosen;
+  const { port, host, hosts, token } = chosen;
   // Loaded only here, because its pages are large and most processes have no console.
   const { consoleHandler, consoleSignIn } = await import('../console/index.ts');
   const admin = adminOver(deps);

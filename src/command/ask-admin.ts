@@ -61,13 +61,10 @@ async function answerOf(
 /** Where the console is; its interface is at `/console/api`. */
 export const consolePath = '/console';
 
-/** The default of `admin.port`. */
-export const defaultAdminPort = 8788;
-
 /**
  * The origin of the console as seen from this machine. For port 0, pass the port that was chosen.
  */
-export function originOf({ host = '127.0.0.1', port = defaultAdminPort }: AdminConfig): string {
+export function originOf({ host, port }: Pick<AdminConfig, 'host' | 'port'>): string {
   const reached = /^(?:0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }

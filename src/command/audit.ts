@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { AuditListener } from '../admin/audit.ts';
 import { isError } from '../errors.ts';
 import { CommandError, exitCodes } from './command.ts';
-import type { AuditConfig } from './config/config.ts';
+import type { ServeConfig } from './config/config.ts';
 import type { Log } from './log.ts';
 
 /**
@@ -17,7 +17,7 @@ import type { Log } from './log.ts';
  * @throws CommandError if the file can't be written, before anything is changed
  */
 export function auditTo(
-  audit: AuditConfig | undefined,
+  audit: ServeConfig['audit'],
   folder: string,
   log: Pick<Log, 'always'>,
 ): AuditListener {

@@ -10,20 +10,22 @@ import type { FailedKeyLimitConfig } from './config/config.ts';
 const header = 'x-tollgate-caller-address';
 
 /** The option of the gateway that reads the header. */
-export function failedKeyLimit({ perMinute }: FailedKeyLimitConfig): FailedKeyLimit {
+export function failedKeyLimit({
+  perMinute,
+}: Pick<FailedKeyLimitConfig, 'perMinute'>): FailedKeyLimit {
   return {
     addressOf: ({ headers }) => {
       const address = headers[header];
       return typeof address === 'string' ? address : undefined;
     },
-    ...(perMinute === undefined ? {} : { perMinute }),
+    perMinute,
   };
 }
 
 /** Sets the header. */
 export function setCallerAddress(
   request: IncomingMessage,
-  { proxies = 0 }: FailedKeyLimitConfig = {},
+  { proxies }: Pick<FailedKeyLimitConfig, 'proxies'> = { proxies: 0 },
 ): void {
   const address = addressOf(request, proxies);
   if (address === undefined) delete request.headers[header];

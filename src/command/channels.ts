@@ -111,6 +111,7 @@ function asTable(rows: readonly Row[], isLive: boolean): string {
       ...[model, String(priority), channel, String(weight), dialect, origin, upstreamModel],
       ...(isLive ? [stateOf(health), String(health?.inFlight ?? '-')] : []),
     ]),
+    'The catalog has no models.',
   );
 }
 

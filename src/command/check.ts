@@ -4,6 +4,7 @@
  */
 import { dirname } from 'node:path';
 import type { Model } from '../ports/catalog.ts';
+import { isWeakSecret } from '../secret.ts';
 import { checkChannels } from './check-channels.ts';
 import { spendOnce } from './check-spend.ts';
 import { checkStores } from './check-stores.ts';
@@ -57,7 +58,7 @@ async function findingsOf(given: Given): Promise<readonly Finding[]> {
       around.out(`${state.padEnd(8)} ${subject}: ${detail}\n`);
     }
   };
-  add([{ state: 'ok', subject: file.name, detail: 'valid' }]);
+  add([{ state: 'ok', subject: file.name, detail: 'valid' }, ...weakPepper(read.config)]);
   const { stores = {} } = read.config;
   const tried = await progress(given, 'Opening the stores', () =>
     tryDatabases(stores, dirname(file.path)),
@@ -70,6 +71,16 @@ async function findingsOf(given: Given): Promise<readonly Finding[]> {
     await tried.databases.close();
   }
   return all;
+}
+
+/** A warning only: another pepper would make all keys invalid that were issued with this one. */
+function weakPepper({ keys }: ReadConfig['config']): readonly Finding[] {
+  const pepper = keys?.pepper;
+  if (pepper === undefined || !isWeakSecret(pepper)) return [];
+  const detail =
+    'has under 96 bits and could be guessed. Before you issue the first key, set its variable to ' +
+    'what this prints: openssl rand -base64 32';
+  return [{ state: 'warning', subject: 'keys.pepper', detail }];
 }
 
 /** What is checked, and what receives the findings. */

@@ -147,7 +147,7 @@ function isClosableHandle(value: unknown): value is SqliteHandle & { close(): un
 }
 
 async function openPostgres(
-  { url, schema = 'tollgate', maxConnections = 20 }: PostgresConfig,
+  { url, schema, maxConnections }: PostgresConfig,
   folder: string,
   closers: (() => unknown)[],
 ): Promise<OpenPostgres> {
@@ -199,7 +199,7 @@ function isPool(value: unknown): value is Pool {
 const redisClients = ['redis', 'ioredis'] as const;
 
 async function openRedis(
-  { url, client: wanted, prefix = 'tollgate' }: RedisConfig,
+  { url, client: wanted, prefix }: RedisConfig,
   folder: string,
   closers: (() => unknown)[],
 ): Promise<OpenRedis> {

@@ -10,8 +10,8 @@ import { demoModels } from '../../examples/quickstart/models.ts';
 import { demoStores } from '../../examples/quickstart/stores.ts';
 import { createAdmin } from '../admin/admin.ts';
 import type { AdminHandler } from '../admin/http/handler.ts';
+import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
 import { type Command, CommandError, exitCodes, type Given, usageError } from './command.ts';
 import { endSignal } from './end-signal.ts';
 

@@ -3,16 +3,19 @@ import type { AdminKeyStore } from '../admin/deps.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { money } from '../prices/amount.ts';
 import { memoryKeyStore } from '../stores/memory/key-store.ts';
-import type { FixedKey, KeysConfig } from './config/config.ts';
+import type { FixedKey, ServeConfig } from './config/config.ts';
+
+/** The part of `keys` that concerns them. */
+type FixedKeysConfig = Pick<ServeConfig['keys'], 'fixed' | 'pepper'>;
 
 /** A key store without changes: only the file can change its keys. */
 export interface FixedKeys extends Required<Pick<AdminKeyStore, 'find' | 'get' | 'page'>> {
   /** Replaces all keys: those that the file no longer has are refused from the next call on. */
-  replace(keys: KeysConfig | undefined): void;
+  replace(keys: FixedKeysConfig): void;
 }
 
 /** The keys of a configuration. */
-export function fixedKeys(keys: KeysConfig | undefined): FixedKeys {
+export function fixedKeys(keys: FixedKeysConfig): FixedKeys {
   let store = storeOf(keys);
   return {
     find: (secret) => store.find(secret),
@@ -24,13 +27,13 @@ export function fixedKeys(keys: KeysConfig | undefined): FixedKeys {
   };
 }
 
-function storeOf({ fixed = [], pepper }: KeysConfig = {}): ReturnType<typeof memoryKeyStore> {
+function storeOf({ fixed = [], pepper }: FixedKeysConfig): ReturnType<typeof memoryKeyStore> {
   const peppered = pepper === undefined ? {} : { pepper };
   return memoryKeyStore({ ...peppered, keys: fixed.map(recordOf) });
 }
 
 function recordOf(written: FixedKey): { readonly secret: string; readonly key: ApiKey } {
-  const { secret, limit, period = 'total', metadata, maxConcurrentCalls, ...key } = written;
+  const { secret, limit, period, metadata, maxConcurrentCalls, ...key } = written;
   return {
     secret,
     key: {

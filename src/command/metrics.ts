@@ -6,7 +6,7 @@ import type { Gateway } from '../gateway.ts';
 import { prometheusMetrics } from '../prometheus/prometheus-metrics.ts';
 import type { PrometheusRegistry } from '../prometheus/registry.ts';
 import { usageError } from './command.ts';
-import type { MetricsConfig } from './config/config.ts';
+import type { ServeConfig } from './config/config.ts';
 import type { Port } from './listen.ts';
 import { construct, exported, hasMethods, loadPackage } from './packages.ts';
 
@@ -23,7 +23,7 @@ interface Registry extends PrometheusRegistry {
  * @throws CommandError if prom-client is not installed
  */
 export async function metricsPort(
-  { port = 9464, host = '127.0.0.1', path = '/metrics' }: MetricsConfig,
+  { port, host, path }: NonNullable<ServeConfig['metrics']>,
   gateway: Gateway,
   folder: string,
 ): Promise<Port> {

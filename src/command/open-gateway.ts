@@ -1,17 +1,17 @@
 /** Creates the gateway of a configuration with its databases, stores, catalog and options. */
 import { dirname, resolve } from 'node:path';
 import type { AdminCatalog } from '../admin/deps.ts';
+import { jsonFileCatalog } from '../catalog/json-file-catalog.ts';
+import { staticCatalog } from '../catalog/static-catalog.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../charge-policy.ts';
 import type { Clock } from '../clock.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { GatewayOptions } from '../gateway-options.ts';
 import type { Catalog, Model } from '../ports/catalog.ts';
-import { jsonFileCatalog } from '../stores/file/catalog.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
 import { postgresCatalog } from '../stores/postgres/catalog.ts';
 import { sqliteCatalog } from '../stores/sqlite/catalog.ts';
 import { failedKeyLimit } from './caller-address.ts';
-import type { ChargePolicyConfig, ServeConfig } from './config/config.ts';
+import type { ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
 import { type Databases, openDatabases } from './databases.ts';
 import type { Losses } from './losses.ts';
@@ -72,13 +72,7 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
 /** The options that the configuration states, without those that are undefined. */
 export function gatewayOptions(
   {
-    gateway: {
-      responses,
-      chargePolicy: rules,
-      failedKeyLimit: failed,
-      recordRefusals,
-      ...options
-    } = {},
+    gateway: { responses, chargePolicy: rules, failedKeyLimit: failed, recordRefusals, ...options },
   }: ServeConfig,
   stores: Stores,
 ): Omit<GatewayOptions, 'catalog'> {
@@ -99,7 +93,7 @@ export function gatewayOptions(
 }
 
 /** The default policy with the rules of the configuration. */
-function policyWith(rules: ChargePolicyConfig): ChargePolicy {
+function policyWith(rules: NonNullable<ServeConfig['gateway']['chargePolicy']>): ChargePolicy {
   const of = (ending: CallEnding): ChargePolicy[CallEnding] => ({
     ...chargePolicy[ending],
     ...withoutUndefined(rules[ending] ?? {}),

@@ -14,9 +14,14 @@ export function jsonText(value: unknown): string {
 /**
  * A table with a heading; a column whose heading begins with a space is aligned to the right.
  * Control characters become `?`: a terminal would act on them, and callers may choose some of the
- * names.
+ * names. `none` is the sentence that explains a table without rows.
  */
-export function table(heading: readonly string[], cells: readonly (readonly string[])[]): string {
+export function table(
+  heading: readonly string[],
+  cells: readonly (readonly string[])[],
+  none: string,
+): string {
+  if (cells.length === 0) return `${none}\n`;
   const rows = cells.map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '?')));
   const widths = heading.map((title, column) =>
     Math.max(title.trim().length, ...rows.map((row) => (row[column] ?? '').length)),

@@ -4,10 +4,10 @@ import { migrateSqlite } from '../stores/sqlite/schema.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { Databases } from './databases.ts';
 
-/** `migrate` is on by default for SQLite, and off for PostgreSQL. */
+/** Updates them. */
 export async function prepareTables({ stores }: ServeConfig, databases: Databases): Promise<void> {
   const { sqlite, postgres } = databases;
-  if (sqlite !== undefined && stores?.sqlite?.migrate !== false) migrateSqlite(sqlite);
+  if (sqlite !== undefined && stores?.sqlite?.migrate === true) migrateSqlite(sqlite);
   if (postgres !== undefined && stores?.postgres?.migrate === true) {
     await migratePostgres(postgres.client, { schema: postgres.schema });
   }

@@ -2,7 +2,7 @@
 
 import { isError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
-import type { FileWatch } from '../stores/file/file-watch.ts';
+import type { FileWatch } from '../files/file-watch.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -74,12 +74,12 @@ function applyConfig(
   const { maxBufferedBytes: _, ...changeable } = gatewayOptions(config, stores);
   gateway.update({
     // An option that was removed from the file gets its default again.
-    ...Object.fromEntries(Object.keys(before.gateway ?? {}).map((name) => [name, undefined])),
+    ...Object.fromEntries(Object.keys(before.gateway).map((name) => [name, undefined])),
     ...changeable,
     ...(models === undefined ? {} : { catalog: catalog.replace(models) }),
   });
   if ('replace' in stores.keyTable) stores.keyTable.replace(config.keys);
-  log.setLevel(config.log?.level ?? 'info');
+  log.setLevel(config.log.level);
 }
 
 /** The members that have changed since the start and need a restart. */
@@ -90,11 +90,11 @@ function changedAtStart(before: ServeConfig, after: ServeConfig): readonly strin
     ['audit', before.audit, after.audit],
     ['metrics', before.metrics, after.metrics],
     ['stores', before.stores, after.stores],
-    ['keys.pepper', before.keys?.pepper, after.keys?.pepper],
-    ['keys.cacheMs', before.keys?.cacheMs, after.keys?.cacheMs],
+    ['keys.pepper', before.keys.pepper, after.keys.pepper],
+    ['keys.cacheMs', before.keys.cacheMs, after.keys.cacheMs],
     ['catalog.file', before.catalog.file, after.catalog.file],
     ['catalog.store', before.catalog.store, after.catalog.store],
-    ['gateway.maxBufferedBytes', before.gateway?.maxBufferedBytes, after.gateway?.maxBufferedBytes],
+    ['gateway.maxBufferedBytes', before.gateway.maxBufferedBytes, after.gateway.maxBufferedBytes],
   ];
   return pairs.flatMap(([member, one, other]) => (isChanged(one, other) ? [member] : []));
 }

@@ -18,7 +18,6 @@ import { metricsPort } from './metrics.ts';
 import { type OpenGateway, openGateway } from './open-gateway.ts';
 import { type LiveConfig, liveConfig } from './reload.ts';
 
-const defaultPort = 8787;
 const pollMs = 2_000;
 
 /** The command. */
@@ -44,7 +43,7 @@ async function run(given: Given): Promise<number> {
   const watch = await file.open();
   const read = watch.current();
   const log = jsonLog(around.out, clock);
-  log.setLevel(read.config.log?.level ?? 'info');
+  log.setLevel(read.config.log.level);
   const losses = countLosses(log);
   const opened = await openGateway(read, { path: file.path, clock, losses });
   const live = liveConfig(file, watch, { ...opened, log, emit: losses.emit });
@@ -68,10 +67,10 @@ async function run(given: Given): Promise<number> {
 function ended(log: Log, losses: Losses): number {
   const lost = losses.count();
   if (lost.charges === 0 && lost.usageRecords === 0) {
-    log.write('info', 'ended');
+    log.last('info', 'ended');
     return exitCodes.done;
   }
-  log.write('error', 'ended', { lost });
+  log.last('error', 'ended', { lost });
   return exitCodes.unreachable;
 }
 
@@ -85,7 +84,7 @@ async function openPorts(
 ): Promise<{ readonly ports: Ports; readonly admin: AdminPort | undefined }> {
   const { opened, config, path, around } = deps;
   const { listen, metrics } = config;
-  const { port = defaultPort, host } = listen ?? {};
+  const { port, host } = listen;
   const server = serverOf(opened, live, isEnding, around);
   try {
     const admin = config.admin && (await adminPort(config.admin, deps));
@@ -115,12 +114,12 @@ function serverOf(
   isEnding: () => boolean,
   { clock }: Surroundings,
 ): Server {
-  const { basePath } = live.current().listen ?? {};
+  const { basePath } = live.current().listen;
   const answer = nodeAdapter(gateway, basePath === undefined ? {} : { basePath });
-  const asksStores = (): boolean => live.current().readiness?.stores === true;
+  const asksStores = (): boolean => live.current().readiness.stores;
   const health = healthHandler({ quota, asksStores, clock, isEnding });
   return createServer((request, response) => {
-    setCallerAddress(request, live.current().gateway?.failedKeyLimit);
+    setCallerAddress(request, live.current().gateway.failedKeyLimit);
     void answer(request, response, () => health(request, response));
   });
 }
@@ -152,7 +151,7 @@ async function end(
   live: LiveConfig,
   { clock }: Surroundings,
 ): Promise<void> {
-  const { waitMs = 0, drainMs = 10_000 } = live.current().shutdown ?? {};
+  const { waitMs, drainMs } = live.current().shutdown;
   if (waitMs > 0) await pause(waitMs, clock);
   // The port stays open meanwhile: if liveness probes failed, the process would be killed.
   await gateway.close({ drainMs });

@@ -32,7 +32,7 @@ import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
-import type { KeysConfig, ServeConfig, StoreName } from './config/config.ts';
+import type { ServeConfig, StoreName } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
 import { type FixedKeys, fixedKeys } from './fixed-keys.ts';
@@ -154,7 +154,7 @@ function once<T>(make: () => T): () => T {
 function keyTableOf(
   store: StoreChoice['keys'],
   { sqlite, postgres }: Databases,
-  { pepper, fixed }: KeysConfig = {},
+  { pepper, fixed }: ServeConfig['keys'],
 ): Stores['keyTable'] {
   const peppered = pepper === undefined ? {} : { pepper };
   if (store === 'sqlite') return sqliteKeyStore({ client: open(sqlite, store), ...peppered });
@@ -165,7 +165,7 @@ function keyTableOf(
 function cacheOf(
   table: Stores['keyTable'],
   store: StoreChoice['keys'],
-  { cacheMs: ttlMs = 30_000 }: KeysConfig = {},
+  { cacheMs: ttlMs }: ServeConfig['keys'],
 ): (AdminKeyCache & { readonly keys: KeyStore }) | undefined {
   if (store !== 'postgres' || ttlMs === 0) return undefined;
   const keys = cachedKeyStore(table, { ttlMs });

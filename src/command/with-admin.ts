@@ -2,8 +2,8 @@
 import { dirname } from 'node:path';
 import { type Admin, createAdmin } from '../admin/admin.ts';
 import type { AdminCatalog } from '../admin/deps.ts';
+import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
 import { auditTo } from './audit.ts';
 import type { Given, Option } from './command.ts';
 import { jsonLog } from './log.ts';

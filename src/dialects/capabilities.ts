@@ -2,7 +2,7 @@
  * Model capabilities: one table for each dialect. A model name that no row matches gets the flags
  * of the newest generation, and a channel can override every flag.
  */
-import type { Capabilities } from '../ports/catalog.ts';
+import { type Capabilities, type ReasoningEffort, reasoningEfforts } from '../ports/catalog.ts';
 
 /**
  * Capabilities with every flag set. A flag that only one dialect reads has a harmless value in the
@@ -41,4 +41,26 @@ export function capabilitiesOf(
 /** An override whose value is undefined changes nothing. */
 function defined(own: Capabilities = {}): Capabilities {
   return Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+}
+
+const high = reasoningEfforts.indexOf('high');
+
+/**
+ * The nearest supported effort; undefined if there is none. A tie is rounded up, but above `high`
+ * it is rounded down, because `xhigh` doesn't ask for the maximum. Thinking is switched off only if
+ * the caller asked for `none`.
+ */
+export function nearestEffort(
+  requested: ReasoningEffort,
+  supported: readonly ReasoningEffort[],
+): ReasoningEffort | undefined {
+  if (supported.includes(requested)) return requested;
+  const rank = reasoningEfforts.indexOf(requested);
+  const distance = (effort: ReasoningEffort): number => {
+    const steps = reasoningEfforts.indexOf(effort) - rank;
+    const isLower = steps < 0;
+    return Math.abs(steps) + (isLower === rank > high ? 0 : 0.5);
+  };
+  const thinking = supported.filter((effort) => effort !== 'none');
+  return thinking.toSorted((one, other) => distance(one) - distance(other))[0];
 }

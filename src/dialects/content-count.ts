@@ -3,7 +3,7 @@
  * model generated, without the JSON and the framing around them.
  */
 import type { JsonValue } from '../json.ts';
-import { stringEnd, unescapedBytes } from '../json-strings.ts';
+import { unescapedBytes } from '../json-strings.ts';
 import { addReplyContent } from './reply-content.ts';
 
 /** Tokens per byte of content. Text written by people is hardly ever denser than that. */
@@ -99,43 +99,4 @@ export function contentCount(): ContentCount {
       return media + contentTokens(content + reasoning + hidden);
     },
   };
-}
-
-/** The only content of an event: a string of this many bytes. */
-interface SingleContent {
-  /** The start of the string in the text of the event. */
-  readonly start: number;
-  /** The member that holds it if it is reasoning, else ''. */
-  readonly reasoning: string;
-}
-
-/**
- * Ends of the names of the members that hold a content string in nearly all events of OpenAI. A
- * name inside a JSON string has escaped quotes and does not match.
- */
-const commonMembers = /(?:content|reasoning|arguments|text)"\s*:\s*"(?!")/g;
-
-/**
- * Finds the only content of an OpenAI event, given as latin1 with its document; undefined if it has
- * none, several, or content in a member of another name.
- */
-export function singleContent(event: string, document: JsonValue): SingleContent | undefined {
-  const matches = [...event.matchAll(commonMembers)];
-  const found: { bytes: number; reasoning: string }[] = [];
-  const addOther = (): unknown => found.push({ bytes: -1, reasoning: '' });
-  addReplyContent(document, {
-    addBytes: (bytes, reasoning) => {
-      if (bytes > 0) found.push({ bytes, reasoning });
-    },
-    addTokens: addOther,
-    addSealed: addOther,
-    addUnknown: addOther,
-  });
-  const [match] = matches;
-  const [only] = found;
-  if (match === undefined || only === undefined) return undefined;
-  if (matches.length > 1 || found.length > 1) return undefined;
-  const start = match.index + match[0].length;
-  const isSame = unescapedBytes(event, start, stringEnd(event, start)) === only.bytes;
-  return isSame ? { start, reasoning: only.reasoning } : undefined;
 }

@@ -3,19 +3,9 @@
  * often a single word, so the JSON around it must not count: only the text of strings, numbers and
  * unknown names counts.
  */
-import { type Body, originalLength } from '../bytes/body/body.ts';
-import {
-  afterName,
-  firstInside,
-  isString,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../bytes/json/read/skip.ts';
-import type { Member } from '../bytes/json/scan/scan.ts';
-import { closeBrace, openBrace, openBracket, quote } from '../bytes/json/text.ts';
+import { originalLength } from '../bytes/body/body.ts';
+import { root, type Tape, type Value } from '../bytes/json/tape.ts';
 import type { InputSize, PromptSize } from '../call.ts';
-import { eachElement } from './prompt-size.ts';
 
 /** The size of a prompt that consists of separate inputs, and of what belongs to no input. */
 export function sizeOfInputs(inputs: readonly InputSize[], restBytes: number): PromptSize {
@@ -28,15 +18,12 @@ export function sizeOfInputs(inputs: readonly InputSize[], restBytes: number): P
   };
 }
 
-/** The bytes of the members that are not in `known`, with their names. */
-export function otherBytes(
-  body: Body,
-  members: readonly Member[],
-  known: ReadonlySet<string>,
-): number {
+/** The bytes of the body's members that are not in `known`, with their names. */
+export function otherBytes(tape: Tape, known: ReadonlySet<string>): number {
   let bytes = 0;
-  for (const { name, nameSpan, value } of members) {
-    if (!known.has(name)) bytes += originalLength(body, nameSpan.start, value.end);
+  for (const value of tape.members(root)) {
+    if (known.has(tape.name(value))) continue;
+    bytes += originalLength(tape.body, tape.nameStart(value), tape.end(value));
   }
   return bytes;
 }
@@ -45,25 +32,16 @@ export function otherBytes(
  * The bytes in a value that may be text: those of its strings, numbers and literals, and of the
  * names of members that are not in `known`.
  */
-export function leafBytes(body: Body, start: number, known: readonly string[]): number {
-  const { text } = body;
+export function leafBytes(tape: Tape, value: Value, known: readonly string[]): number {
   let bytes = 0;
-  const visit = (at: number): number => {
-    if (text[at] === openBracket) return eachElement(text, at, visit);
-    if (text[at] === openBrace) return visitObject(at);
-    const end = skipValue(text, at);
-    bytes += originalLength(body, at, end) - (text[at] === quote ? 2 : 0);
-    return end;
-  };
-  const visitObject = (at: number): number => {
-    let next = firstInside(text, at);
-    while (text[next] !== closeBrace) {
-      const nameEnd = skipString(text, next);
-      if (!known.some((name) => isString(text, next, nameEnd, name))) bytes += nameEnd - next - 2;
-      next = nextInside(text, visit(afterName(text, nameEnd)));
+  const end = tape.after(value);
+  for (let at = value; at < end; at = tape.first(at)) {
+    const isMember = at !== value && tape.nameStart(at) !== 0;
+    if (isMember && !known.includes(tape.name(at))) {
+      bytes += tape.nameEnd(at) - tape.nameStart(at) - 2;
     }
-    return next + 1;
-  };
-  visit(start);
+    if (tape.isString(at)) bytes += tape.length(at) - 2;
+    else if (!tape.isObject(at) && !tape.isArray(at)) bytes += tape.length(at);
+  }
   return bytes;
 }

@@ -3,12 +3,9 @@
  * of a video, a higher resolution. A setting whose effect nothing bounds counts too.
  */
 import { decodeString } from '../bytes/decode.ts';
-import { type JsonKind, kindAt, membersOf } from '../bytes/json/read/members.ts';
-import { skipValue } from '../bytes/json/read/skip.ts';
-import type { Member, Span } from '../bytes/json/scan/scan.ts';
-import { openBracket } from '../bytes/json/text.ts';
+import { type JsonKind, root, type Tape, type Value } from '../bytes/json/tape.ts';
 import type { MediaKind, MediaUse } from '../call.ts';
-import { eachElement, type PromptTally } from './prompt-size.ts';
+import type { PromptTally } from './prompt-size.ts';
 
 /** How much each kind of media costs more because of one setting. */
 type Factors = Partial<Readonly<Record<MediaKind, number>>>;
@@ -47,18 +44,17 @@ const maxDepth = 5;
  * Applies the settings in a part to its media, which are those of the tally from `first` on. Called
  * only for parts that have media.
  */
-export function raisePart(tally: PromptTally, part: Span, first: number): void {
-  const { text } = tally.body;
+export function raisePart(tally: PromptTally, part: Value, first: number): void {
   const found: Factors[] = [];
-  for (const member of membersOf(text, part)) collect(text, member, { found, depth: 0 });
+  collectInside(tally.tape, part, { found, depth: 0 });
   raise(tally, found, first);
 }
 
-/** Applies the settings of the whole request to all its media. */
-export function raiseAll(tally: PromptTally, members: readonly Member[]): void {
+/** Applies the settings of a whole request to all its media. */
+export function raiseAll(tally: PromptTally, request: Value = root): void {
   if (tally.media.length === 0) return;
   const found: Factors[] = [];
-  collectGlobal(tally.body.text, members, { found, depth: 0 });
+  collectGlobal(tally.tape, request, { found, depth: 0 });
   raise(tally, found, 0);
 }
 
@@ -67,35 +63,37 @@ interface Search {
   readonly depth: number;
 }
 
-function collectGlobal(text: Buffer, members: readonly Member[], search: Search): void {
+function collectGlobal(tape: Tape, object: Value, search: Search): void {
   if (search.depth > maxDepth) return;
-  for (const { name, value } of members) {
-    const plain = snakeCased(name);
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    const plain = snakeCased(tape.name(value));
     if (holders.has(plain)) {
-      const inside = { found: search.found, depth: search.depth + 1 };
-      collectGlobal(text, membersOf(text, value), inside);
+      collectGlobal(tape, value, { found: search.found, depth: search.depth + 1 });
     } else {
-      add(search.found, factorsOf(text, plain, value));
+      add(search.found, factorsOf(tape, plain, value));
     }
   }
 }
 
-/** Collects the factors of a member, and of the objects and lists in it. */
-function collect(text: Buffer, { name, value }: Member, { found, depth }: Search): void {
-  const plain = snakeCased(name);
-  if (notSettings.has(plain)) return;
-  const factors = factorsOf(text, plain, value);
+function collectInside(tape: Tape, object: Value, search: Search): void {
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    const plain = snakeCased(tape.name(value));
+    if (!notSettings.has(plain)) collect(tape, plain, value, search);
+  }
+}
+
+/** Collects the factors of a value of this name, and of the objects and lists in it. */
+function collect(tape: Tape, name: string, value: Value, { found, depth }: Search): void {
+  const factors = factorsOf(tape, name, value);
   add(found, factors);
   if (factors !== undefined || depth === maxDepth) return;
   const inside = { found, depth: depth + 1 };
-  if (text[value.start] === openBracket) {
-    eachElement(text, value.start, (start) => {
-      const end = skipValue(text, start);
-      collect(text, { name, nameSpan: value, value: { start, end } }, inside);
-      return end;
-    });
-  } else {
-    for (const inner of membersOf(text, value)) collect(text, inner, inside);
+  if (!tape.isArray(value)) return collectInside(tape, value, inside);
+  const end = tape.after(value);
+  for (let one = tape.first(value); one < end; one = tape.after(one)) {
+    collect(tape, name, one, inside);
   }
 }
 
@@ -104,25 +102,26 @@ function add(found: Factors[], factors: Factors | undefined): void {
 }
 
 /** The factors of a setting; undefined for a member that is not a setting itself. */
-function factorsOf(text: Buffer, name: string, value: Span): Factors | undefined {
-  const kind = kindAt(text, value);
+function factorsOf(tape: Tape, name: string, value: Value): Factors | undefined {
+  const kind = tape.kind(value);
   if (kind === 'null') return undefined;
-  if (unboundedName.test(name)) return isOff(text, value, kind) ? undefined : unbounded;
+  if (unboundedName.test(name)) return isOff(tape, value, kind) ? undefined : unbounded;
   if (kind === 'object' || kind === 'array') return undefined;
-  if (/(?:^|_)fps$/.test(name)) return frameRate(Number(wordOf(text, value)));
+  if (/(?:^|_)fps$/.test(name)) return frameRate(Number(wordOf(tape, value)));
   if (name === 'detail') {
-    return usualDetail.test(wordOf(text, value)) ? undefined : highestDetail;
+    return usualDetail.test(wordOf(tape, value)) ? undefined : highestDetail;
   }
   if (name !== 'level' && !/(?:^|_)resolution$/.test(name)) return undefined;
-  const level = wordOf(text, value);
+  const level = wordOf(tape, value);
   if (usualResolution.test(level)) return undefined;
   return highResolutionValue.test(level) ? highResolution : highestResolution;
 }
 
 /** `false`, and an empty object, list or string, set nothing. A number of two digits does. */
-function isOff(text: Buffer, value: Span, kind: JsonKind): boolean {
-  if (kind === 'boolean') return decodeString(text, value.start, value.end) === 'false';
-  return kind !== 'number' && value.end - value.start === 2;
+function isOff(tape: Tape, value: Value, kind: JsonKind): boolean {
+  const length = tape.end(value) - tape.start(value);
+  if (kind === 'boolean') return length === 'false'.length;
+  return kind !== 'number' && length === 2;
 }
 
 /** Video has one frame a second if no rate is stated. */
@@ -132,12 +131,12 @@ function frameRate(rate: number): Factors {
 }
 
 /** A number or word, without its quotes. */
-function wordOf(text: Buffer, value: Span): string {
-  const isQuoted = kindAt(text, value) === 'string';
-  const start = isQuoted ? value.start + 1 : value.start;
-  const end = isQuoted ? value.end - 1 : value.end;
+function wordOf(tape: Tape, value: Value): string {
+  const quotes = tape.isString(value) ? 1 : 0;
+  const start = tape.start(value) + quotes;
+  const end = tape.end(value) - quotes;
   // No setting is longer.
-  return end - start > 64 ? '' : decodeString(text, start, end).trim();
+  return end - start > 64 ? '' : decodeString(tape.bytes, start, end).trim();
 }
 
 function snakeCased(name: string): string {

@@ -1,9 +1,7 @@
 /**
  * Classifies the names of JSON members, so that `referenced-media.ts` knows what their strings may
  * be.
- */
-import { decodeString } from '../bytes/decode.ts';
-import type { Span } from '../bytes/json/scan/scan.ts';
+ */ import { commonWords } from '../bytes/json/words.ts';
 
 /** Hints that the name of a member gives about its strings. */
 export interface NameHints {
@@ -18,6 +16,17 @@ export interface NameHints {
   /** One of the four members above is set. */
   readonly mayRefer: boolean;
 }
+
+/**
+ * Whether a member of a message or an item may hold media, in a server that accepts more than its
+ * API says. The first letter rules out most names.
+ */
+export function isMediaName(name: string): boolean {
+  return mediaInitials.includes(name.charAt(0)) && mediaName.test(name);
+}
+
+const mediaInitials = 'adfimvADFIMV';
+const mediaName = /^(?:input_?)?(?:image|audio|video|document|file|attachment|media)/i;
 
 /** Strings in members of these names are text to every provider. */
 const textNames: ReadonlySet<string> = new Set([
@@ -54,12 +63,14 @@ const resourceIdName: RegExp = new RegExp(`(?:^|_)(${resourceNames.join('|')})_i
 const urlName = /(?:^|_)(?:ur[il]s?|href)$/;
 const typeName = /(?:^|_)(?:(?:mime|media|content)_?type|format)$/;
 
-/** Classifies a name; `span` is undefined for an element of a list. */
-export function readMemberName(text: Buffer, span: Span | undefined): NameHints {
-  if (span === undefined || span.end - span.start > longestName) return noHints;
-  const name = decodeString(text, span.start + 1, span.end - 1)
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .toLowerCase();
+/** Classifies a name; undefined for an element of a list. */
+export function readMemberName(name: string | undefined): NameHints {
+  if (name === undefined || name.length > longestName) return noHints;
+  return known.get(name) ?? classified(name);
+}
+
+function classified(decoded: string): NameHints {
+  const name = decoded.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
   const isType = typeName.test(name);
   const isUrl = urlName.test(name);
   const resource = resourceIdName.exec(name)?.[1];
@@ -85,3 +96,8 @@ const noHints: NameHints = {
   isId: false,
   mayRefer: false,
 };
+
+/** The hints of common names. */
+const known: ReadonlyMap<string, NameHints> = new Map(
+  [...commonWords].map((name) => [name, classified(name)]),
+);

@@ -4,39 +4,19 @@
  * signatures that only their provider can read. Anything unrecognised therefore counts too much,
  * never too little.
  */
-import { type Body, originalBytes, originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
-import { kindAt, membersOf } from '../bytes/json/read/members.ts';
-import {
-  afterName,
-  firstInside,
-  isString,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../bytes/json/read/skip.ts';
-import type { Member, Span } from '../bytes/json/scan/scan.ts';
-import {
-  backslash,
-  closeBrace,
-  closeBracket,
-  colon,
-  comma,
-  isSpace,
-  openBrace,
-  openBracket,
-  quote,
-  spaceEnd,
-} from '../bytes/json/text.ts';
+import { maxShortBytes, none, type Tape, type Value } from '../bytes/json/tape.ts';
+import type { Span } from '../bytes/json/text.ts';
+import { backslash, openBrace, openBracket, quote } from '../bytes/json/text.ts';
 import type { MediaKind, MediaUse, PromptSize } from '../call.ts';
 import { dataUrlHead, mediaKindOf, mimeTypeOfName } from '../canonical/media.ts';
 
-/** Measures a request body of one dialect: JSON that was scanned, or that the gateway wrote. */
-export type MeasureBody = (body: Body, members: readonly Member[]) => PromptSize;
+/** Measures a request body of one dialect. */
+export type MeasureBody = (tape: Tape) => PromptSize;
 
 /** The running totals of a measurement. */
 export interface PromptTally {
-  readonly body: Body;
+  readonly tape: Tape;
   payloadBytes: number;
   sealedBytes: number;
   messages: number;
@@ -44,81 +24,62 @@ export interface PromptTally {
 }
 
 /** Starts a measurement. */
-export function promptTally(body: Body): PromptTally {
-  return { body, payloadBytes: 0, sealedBytes: 0, messages: 0, media: [] };
+export function promptTally(tape: Tape): PromptTally {
+  return { tape, payloadBytes: 0, sealedBytes: 0, messages: 0, media: [] };
 }
 
 /** Completes a measurement: bytes that are neither payload nor sealed count as text. */
 export function sizeOf({
-  body,
+  tape,
   payloadBytes,
   sealedBytes,
   messages,
   media,
 }: PromptTally): PromptSize {
-  const textBytes = body.byteLength - payloadBytes - sealedBytes;
+  const textBytes = tape.body.byteLength - payloadBytes - sealedBytes;
   return { textBytes, sealedBytes, messages, media };
 }
 
 /**
- * Visits each element of the array at `start` with its index; returns the offset of the array's
- * end.
- */
-export function eachElement(
-  bytes: Buffer,
-  start: number,
-  visit: (elementStart: number, index: number) => number,
-): number {
-  let at = firstInside(bytes, start);
-  for (let index = 0; bytes[at] !== closeBracket; index += 1) {
-    at = nextInside(bytes, visit(at, index));
-  }
-  return at + 1;
-}
-
-/**
  * Counts a value that may be media where a server is not known to read media: as media, and its
- * payload as text as well. Returns what `count` returns, the end of the value.
+ * payload as text as well.
  */
-export function asTextToo(tally: PromptTally, count: () => number): number {
+export function asTextToo(tally: PromptTally, count: () => void): void {
   const { payloadBytes } = tally;
-  const end = count();
+  count();
   tally.payloadBytes = payloadBytes;
-  return end;
 }
 
 /** The same, for a value in another shape than its provider's: signatures count as text too. */
-export function inOtherShape(tally: PromptTally, count: () => number): number {
+export function inOtherShape(tally: PromptTally, count: () => void): void {
   const { sealedBytes } = tally;
-  const end = asTextToo(tally, count);
+  asTextToo(tally, count);
   tally.sealedBytes = sealedBytes;
-  return end;
 }
 
 /**
  * Counts the signatures of a turn as text unless it is the model's: nobody else's turn has any.
  * `sealedBefore` are the sealed bytes before the turn. Called only for turns with signatures.
  */
-export function sealOnlyModel(tally: PromptTally, turn: Span, sealedBefore: number): void {
-  const { text } = tally.body;
-  const role = shortText(text, presentValue(text, membersOf(text, turn), 'role'));
+export function sealOnlyModel(tally: PromptTally, turn: Value, sealedBefore: number): void {
+  const { tape } = tally;
+  const role = tape.shortText(tape.present(turn, 'role'));
   if (role !== 'assistant' && role !== 'model') tally.sealedBytes = sealedBefore;
 }
 
 /** A string in a body that holds media data or a media URL. */
 export interface MediaString {
-  readonly span: Span;
+  readonly value: Value;
   readonly at: string;
   /** Media types from other members: `format`, `mimeType`, the extension of a file name. */
   readonly types: readonly string[];
 }
 
-/** Enough for the head of every data URL and for every URL that is examined. */
-const maxHeadChars = 2048;
-
 /** Returns the beginning of a string, unescaped and without leading white space. */
-export function headOf(bytes: Buffer, { start, end }: Span): string {
-  const head = bytes.toString('latin1', start + 1, Math.min(end - 1, start + maxHeadChars));
+export function headOf(tape: Tape, value: Value, maxBytes: number = maxShortBytes): string {
+  const start = tape.start(value);
+  const end = Math.min(tape.end(value) - 1, start + maxBytes);
+  const head = tape.bytes.toString('latin1', start + 1, end);
   const plain = head.includes('\\')
     ? head.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, unescapeChar)
     : head;
@@ -138,11 +99,12 @@ function unescapeChar(
  * Counts a string as media. Its payload is exempt from the text count only if all stated types
  * agree on one that no provider reads as text.
  */
-export function addMediaString(tally: PromptTally, { span, at, types }: MediaString): void {
-  const { body, media } = tally;
-  const end = Math.min(span.end - 1, span.start + maxHeadChars);
-  const text = body.text.toString('latin1', span.start + 1, end);
-  const length = originalLength(body, span.start, span.end) - 2;
+export function addMediaString(tally: PromptTally, { value, at, types }: MediaString): void {
+  const { tape, media } = tally;
+  const start = tape.start(value) + 1;
+  const end = tape.end(value);
+  const text = tape.bytes.toString('latin1', start, Math.min(end - 1, start + maxShortBytes - 1));
+  const length = tape.length(value) - 2;
   const head = dataUrlHead(text);
   if (head !== undefined) {
     const { isBase64, dataAt } = head;
@@ -151,16 +113,20 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
     const type = head.mimeType.replaceAll('\\/', '/');
     const named = type === '' ? types : [type, ...types];
     const bytes = isBase64
-      ? base64Bytes(body, { start: span.start + dataAt, end: span.end }, length - dataAt)
+      ? base64Bytes(tape.bytes, { start: start + dataAt, end }, length - dataAt)
       : 0;
     addPayload(tally, { kind: payloadKind(named), bytes, at });
   } else if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
     media.push({ kind: urlKind(text, types), bytes: 0, at });
-  } else if (/^\s|^\\/.test(text) && /^[a-z][a-z0-9+.-]*:/i.test(headOf(body.text, span))) {
+  } else if (/^\s|^\\/.test(text) && /^[a-z][a-z0-9+.-]*:/i.test(headOf(tape, value))) {
     // Some servers unescape and trim such a string, so it may be any kind of media.
     media.push({ kind: 'reference', bytes: 0, at });
   } else {
-    addPayload(tally, { kind: payloadKind(types), bytes: base64Bytes(body, span, length), at });
+    addPayload(tally, {
+      kind: payloadKind(types),
+      bytes: base64Bytes(tape.bytes, { start, end }, length),
+      at,
+    });
   }
 }
 
@@ -168,11 +134,11 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
  * Returns the number of Base64 bytes in a string of this length: all but the backslashes with which
  * PHP escapes slashes. 0 if the string has another escape or does not begin like Base64.
  */
-function base64Bytes({ text }: Body, { start, end }: Span, length: number): number {
-  const beginning = text.toString('latin1', start + 1, Math.min(end - 1, start + maxHeadChars));
+function base64Bytes(bytes: Buffer, { start, end }: Span, length: number): number {
+  const beginning = bytes.toString('latin1', start, Math.min(end - 1, start + maxShortBytes - 1));
   if (!/^[A-Za-z0-9+/\\_-]*={0,2}$/.test(beginning)) return 0;
   // Only the string itself: a search in the whole body would pass all of it for each string.
-  const inside = text.subarray(start, end);
+  const inside = bytes.subarray(start, end);
   let escapes = 0;
   let at = inside.indexOf(backslash);
   while (at !== -1) {
@@ -184,7 +150,6 @@ function base64Bytes({ text }: Body, { start, end }: Span, length: number): numb
 }
 
 const slash = 0x2f;
-const lowerN = 0x6e;
 
 /** The kind of a payload according to its media type. */
 export type PayloadKind = MediaKind | 'text' | 'unknown';
@@ -235,18 +200,21 @@ export function urlKind(url: string, types: readonly string[]): MediaKind {
  * Counts a string as sealed unless it contains a character that is not Base64. A signature or
  * encrypted reasoning has at least 5 bytes for each token.
  */
-export function addSealed(tally: PromptTally, { start, end }: Span): void {
-  const { body } = tally;
-  if (body.text[start] !== quote) return;
-  const text = originalBytes(body, start + 1, end - 1).toString('latin1');
+export function addSealed(tally: PromptTally, value: Value): void {
+  const { tape } = tally;
+  if (!tape.isString(value)) return;
+  const bytes = tape.raw(value);
+  const text = bytes.toString('latin1', 1, bytes.length - 1);
   if (/^[A-Za-z0-9+/_=-]*$/.test(text)) tally.sealedBytes += text.length;
 }
 
 /** Counts the `file_id` of a part or media member at this path, unless the value is empty. */
-export function addFileId({ body, media }: PromptTally, { start, end }: Span, at: string): void {
-  const first = body.text[start];
+export function addFileId({ tape, media }: PromptTally, value: Value, at: string): void {
+  const first = tape.bytes[tape.start(value)];
   const isEmpty =
-    first === quote || first === openBracket ? end - start === 2 : first !== openBrace;
+    first === quote || first === openBracket
+      ? tape.end(value) - tape.start(value) === 2
+      : first !== openBrace;
   if (!isEmpty) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
 }
 
@@ -272,69 +240,33 @@ export function withKnownContent(prompt: PromptSize, known: KnownContent): Promp
   };
 }
 
-/** Returns the text of a short string; undefined for anything else. */
-export function shortText(bytes: Buffer, span: Span | undefined): string | undefined {
-  if (span === undefined || bytes[span.start] !== quote) return undefined;
-  if (span.end - span.start > maxHeadChars) return undefined;
-  return decodeString(bytes, span.start + 1, span.end - 1);
-}
-
-/** Returns the first of the named members that is not null. */
-export function presentValue(
-  bytes: Buffer,
-  members: readonly Member[],
-  ...names: readonly string[]
-): Span | undefined {
-  for (const { name, value } of members) {
-    if (names.includes(name) && kindAt(bytes, value) !== 'null') return value;
-  }
-  return undefined;
-}
-
-/** Returns the member if it has content: it is not null, empty or blank. */
-export function filledValue(
-  bytes: Buffer,
-  members: readonly Member[],
-  name: string,
-  label?: string,
-): Span | undefined {
-  const value = members.find((one) => one.name === name)?.value;
-  return value === undefined || isBlank(bytes, value, label) ? undefined : value;
+/** Returns the member if it has content: it is not null, empty or blank; else `none`. */
+export function filledValue(tape: Tape, object: Value, name: string, label?: string): Value {
+  const value = tape.get(object, name);
+  return value === none || isBlank(tape, value, label) ? none : value;
 }
 
 /**
  * Whether a value has no content: it consists of nulls and blank strings, at any depth. Members
  * with the name `label` are no content.
  */
-export function isBlank(bytes: Buffer, { start, end }: Span, label?: string): boolean {
-  let at = start;
+export function isBlank(tape: Tape, value: Value, label?: string): boolean {
+  const end = tape.after(value);
+  let at = value;
   while (at < end) {
-    const byte = bytes[at];
-    if (byte === quote) {
-      const textEnd = skipString(bytes, at);
-      const isName = bytes[spaceEnd(bytes, textEnd)] === colon;
-      if (!isName && !isBlankString(bytes, at + 1, textEnd - 1)) return false;
-      const isLabel = isName && label !== undefined && isString(bytes, at, textEnd, label);
-      at = isLabel ? skipValue(bytes, afterName(bytes, textEnd)) : textEnd;
-    } else if (byte === lowerN) at += 'null'.length;
-    else if (isPunctuation(byte)) at += 1;
-    else return false;
+    const isLabel = at !== value && label !== undefined && tape.isNamed(at, label);
+    if (!isLabel && hasContent(tape, at)) return false;
+    at = isLabel ? tape.after(at) : tape.first(at);
   }
   return true;
 }
 
-function isPunctuation(byte: number | undefined): boolean {
-  switch (byte) {
-    case openBrace:
-    case closeBrace:
-    case openBracket:
-    case closeBracket:
-    case comma:
-    case colon:
-      return true;
-    default:
-      return byte !== undefined && isSpace(byte);
-  }
+/** Whether a value itself, not what is in it, is content. */
+function hasContent(tape: Tape, value: Value): boolean {
+  const kind = tape.kind(value);
+  if (kind === 'string')
+    return !isBlankString(tape.bytes, tape.start(value) + 1, tape.end(value) - 1);
+  return kind === 'number' || kind === 'boolean';
 }
 
 function isBlankString(bytes: Buffer, start: number, end: number): boolean {
@@ -347,17 +279,15 @@ function isBlankString(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /** Returns all of the named members that are not null, as short texts. */
-export function textsOf(
-  bytes: Buffer,
-  members: readonly Member[],
-  ...names: readonly string[]
-): readonly string[] {
-  const values = members.filter(
-    ({ name, value }) => names.includes(name) && kindAt(bytes, value) !== 'null',
-  );
-  return values
-    .map(({ value }) => shortText(bytes, value) ?? unreadable)
-    .filter((text) => text !== '');
+export function textsOf(tape: Tape, object: Value, ...names: readonly string[]): readonly string[] {
+  const texts: string[] = [];
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    if (tape.isNull(value) || !names.includes(tape.name(value))) continue;
+    const text = tape.shortText(value) ?? unreadable;
+    if (text !== '') texts.push(text);
+  }
+  return texts;
 }
 
 /**

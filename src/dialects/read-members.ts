@@ -98,7 +98,8 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
 
 const mustBeObject = 'must be an object.';
 
-function pathTo(name: string, at: string): string {
+/** The path of a member. The path of the body itself is empty. */
+export function pathTo(name: string, at: string): string {
   return at === '' ? name : `${at}.${name}`;
 }
 

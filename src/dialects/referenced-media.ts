@@ -5,38 +5,21 @@
  * could hold.
  */
 
-import { kindAt, membersOf } from '../bytes/json/read/members.ts';
-import {
-  afterName,
-  firstInside,
-  isString,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../bytes/json/read/skip.ts';
-import type { Member, Span } from '../bytes/json/scan/scan.ts';
-import { backslash, closeBrace, colon, openBrace, openBracket, quote } from '../bytes/json/text.ts';
+import { none, type Tape, type Value } from '../bytes/json/tape.ts';
+import { backslash, colon } from '../bytes/json/text.ts';
 import type { MediaKind } from '../call.ts';
 import { checkMerged, tooComplex } from '../canonical/complexity.ts';
 import { dataUrlHead } from '../canonical/media.ts';
-import { type NameHints, readMemberName } from './member-names.ts';
-import {
-  eachElement,
-  headOf,
-  type PromptTally,
-  payloadKind,
-  shortText,
-  urlKind,
-} from './prompt-size.ts';
+import { readMemberName } from './member-names.ts';
+import { headOf, type PromptTally, payloadKind, urlKind } from './prompt-size.ts';
 
-/** A value that may contain references. */
+/** How to count a value that may contain references. */
 export interface ReferringValue {
-  readonly start: number;
   readonly at: () => string;
   /** The name of the member that holds the value; undefined for an element of a list. */
-  readonly name?: Span | undefined;
-  /** Start offsets of strings that were already counted. */
-  readonly counted?: readonly number[];
+  readonly name?: string | undefined;
+  /** Strings that were already counted. */
+  readonly counted?: readonly Value[];
   /** Nothing else in the value was counted, so that an `id` alone counts as a reference. */
   readonly hasIdOnly?: boolean;
 }
@@ -44,55 +27,52 @@ export interface ReferringValue {
 /** A reference, unless the object around it turns out to be text. */
 interface Reference {
   readonly kind: MediaKind | undefined;
-  /** Start offset of a URL that may be an image's. */
-  readonly start: number;
+  /** A URL that may be an image's. */
+  readonly url: Value;
   readonly isFileId: boolean;
   isImage: boolean;
 }
 
 interface Walk {
-  readonly text: Buffer;
-  readonly counted: readonly number[];
-  readonly found: Reference[];
+  readonly tape: Tape;
+  readonly counted: readonly Value[] | undefined;
+  /** Undefined until there is one, because most values have none. */
+  found: Reference[] | undefined;
   /** Media types that are stated next to a payload. */
-  readonly types: string[];
+  types: string[] | undefined;
   /** Number of members called just `id`. */
   ids: number;
 }
 
-/** The member that holds a value; for an element of a list, the member that holds the list. */
+/**
+ * The member that holds a value, by its name; for an element of a list, the member that holds the
+ * list. `isImage`: it is in an image.
+ */
 interface Holder {
-  readonly name: Span | undefined;
+  readonly name: string | undefined;
   readonly isImage: boolean;
-  /** The classification of its name, computed on first use. */
-  hints: NameHints | undefined;
 }
 
-/** Counts everything that a value references; returns the offset of the value's end. */
-export function addReferences(tally: PromptTally, value: ReferringValue): number {
-  const { text } = tally.body;
-  const walk: Walk = { text, counted: value.counted ?? [], found: [], types: [], ids: 0 };
-  const holder = { name: value.name, isImage: false, hints: undefined };
-  const end = walkValue(walk, value.start, holder);
-  const { found, types, ids } = walk;
-  if (found.length > 0) {
-    const at = value.at();
+/** Counts everything that a value references. */
+export function addReferences(tally: PromptTally, value: Value, how: ReferringValue): void {
+  const { tape } = tally;
+  const { counted } = how;
+  const walk: Walk = { tape, counted, found: undefined, types: undefined, ids: 0 };
+  walkValue(walk, value, how.name, false);
+  const { found, types = [], ids } = walk;
+  if (found !== undefined && found.length > 0) {
+    const at = how.at();
     for (const one of found) {
-      const kind = one.kind ?? (one.isImage ? kindOfUrlAt(text, one.start, types) : 'reference');
+      const kind = one.kind ?? (one.isImage ? urlKind(headOf(tape, one.url), types) : 'reference');
       if (one.isFileId) tally.media.push({ kind, bytes: 0, at, isFileId: true });
       else tally.media.push({ kind, bytes: 0, at });
     }
-  } else if (value.hasIdOnly === true && (types.length > 0 || ids > 0)) {
+  } else if (how.hasIdOnly === true && (types.length > 0 || ids > 0)) {
     const kind = types.length > 0 ? payloadKind(types) : 'reference';
     if (kind !== 'text') {
-      tally.media.push({ kind: kind === 'unknown' ? 'document' : kind, bytes: 0, at: value.at() });
+      tally.media.push({ kind: kind === 'unknown' ? 'document' : kind, bytes: 0, at: how.at() });
     }
   }
-  return end;
-}
-
-function kindOfUrlAt(text: Buffer, start: number, types: readonly string[]): MediaKind {
-  return urlKind(headOf(text, { start, end: skipString(text, start) }), types);
 }
 
 /** Top-level members that hold media. */
@@ -112,84 +92,84 @@ const topLevelInitials = 'acdfimpvACDFIMPV';
  */
 export function addTopLevelReferences(
   tally: PromptTally,
-  members: readonly Member[],
+  object: Value,
   path = '',
   level = 0,
 ): void {
-  const { text } = tally.body;
-  for (const { name, nameSpan, value } of members) {
+  const { tape } = tally;
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
     if (name === 'messages' || name === 'model') continue;
     if (name === 'extra_body' || name === 'extraBody' || name === 'google') {
       // Some servers merge these into the body.
-      checkMerged(level, value.end - value.start);
-      addTopLevelReferences(tally, membersOf(text, value), `${path}${name}.`, level + 1);
+      checkMerged(level, tape.end(value) - tape.start(value));
+      addTopLevelReferences(tally, value, `${path}${name}.`, level + 1);
     } else if (topLevelInitials.includes(name.charAt(0))) {
       if (topLevelMediaName.test(name)) {
-        addReferences(tally, { start: value.start, name: nameSpan, at: () => `${path}${name}` });
-      } else if (cacheName.test(name) && !isEmptyOrNull(text, value)) {
+        addReferences(tally, value, { name, at: () => `${path}${name}` });
+      } else if (cacheName.test(name) && !isEmptyOrNull(tape, value)) {
         tally.media.push({ kind: 'reference', bytes: 0, at: `${path}${name}` });
       }
     }
   }
 }
 
-function isEmptyOrNull(text: Buffer, value: Span): boolean {
-  return value.end - value.start <= 2 || kindAt(text, value) === 'null';
+function isEmptyOrNull(tape: Tape, value: Value): boolean {
+  return tape.end(value) - tape.start(value) <= 2 || tape.isNull(value);
 }
 
-function walkValue(walk: Walk, start: number, holder: Holder): number {
-  const { text } = walk;
-  switch (text[start]) {
-    case quote: {
-      const end = skipString(text, start);
-      if (end - start > 2 && !walk.counted.includes(start)) addString(walk, { start, end }, holder);
-      return end;
+function walkValue(walk: Walk, value: Value, name: string | undefined, isImage: boolean): void {
+  const { tape } = walk;
+  switch (tape.kind(value)) {
+    case 'string':
+      if (tape.end(value) - tape.start(value) > 2 && walk.counted?.includes(value) !== true) {
+        addString(walk, value, { name, isImage });
+      }
+      break;
+    case 'array': {
+      const end = tape.after(value);
+      for (let one = tape.first(value); one < end; one = tape.after(one)) {
+        walkValue(walk, one, name, isImage);
+      }
+      break;
     }
-    case openBracket:
-      return eachElement(text, start, (element) => walkValue(walk, element, holder));
-    case openBrace:
-      return walkObject(walk, start, holder);
-    default: {
-      const isNumber = isDigit(text[start] ?? 0);
-      if (isNumber && hintsOf(text, holder).resource !== undefined) addId(walk, holder);
-      return skipValue(text, start);
-    }
+    case 'object':
+      walkObject(walk, value, isImage || readMemberName(name).isImage);
+      break;
+    case 'number':
+      addNumber(walk, value, name);
+      break;
+    default:
   }
 }
 
-function walkObject(walk: Walk, start: number, holder: Holder): number {
-  const { text } = walk;
-  const found = walk.found.length;
-  const types = walk.types.length;
+/** A number may be an id. */
+function addNumber(walk: Walk, value: Value, name: string | undefined): void {
+  const isId = isDigit(walk.tape.bytes[walk.tape.start(value)] ?? 0);
+  if (isId && readMemberName(name).resource !== undefined) addId(walk, name);
+}
+
+function walkObject(walk: Walk, object: Value, isImage: boolean): void {
+  const { tape } = walk;
+  const found = walk.found?.length ?? 0;
+  const types = walk.types?.length ?? 0;
   const { ids } = walk;
-  const isImage = holder.isImage || hintsOf(text, holder).isImage;
   let type: string | undefined;
-  let at = firstInside(text, start);
-  while (text[at] !== closeBrace) {
-    const nameEnd = skipString(text, at);
-    const value = afterName(text, nameEnd);
-    let end: number;
-    if (text[value] === quote && isString(text, at, nameEnd, 'type')) {
-      end = skipString(text, value);
-      type = shortText(text, { start: value, end });
-    } else {
-      const name = { start: at, end: nameEnd };
-      end = walkValue(walk, value, { name, isImage, hints: undefined });
-    }
-    at = nextInside(text, end);
+  const end = tape.after(object);
+  for (let value = tape.first(object); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    if (name === 'type' && tape.isString(value)) type = tape.shortText(value);
+    else walkValue(walk, value, name, isImage);
   }
-  if (type === undefined) return at + 1;
+  if (type === undefined) return;
   if (isTextType(type)) {
-    walk.found.length = found;
-    walk.types.length = types;
+    if (walk.found !== undefined) walk.found.length = found;
+    if (walk.types !== undefined) walk.types.length = types;
     walk.ids = ids;
   } else if (/image/i.test(type)) {
-    for (let index = found; index < walk.found.length; index += 1) {
-      const one = walk.found[index];
-      if (one !== undefined) one.isImage = true;
-    }
+    for (const one of walk.found?.slice(found) ?? []) one.isImage = true;
   }
-  return at + 1;
 }
 
 /**
@@ -224,59 +204,64 @@ const urlStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|arn:|\/\/\w)/i;
 /** The Base64 beginnings of a PDF and of an Office document. */
 const documentStart = /^(?:JVBERi0|UEsDB)/;
 
-function addString(walk: Walk, span: Span, holder: Holder): void {
-  const { text } = walk;
-  const hints = hintsOf(text, holder);
-  if (hints.isText || !(hints.mayRefer || mayBeUrlOrDocument(text, span))) return;
-  const head = headOf(text, { start: span.start, end: Math.min(span.end, span.start + 128) });
+function addString(walk: Walk, value: Value, holder: Holder): void {
+  const { tape } = walk;
+  const hints = readMemberName(holder.name);
+  if (hints.isText || !(hints.mayRefer || mayBeUrlOrDocument(tape, value))) return;
+  const head = headOf(tape, value, 127);
   const dataHead = dataUrlHead(head);
   if (dataHead !== undefined) {
     const kind = payloadKind([dataHead.mimeType]);
     if (kind !== 'text') addKind(walk, kind === 'unknown' ? 'reference' : kind);
   } else if (urlStart.test(head)) {
     const isImage = holder.isImage || hints.isImage;
-    addReference(walk, { kind: undefined, start: span.start, isFileId: false, isImage });
+    addReference(walk, { kind: undefined, url: value, isFileId: false, isImage });
   } else if (documentStart.test(head)) {
     addKind(walk, 'document');
   } else if (hints.isType) {
-    if (/^[\w.+-]+\/[\w.+*-]+\s*(?:;|$)/.test(head)) walk.types.push(head.split(';', 1)[0] ?? '');
+    if (!/^[\w.+-]+\/[\w.+*-]+\s*(?:;|$)/.test(head)) return;
+    walk.types ??= [];
+    walk.types.push(head.split(';', 1)[0] ?? '');
   } else if (hints.isUrl) {
     // A path or the name of a stored file; in an image part it may be the Base64 data.
     addKind(walk, holder.isImage ? 'image' : 'reference');
-  } else if (hints.resource !== undefined) addId(walk, holder);
+  } else if (hints.resource !== undefined) addId(walk, holder.name);
   else if (hints.isId) walk.ids += 1;
 }
 
-function addId(walk: Walk, holder: Holder): void {
-  const isFileId = hintsOf(walk.text, holder).resource === 'file';
-  addReference(walk, { kind: 'reference', start: 0, isFileId, isImage: false });
+function addId(walk: Walk, name: string | undefined): void {
+  const isFileId = readMemberName(name).resource === 'file';
+  addReference(walk, { kind: 'reference', url: none, isFileId, isImage: false });
 }
 
 function addKind(walk: Walk, kind: MediaKind): void {
-  addReference(walk, { kind, start: 0, isFileId: false, isImage: false });
+  addReference(walk, { kind, url: none, isFileId: false, isImage: false });
 }
 
 /** No real part has this many references, and each one costs time to examine. */
 const maxReferences = 10_000;
 
 /** @throws GatewayError `too_complex` */
-function addReference({ found }: Walk, one: Reference): void {
-  if (found.length === maxReferences)
+function addReference(walk: Walk, one: Reference): void {
+  walk.found ??= [];
+  if (walk.found.length === maxReferences)
     throw tooComplex(`${maxReferences} files and URLs in one part`);
-  found.push(one);
+  walk.found.push(one);
 }
 
 /**
  * Returns whether the first bytes of a string could begin a URL or a document. Most text is ruled
  * out by its first space.
  */
-function mayBeUrlOrDocument(text: Buffer, { start, end }: Span): boolean {
-  const first = text[start + 1] ?? 0;
+function mayBeUrlOrDocument(tape: Tape, value: Value): boolean {
+  const { bytes } = tape;
+  const start = tape.start(value) + 1;
+  const first = bytes[start] ?? 0;
   // `J` and `U` begin documents in Base64, `/` a URL without its scheme.
   if (first === 0x4a || first === 0x55 || first === 0x2f || first <= 0x20) return true;
-  const longest = Math.min(end - 1, start + 1 + maxSchemeBytes);
-  for (let at = start + 1; at < longest; at += 1) {
-    const byte = text[at] ?? 0;
+  const longest = Math.min(tape.end(value) - 1, start + maxSchemeBytes);
+  for (let at = start; at < longest; at += 1) {
+    const byte = bytes[at] ?? 0;
     if (byte === colon || byte === backslash) return true;
     if (!isSchemeByte(byte)) return false;
   }
@@ -293,9 +278,4 @@ function isSchemeByte(byte: number): boolean {
 
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
-}
-
-function hintsOf(text: Buffer, holder: Holder): NameHints {
-  holder.hints ??= readMemberName(text, holder.name);
-  return holder.hints;
 }

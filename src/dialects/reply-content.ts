@@ -13,7 +13,6 @@ import {
   type JsonValue,
   member,
 } from '../json.ts';
-import { isFilled } from './is-filled.ts';
 
 /** Tokens that Google counts for one generated image. */
 export const imageTokens = 1_290;
@@ -222,4 +221,26 @@ function utf8Bytes(text: string): number {
   const bytes = Buffer.byteLength(text);
   if (bytes === text.length) return bytes;
   return bytes - (text.match(/\p{Surrogate}/gu)?.length ?? 0);
+}
+
+/** Members that describe an element without being content. */
+const elementLabels: ReadonlySet<string> = new Set([
+  'type',
+  'role',
+  'id',
+  'index',
+  'format',
+  'mimeType',
+  'mime_type',
+  'thought',
+]);
+
+/** Returns whether the value contains a non-empty string at any depth. */
+export function isFilled(value: JsonValue): boolean {
+  if (typeof value === 'string') return value !== '';
+  if (Array.isArray(value)) return value.some(isFilled);
+  return (
+    isJsonObject(value) &&
+    Object.entries(value).some(([name, inner]) => !elementLabels.has(name) && isFilled(inner))
+  );
 }

@@ -27,6 +27,21 @@ const subjectsForm =
 /** A subject of a new key. Strict, so that a misspelt member is reported. */
 export const subject: z.ZodType = z.strictObject(subjectMembers, subjectForm);
 
+const repeatedForm = 'must differ from that of another subject with the same period';
+
+/** The first subject that has the id and the period of an earlier one; the store counts one. */
+export function repeatedSubject(
+  subjects: readonly { readonly id?: unknown; readonly period?: unknown }[],
+): number | undefined {
+  for (let index = 1; index < subjects.length; index += 1) {
+    for (let earlier = 0; earlier < index; earlier += 1) {
+      const [one, other] = [subjects[earlier], subjects[index]];
+      if (one?.id === other?.id && one?.period === other?.period) return index;
+    }
+  }
+  return undefined;
+}
+
 /** A `Date` can't represent a later time. */
 const lastDateMs = 8_640_000_000_000_000;
 const expiryForm = 'must be Unix milliseconds, a positive integer';
@@ -44,7 +59,12 @@ export const keyMembers: Readonly<Record<keyof ApiKey, z.ZodType>> = {
   quota: z
     .array(z.looseObject(subjectMembers, subjectForm), subjectsForm)
     .min(1, subjectsForm)
-    .max(maxLines, subjectsForm),
+    .max(maxLines, subjectsForm)
+    .superRefine((subjects, { addIssue }) => {
+      const index = repeatedSubject(subjects);
+      if (index === undefined) return;
+      addIssue({ code: 'custom', path: [index, 'id'], message: repeatedForm });
+    }),
   quotaPartition: aName.optional(),
   responseOwner: anId.optional(),
   maxConcurrentCalls: positive.optional(),

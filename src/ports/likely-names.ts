@@ -19,11 +19,11 @@ function belowOf(schema: unknown, part: PropertyKey): readonly unknown[] {
   return unwrapped(below);
 }
 
-/** The schemas behind `optional` and unions. */
+/** The schemas behind `optional`, defaults, pipes and unions. */
 function unwrapped(schema: unknown): readonly unknown[] {
   if (schema === undefined) return [];
   const definition = definitionOf(schema);
-  const inner = member(definition, 'innerType');
+  const inner = member(definition, 'innerType') ?? member(definition, 'in');
   if (inner !== undefined) return unwrapped(inner);
   const options = member(definition, 'options');
   return Array.isArray(options) ? options.flatMap(unwrapped) : [schema];

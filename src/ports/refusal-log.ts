@@ -1,6 +1,6 @@
 /**
  * The port that keeps how often requests were refused, and why. It gets counts: no request has a
- * row of its own, and a count has no field for a secret or for text of a caller.
+ * row of its own, and a count has no field for a secret or for a text as long as a caller likes.
  */
 import type { ErrorCode } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
@@ -34,6 +34,13 @@ export interface RecordedRefusals {
   readonly code: ErrorCode;
   /** More specific than the code. */
   readonly reason: FailureReason | undefined;
+  /**
+   * Where the request is wrong: the member, without indexes, as `messages[].content`, or of
+   * `route_not_found` a known path of an API, as `/v1/files`. Up to 64 characters of
+   * `A-Za-z0-9._:/{}[]-`. Callers may choose names of members, so a process records 16 in a day for
+   * each key and code; it is undefined for others, and if nothing of the request is to blame.
+   */
+  readonly detail: string | undefined;
   /** How many: 1 to 2^53 − 1. */
   readonly refusals: number;
 }

@@ -10,9 +10,21 @@ import { methods, oneOf, positive, wait } from './set-up.ts';
 const most = 1_024;
 const count = `must be a positive integer of at most ${most}`;
 
+/** The members that are plain data: the check and the default of each. */
+export const plainResponseOptions = {
+  unknownReferences: z.enum(['refuse', 'relay'], oneOf(['refuse', 'relay'])).default('refuse'),
+  maxReferences: z.int(count).positive(count).max(most, count).default(512),
+  indexTtlMs: positive.default(24 * 60 * 60 * 1000),
+  itemTtlMs: wait.default(60 * 60 * 1000),
+} satisfies { readonly [Name in keyof ResponseOptions]: z.ZodType<ResponseOptions[Name]> };
+
+/** The defaults; the stores are made for each gateway. */
+export const defaultResponseOptions = z.strictObject(plainResponseOptions).parse({});
+
 /** The schema of the option. */
 export const responseOptionsSchema: z.ZodType = z.strictObject(
   {
+    ...plainResponseOptions,
     index: methods('remember', 'find', 'forget').optional(),
     items: z
       .union(
@@ -20,10 +32,6 @@ export const responseOptionsSchema: z.ZodType = z.strictObject(
         'must be false or an object with put(), get(), forget()',
       )
       .optional(),
-    unknownReferences: z.enum(['refuse', 'relay'], oneOf(['refuse', 'relay'])).optional(),
-    maxReferences: z.int(count).positive(count).max(most, count).optional(),
-    indexTtlMs: positive.optional(),
-    itemTtlMs: wait.optional(),
   } satisfies Record<keyof ResponseOptions, z.ZodType>,
   'must be an object',
 );

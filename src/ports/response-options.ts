@@ -7,11 +7,17 @@ import type { ResponseIndex } from './response-index.ts';
 
 /** What the gateway remembers of replies of `POST /v1/responses`. */
 export interface ResponseOptions {
-  /** Knows whose a response is and on which account it is stored. Default: in memory. */
+  /**
+   * Knows whose a response is and on which account it is stored.
+   *
+   * @defaultValue in memory: 100,000 ids
+   */
   readonly index?: ResponseIndex;
   /**
-   * Keeps the output items of translated replies; `false` keeps none, and such replies say
-   * `store: false`. Default: in memory.
+   * Keeps the output items of translated replies, so that a later call may refer to them, as the AI
+   * SDK does by default; `false` keeps none, and such replies say `store: false`.
+   *
+   * @defaultValue in memory: 64 MiB, a quarter of it for one key
    */
   readonly items?: ItemStore | false;
   /**
@@ -31,17 +37,4 @@ export interface ResponseOptions {
 /** The same with all defaults filled in. */
 export type ResponseSettings = Readonly<Required<Omit<ResponseOptions, 'items'>>> & {
   readonly items: ItemStore | undefined;
-};
-
-/** The defaults; the stores are made for each gateway. */
-export const defaultResponseOptions: Omit<ResponseSettings, 'index' | 'items'> & {
-  readonly index: undefined;
-  readonly items: undefined;
-} = {
-  index: undefined,
-  items: undefined,
-  unknownReferences: 'refuse',
-  maxReferences: 512,
-  indexTtlMs: 24 * 60 * 60 * 1000,
-  itemTtlMs: 60 * 60 * 1000,
 };

@@ -170,13 +170,13 @@ export const positive: z.ZodType<number> = z
 const longestTimerMs = 2_147_483_647;
 
 /** A delay for a timer. */
-export const wait: z.ZodType = z
+export const wait = z
   .int('must be a positive integer of ms')
   .positive('must be a positive integer of ms')
   .max(longestTimerMs, `must be at most ${longestTimerMs} ms`);
 
 /** Exactly true or false. */
-export const flag: z.ZodType = z.boolean('must be true or false');
+export const flag = z.boolean('must be true or false');
 
 /** A function. */
 export const aFunction: z.ZodType = z.custom(
@@ -257,10 +257,11 @@ export function oneOf(values: readonly string[]): string {
 }
 
 /** The schema of an object with exactly the members of `like`. */
-export function each<T>(
+export function each<T, Schema extends z.ZodType>(
   like: Readonly<Record<string, T>>,
-  schemaOf: (value: T) => z.ZodType,
-): z.ZodType {
+  schemaOf: (value: T) => Schema,
+  message = 'must be an object',
+) {
   const members = Object.entries(like).map(([name, value]) => [name, schemaOf(value)] as const);
-  return z.strictObject(Object.fromEntries(members), 'must be an object');
+  return z.strictObject(Object.fromEntries(members), message);
 }

@@ -257,6 +257,7 @@ export const eventTypes: Readonly<Record<EventType, true>> = {
   quota_low: true,
   no_stated_maximum: true,
   embedding_format: true,
+  path_misplaced: true,
   body_consumed: true,
   references_per_process: true,
   index_lost: true,

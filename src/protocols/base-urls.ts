@@ -2,6 +2,7 @@
 import type { GatewayRequest } from '../http.ts';
 import { containsSecret } from '../secret.ts';
 import type { CallRoute } from './protocol.ts';
+import type { MisplacedPath } from './resources.ts';
 
 /**
  * The prefix of the mount; empty if there is none, or if the caller may have chosen a part of it:
@@ -22,25 +23,22 @@ export function isRoot(path: string, method: string): boolean {
   return (method === 'GET' || method === 'HEAD') && /^\/(?:v1\/?|v1beta\/?)?$/.test(path);
 }
 
-/** A call of a client whose base URL has the path of one already. */
-interface DoubledCall {
-  readonly resource: { readonly at: 'call'; readonly route: CallRoute };
-  readonly intended: string;
-  readonly fault: 'whole';
-}
-
-/** What `POST /v1/messages/v1/messages` was meant to be; undefined for other requests. */
+/**
+ * What `POST /v1/messages/v1/messages` was meant to be, the call of a client whose base URL has the
+ * path of one already; undefined for other requests.
+ */
 export function doubledCall(
   { method, path }: Pick<GatewayRequest, 'method' | 'path'>,
   calls: ReadonlyMap<string, CallRoute>,
-): DoubledCall | undefined {
+): MisplacedPath | undefined {
   if (method !== 'POST' || !path.startsWith('/v1/')) return undefined;
   for (const before of calls.keys()) {
     if (!path.startsWith(`${before}/`)) continue;
     const after = path.slice(before.length);
     for (const intended of [after, `/v1${after}`]) {
       const route = calls.get(intended);
-      if (route !== undefined) return { resource: { at: 'call', route }, intended, fault: 'whole' };
+      if (route === undefined) continue;
+      return { resource: { at: 'call', route }, requested: path, intended, fault: 'whole' };
     }
   }
   return undefined;

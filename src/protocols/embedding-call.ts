@@ -1,10 +1,10 @@
 /** The call of an embedding request, of whatever shape: inputs without any output. */
-import type { ScannedBody } from '../bytes/json/scan/body.ts';
+import type { Tape } from '../bytes/json/tape.ts';
 import { type Call, type GuardedUse, operations, type PromptSize } from '../call.ts';
 
 /** Makes the call of a request that has been checked and measured. */
 export function embeddingCall(
-  { body, members }: ScannedBody,
+  tape: Tape,
   modelId: string,
   prompt: PromptSize,
   guarded: readonly GuardedUse[],
@@ -14,8 +14,8 @@ export function embeddingCall(
     operation: operations.embed,
     modelId,
     framing: 'json',
-    body,
-    members,
+    body: tape.body,
+    tape,
     promptCacheKey: undefined,
     wantsUsage: true,
     demand: {

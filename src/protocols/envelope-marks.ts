@@ -1,6 +1,5 @@
 /** Finds envelopes of the gateway in the bytes of a request, in every spelling that JSON has. */
-import type { Span } from '../bytes/json/scan/scan.ts';
-import { quote } from '../bytes/json/text.ts';
+import type { Tape, Value } from '../bytes/json/tape.ts';
 import { envelopePrefixes, isEnvelope } from '../canonical/envelope.ts';
 
 const plain: readonly Buffer[] = envelopePrefixes.map((prefix) => Buffer.from(`"${prefix}`));
@@ -21,11 +20,11 @@ export function mayHoldEnvelope(text: Buffer): boolean {
 }
 
 /** Whether the value is a string that begins as an envelope. */
-export function isEnvelopeAt(text: Buffer, { start, end }: Span): boolean {
-  if (text[start] !== quote) return false;
-  const inside = text.subarray(start + 1, Math.min(end, start + 1 + longestPrefix));
-  const letters = inside
-    .toString('latin1')
+export function isEnvelopeAt(tape: Tape, value: Value): boolean {
+  if (!tape.isString(value)) return false;
+  const start = tape.start(value) + 1;
+  const letters = tape.bytes
+    .toString('latin1', start, Math.min(tape.end(value), start + longestPrefix))
     .replace(/\\u([\da-f]{4})/gi, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
     );

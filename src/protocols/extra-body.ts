@@ -2,9 +2,8 @@
  * Checks `extra_body`, which some servers merge over the body: values there must not differ from
  * those by which the gateway bounds, prices or routes the call.
  */
-import { originalLength } from '../bytes/body/body.ts';
-import { kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
-import type { ScannedBody } from '../bytes/json/scan/body.ts';
+import { parsedValue } from '../bytes/json/scan/body.ts';
+import { root, type Tape, type Value } from '../bytes/json/tape.ts';
 import { checkMerged } from '../canonical/complexity.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
@@ -42,18 +41,27 @@ const maxValueBytes = 1_024;
  *
  * @throws GatewayError `invalid_request` that names both
  */
-export function refuseOtherBounds(scanned: ScannedBody): void {
-  const names = scanned.members.filter(({ name }) => isBoundName(name)).map(({ name }) => name);
-  if (names.length > 1) refuseDifferent(scanned, names);
+export function refuseOtherBounds(tape: Tape): void {
+  const names: string[] = [];
+  const end = tape.after(root);
+  for (let value = tape.first(root); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    if (isBoundName(name)) names.push(name);
+  }
+  if (names.length > 1) refuseDifferent(tape, names);
 }
 
 /** Checks both spellings. @throws GatewayError `invalid_request` that names the member */
-export function checkExtraBody(scanned: ScannedBody, read: ReadMembers): void {
-  for (const member of scanned.members) {
-    if (member.name === 'extra_body' || member.name === 'extraBody') {
-      checkInside({ ...scanned, members: [member] }, read, { path: '', level: 0 });
-    }
+export function checkExtraBody(tape: Tape, read: ReadMembers): void {
+  const end = tape.after(root);
+  for (let value = tape.first(root); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    if (isExtraBody(name)) checkMember(tape, value, read, { path: '', level: 0 });
   }
+}
+
+function isExtraBody(name: string): boolean {
+  return name === 'extra_body' || name === 'extraBody';
 }
 
 /** The path of an object that may be merged, and its level of nesting. */
@@ -62,30 +70,26 @@ interface Merged {
   readonly level: number;
 }
 
-function checkInside(
-  { body, members }: ScannedBody,
-  read: ReadMembers,
-  { path, level }: Merged,
-): void {
-  for (const { name, value } of members) {
-    const at = `${path}${name}`;
-    const kind = kindAt(body.text, value);
-    if (kind === 'null') continue;
-    if (name === 'extra_body' || name === 'extraBody') {
-      if (kind !== 'object') throw refused(`\`${at}\` must be an object.`, at);
-      checkMerged(level, value.end - value.start);
-      const inner = { body, members: membersOf(body.text, value) };
-      checkInside(inner, read, { path: `${at}.`, level: level + 1 });
-      continue;
+function checkMember(tape: Tape, value: Value, read: ReadMembers, { path, level }: Merged): void {
+  const name = tape.name(value);
+  const at = `${path}${name}`;
+  if (tape.isNull(value)) return;
+  if (isExtraBody(name)) {
+    if (!tape.isObject(value)) throw refused(`\`${at}\` must be an object.`, at);
+    checkMerged(level, tape.end(value) - tape.start(value));
+    const end = tape.after(value);
+    for (let one = tape.first(value); one < end; one = tape.after(one)) {
+      checkMember(tape, one, read, { path: `${at}.`, level: level + 1 });
     }
-    const isRead = Object.hasOwn(read.members, name);
-    if (!isRead && !isBoundName(name)) continue;
-    const expected = isRead ? read.members[name] : read.bound;
-    if (expected === undefined) continue;
-    const isLong = originalLength(body, value.start, value.end) > maxValueBytes;
-    if (!isLong && valueAt(body.text, value) === expected) continue;
-    throw refused(`\`${at}\` differs from the value at the top level of the body. Remove it.`, at);
+    return;
   }
+  const isRead = Object.hasOwn(read.members, name);
+  if (!isRead && !isBoundName(name)) return;
+  const expected = isRead ? read.members[name] : read.bound;
+  if (expected === undefined) return;
+  const isLong = tape.length(value) > maxValueBytes;
+  if (!isLong && parsedValue(tape, value) === expected) return;
+  throw refused(`\`${at}\` differs from the value at the top level of the body. Remove it.`, at);
 }
 
 function refused(message: string, param: string): GatewayError {

@@ -3,11 +3,8 @@
  * zod.
  */
 import type { z } from 'zod';
-import { type Body, originalLength } from '../bytes/body/body.ts';
-import { findMember, kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
-import { parsePart, type ScannedBody } from '../bytes/json/scan/body.ts';
-import type { Member, Span } from '../bytes/json/scan/scan.ts';
-import { openBracket } from '../bytes/json/text.ts';
+import { parsedValue } from '../bytes/json/scan/body.ts';
+import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 import { refuseOtherCase } from './spellings.ts';
@@ -41,58 +38,43 @@ export function hintOf(value: unknown): string | undefined {
 /**
  * The parsed value of one member; undefined if it is missing.
  *
- * Names are looked up in the scan, also in nested objects: V8's `JSON.parse` in Node 24.21 can
+ * Names are looked up in the tape, also in nested objects: V8's `JSON.parse` in Node 24.21 can
  * mistake an escaped name for another one it has seen before, and then the gateway would price
  * another call than the upstream runs.
  */
-export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue | undefined {
-  const member = findMember(members, name);
-  return member === undefined ? undefined : parsedValue(body, member.value);
+export function fieldOf(tape: Tape, name: string, object: Value = root): JsonValue | undefined {
+  const value = tape.get(object, name);
+  return value === none ? undefined : parsedValue(tape, value);
 }
 
-/** The parsed value of a member. */
-export function parsedValue(body: Body, span: Span): JsonValue {
-  const { start, end } = span;
-  const hasElisions = body.elisions.length > 0 && originalLength(body, start, end) !== end - start;
-  return hasElisions ? parsePart(body, start, end) : valueAt(body.text, span);
-}
-
-/** Reads the members of a member that is an object; other values are read by {@link fieldOf}. */
-export function insideField<T>(
-  scanned: ScannedBody,
-  name: string,
-  read: (inside: ScannedBody) => T,
+/** Reads a value that is an object; other values are parsed. */
+export function readObject<T>(
+  tape: Tape,
+  value: Value,
+  read: (object: Value) => T,
 ): T | JsonValue | undefined {
-  const { body, members } = scanned;
-  const member = findMember(members, name);
-  if (member === undefined) return undefined;
-  if (kindAt(body.text, member.value) !== 'object') return parsedValue(body, member.value);
-  const inside = membersOf(body.text, member.value);
-  for (const one of inside) refuseOtherCase(one.name, `${name}.`);
-  return read({ body, members: inside });
+  if (value === none) return undefined;
+  if (!tape.isObject(value)) return parsedValue(tape, value);
+  const end = tape.after(value);
+  for (let one = tape.first(value); one < end; one = tape.after(one)) {
+    refuseOtherCase(tape.name(one), `${tape.name(value)}.`);
+  }
+  return read(value);
 }
 
 /**
  * The member, checked to be a non-empty array without parsing it. @throws GatewayError
  * `invalid_request`
  */
-export function arrayMember({ body, members }: ScannedBody, name: string, hint: string): Member {
-  const member = findMember(members, name);
-  if (member === undefined) {
+export function arrayMember(tape: Tape, name: string, hint: string): Value {
+  const value = tape.get(root, name);
+  if (value === none) {
     throw new GatewayError('invalid_request', `\`${name}\` is missing. ${hint}`, { param: name });
   }
-  if (body.text[member.value.start] !== openBracket || isEmptyArray(body.text, member)) {
+  if (!tape.isArray(value) || tape.first(value) === tape.after(value)) {
     throw new GatewayError('invalid_request', `\`${name}\` must be a non-empty array. ${hint}`, {
       param: name,
     });
   }
-  return member;
-}
-
-function isEmptyArray(text: Uint8Array, { value }: Member): boolean {
-  for (let at = value.start + 1; at < value.end - 1; at += 1) {
-    const byte = text[at];
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return false;
-  }
-  return true;
+  return value;
 }

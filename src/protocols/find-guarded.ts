@@ -1,29 +1,17 @@
 /** Finds the members of a request that have a row in `guarded-members.ts`. */
-import { type Body, originalLength } from '../bytes/body/body.ts';
-import { decodeString } from '../bytes/decode.ts';
-import { kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
-import {
-  afterName,
-  firstInside,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../bytes/json/read/skip.ts';
-import type { ScannedBody } from '../bytes/json/scan/body.ts';
+import { parsedValue } from '../bytes/json/scan/body.ts';
 import { definitionNames } from '../bytes/json/scan/member-names.ts';
-import type { JsonScan, Member, Span } from '../bytes/json/scan/scan.ts';
-import { closeBrace, openBrace, openBracket } from '../bytes/json/text.ts';
+import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
 import type { GuardedUse, MediaUse } from '../call.ts';
 import { checkMerged } from '../canonical/complexity.ts';
-import { eachElement, shortText } from '../dialects/prompt-size.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../json.ts';
 import { type GuardedRow, guardedRows, modelsRow, otherTools } from './guarded-members.ts';
 import {
   eachModel,
   functionHolders,
-  functionsEnd,
   isCallerMember,
   isFunctionMember,
+  isPlainFunction,
   lettersOf,
   namesModel,
   placeOfTool,
@@ -39,12 +27,12 @@ interface GuardedNode {
   readonly members: Map<string, GuardedNode>;
 }
 
-const root: GuardedNode = buildTree();
+const bodyNode: GuardedNode = buildTree();
 /**
  * Tools, which are in `tools`, in namespaces among them, in input items that declare more, and in
  * the conversation, where a message or a block of it may add some.
  */
-const toolNode: GuardedNode = childOf(root, 'tools');
+const toolNode: GuardedNode = childOf(bodyNode, 'tools');
 /** Functions, in the members of a tool that hold them. */
 const functionNode: GuardedNode = newNode();
 /** Messages, input items, their blocks, and blocks inside these. */
@@ -54,7 +42,7 @@ for (const name of definitionNames) {
 }
 for (const name of ['content', 'parts']) contentNode.members.set(name, contentNode);
 for (const name of ['messages', 'contents', 'input', 'system', 'system_instruction']) {
-  for (const spelled of [name, camelCase(name)]) root.members.set(spelled, contentNode);
+  for (const spelled of [name, camelCase(name)]) bodyNode.members.set(spelled, contentNode);
 }
 for (const name of functionHolders) toolNode.members.set(name, functionNode);
 /** The same members of a tool, in any spelling. */
@@ -72,8 +60,7 @@ const functionMarks: ReadonlySet<string> = new Set(['name', 'function']);
 
 /** The search of one body. */
 interface Search {
-  readonly body: Body;
-  readonly definesTools: boolean;
+  readonly tape: Tape;
   readonly form: ToolForm;
   /** Created at the first use, because most requests use none. */
   found: GuardedUse[] | undefined;
@@ -85,12 +72,12 @@ interface Search {
  * @throws GatewayError `too_complex` if objects to merge are nested too deep
  */
 export function guardedUses(
-  { body, members, definesTools }: ScannedBody & Pick<JsonScan, 'definesTools'>,
+  tape: Tape,
   media: readonly MediaUse[],
   form: ToolForm = 'types',
 ): readonly GuardedUse[] {
-  const search: Search = { body, definesTools, form, found: undefined };
-  visitMembers(search, members, root, '');
+  const search: Search = { tape, form, found: undefined };
+  visitMembers(search, root, bodyNode, '');
   for (const { at, isFileId } of media) {
     if (isFileId) addUse(search, { row: 'file_id', at, models: [] });
   }
@@ -102,67 +89,56 @@ function addUse(search: Search, use: GuardedUse): void {
   search.found.push(use);
 }
 
-function visitMembers(
-  search: Search,
-  inside: readonly Member[],
-  place: GuardedNode,
-  at: string,
-): void {
-  for (const { name, value } of inside) {
+function visitMembers(search: Search, object: Value, place: GuardedNode, at: string): void {
+  const { tape } = search;
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
     const known = place.members.get(name);
     if (known === undefined) refuseOtherCase(name, at);
-    if (known === undefined || (known === contentNode && !search.definesTools)) continue;
-    if (known === root) {
+    if (known === undefined || (known === contentNode && !tape.definesTools)) continue;
+    if (known === bodyNode) {
       const level = at.match(/extra_?body/gi)?.length ?? 0;
-      checkMerged(level, value.end - value.start);
+      checkMerged(level, tape.end(value) - tape.start(value));
     }
     visit(search, value, known, `${at}${name}`);
   }
 }
 
-function visit(search: Search, value: Span, place: GuardedNode, at: string): void {
+function visit(search: Search, value: Value, place: GuardedNode, at: string): void {
   if (place.row !== undefined) checkValue(search, place.row, value, at);
-  if (place.members.size > 0 || place === functionNode) {
-    visitInside(search, value.start, place, at);
-  }
+  if (place.members.size > 0 || place === functionNode) visitInside(search, value, place, at);
 }
 
 /**
- * Visits an object, or every object in a list, and returns the end of the value. Some servers
- * accept one object in place of a list, a list in place of an object, and lists inside lists.
+ * Visits an object, or every object in a list. Some servers accept one object in place of a list, a
+ * list in place of an object, and lists inside lists.
  */
-function visitInside(search: Search, start: number, place: GuardedNode, at: string): number {
-  const { text } = search.body;
-  if (text[start] === openBracket) {
-    return eachElement(text, start, (element, index) =>
-      visitInside(search, element, place, `${at}[${index}]`),
-    );
+function visitInside(search: Search, value: Value, place: GuardedNode, at: string): void {
+  const { tape } = search;
+  if (tape.isArray(value)) {
+    const end = tape.after(value);
+    let index = 0;
+    for (let one = tape.first(value); one < end; one = tape.after(one)) {
+      visitInside(search, one, place, `${at}[${index}]`);
+      index += 1;
+    }
+  } else if (place === toolNode || place === functionNode) {
+    if (isPlainFunction(tape, value)) return;
+    if (place === toolNode) visitTool(search, value, `${at}.`);
+    else visitFunction(search, value, `${at}.`);
+  } else if (place !== contentNode || mayDefineTools(tape, value)) {
+    visitMembers(search, value, place, `${at}.`);
   }
-  const isTool = place === toolNode || place === functionNode;
-  const plainEnd = isTool
-    ? functionsEnd(text, start)
-    : place === contentNode
-      ? contentEnd(text, start)
-      : undefined;
-  if (plainEnd !== undefined) return plainEnd;
-  const span = { start, end: skipValue(text, start) };
-  const inside = membersOf(text, span);
-  if (place === toolNode) visitTool(search, inside, `${at}.`);
-  else if (place === functionNode) visitFunction(search, inside, `${at}.`);
-  else visitMembers(search, inside, place, `${at}.`);
-  return span.end;
 }
 
-/** The end of a message, a block or an input item, if it defines no tools and has no blocks. */
-function contentEnd(bytes: Buffer, start: number): number | undefined {
-  if (bytes[start] !== openBrace) return skipValue(bytes, start);
-  let at = firstInside(bytes, start);
-  while (bytes[at] !== closeBrace) {
-    const nameEnd = skipString(bytes, at);
-    if (contentNode.members.has(decodeString(bytes, at + 1, nameEnd - 1))) return undefined;
-    at = nextInside(bytes, skipValue(bytes, afterName(bytes, nameEnd)));
+/** Whether a message, a block or an input item defines tools or has blocks. */
+function mayDefineTools(tape: Tape, object: Value): boolean {
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    if (contentNode.members.has(tape.name(value))) return true;
   }
-  return at + 1;
+  return false;
 }
 
 /** A type that a tool states. A tool may state several, in different spellings. */
@@ -173,34 +149,39 @@ interface StatedType {
   readonly place: ToolPlace;
 }
 
-function visitTool(search: Search, tool: readonly Member[], at: string): void {
-  const { text } = search.body;
-  const types = typesOf(text, tool, at);
-  const isFunction = types.length > 0 || tool.some(({ name }) => functionMarks.has(name));
+function visitTool(search: Search, tool: Value, at: string): void {
+  const { tape } = search;
+  const types = typesOf(tape, tool, at);
+  const isFunction =
+    types.length > 0 || [...functionMarks].some((name) => tape.get(tool, name) !== none);
   const runsAtCaller = types.every(({ place }) => place === 'caller');
   const models: Search = { ...search, found: undefined };
-  for (const member of tool) {
-    const letters = lettersOf(member.name);
+  const end = tape.after(tool);
+  for (let value = tape.firstMember(tool); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    const letters = lettersOf(name);
     const known = toolMembers.get(letters);
-    const inside = `${at}${shortName(member.name)}`;
+    const inside = `${at}${shortName(name)}`;
     const isPlain = letters === 'type' || isFunctionMember(letters);
-    if (known !== undefined) visit(search, member.value, known, inside);
+    if (known !== undefined) visit(search, value, known, inside);
     else if (isPlain && (runsAtCaller || letters === 'type')) continue;
     else if (!isPlain && !isCallerMember(letters) && (search.form === 'members' || !isFunction)) {
-      checkValue(search, otherTools, member.value, inside, { toolType: member.name });
+      checkValue(search, otherTools, value, inside, { toolType: name });
     }
-    if (known !== toolNode && known !== functionNode) findModels(models, member, inside);
+    if (known !== toolNode && known !== functionNode) findModels(models, value, name, inside);
   }
   addTool(search, types, tool, models.found ?? []);
 }
 
-function typesOf(text: Buffer, tool: readonly Member[], at: string): readonly StatedType[] {
+function typesOf(tape: Tape, tool: Value, at: string): readonly StatedType[] {
   const stated: StatedType[] = [];
-  for (const { name, value } of tool) {
-    if (lettersOf(name) !== 'type' || kindAt(text, value) === 'null') continue;
-    const type = shortText(text, value);
+  const end = tape.after(tool);
+  for (let value = tape.firstMember(tool); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    if (lettersOf(name) !== 'type' || tape.isNull(value)) continue;
+    const type = tape.shortText(value);
     if (type === '') continue;
-    const place = type === undefined ? 'unknown' : placeOfTool(text, tool, type);
+    const place = type === undefined ? 'unknown' : placeOfTool(tape, tool, type);
     stated.push({ at: `${at}${name}`, type, place });
   }
   return stated;
@@ -210,11 +191,11 @@ function typesOf(text: Buffer, tool: readonly Member[], at: string): readonly St
 function addTool(
   search: Search,
   types: readonly StatedType[],
-  tool: readonly Member[],
+  tool: Value,
   models: readonly GuardedUse[],
 ): void {
-  const uses = tool.find(({ name }) => name === 'max_uses');
-  const maxCalls = uses === undefined ? undefined : countAt(search.body.text, uses.value);
+  const uses = search.tape.get(tool, 'max_uses');
+  const maxCalls = uses === none ? undefined : countAt(search.tape, uses);
   let isAdvisor = false;
   for (const { at, type, place } of types) {
     if (place === 'caller') continue;
@@ -231,20 +212,23 @@ function addTool(
   if (!isAdvisor) for (const use of models) addUse(search, use);
 }
 
-function visitFunction(search: Search, inside: readonly Member[], at: string): void {
-  for (const member of inside) {
-    const letters = lettersOf(member.name);
+function visitFunction(search: Search, inside: Value, at: string): void {
+  const { tape } = search;
+  const end = tape.after(inside);
+  for (let value = tape.firstMember(inside); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    const letters = lettersOf(name);
     if (letters === 'type' || isFunctionMember(letters)) continue;
-    findModels(search, member, `${at}${shortName(member.name)}`);
+    findModels(search, value, name, `${at}${shortName(name)}`);
   }
 }
 
 /** Adds the models that a member of a tool names. */
-function findModels(search: Search, { name, value }: Member, at: string): void {
+function findModels(search: Search, value: Value, name: string, at: string): void {
   if (namesModel(name)) checkValue(search, modelsRow, value, at);
   else {
-    eachModel(search.body.text, value, (span, path) => {
-      checkValue(search, modelsRow, span, `${at}${path}`);
+    eachModel(search.tape, value, (model, path) => {
+      checkValue(search, modelsRow, model, `${at}${path}`);
     });
   }
 }
@@ -255,21 +239,21 @@ function namesOf(uses: readonly GuardedUse[]): readonly string[] {
 }
 
 /** A count of at least 1. Any other value bounds nothing. */
-function countAt(text: Buffer, span: Span): number | undefined {
-  const digits = text.toString('latin1', span.start, Math.min(span.end, span.start + 16));
+function countAt(tape: Tape, value: Value): number | undefined {
+  const start = tape.start(value);
+  const digits = tape.bytes.toString('latin1', start, Math.min(tape.end(value), start + 16));
   return /^[1-9]\d{0,8}$/.test(digits) ? Number(digits) : undefined;
 }
 
 function checkValue(
   search: Search,
   row: GuardedRow,
-  span: Span,
+  found: Value,
   at: string,
   rest: Pick<GuardedUse, 'toolType'> = {},
 ): void {
-  const { body } = search;
-  const isLarge = originalLength(body, span.start, span.end) > maxValueBytes;
-  const value = isLarge ? undefined : valueAt(body.text, span);
+  const { tape } = search;
+  const value = tape.length(found) > maxValueBytes ? undefined : parsedValue(tape, found);
   if (value !== undefined && isNeutral(value, row)) return;
   addUse(search, {
     row: row.row,

@@ -2,28 +2,7 @@
  * Judges the tools of a request: which of them run at the caller, which row of
  * `guarded-members.ts` the others have, and which models their members name.
  */
-import { decodeString } from '../bytes/decode.ts';
-import { membersOf } from '../bytes/json/read/members.ts';
-import {
-  afterName,
-  firstInside,
-  isString,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../bytes/json/read/skip.ts';
-import type { Member, Span } from '../bytes/json/scan/scan.ts';
-import {
-  closeBrace,
-  closeBracket,
-  colon,
-  comma,
-  openBrace,
-  openBracket,
-  quote,
-  spaceEnd,
-} from '../bytes/json/text.ts';
-import { shortText } from '../dialects/prompt-size.ts';
+import type { Tape, Value } from '../bytes/json/tape.ts';
 import { type GuardedRow, guardedRows } from './guarded-members.ts';
 
 /**
@@ -84,12 +63,12 @@ export function isCallerMember(letters: string): boolean {
 export type ToolPlace = 'caller' | 'unknown' | GuardedRow;
 
 /** Where a tool of this type runs. */
-export function placeOfTool(text: Buffer, tool: readonly Member[], type: string): ToolPlace {
+export function placeOfTool(tape: Tape, tool: Value, type: string): ToolPlace {
   const isOwn = /^[\w -]*$/.test(type) && callerTypes.has(lettersOf(type));
   if (isOwn || datedCallerType.test(type.toLowerCase())) return 'caller';
-  const row = rowOfType(type) ?? (isBuiltin(type) ? builtinRow(text, tool) : undefined);
+  const row = rowOfType(type) ?? (isBuiltin(type) ? builtinRow(tape, tool) : undefined);
   if (row === undefined) return 'unknown';
-  return saysCaller(text, tool, row) ? 'caller' : row;
+  return saysCaller(tape, tool, row) ? 'caller' : row;
 }
 
 /**
@@ -107,94 +86,67 @@ function isBuiltin(type: string): boolean {
 }
 
 /** The row of a tool that its name identifies: `$web_search`. Others count as a search. */
-function builtinRow(text: Buffer, tool: readonly Member[]): GuardedRow | undefined {
-  const inside = tool.find(({ name }) => name === 'function');
-  const members = inside === undefined ? [] : membersOf(text, inside.value);
-  const named = members.find(({ name }) => name === 'name');
-  return rowOfType(shortText(text, named?.value) ?? '') ?? rowOfType('web_search');
+function builtinRow(tape: Tape, tool: Value): GuardedRow | undefined {
+  const named = tape.get(tape.get(tool, 'function'), 'name');
+  return rowOfType(tape.shortText(named) ?? '') ?? rowOfType('web_search');
 }
 
 /** Whether a member of the tool says that it runs at the caller. */
-function saysCaller(text: Buffer, tool: readonly Member[], { unless }: GuardedRow): boolean {
+function saysCaller(tape: Tape, tool: Value, { unless }: GuardedRow): boolean {
   if (unless === undefined) return false;
-  let inside = tool;
-  let value: Span | undefined;
-  for (const name of unless.path) {
-    value = inside.find((one) => one.name === name)?.value;
-    inside = value === undefined ? [] : membersOf(text, value);
+  let value = tool;
+  for (const name of unless.path) value = tape.get(value, name);
+  return tape.shortText(value) === unless.value;
+}
+
+/** Whether a tool, or a list of functions, is nothing but functions with known members. */
+export function isPlainFunction(tape: Tape, value: Value): boolean {
+  const end = tape.after(value);
+  if (tape.isArray(value)) {
+    for (let one = tape.first(value); one < end; one = tape.after(one)) {
+      if (!isPlainFunction(tape, one)) return false;
+    }
+  } else if (tape.isObject(value)) {
+    for (let one = tape.first(value); one < end; one = tape.after(one)) {
+      if (!isPlainMember(tape, one)) return false;
+    }
   }
-  return shortText(text, value) === unless.value;
+  return true;
+}
+
+function isPlainMember(tape: Tape, value: Value): boolean {
+  const name = tape.name(value);
+  if (functionNames.has(name)) return true;
+  if (plainHolders.has(name)) return isPlainFunction(tape, value);
+  return name === 'type' && tape.shortText(value) === 'function';
 }
 
 /**
- * The end of a tool, or of a list of functions, if it is nothing but functions with known members.
- * Most are, and need only this one pass.
- */
-export function functionsEnd(bytes: Buffer, start: number): number | undefined {
-  const isList = bytes[start] === openBracket;
-  if (!isList && bytes[start] !== openBrace) return skipValue(bytes, start);
-  let at = firstInside(bytes, start);
-  while (bytes[at] !== closeBrace && bytes[at] !== closeBracket) {
-    const end = isList ? functionsEnd(bytes, at) : functionMemberEnd(bytes, at);
-    if (end === undefined) return undefined;
-    at = nextInside(bytes, end);
-  }
-  return at + 1;
-}
-
-function functionMemberEnd(bytes: Buffer, start: number): number | undefined {
-  const nameEnd = skipString(bytes, start);
-  const name = decodeString(bytes, start + 1, nameEnd - 1);
-  const value = afterName(bytes, nameEnd);
-  if (functionNames.has(name)) return skipValue(bytes, value);
-  if (plainHolders.has(name)) return functionsEnd(bytes, value);
-  const end = skipValue(bytes, value);
-  return name === 'type' && isString(bytes, value, end, 'function') ? end : undefined;
-}
-
-/**
- * Calls `found` for each member of a value, at any depth, whose name says that it names a model. It
- * does not look inside of these. One pass, because a caller may nest values as deeply as he likes.
+ * Calls `found` for each member in a value, at any depth, whose name says that it names a model. It
+ * does not look inside of these.
  */
 export function eachModel(
-  bytes: Buffer,
-  { start, end }: Span,
-  found: (value: Span, path: string) => void,
+  tape: Tape,
+  value: Value,
+  found: (value: Value, path: string) => void,
+  path = '',
 ): void {
-  /** The name or the index of the value at each depth. */
-  const path: (string | number)[] = [];
-  let at = start;
-  while (at < end) {
-    const byte = bytes[at];
-    if (byte === quote) {
-      const nameEnd = skipString(bytes, at);
-      const isName = bytes[spaceEnd(bytes, nameEnd)] === colon;
-      const name = isName ? decodeString(bytes, at + 1, nameEnd - 1) : '';
-      at = isName ? afterName(bytes, nameEnd) : nameEnd;
-      if (isName) path[path.length - 1] = shortName(name);
-      if (namesModel(name)) {
-        const value = { start: at, end: skipValue(bytes, at) };
-        found(value, pathOf(path));
-        at = value.end;
-      }
-      continue;
-    }
-    const last = path.at(-1);
-    if (byte === openBrace) path.push('');
-    else if (byte === openBracket) path.push(0);
-    else if (byte === closeBrace || byte === closeBracket) path.pop();
-    else if (byte === comma && typeof last === 'number') path[path.length - 1] = last + 1;
-    at += 1;
+  const isArray = tape.isArray(value);
+  if (!isArray && !tape.isObject(value)) return;
+  const end = tape.after(value);
+  let index = 0;
+  for (let one = tape.first(value); one < end; one = tape.after(one)) {
+    const name = isArray ? '' : tape.name(one);
+    const inside = isArray ? `${path}[${index}]` : `${path}.${shortName(name)}`;
+    if (namesModel(name)) found(one, inside);
+    else eachModel(tape, one, found, inside);
+    index += 1;
   }
 }
 
 /** Whether a member names a model: `model`, `analysis_models`, `judgeModelId`. */
 export function namesModel(name: string): boolean {
   return lettersOf(name).includes('model');
-}
-
-function pathOf(path: readonly (string | number)[]): string {
-  return path.map((one) => (typeof one === 'number' ? `[${one}]` : `.${one}`)).join('');
 }
 
 /** The beginning of a name that a caller chose, for a path. */

@@ -4,8 +4,8 @@
  */
 
 import type { MemberEdit } from '../bytes/body/splice.ts';
-import type { WholeScan } from '../bytes/json/scan/body.ts';
-import type { Span } from '../bytes/json/scan/scan.ts';
+import type { Tape } from '../bytes/json/tape.ts';
+import type { Span } from '../bytes/json/text.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ContentServerCodec } from '../dialects/codec.ts';
@@ -38,7 +38,7 @@ export interface PathSettings {
 /** The options that fill in what a body leaves out. */
 export interface BodyDefaults {
   /** The model of an image request that names none. */
-  readonly defaultImageModel: string | undefined;
+  readonly defaultImageModel?: string | undefined;
 }
 
 /** The options that limit the size of bodies. */
@@ -159,7 +159,7 @@ export interface Protocol {
    */
   checkHeaders?(headers: IncomingHeaders): void;
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
-  read(scanned: WholeScan, target: CallTarget, defaults: BodyDefaults): Call;
+  read(tape: Tape, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
   /**
    * The caller's side of translations; undefined for operations that the protocol does not have.
@@ -372,7 +372,13 @@ export type Route =
   /** Where people look whether the gateway runs; `served` names the requests. */
   | { readonly kind: 'root'; readonly caller: Caller; readonly served: string }
   | { readonly kind: 'options'; readonly caller: Caller; readonly allow: string }
-  | { readonly kind: 'refused'; readonly caller: Caller; readonly error: GatewayError };
+  | {
+      readonly kind: 'refused';
+      readonly caller: Caller;
+      readonly error: GatewayError;
+      /** The path as the tables of known paths have it; undefined if they don't. */
+      readonly path: string | undefined;
+    };
 
 /** Whether calls of a protocol are relayed to a channel. */
 export function isRelayed(

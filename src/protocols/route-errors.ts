@@ -1,6 +1,7 @@
 /** The errors for paths and methods that the gateway does not serve. */
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
+import type { MisplacedPath } from './resources.ts';
 
 /** A path that no provider has, on a server where no other handler answers. */
 export function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): GatewayError {
@@ -8,37 +9,25 @@ export function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): Gatewa
   return new GatewayError('route_not_found', `There is no such ${known}route here.`);
 }
 
-/** How a path of a client with a wrong base URL differs from the right one. */
-export interface Misplacement {
-  /** A path of the table, not as the caller wrote it. */
-  readonly intended: string;
-  /** The version is missing, or another one, `added`, is before it; or the whole path is twice. */
-  readonly fault: 'missing' | 'twice' | 'whole';
-  readonly added?: string;
-}
-
 /** A wrong base URL, the most common mistake of clients. `prefix` is that of the mount. */
-export function misplacedRoute(misplacement: Misplacement, prefix: string): GatewayError {
-  const { intended, fault } = misplacement;
+export function misplacedRoute(misplaced: MisplacedPath, prefix: string): GatewayError {
+  const { requested, intended, fault } = misplaced;
   const problem =
     fault === 'missing'
-      ? `There is no ${intended.replace(versionOf(intended), '')} here.`
+      ? `There is no ${requested} here.`
       : `The URL has ${fault === 'twice' ? 'a version' : 'the path of a call'} twice.`;
   return new GatewayError(
     'route_not_found',
-    `${problem} Did you mean ${prefix}${intended}? ${baseUrlRemedy(misplacement, prefix)}`,
+    `${problem} Did you mean ${prefix}${intended}? ${baseUrlRemedy(misplaced, prefix)}`,
   );
 }
 
 /** What the client has to change. */
-function baseUrlRemedy({ intended, fault, added }: Misplacement, prefix: string): string {
+export function baseUrlRemedy({ intended, fault, added }: MisplacedPath, prefix: string): string {
+  const [version = ''] = /^\/v1(?:beta)?/.exec(intended) ?? [];
   return fault === 'twice'
     ? `Remove one ${added} from the end of the client's base URL.`
-    : `Set the client's base URL to end in ${prefix}${versionOf(intended)}.`;
-}
-
-function versionOf(path: string): string {
-  return /^\/v1(?:beta)?/.exec(path)?.[0] ?? '';
+    : `Set the client's base URL to end in ${prefix}${version}.`;
 }
 
 /**

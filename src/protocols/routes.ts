@@ -3,7 +3,6 @@
  * matched raw and exactly, so that all adapters agree; only `{model}` is decoded, once. A trailing
  * slash is ignored.
  */
-import type { Operation } from '../call.ts';
 import type { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
@@ -11,19 +10,21 @@ import { doubledCall, isRoot, mountPrefix } from './base-urls.ts';
 import { callerByHeaders, decidingHeaders, sharedPathCallers } from './caller-of.ts';
 import { anthropicCaller } from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
-import { decodeOnce, isPlain, modelName } from './model-paths.ts';
-import type {
-  Caller,
-  CallRoute,
-  KeySettings,
-  PathMethod,
-  PathSettings,
-  Protocol,
-  Route,
-  StoredReplyRoute,
-} from './protocol.ts';
+import type { Caller, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
 import {
-  type Misplacement,
+  callRoute,
+  isMethod,
+  type MisplacedPath,
+  methodIn,
+  misplacedAt,
+  type PathTable,
+  pathTable,
+  type Resource,
+  readAsModel,
+  resourceAt,
+} from './resources.ts';
+import {
+  baseUrlRemedy,
   misplacedRoute,
   noSuffix,
   unknownMethod,
@@ -34,7 +35,7 @@ import {
 } from './route-errors.ts';
 import { callRequests, methodNames, servedRequests } from './served.ts';
 import type { ProtocolTable } from './table.ts';
-import { insteadOf, isAnthropicPath, unservedPath } from './unserved.ts';
+import { insteadOf, isAnthropicPath } from './unserved.ts';
 
 /** The parts of a request that determine its route. */
 export type RoutedRequest = Pick<
@@ -54,6 +55,11 @@ export interface Routes {
    */
   owns(path: string, settings: PathSettings, method?: string, isBelowPrefix?: boolean): boolean;
   /**
+   * The misplaced path that goes to the host because it is below no prefix of the gateway's. If it
+   * has no version, only that of a POST: many hosts have a page `/models` or `/messages`.
+   */
+  passedOn(path: string, settings: PathSettings, method?: string): PassedPath | undefined;
+  /**
    * The route of a request. A path that the gateway does not serve is refused, even if it is the
    * host's, because on bare `node:http` there is no other handler.
    */
@@ -65,38 +71,18 @@ export interface Routes {
   requestsFor(names: readonly string[]): string;
 }
 
+/** A misplaced path by the names of the table, and what its caller has to change. */
+export interface PassedPath extends Pick<MisplacedPath, 'requested' | 'intended'> {
+  readonly remedy: string;
+}
+
 /** The options that a route depends on. */
 export type RouteSettings = KeySettings & PathSettings;
-
-/** A path that the gateway answers, before method and headers are checked. */
-type Resource =
-  | { readonly at: 'call'; readonly route: CallRoute }
-  | { readonly at: 'models'; readonly modelId: string | undefined }
-  | { readonly at: 'method'; readonly modelId: string; readonly method: string }
-  | { readonly at: 'stored_reply'; readonly route: StoredReplyRoute }
-  | { readonly at: 'unserved'; readonly listed: string }
-  | { readonly at: 'key' | 'unreadable' };
-
-/** A method in a path, and its protocol. */
-interface OwnedMethod extends PathMethod {
-  readonly protocol: Protocol;
-}
-
-/** The lookup tables for paths. */
-interface PathTable {
-  readonly rows: readonly Protocol[];
-  readonly calls: ReadonlyMap<string, CallRoute>;
-  readonly methods: ReadonlyMap<string, OwnedMethod>;
-}
 
 /** Builds the routes of these protocols. */
 export function routesOf(protocols: ProtocolTable): Routes {
   const rows = Object.values(protocols);
-  const table: PathTable = {
-    rows,
-    calls: new Map(rows.flatMap(pathsOf)),
-    methods: new Map(rows.flatMap(methodsOf)),
-  };
+  const table = pathTable(rows);
   const callers = new Set([...rows.map(({ caller }) => caller), ...sharedPathCallers]);
   return {
     varyingHeaders: (settings) => [
@@ -106,14 +92,19 @@ export function routesOf(protocols: ProtocolTable): Routes {
     owns: (path, settings, method = 'POST', isBelowPrefix = false) => {
       const resource = resourceAt(path, table, settings);
       if (resource === undefined) {
-        if (settings.unserved === 'pass' || !sent.has(method)) return false;
+        if (settings.unserved === 'pass') return false;
         if (doubledCall({ method, path }, table.calls) !== undefined) return true;
-        return (
-          isBelowPrefix &&
-          (isRoot(path, method) || misplacedAt(path, table, settings) !== undefined)
-        );
+        if (!isBelowPrefix) return false;
+        return isRoot(path, method) || misplacedBy(method, path, table, settings) !== undefined;
       }
       return settings.unserved !== 'pass' || !isUnserved(resource, method, table);
+    },
+    passedOn: (path, settings, method = 'POST') => {
+      if (method !== 'POST' && !path.startsWith('/v1')) return undefined;
+      const found = misplacedBy(method, path, table, settings);
+      if (found === undefined) return undefined;
+      const { requested, intended } = found;
+      return { requested, intended, remedy: baseUrlRemedy(found, '') };
     },
     find: (request, settings) => {
       const known = request.method === 'POST' ? table.calls.get(request.path) : undefined;
@@ -132,14 +123,7 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
     case undefined:
       return routeOfNone(request, caller, rows);
     case 'unserved':
-      return refused(
-        caller,
-        unservedRoute(
-          describedPath(resource.listed, table),
-          servedRequests(rows),
-          insteadOf(resource.listed),
-        ),
-      );
+      return unserved(caller, resource.listed, table);
     case 'unreadable':
       return refused(caller, unreadablePath());
     case 'call':
@@ -170,6 +154,12 @@ function routeOfNone(request: RoutedRequest, caller: Caller, rows: readonly Prot
     : refused(caller, unknownRoute(request));
 }
 
+function unserved(caller: Caller, listed: string, table: PathTable): Route {
+  const served = servedRequests(table.rows);
+  const error = unservedRoute(describedPath(listed, table), served, insteadOf(listed));
+  return refused(caller, error, listed);
+}
+
 /** Does not name a path below one that is served, or below `/v1beta`, by the path above it. */
 function describedPath(listed: string, { calls }: PathTable): string {
   const isParent = listed === '/v1beta' || calls.has(listed);
@@ -188,19 +178,6 @@ function methodRoute(
   return ifAllowed('POST', method, { ...callRoute(protocol, operation), ...target });
 }
 
-/**
- * A model's name may look as if it ended in a method, such as `m:free`: a GET asks for the model.
- */
-function readAsModel(
-  resource: Resource | undefined,
-  method: string,
-  { methods }: PathTable,
-): Resource | undefined {
-  if (resource?.at !== 'method' || methods.has(resource.method)) return resource;
-  if (method !== 'GET' && method !== 'HEAD') return resource;
-  return { at: 'models', modelId: `${resource.modelId}:${resource.method}` };
-}
-
 /** Whether it is a provider's path, or a method of a model, that the gateway does not serve. */
 function isUnserved(found: Resource, method: string, table: PathTable): boolean {
   const resource = readAsModel(found, method, table);
@@ -212,19 +189,6 @@ function isUnserved(found: Resource, method: string, table: PathTable): boolean 
   return resource?.at === 'unserved';
 }
 
-function resourceAt(
-  rawPath: string,
-  table: PathTable,
-  { ownerRoutes }: PathSettings,
-): Resource | undefined {
-  const path = rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath;
-  const route = table.calls.get(path);
-  if (route !== undefined) return { at: 'call', route };
-  if (!path.startsWith('/v1')) return undefined;
-  if (ownerRoutes && path === '/v1/key') return { at: 'key' };
-  return modelAt(path, table) ?? storedReplyAt(path, table) ?? unservedAt(path);
-}
-
 /** Names the right path to a client whose base URL is wrong; undefined for all other requests. */
 function misplaced(
   request: RoutedRequest,
@@ -234,132 +198,21 @@ function misplaced(
   const found = doubledCall(request, table.calls) ?? misplacedAt(request.path, table, settings);
   if (found === undefined) return undefined;
   const caller = callerOf(found.resource, { ...request, path: found.intended }, settings);
-  return refused(caller, misplacedRoute(found, mountPrefix(request)));
+  return refused(caller, misplacedRoute(found, mountPrefix(request)), found.requested);
 }
 
 /** The methods of clients, whose base URL may be wrong. */
 const sent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
-/** The right path is without the name of a model or a reply. */
-interface MisplacedPath extends Misplacement {
-  readonly resource: Resource;
-}
-
-/** What a path without a version, or with two of them, was meant to be; undefined for others. */
-function misplacedAt(
+/** A misplaced path of a client, unless the host wants to have all that is not served. */
+function misplacedBy(
+  method: string,
   path: string,
   table: PathTable,
   settings: PathSettings,
 ): MisplacedPath | undefined {
-  const added = twice.exec(path)?.[1];
-  if (added === undefined && path.startsWith('/v1')) return undefined;
-  const asMeant =
-    added === undefined
-      ? ['/v1', '/v1beta'].map((version) => version + path)
-      : [path.slice(added.length)];
-  for (const meant of asMeant) {
-    const resource = resourceAt(meant, table, settings);
-    const intended = resource && namedPath(resource, meant, table);
-    if (resource === undefined || intended === undefined) continue;
-    return added === undefined
-      ? { resource, intended, fault: 'missing' }
-      : { resource, intended, fault: 'twice', added };
-  }
-  return undefined;
-}
-
-const twice = /^(\/v1(?:beta)?)\/v1(?:beta)?\//;
-
-/** The path of a resource that is served, as the table has it. */
-function namedPath(resource: Resource, path: string, { methods }: PathTable): string | undefined {
-  const isOfModels = resource.at === 'models' || resource.at === 'method';
-  if (isOfModels && !/^\/v1(?:beta)?\/models(?:\/|$)/.test(path)) return undefined;
-  switch (resource.at) {
-    case 'call':
-      return path.endsWith('/') ? path.slice(0, -1) : path;
-    case 'stored_reply':
-      return `${resource.route.replies.folder}/{id}`;
-    case 'models': {
-      const folder = path.startsWith('/v1beta/') ? '/v1beta/models' : '/v1/models';
-      return resource.modelId === undefined ? folder : `${folder}/{model}`;
-    }
-    case 'method':
-      return methods.has(resource.method) ? `/v1beta/models/{model}:${resource.method}` : undefined;
-    default:
-      return undefined;
-  }
-}
-
-function modelAt(path: string, table: PathTable): Resource | undefined {
-  if (path.startsWith('/v1beta/')) return modelResource(path.slice('/v1beta/'.length), true, table);
-  if (path.startsWith('/v1/')) return modelResource(path.slice('/v1/'.length), false, table);
-  return undefined;
-}
-
-/** A reply below the folder of a protocol, or a part of it: `/v1/responses/{id}/input_items`. */
-function storedReplyAt(path: string, { rows }: PathTable): Resource | undefined {
-  for (const protocol of rows) {
-    const { caller, storedReplies: replies } = protocol;
-    if (replies === undefined || !path.startsWith(`${replies.folder}/`)) continue;
-    const [id = '', part, ...more] = path.slice(replies.folder.length + 1).split('/');
-    if (id === '' || more.length > 0) continue;
-    if (part !== undefined && !replies.parts.includes(part)) continue;
-    const route = { kind: 'stored_reply', caller, protocol, replies, id, part } as const;
-    return { at: 'stored_reply', route };
-  }
-  return undefined;
-}
-
-function unservedAt(path: string): Resource | undefined {
-  const listed = unservedPath(path);
-  return listed === undefined ? undefined : { at: 'unserved', listed };
-}
-
-/**
- * The text between the version and the last colon is the model's name, which may contain slashes
- * and colons.
- */
-function modelResource(raw: string, beta: boolean, table: PathTable): Resource | undefined {
-  const rest = decodeOnce(raw);
-  const named = rest ?? raw;
-  const inModels = named === 'models' || named.startsWith('models/');
-  const isTuned = beta && named.startsWith('tunedModels/');
-  if (!(inModels || isTuned || isMethod(methodIn(named), beta, table))) return undefined;
-  if (rest === undefined || !isPlain(rest)) return { at: 'unreadable' };
-  if (rest === 'models') return { at: 'models', modelId: undefined };
-
-  const method = methodIn(rest);
-  const resource = method === undefined ? '' : rest.slice(0, -method.length - 1);
-  if (method === undefined || resource === '' || !isMethod(method, beta, table)) {
-    return { at: 'models', modelId: modelName(rest) };
-  }
-  return { at: 'method', modelId: modelName(resource), method };
-}
-
-/** The text after the last colon. */
-function methodIn(rest: string): string | undefined {
-  const colon = rest.lastIndexOf(':');
-  return colon === -1 ? undefined : rest.slice(colon + 1);
-}
-
-/** Below `/v1beta` anything that looks like a method counts as one, even if unknown. */
-function isMethod(name: string | undefined, beta: boolean, { methods }: PathTable): boolean {
-  return name !== undefined && (methods.has(name) || (beta && /^[a-zA-Z]+$/.test(name)));
-}
-
-/** The route of a call whose model and framing are in the body. */
-function callRoute(protocol: Protocol, operation: Operation): CallRoute {
-  const { caller } = protocol;
-  return { kind: 'call', caller, protocol, operation, framing: 'json', modelId: undefined };
-}
-
-function pathsOf(protocol: Protocol): readonly (readonly [string, CallRoute])[] {
-  const paths = Object.entries(protocol.paths);
-  return paths.map(([path, operation]) => [path, callRoute(protocol, operation)]);
-}
-
-function methodsOf(protocol: Protocol): readonly (readonly [string, OwnedMethod])[] {
-  return Object.entries(protocol.methods).map(([name, method]) => [name, { ...method, protocol }]);
+  if (settings.unserved === 'pass' || !sent.has(method)) return undefined;
+  return misplacedAt(path, table, settings);
 }
 
 function protocolsOf(rows: readonly Protocol[], caller: Caller): readonly ProtocolName[] {
@@ -389,6 +242,6 @@ function callerOf(
   return isAnthropics ? anthropicCaller : callerByHeaders(request, settings);
 }
 
-function refused(caller: Caller, error: GatewayError): Route {
-  return { kind: 'refused', caller, error };
+function refused(caller: Caller, error: GatewayError, path?: string): Route {
+  return { kind: 'refused', caller, error, path };
 }

@@ -2,10 +2,7 @@
  * Refuses bodies that set one thing twice with different values, or under a name in another case:
  * the gateway might read one and the upstream the other.
  */
-import { originalBytes } from '../bytes/body/body.ts';
-import { findMember, kindAt } from '../bytes/json/read/members.ts';
-import type { ScannedBody } from '../bytes/json/scan/body.ts';
-import type { Member } from '../bytes/json/scan/scan.ts';
+import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
 import { GatewayError } from '../errors.ts';
 import { guardedRows } from './guarded-members.ts';
 
@@ -14,14 +11,26 @@ import { guardedRows } from './guarded-members.ts';
  *
  * @throws GatewayError `invalid_request` that names both
  */
-export function refuseDifferent(scanned: ScannedBody, names: readonly string[], at = ''): void {
-  let first: Member | undefined;
-  for (const member of scanned.members) {
-    if (!names.includes(member.name) || kindAt(scanned.body.text, member.value) === 'null')
-      continue;
-    if (first === undefined) first = member;
-    else if (!isSame(scanned, first, member)) throw different(first.name, member.name, at);
+export function refuseDifferent(
+  tape: Tape,
+  names: readonly string[],
+  { object = root, at = '' }: Inside = {},
+): void {
+  let first = none;
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    if (tape.isNull(value) || !names.includes(tape.name(value))) continue;
+    if (first === none) first = value;
+    else if (!tape.raw(first).equals(tape.raw(value))) {
+      throw different(tape.name(first), tape.name(value), at);
+    }
   }
+}
+
+/** An object in the body, and the beginning of the paths of its members. */
+interface Inside {
+  readonly object?: Value;
+  readonly at?: string;
 }
 
 /**
@@ -30,12 +39,14 @@ export function refuseDifferent(scanned: ScannedBody, names: readonly string[], 
  *
  * @throws GatewayError `invalid_request` that names both
  */
-export function refuseTwoSpellings(scanned: ScannedBody, at = ''): void {
-  for (const { name } of scanned.members) {
+export function refuseTwoSpellings(tape: Tape, inside: Inside = {}): void {
+  const { object = root } = inside;
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
     if (!name.includes('_')) continue;
     const camel = camelCase(name);
-    if (findMember(scanned.members, camel) !== undefined)
-      refuseDifferent(scanned, [camel, name], at);
+    if (tape.get(object, camel) !== none) refuseDifferent(tape, [camel, name], inside);
   }
 }
 
@@ -77,10 +88,6 @@ export function refuseOtherCase(name: string, at = ''): void {
 /** Equal for names that differ in case alone, also by `ſ` and the Kelvin sign, as Go has it. */
 function folded(name: string): string {
   return name.toUpperCase().toLowerCase();
-}
-
-function isSame({ body }: ScannedBody, { value: a }: Member, { value: b }: Member): boolean {
-  return originalBytes(body, a.start, a.end).equals(originalBytes(body, b.start, b.end));
 }
 
 function different(first: string, second: string, at: string): GatewayError {

@@ -1,4 +1,5 @@
 /** Estimates the tokens of a prompt that no upstream has counted. */
+import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
 import type { Call, PromptSize } from '../call.ts';
 import type { Model } from '../ports/catalog.ts';
 import { type Hold, promptTokens } from './hold.ts';
@@ -21,16 +22,23 @@ export function estimatedPrompt(call: Call, model: Model, hold: Hold): number {
 const framingNames: ReadonlySet<string> = new Set(['stream', 'stream_options']);
 
 /** The bytes of these members, with the comma and the space that separate each from another. */
-function framingMemberBytes({ members }: Call): number {
+function framingMemberBytes({ tape }: Call): number {
   let bytes = 0;
-  for (const [index, { name, nameSpan, value }] of members.entries()) {
-    if (!framingNames.has(name)) continue;
-    const before = members[index - 1];
-    const after = members[index + 1];
-    if (before !== undefined) bytes += value.end - before.value.end;
-    else bytes += (after?.nameSpan.start ?? value.end) - nameSpan.start;
+  let before = none;
+  for (const member of tape.members(root)) {
+    if (framingNames.has(tape.name(member))) {
+      if (before !== none) bytes += tape.end(member) - tape.end(before);
+      else bytes += startAfter(tape, member) - tape.nameStart(member);
+    }
+    before = member;
   }
   return bytes;
+}
+
+/** Where the next member starts; of the last one, its own end. */
+function startAfter(tape: Tape, member: Value): number {
+  const next = tape.after(member);
+  return next < tape.after(root) ? tape.nameStart(next) : tape.end(member);
 }
 
 /** The estimated tokens of a prompt or of a part of one. */

@@ -2,12 +2,10 @@
  * Decides whether a call can do without a tool that its client declares by default, and takes such
  * tools out of relayed calls. Codex, for one, declares a web search in every request.
  */
-import { originalLength } from '../bytes/body/body.ts';
 import { editElements } from '../bytes/json/edit-elements.ts';
-import { findMember, kindAt, valueAt } from '../bytes/json/read/members.ts';
-import { skipValue } from '../bytes/json/read/skip.ts';
+import { parsedValue } from '../bytes/json/scan/body.ts';
+import { none, root } from '../bytes/json/tape.ts';
 import type { Call, GuardedUse } from '../call.ts';
-import { eachElement } from '../dialects/prompt-size.ts';
 import { items, type JsonValue, member } from '../json.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { Protocol } from '../protocols/protocol.ts';
@@ -28,7 +26,8 @@ export function canBeLeftOut(
 ): boolean {
   if (strict === true || !isOptional(use, rules) || choosesProviderTool(call)) return false;
   const optional = call.demand.guarded.filter((one) => isOptional(one, rules));
-  return numberOfTools(call) > optional.length;
+  const { tape } = call;
+  return tape.elements(tape.get(root, 'tools')).length > optional.length;
 }
 
 /** True for an element of `tools` that clients declare by default. */
@@ -43,40 +42,28 @@ function toolIndex({ at }: GuardedUse): number | undefined {
   return index === undefined ? undefined : Number(index);
 }
 
-function numberOfTools({ body: { text }, members }: Call): number {
-  const tools = findMember(members, 'tools');
-  let count = 0;
-  if (tools === undefined || kindAt(text, tools.value) !== 'array') return count;
-  eachElement(text, tools.value.start, (start) => {
-    count += 1;
-    return skipValue(text, start);
-  });
-  return count;
-}
-
 /** A longer choice lists many tools, which may be of any type. */
 const maxChoiceBytes = 16_384;
 const ownTypes: ReadonlySet<JsonValue | undefined> = new Set(['function', 'custom']);
 
-function choosesProviderTool({ body, members }: Call): boolean {
-  const choice = findMember(members, 'tool_choice');
-  if (choice === undefined || kindAt(body.text, choice.value) !== 'object') return false;
-  const { start, end } = choice.value;
-  if (originalLength(body, start, end) > maxChoiceBytes) return true;
-  const chosen = valueAt(body.text, choice.value);
+function choosesProviderTool({ tape }: Call): boolean {
+  const choice = tape.get(root, 'tool_choice');
+  if (choice === none || !tape.isObject(choice)) return false;
+  if (tape.length(choice) > maxChoiceBytes) return true;
+  const chosen = parsedValue(tape, choice);
   const type = member(chosen, 'type');
   if (type !== 'allowed_tools') return !ownTypes.has(type);
   return items(member(chosen, 'tools')).some((tool) => !ownTypes.has(member(tool, 'type')));
 }
 
 /** The edits that take these elements out of `tools`. */
-export function withoutTools({ body, members }: Call, uses: readonly GuardedUse[]): RelayEdits {
-  const tools = findMember(members, 'tools');
-  if (tools === undefined) return { edits: [], changed: [] };
+export function withoutTools({ tape }: Call, uses: readonly GuardedUse[]): RelayEdits {
+  const tools = tape.get(root, 'tools');
+  if (tools === none) return { edits: [], changed: [] };
   const indices = uses.map(toolIndex).filter((index) => index !== undefined);
   const removed = new Map(indices.map((index) => [index, undefined] as const));
   return {
-    edits: [{ name: 'tools', value: editElements(body, tools.value, removed) }],
+    edits: [{ name: 'tools', value: editElements(tape, tools, removed) }],
     changed: indices.map((index) => `tools[${index}]`),
   };
 }

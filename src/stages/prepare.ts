@@ -3,7 +3,7 @@
  * translates it.
  */
 import { setImmediate } from 'node:timers/promises';
-import { rawValues } from '../bytes/json/read/raw-values.ts';
+import { rawValues } from '../bytes/json/raw-values.ts';
 import { parseBodyExactly } from '../bytes/json/scan/body.ts';
 import type { Call, GuardedUse, OperationName } from '../call.ts';
 import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
@@ -232,7 +232,7 @@ function readersOf({ call, route, references, received }: Admitted): RequestRead
       codecOf(codecs.content).begin(parsed(), {
         streamed: call.framing !== 'json',
         session: protocol.sessionOf?.(call, received.request.headers),
-        rawJson: rawValues(call),
+        rawJson: rawValues(call.tape),
       }),
     ),
     images: memoized(() => codecOf(codecs.images)(parsed())),

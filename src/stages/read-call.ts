@@ -6,13 +6,9 @@ import type { Body } from '../bytes/body/body.ts';
 import { bodyBudget, type FairShares, smallBodyBytes } from '../bytes/body/fair-shares.ts';
 import { contentLengthOf } from '../bytes/body/headers.ts';
 import { bodiesOverloaded, readBody } from '../bytes/body/read.ts';
-import {
-  largeTextBytes,
-  scanBody,
-  scanBodyInTurns,
-  type WholeScan,
-} from '../bytes/json/scan/body.ts';
+import { largeTextBytes, scanBody, scanBodyInTurns } from '../bytes/json/scan/body.ts';
 import { explainFault } from '../bytes/json/scan/explain-fault.ts';
+import type { Tape } from '../bytes/json/tape.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
 import type { BodyDefaults, CallRoute } from '../protocols/protocol.ts';
@@ -66,12 +62,12 @@ export function readCallInTurns(
 ): Call | Promise<Call> {
   if (body.text.length <= largeTextBytes) return readCall(body, route, defaults);
   return scanBodyInTurns(body).then(
-    (whole) => checkedCall(whole, route, defaults),
+    (tape) => checkedCall(tape, route, defaults),
     (error: unknown) => Promise.reject(explainFault(error, body.text)),
   );
 }
 
-function scanned(body: Body): WholeScan {
+function scanned(body: Body): Tape {
   try {
     return scanBody(body);
   } catch (error) {
@@ -79,7 +75,7 @@ function scanned(body: Body): WholeScan {
   }
 }
 
-function checkedCall(whole: WholeScan, route: CallRoute, defaults: BodyDefaults): Call {
-  const call = route.protocol.read(whole, route, defaults);
-  return whole.values > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
+function checkedCall(tape: Tape, route: CallRoute, defaults: BodyDefaults): Call {
+  const call = route.protocol.read(tape, route, defaults);
+  return tape.count > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
 }

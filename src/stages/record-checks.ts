@@ -5,13 +5,13 @@
  * channel.
  */
 import type { z } from 'zod';
+import { embeddingProblem, outputPriceProblem } from '../catalog/model-problems.ts';
+import { modelRemedyOf, modelSchema } from '../catalog/model-schema.ts';
 import type { Model } from '../ports/catalog.ts';
-import { embeddingProblem } from '../ports/embedding-models.ts';
-import { keyRecordSchema, keyRemedyOf } from '../ports/key-schema.ts';
+import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../ports/key-schema.ts';
 import { isName, isNanos, isPrintableId, maxLines } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
 import { formatPath, issuePath, issuesOf, sentenceOf, type Wording } from '../ports/set-up.ts';
-import { modelRemedyOf, modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from './port-answers.ts';
 
 /** The checks of one gateway, with a cache of the models that have passed. */
@@ -110,7 +110,8 @@ function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {
     const wrong = isRecord(subject) ? wrongMemberOf(subject) : '';
     if (wrong !== undefined) return `quota[${index}]${wrong}`;
   }
-  return undefined;
+  const repeated = subjects.length < 2 ? undefined : repeatedSubject(subjects.filter(isRecord));
+  return repeated === undefined ? undefined : `quota[${repeated}].id`;
 }
 
 function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | undefined {
@@ -127,14 +128,21 @@ function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | und
 
 /** Checks a model by the same schema as a catalog in code. */
 function isModel(value: unknown): boolean {
-  return hasModelMembers(value) && embeddingProblem(value) === undefined;
+  return hasModelMembers(value) && pricingProblem(value) === undefined;
+}
+
+/** What a catalog in code refuses when it is created. */
+function pricingProblem(model: Model): WrongMember | undefined {
+  const embedding = embeddingProblem(model);
+  if (embedding !== undefined) {
+    return { member: embedding.member, problem: `is wrong: ${embedding.problem}` };
+  }
+  const problem = outputPriceProblem(model);
+  return problem === undefined ? undefined : { member: 'price.rates.output', problem };
 }
 
 function wrongInModel(value: unknown): WrongMember | undefined {
-  if (hasModelMembers(value)) {
-    const { member, problem } = embeddingProblem(value) ?? {};
-    return member && problem ? { member, problem: `is wrong: ${problem}` } : undefined;
-  }
+  if (hasModelMembers(value)) return pricingProblem(value);
   const issue = issueOf(value);
   if (issue === undefined || issuePath(issue).length === 0) return undefined;
   return problemAt(issue, (path) => modelRemedyOf(value, path));

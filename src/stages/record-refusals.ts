@@ -7,7 +7,12 @@ import type { Settings } from '../options.ts';
 import type { RecordedRefusals, RefusalLog } from '../ports/refusal-log.ts';
 import { isAnything } from './port-answers.ts';
 import type { PortCalls } from './port-calls.ts';
-import { type RefusalCounts, type RefusalKind, refusalCounts } from './refusal-counts.ts';
+import {
+  boundedDetails,
+  type RefusalCounts,
+  type RefusalKind,
+  refusalCounts,
+} from './refusal-counts.ts';
 import { newId } from './respond.ts';
 
 /** Records the refusals of one gateway, while its option `recordRefusals` has a log. */
@@ -73,11 +78,12 @@ export function refusalRecorder(
     waitMs: minWaitMs,
     isAbandoned: false,
   };
+  const bounded = boundedDetails();
   return {
     count: (kind) => {
-      const { recordRefusals: log } = settings();
+      const { recordRefusals: log, clock } = settings();
       if (log === undefined || state.isAbandoned) return;
-      minuteFor(state, log).counts.add(kind);
+      minuteFor(state, log).counts.add(bounded(kind, clock.now()));
     },
     tick: () => tick(state),
     flush: () => flush(state),

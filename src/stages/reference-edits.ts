@@ -6,7 +6,7 @@ import { parseBounded } from '../bounded-json.ts';
 import type { MemberEdit } from '../bytes/body/splice.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import { editElements } from '../bytes/json/edit-elements.ts';
-import { findMember } from '../bytes/json/read/members.ts';
+import { none, root } from '../bytes/json/tape.ts';
 import type { Call, Reference } from '../call.ts';
 import { jsonText } from '../canonical/raw-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../json.ts';
@@ -26,7 +26,7 @@ export interface RelayEdits {
  *   conversation can't do without, `item_not_found` for an item that may be another key's
  */
 export function relayEdits(
-  { body, members }: Call,
+  { tape }: Call,
   references: ResolvedReferences,
   account: string,
 ): RelayEdits {
@@ -40,8 +40,8 @@ export function relayEdits(
     lists.set(name, (lists.get(name) ?? new Map<number, string | undefined>()).set(index, json));
   }
   const edits = [...lists].flatMap(([name, elements]) => {
-    const list = findMember(members, name);
-    return list === undefined ? [] : [{ name, value: editElements(body, list.value, elements) }];
+    const list = tape.get(root, name);
+    return list === none ? [] : [{ name, value: editElements(tape, list, elements) }];
   });
   return { edits, changed: changes.map(({ reference }) => pathOf(reference)) };
 }

@@ -6,11 +6,12 @@ import { otherRefusals, type RecordedRefusals } from '../ports/refusal-log.ts';
 
 type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
 
+type CountedMembers = 'keyId' | 'group' | 'protocol' | 'modelId' | 'code' | 'reason';
+
 /** What a refusal is counted by. */
-export type RefusalKind = Pick<
-  RefusalEvent,
-  'keyId' | 'group' | 'protocol' | 'modelId' | 'code' | 'reason'
->;
+export interface RefusalKind
+  extends Pick<RefusalEvent, CountedMembers>,
+    Pick<RecordedRefusals, 'detail'> {}
 
 /** The refusals of one minute. */
 export interface RefusalCounts {
@@ -55,8 +56,9 @@ function increment(counts: Map<string, Count>, name: string, kind: RefusalKind):
   else known.refusals += 1;
 }
 
-function nameOf({ keyId, group, protocol, modelId, code, reason }: RefusalKind): string {
-  return JSON.stringify([keyId, group, protocol, modelId, code, reason]);
+function nameOf(kind: RefusalKind): string {
+  const { keyId, group, protocol, modelId, code, reason, detail } = kind;
+  return JSON.stringify([keyId, group, protocol, modelId, code, reason, detail]);
 }
 
 /** What is left of a refusal that is counted together with others. */
@@ -69,13 +71,15 @@ function withoutNames({ keyId, group, protocol, modelId, code, reason }: Refusal
     modelId: other(modelId),
     code,
     reason,
+    detail: undefined,
   };
 }
 
 /** Keys, groups and models are named by the host's records, and databases refuse some texts. */
 const storableName = /^[^\p{Cc}\p{Cs}]{0,256}$/u;
 
-function storable({ keyId, group, protocol, modelId, code, reason }: RefusalKind): RefusalKind {
+function storable(kind: RefusalKind): RefusalKind {
+  const { keyId, group, protocol, modelId, code, reason, detail } = kind;
   return {
     keyId: storableText(keyId),
     group: storableText(group),
@@ -84,9 +88,38 @@ function storable({ keyId, group, protocol, modelId, code, reason }: RefusalKind
     // An error of a host that looks like ours may have any code and reason.
     code: isErrorCode(code) ? code : 'internal_error',
     reason: isFailureReason(reason) ? reason : undefined,
+    detail,
   };
 }
 
 function storableText(name: string | undefined): string | undefined {
   return name === undefined || storableName.test(name) ? name : otherRefusals;
+}
+
+/** How many members one key may bring into the log in a day for one code. */
+const maxDetails = 16;
+/** For how many keys and codes members are remembered. The names take up to 2 MB. */
+const maxDetailedKinds = 1_000;
+const dayMs = 86_400_000;
+
+/**
+ * Leaves out members beyond a number for each key, code and UTC day, because callers may choose
+ * their names: a database would otherwise get a row for each. Paths are names of the gateway.
+ */
+export function boundedDetails(): (kind: RefusalKind, nowMs: number) => RefusalKind {
+  let day = 0;
+  let known = new Map<string, Set<string>>();
+  return (kind, nowMs) => {
+    const { keyId, code, detail } = kind;
+    if (detail === undefined || code === 'route_not_found') return kind;
+    const today = Math.floor(nowMs / dayMs);
+    if (today !== day) [day, known] = [today, new Map()];
+    const name = JSON.stringify([keyId, code]);
+    const details = known.get(name) ?? new Set();
+    const isFull =
+      details.size >= maxDetails || (details.size === 0 && known.size >= maxDetailedKinds);
+    if (isFull && !details.has(detail)) return { ...kind, detail: undefined };
+    known.set(name, details.add(detail));
+    return kind;
+  };
 }

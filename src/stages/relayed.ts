@@ -5,7 +5,7 @@
  */
 import { replyParser } from '../bounded-json.ts';
 import { type MemberEdit, spliceMembers } from '../bytes/body/splice.ts';
-import type { Span } from '../bytes/json/scan/scan.ts';
+import type { Span } from '../bytes/json/text.ts';
 import type { Call, PromptSize } from '../call.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import { replyTokens } from '../dialects/document-tokens.ts';
@@ -48,7 +48,7 @@ export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedReq
   const { call, rules, dialect, channel, upstreamModel, requestId } = input;
   const ownEdits = rules.edits(call, upstreamModel, channel);
   const edits = more === undefined ? ownEdits : [...ownEdits, ...more.extra];
-  const body = spliceMembers(call.body, call.members, edits, more?.cuts);
+  const body = spliceMembers(call.tape, edits, more?.cuts);
   const path = upstreamPath(dialect, call, upstreamModel, rules.paths);
   return {
     dialect,

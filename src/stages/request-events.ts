@@ -37,22 +37,22 @@ export function reportRefusal(
   const { emit, progress } = received;
   if (progress.hasStarted) return;
   const refused = { ...factsOf(received, route), code, reason };
-  refusals.count(refused);
+  const modelInPath = route !== undefined && 'modelId' in route ? route.modelId : undefined;
+  const names = namedIn(received, {
+    param,
+    path: code === 'route_not_found' ? received.request.path : undefined,
+    requestedModel: progress.requestedModel ?? modelInPath,
+  });
+  const knownPath = route?.kind === 'refused' ? route.path : undefined;
+  refusals.count({ ...refused, detail: knownPath ?? names.param?.replace(indexes, '[]') });
   if (!emit.isObserved) return;
   const answered = reason === 'caller_left' ? 499 : status;
-  const modelInPath = route !== undefined && 'modelId' in route ? route.modelId : undefined;
-  emit({
-    type: 'call_refused',
-    ...refused,
-    status: answered,
-    ...namedIn(received, {
-      param,
-      path: code === 'route_not_found' ? received.request.path : undefined,
-      requestedModel: progress.requestedModel ?? modelInPath,
-    }),
-    ...(remedy === undefined ? {} : { remedy }),
-  });
+  const helps = remedy === undefined ? {} : { remedy };
+  emit({ type: 'call_refused', ...refused, status: answered, ...names, ...helps });
 }
+
+/** Members that differ only in these are counted together: `input[2]`, `contents.0.parts`. */
+const indexes = /\[\d+\]|\.\d+(?=\.|$)/g;
 
 /** Names that the caller may have chosen: short and plain, so that none fills or forges a log. */
 const plainName = /^[A-Za-z0-9._:/-]{1,64}$/;

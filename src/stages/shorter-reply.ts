@@ -1,4 +1,5 @@
 /** What a call that its quota does not cover would cost at least, with a shorter reply. */
+import { none, root } from '../bytes/json/tape.ts';
 import type { Nanos } from '../money.ts';
 import { maxCostOf } from '../prices/cost.ts';
 import type { Admitted } from './call-record.ts';
@@ -23,12 +24,13 @@ export function shorterReply({
 }: Admitted): ShorterReply | undefined {
   const [usual] = protocol.outputLimits;
   if (usual === undefined) return undefined;
-  const sent = call.members.find(({ name }) => protocol.outputLimits.includes(name));
+  const { tape } = call;
+  const sent = protocol.outputLimits.find((name) => tape.get(root, name) !== none);
   // `images` is the number of replies that the upstream may generate, whatever they consist of.
   const saved = bound.images * (outputBound(call, model) - 1);
   const least = { ...bound, outputTokens: bound.outputTokens - saved };
   return {
-    member: sent?.name ?? usual,
+    member: sent ?? usual,
     heldTokens: bound.outputTokens,
     leastNanos: maxCostOf(least, model.price, request),
   };

@@ -3,8 +3,8 @@
  * once and written for the channel; the reply is written back in the caller's dialect.
  */
 import { parseBoundedExactly } from '../bounded-json.ts';
-import { wholeBody } from '../bytes/body/body.ts';
-import { membersOf } from '../bytes/json/read/members.ts';
+import { bodyFromChunks } from '../bytes/body/elide.ts';
+import { scanBody } from '../bytes/json/scan/body.ts';
 import type { Call, PromptSize } from '../call.ts';
 import { type ContentEvent, usageOfWholeReply } from '../canonical/reply.ts';
 import type {
@@ -20,6 +20,7 @@ import { isFilterCode } from '../dialects/failure-meaning.ts';
 import { checkReplyLists } from '../dialects/reply-lists.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { translateTap } from '../dialects/translate-tap.ts';
+import { isGatewayError } from '../errors.ts';
 import { noUsage, type Usage } from '../money.ts';
 import { droppedNote, estimatedNote } from './notes.ts';
 import {
@@ -79,7 +80,13 @@ function promptSizeOf(body: Buffer, { call, dialect }: Translation): PromptSize 
   if (media.length === 0 && sealedBytes === 0) {
     return { textBytes: body.length, sealedBytes: 0, messages, media };
   }
-  return dialect.measure(wholeBody(body), membersOf(body, { start: 0, end: body.length }));
+  try {
+    return dialect.measure(scanBody(bodyFromChunks([body], body.length)));
+  } catch (error) {
+    // Arguments that a model wrote may have a name twice. Then all of the body counts as text.
+    if (isGatewayError(error)) return { textBytes: body.length, sealedBytes: 0, messages, media };
+    throw error;
+  }
 }
 
 function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation): StreamTap {

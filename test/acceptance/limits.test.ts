@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import supertest from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { GatewayOptions } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, messagesBody, nativeBody } from '../support/bodies.ts';

@@ -1,12 +1,16 @@
-// suite: slow
+// suite: slow host
 /**
  * Base URLs without a version, or with two: below a prefix of the gateway their callers learn the
- * right path in the form of their API, on every host. Elsewhere such paths are the host's.
+ * right path in the form of their API, on every host. Elsewhere such paths are the host's, and the
+ * host learns of them.
  */
 import { describe, expect, it } from 'vitest';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
+import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
 import { routeSettings } from '../support/route-settings.ts';
+import { mounts } from './mounts.ts';
 
 const routes = routesOf(protocols);
 
@@ -48,6 +52,79 @@ describe.each(calls)('%s %s', (method, path) => {
     expect(routes.owns(wrong, routeSettings, method)).toBe(isNativeMethod);
     const passing = { ...routeSettings, unserved: 'pass' } as const;
     if (!isNativeMethod) expect(routes.owns(wrong, passing, method, true)).toBe(false);
+  });
+
+  it.each([
+    ['without its version', unversioned(path)],
+    ['with its version twice', twice(path)],
+  ])('%s is an event where the host gets it, without the text of the caller', (_how, wrong) => {
+    const { gateway, events, clock } = gatewayInProcess();
+    const isTwice = wrong.startsWith('/v1');
+    const isReported = (isTwice || method === 'POST') && !wrong.startsWith('/v1beta/');
+
+    for (let request = 0; request < 5; request += 1) gateway.owns(wrong, method, false);
+    clock.advance(60_000);
+    gateway.owns(`${wrong}/`, method, false);
+
+    const version = /^\/v1(?:beta)?/.exec(path)?.[0] ?? '';
+    const right = named(path).startsWith('/v1') ? named(path) : version + named(path);
+    const reported = (requests: number): object => ({
+      type: 'path_misplaced',
+      path: isTwice ? version + right : unversioned(right),
+      servedAt: right,
+      remedy: expect.stringContaining(` ${version}`),
+      requests,
+    });
+    expect(events).toEqual(isReported ? [reported(1), reported(5)] : []);
+  });
+});
+
+// The harness has a listener by default.
+const withoutListener: object = { onEvent: undefined };
+
+describe('a misplaced path', () => {
+  it('is a warning if nobody listens, once for each path', async () => {
+    const { gateway, clock } = gatewayInProcess({ options: withoutListener });
+
+    for (const path of ['/responses', '/responses', '/embeddings']) {
+      gateway.owns(path, 'POST', false);
+      clock.advance(60_000);
+    }
+
+    expect((await takeWarnings()).map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^A request for \/responses was passed on.* end in \/v1\./),
+      expect.stringMatching(/^A request for \/embeddings was passed on/),
+    ]);
+  });
+
+  it('is nothing to report if nobody says that the host gets it, or the host wants it', () => {
+    const { gateway, events } = gatewayInProcess();
+
+    gateway.owns('/responses');
+    gateway.owns('/responses', 'POST');
+    gateway.owns('/responses', 'POST', true);
+    gateway.update({ unserved: 'pass' });
+    gateway.owns('/responses', 'POST', false);
+    gateway.owns('/v1/v1/responses', 'POST', false);
+
+    expect(events).toEqual([]);
+  });
+
+  const rootMounts = mounts.filter(({ name }) => !/node:http/.test(name));
+  it.each(
+    rootMounts.map((mount) => [mount.name, mount] as const),
+  )('%s: is answered, or passed on and reported once', async (_name, mount) => {
+    const { gateway, allEvents } = gatewayInProcess();
+    const host = await mount.start(gateway);
+    const base = `${host.origin}${host.base}`;
+
+    const reply = await fetch(`${base}/v1/v1/chat/completions`, { method: 'POST', body: '{}' });
+    await reply.text();
+    await host.close();
+
+    const types = allEvents.map(({ type }) => type);
+    const isAnswered = reply.headers.has('x-request-id');
+    expect(types).toEqual([isAnswered ? 'call_refused' : 'path_misplaced']);
   });
 });
 

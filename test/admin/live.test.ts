@@ -145,6 +145,16 @@ describe('the sentence about the state of the gateway', () => {
       port: 'quota',
       operation: 'reserve',
       reason: 'StoreUnavailable',
+      code: '57P01',
+    });
+    emit({
+      type: 'port_failed',
+      requestId: undefined,
+      port: 'keys',
+      operation: 'find',
+      reason: 'StoreCorrupt',
+      member: 'quota[0].limitNanos',
+      problem: 'must be a bigint of nanos.',
     });
 
     const { sentence, attention } = await admin.now();
@@ -158,7 +168,13 @@ describe('the sentence about the state of the gateway', () => {
       ),
     );
     expect(attention.map(({ kind }) => kind)).toEqual(
-      expect.arrayContaining(['store', 'doubt', 'channel']),
+      expect.arrayContaining(['store', 'host', 'doubt', 'channel']),
+    );
+    expect(attention.map(({ text }) => text)).toEqual(
+      expect.arrayContaining([
+        'quota.reserve: StoreUnavailable (57P01)',
+        'keys.find: StoreCorrupt: quota[0].limitNanos of a record must be a bigint of nanos.',
+      ]),
     );
     expect(attention.length).toBeLessThanOrEqual(8);
   });

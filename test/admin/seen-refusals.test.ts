@@ -185,6 +185,36 @@ describe('a list of calls', () => {
 });
 
 describe('the reasons of refusals', () => {
+  it.each([1, 2, 3, 4])('have what the latest request named, seed %d', async (seed) => {
+    const draw = drawn(seed);
+    const { admin, emit } = adminSetup();
+    const last = new Map<string, string | undefined>();
+    const named = [
+      [{ param: 'messages[1]' }, 'messages[1]'],
+      [{ path: '/v1/files' }, '/v1/files'],
+      [{ param: 'model', requestedModel: 'gpt-9' }, 'gpt-9'],
+      [{ param: 'model' }, 'model'],
+      [{ requestedModel: 'gpt-5' }, undefined],
+      [{}, undefined],
+    ] as const;
+    for (let request = 0; request < 60; request += 1) {
+      const code = codes[draw(codes.length)] ?? 'invalid_request';
+      const keyId = `key-${draw(3)}`;
+      const [names, detail] = named[draw(named.length)] ?? named[0];
+      emit(refusedEvent(keyId, code, names));
+      for (const whose of [keyId, 'all']) last.set(`${whose} ${code}`, detail);
+    }
+
+    const now = await admin.now();
+    expect(now.refusals.length).toBeGreaterThan(0);
+    for (const { code, detail } of now.refusals) expect(detail).toBe(last.get(`all ${code}`));
+    for (const keyId of ['key-0', 'key-1', 'key-2']) {
+      for (const { code, detail } of await admin.refusals.reasons({ keyId, fromMs: 0 })) {
+        expect(detail).toBe(last.get(`${keyId} ${code}`));
+      }
+    }
+  });
+
   it('of a key are those of the log, and the ones that only this process knows', async () => {
     const log = memoryUsageSink({ limit: 10 });
     const { admin, emit, clock } = adminSetup({ usage: log });
@@ -198,7 +228,7 @@ describe('the reasons of refusals', () => {
     emit(refusedEvent('ada', 'insufficient_quota', { reason: 'insufficient' }));
     emit(refusedEvent('ada', 'model_not_found'));
     clock.advance(1_000);
-    emit(refusedEvent('ada', 'model_not_found'));
+    emit(refusedEvent('ada', 'model_not_found', { param: 'model', requestedModel: 'gpt-9' }));
     emit(refusedEvent('bob', 'rate_limited'));
 
     const fromMs = startMs - 3_600_000;
@@ -206,7 +236,7 @@ describe('the reasons of refusals', () => {
     const sinceMs = Math.floor(fromMs / 60_000) * 60_000;
     expect(reasons).toMatchObject([
       { code: 'insufficient_quota', count: 12, source: 'log', sinceMs, lastMs: startMs },
-      { code: 'model_not_found', count: 2, source: 'process', sinceMs: startMs },
+      { code: 'model_not_found', detail: 'gpt-9', count: 2, source: 'process', sinceMs: startMs },
     ]);
     for (const { meaning } of reasons) expect(meaning).toBeTypeOf('string');
     const some = { fromMs, code: 'model_not_found' };

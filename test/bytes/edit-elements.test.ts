@@ -2,8 +2,9 @@
 /** Editing elements of a JSON array keeps all other bytes, whatever the elements are. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { wholeBody } from '../../src/bytes/body/body.ts';
 import { editElements } from '../../src/bytes/json/edit-elements.ts';
+import { root } from '../../src/bytes/json/tape.ts';
+import { tapeOf } from './scanned.ts';
 
 const replacement = '{"new":1}';
 const space = fc.constantFrom('', ' ', '\n\t', '  ');
@@ -33,10 +34,9 @@ it('keeps, replaces and removes elements', () => {
       }
       const list = regions.map(({ before, text, after }) => before + text + after).join(',');
       const prefix = '{"x":"ü","list":';
-      const body = wholeBody(Buffer.from(`${prefix}[${list}]}`));
-      const span = { start: Buffer.byteLength(prefix), end: body.text.length - 1 };
+      const tape = tapeOf(`${prefix}[${list}]}`);
 
-      expect(editElements(body, span, edits)).toBe(`[${expected.join(',')}]`);
+      expect(editElements(tape, tape.get(root, 'list'), edits)).toBe(`[${expected.join(',')}]`);
     }),
   );
 });

@@ -2,18 +2,21 @@
 /** The scan of a request body: what is refused, and the spans of its members. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Member, scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
+import { wholeBody } from '../../src/bytes/body/body.ts';
+import { scanJson } from '../../src/bytes/json/scan/scan.ts';
+import { Tape } from '../../src/bytes/json/tape.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { isJsonObject, parseJson } from '../../src/json.ts';
 import { runsOf } from '../support/sample.ts';
 import { goldenBodies } from './golden-bodies.ts';
 import { objectText, often, readText } from './json-arbitrary.ts';
+import { type FoundMember, membersIn, tapeOf } from './scanned.ts';
 
 describe('the members of a body', () => {
   it('are in order, with decoded names and exact spans', () => {
     const body = Buffer.from(' { "a" : 1.0 ,"mod\\u0065l":"x\\"y", "c":[{"d":"}"} ] } ');
 
-    const members = scanJsonObject(body);
+    const members = membersIn(tapeOf(body));
 
     expect(members.map(({ name }) => name)).toEqual(['a', 'model', 'c']);
     expect(members.map(({ nameSpan }) => slice(body, nameSpan))).toEqual([
@@ -35,8 +38,10 @@ describe('the members of a body', () => {
       const memory = new Uint8Array(offset + text.length).fill(0x22);
       memory.set(Buffer.from(text), offset);
       const body = memory.subarray(offset);
+      const { cells } = scanJson(body);
+      const tape = new Tape(wholeBody(Buffer.from(body)), cells, false);
 
-      expect(contentOf(body, scanJsonObject(body))).toEqual(JSON.parse(text));
+      expect(contentOf(body, membersIn(tape))).toEqual(JSON.parse(text));
     }
   });
 
@@ -45,7 +50,7 @@ describe('the members of a body', () => {
       fc.property(objectText, (text) => {
         const body = Buffer.from(text);
 
-        expect(contentOf(body, scanJsonObject(body))).toEqual(readText(text));
+        expect(contentOf(body, membersIn(tapeOf(body)))).toEqual(readText(text));
       }),
       often,
     );
@@ -85,7 +90,7 @@ describe('mutated bodies', () => {
         const verdict = outcomeOf(body);
 
         if (verdict === 'ok') {
-          expect(contentOf(body, scanJsonObject(body))).toEqual(readText(body.toString()));
+          expect(contentOf(body, membersIn(tapeOf(body)))).toEqual(readText(body.toString()));
         } else if (verdict === 'invalid_json' || verdict === 'not_an_object') {
           expect(isJsonObject(parseJson(body.toString()))).toBe(false);
         }
@@ -165,7 +170,7 @@ it('a refusal never echoes the body', () => {
 
 function refusalOf(body: Uint8Array): Error | undefined {
   try {
-    scanJsonObject(body);
+    scanJson(body);
     return undefined;
   } catch (error) {
     if (isGatewayError(error)) return error;
@@ -183,7 +188,7 @@ function slice(body: Uint8Array, span: { readonly start: number; readonly end: n
 }
 
 /** The parsed members in a null-prototype object, which can have a member `__proto__`. */
-function contentOf(body: Uint8Array, members: readonly Member[]): unknown {
+function contentOf(body: Uint8Array, members: readonly FoundMember[]): unknown {
   return Object.fromEntries(members.map(({ name, value }) => [name, readText(slice(body, value))]));
 }
 

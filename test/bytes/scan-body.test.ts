@@ -2,12 +2,12 @@
 /** A body in chunks, with long strings elided, reads the same as in one buffer. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { originalBytes, wholeBody } from '../../src/bytes/body/body.ts';
+import { wholeBody } from '../../src/bytes/body/body.ts';
 import { bodyFromChunks } from '../../src/bytes/body/elide.ts';
 import { spliceMembers } from '../../src/bytes/body/splice.ts';
-import { findMember } from '../../src/bytes/json/read/members.ts';
-import { parsePart, scanBody, type WholeScan } from '../../src/bytes/json/scan/body.ts';
-import { scanJson, scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
+import { parsePart, scanBody } from '../../src/bytes/json/scan/body.ts';
+import { scanJson } from '../../src/bytes/json/scan/scan.ts';
+import { root, type Tape } from '../../src/bytes/json/tape.ts';
 import { operations } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { readChat } from '../../src/protocols/chat/read.ts';
@@ -15,6 +15,7 @@ import { readImages } from '../../src/protocols/images/read.ts';
 import { readNative } from '../../src/protocols/native/read.ts';
 import { routeSettings } from '../support/route-settings.ts';
 import { often } from './json-arbitrary.ts';
+import { membersIn, tapeOf } from './scanned.ts';
 
 const long = 40_000;
 const runs = { ...often, numRuns: 150 };
@@ -46,13 +47,11 @@ describe('a body with long strings', () => {
 
         const scanned = scannedOf(cut(bytes, sizes));
 
-        expect(scanned.members.map(({ name }) => name)).toEqual(
-          scanJsonObject(bytes).map(({ name }) => name),
-        );
-        for (const { name, value } of scanJsonObject(bytes)) {
-          const found = findMember(scanned.members, name)?.value ?? { start: 0, end: 0 };
+        const members = membersIn(tapeOf(bytes));
+        expect(membersIn(scanned).map(({ name }) => name)).toEqual(members.map(({ name }) => name));
+        for (const { name, value } of members) {
           const same = bytes.subarray(value.start, value.end);
-          expect(originalBytes(scanned.body, found.start, found.end).equals(same)).toBe(true);
+          expect(scanned.raw(scanned.get(root, name)).equals(same)).toBe(true);
         }
       }),
       runs,
@@ -69,8 +68,8 @@ describe('a body with long strings', () => {
         const whole = wholeOf(bytes);
 
         expect(readChat(scanned).demand).toEqual(readChat(whole).demand);
-        const spliced = Buffer.concat(spliceMembers(scanned.body, scanned.members, edits));
-        const expected = Buffer.concat(spliceMembers(whole.body, whole.members, edits));
+        const spliced = Buffer.concat(spliceMembers(scanned, edits));
+        const expected = Buffer.concat(spliceMembers(whole, edits));
         expect(spliced.equals(expected)).toBe(true);
       }),
       runs,
@@ -86,7 +85,7 @@ describe('a body with long strings', () => {
         bytes[place % bytes.length] = byte;
 
         expect(outcomeOf(() => scannedOf(cut(bytes, sizes)))).toEqual(
-          outcomeOf(() => scanJsonObject(bytes)),
+          outcomeOf(() => scanJson(bytes)),
         );
       }),
       runs,
@@ -102,7 +101,7 @@ describe('a body with long strings', () => {
         bytes[place % bytes.length] = byte;
 
         expect(outcomeOf(() => parsed(scannedOf(cut(bytes, sizes))))).toEqual(
-          outcomeOf(() => scanJsonObject(bytes)),
+          outcomeOf(() => scanJson(bytes)),
         );
       }),
       runs,
@@ -127,17 +126,18 @@ describe('a body with long strings', () => {
     const bytes = Buffer.from(`{"a":"${'A'.repeat(2 * long)}","b":1}`);
     bytes[long] = 0x0a;
 
-    const { body, members } = scannedOf([bytes]);
+    const tape = scannedOf([bytes]);
 
-    expect(members.map(({ name }) => name)).toEqual(['a', 'b']);
-    expect(Buffer.concat(spliceMembers(body, members, [])).equals(bytes)).toBe(true);
+    expect(membersIn(tape).map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(Buffer.concat(spliceMembers(tape, [])).equals(bytes)).toBe(true);
   });
 
   it('has most of its bytes elided, and is sent upstream without copying', () => {
     const pieces = cut(chatWith('A'.repeat(300_000)), [65_536]);
 
-    const { body, members } = scannedOf(pieces);
-    const sent = spliceMembers(body, members, [{ name: 'model', value: '"b"' }]);
+    const tape = scannedOf(pieces);
+    const { body } = tape;
+    const sent = spliceMembers(tape, [{ name: 'model', value: '"b"' }]);
 
     expect(body.text.length).toBeLessThan(10_000);
     expect(body.elisions).toHaveLength(1);
@@ -197,7 +197,7 @@ describe('a body with long strings', () => {
     const bytes = Buffer.from(`{"model":"${id}","prompt":"${'p'.repeat(2 * long)}"}`);
 
     const target = { operation: operations.images, modelId: undefined, framing: 'json' } as const;
-    const readBody = (scanned: WholeScan) => readImages(scanned, target, routeSettings);
+    const readBody = (scanned: Tape) => readImages(scanned, target, routeSettings);
 
     const { modelId, demand } = readBody(scannedOf(cut(bytes, [30_000])));
 
@@ -219,7 +219,7 @@ describe('a body with long strings', () => {
 });
 
 /** Parses a whole scanned body. */
-function parsed({ body }: WholeScan): unknown {
+function parsed({ body }: Tape): unknown {
   return parsePart(body, 0, body.text.length);
 }
 
@@ -241,13 +241,13 @@ function cut(bytes: Buffer, sizes: readonly number[]): readonly Buffer[] {
   return pieces;
 }
 
-function scannedOf(pieces: readonly Uint8Array[]): WholeScan {
+function scannedOf(pieces: readonly Uint8Array[]): Tape {
   return scanBody(bodyFromChunks(pieces, Buffer.concat(pieces).length));
 }
 
 /** Scanned without elision. */
-function wholeOf(text: Buffer): WholeScan {
-  return { body: wholeBody(text), ...scanJson(text) };
+function wholeOf(text: Buffer): Tape {
+  return scanBody(wholeBody(text));
 }
 
 function chatWith(url: string): Buffer {

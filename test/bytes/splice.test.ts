@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
 import { type MemberEdit, spliceMembers } from '../../src/bytes/body/splice.ts';
-import { scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
+import { scanBody } from '../../src/bytes/json/scan/body.ts';
 import { jsonText, objectText, often } from './json-arbitrary.ts';
+import { membersIn, tapeOf } from './scanned.ts';
 
 describe('spliced members', () => {
   it.each<readonly [string, string, readonly MemberEdit[], string]>([
@@ -60,14 +61,15 @@ describe('spliced members', () => {
 
     const whole = wholeBody(body);
 
-    const pieces = spliceMembers(whole, scanJsonObject(body), [set('model', '"b"')]);
+    const tape = scanBody(whole);
+    const pieces = spliceMembers(tape, [set('model', '"b"')]);
 
     expect(
       pieces.filter(({ buffer, length }) => buffer === body.buffer && length > 90),
     ).toHaveLength(1);
-    expect(spliceMembers(whole, scanJsonObject(body), [])).toEqual([body]);
-    expect(spliceMembers(whole, scanJsonObject(body), [])[0]).toBe(body);
-    expect(spliceMembers(whole, scanJsonObject(body), [])).not.toBe(whole.chunks);
+    expect(spliceMembers(tape, [])).toEqual([body]);
+    expect(spliceMembers(tape, [])[0]).toBe(body);
+    expect(spliceMembers(tape, [])).not.toBe(whole.chunks);
   });
 
   it('make the intended object, with every other value unchanged', () => {
@@ -80,7 +82,7 @@ describe('spliced members', () => {
     fc.assert(
       fc.property(objectText, fc.array(edit, { maxLength: 6 }), (text, picks) => {
         const body = Buffer.from(text);
-        const members = scanJsonObject(body);
+        const members = membersIn(tapeOf(body));
         const edits = picks.map(({ pick, name, value }) => ({
           name: members[pick]?.name ?? name,
           value,
@@ -96,7 +98,7 @@ describe('spliced members', () => {
           else expected.set(name, value);
         }
 
-        const found = scanJsonObject(result).map(({ name, value }) => [
+        const found = membersIn(tapeOf(result)).map(({ name, value }) => [
           name,
           text8(result.subarray(value.start, value.end)),
         ]);
@@ -110,7 +112,7 @@ describe('spliced members', () => {
     fc.assert(
       fc.property(objectText, fc.nat(), jsonText, (text, pick, value) => {
         const body = Buffer.from(text);
-        const members = scanJsonObject(body);
+        const members = membersIn(tapeOf(body));
         const member = members[pick % Math.max(1, members.length)];
         fc.pre(member !== undefined);
 
@@ -137,8 +139,7 @@ function remove(name: string): MemberEdit {
 }
 
 function spliced(text: string, edits: readonly MemberEdit[]): string {
-  const body = Buffer.from(text);
-  return Buffer.concat(spliceMembers(wholeBody(body), scanJsonObject(body), edits)).toString();
+  return Buffer.concat(spliceMembers(tapeOf(text), edits)).toString();
 }
 
 function text8(bytes: Uint8Array): string {

@@ -2,13 +2,7 @@
 /** Splitting server-sent events at blank lines, for any framing and any chunks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  concatBytes,
-  emptyBytes,
-  eventCutter,
-  eventStart,
-  parseEvents,
-} from '../../src/bytes/sse.ts';
+import { concatBytes, emptyBytes, eventCutter, parseEvents } from '../../src/bytes/sse.ts';
 
 const unlimited = 1024 * 1024;
 
@@ -113,28 +107,6 @@ describe('parseEvents', () => {
     const [event] = parseEvents(bytes('data: a\n{\n "error": 1\n}\n\n'));
 
     expect(event).toMatchObject({ data: 'a', unframedText: '{\n "error": 1\n}' });
-  });
-});
-
-describe('eventStart', () => {
-  it('is the start of the event of any byte that is not a line end', () => {
-    const line = fc.constantFrom('data: a', ': c', 'x', '');
-    const end = fc.constantFrom('\n', '\r\n', '\r');
-
-    fc.assert(
-      fc.property(fc.array(fc.tuple(line, end), { maxLength: 12 }), (lines) => {
-        const block = bytes(lines.flat().join(''));
-        let start = 0;
-        for (const { raw } of parseEvents(block)) {
-          for (const [index, byte] of raw.entries()) {
-            const isLineEnd = byte === 0x0a || byte === 0x0d;
-            if (!isLineEnd) expect(eventStart(block, start + index)).toBe(start);
-          }
-          start += raw.length;
-        }
-      }),
-      { numRuns: 1_000 },
-    );
   });
 });
 

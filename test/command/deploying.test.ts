@@ -111,7 +111,7 @@ describe('the examples of a deployment', () => {
     const { port = 9464, path = '/metrics' } = read.metrics ?? {};
     expect(kubernetes).toContain(`containerPort: ${port}`);
     expect(kubernetes).toContain(`prometheus.io/port: "${port}", prometheus.io/path: ${path} }`);
-    expect(read.admin?.host).toBeUndefined();
+    expect(read.admin?.host).toBe('127.0.0.1');
     expect(kubernetes).not.toContain('containerPort: 8788');
   });
 });

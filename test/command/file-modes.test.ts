@@ -9,7 +9,10 @@ import { openDatabases } from '../../src/command/databases.ts';
 it('a new SQLite file and its journal can be read by their owner alone', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
   try {
-    const opened = await openDatabases({ sqlite: { path: 'state/tollgate.db' } }, folder);
+    const opened = await openDatabases(
+      { sqlite: { path: 'state/tollgate.db', migrate: false } },
+      folder,
+    );
     opened.sqlite?.exec('PRAGMA journal_mode = WAL');
     opened.sqlite?.exec('CREATE TABLE t (a)');
 

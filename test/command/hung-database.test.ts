@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
+import { configForm } from '../../src/command/config/config.ts';
 import { openDatabases } from '../../src/command/databases.ts';
 
 const authenticationOk = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]);
@@ -31,7 +32,10 @@ it('a query that is never answered does not keep the databases open', async () =
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   const databases = await openDatabases(
-    { postgres: { url: `postgres://u:p@127.0.0.1:${port}/d` } },
+    configForm.parse({
+      catalog: { store: 'postgres' },
+      stores: { postgres: { url: `postgres://u:p@127.0.0.1:${port}/d` } },
+    }).stores ?? {},
     process.cwd(),
   );
   const { postgres } = databases;

@@ -35,3 +35,17 @@ it.each([
   );
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ actor: 'grace', target: 'ada' });
 });
+
+it('the last line is followed by no other, although ports may still fail', () => {
+  const lines: string[] = [];
+  const log = jsonLog((line) => lines.push(line), fakeClock());
+  const failed = { type: 'port_failed', requestId: undefined, port: 'quota', reason: 'x' } as const;
+  log.event({ ...failed, operation: 'reserve' });
+
+  log.last('info', 'ended', { lost: 1 });
+  log.event({ ...failed, operation: 'settle' });
+  log.write('error', 'late');
+
+  expect(lines.map((line) => JSON.parse(line).event)).toEqual(['port_failed', 'ended']);
+  expect(JSON.parse(lines[1] ?? '')).toMatchObject({ level: 'info', lost: 1 });
+});

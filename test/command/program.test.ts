@@ -166,6 +166,21 @@ describe('tollgate migrate and channels', () => {
 });
 
 describe('tollgate check', () => {
+  it.each([
+    ['p', true],
+    ['0123456789abcdef', true],
+    ['0b2rJ8xQv4mZ1yT6kW9sHd3L', false],
+  ])('warns of a pepper that can be guessed, and does not fail: %s', async (pepper, isWeak) => {
+    const { call, write } = commandFolder({ env: { KEY: 'the-account-key', PEPPER: pepper } });
+    write({ ...sqliteConfig(), keys: { pepper: `\${PEPPER}` } });
+
+    const { data } = JSON.parse((await call('check', '--json')).out);
+
+    const found = data.filter(({ subject }: { subject: string }) => subject === 'keys.pepper');
+    expect(found.map(({ state }: { state: string }) => state)).toEqual(isWeak ? ['warning'] : []);
+    expect(JSON.stringify(found)).not.toContain(`"${pepper}`);
+  });
+
   it('tries stores and channels, and with --spend makes a call', async () => {
     const upstream = await upstreamOfAccount();
     const { call, write } = commandFolder();
@@ -201,12 +216,38 @@ describe('a table', () => {
           ['a', '10'],
           ['bcdef', '7'],
         ],
+        'Nothing.',
       ),
     ).toBe('NAME    N\na      10\nbcdef   7\n');
   });
 
+  it.each([
+    [['keys', 'list'], /^No keys match\. /],
+    [['usage', '--from', '2026-11-01', '--to', '2026-11-02'], /^No calls match from 2026-11-01T/],
+    [['usage', 'refusals'], /^No recorded refusals match from .*"recordRefusals": true/],
+    [['channels'], /^The catalog has no models\.\n/],
+  ])('without rows says so in place of a heading: %s', async (args, sentence) => {
+    const { call, write } = commandFolder();
+    write({ ...sqliteConfig(), catalog: { models: [] } });
+    await call('migrate');
+
+    const { out } = await call(...args);
+
+    expect(out).toMatch(sentence);
+    expect(out.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  it('of calls that is empty has the heading for programs, and says so to people', async () => {
+    const { call } = commandFolder();
+    await call('migrate');
+
+    const { out, err } = await call('usage', 'calls');
+
+    expect([out.trimEnd().split('\r\n').length, err]).toEqual([1, 'No calls match.\n']);
+  });
+
   it('passes no control characters to the terminal', () => {
-    const text = table(['NAME'], [['\u001b]0;title\u0007\r\n\u009bm']]);
+    const text = table(['NAME'], [['\u001b]0;title\u0007\r\n\u009bm']], 'Nothing.');
 
     expect(text).toBe('NAME\n?]0;title????m\n');
   });

@@ -79,7 +79,7 @@ describe('tollgate usage refusals', () => {
   });
 
   it.each<readonly [args: readonly string[], sentence: string]>([
-    [['--by', 'channel'], 'must be key, group, model, protocol, code, reason, day'],
+    [['--by', 'channel'], 'must be key, group, model, protocol, code, reason, detail, day'],
     [['--by', 'code', '--then', 'code'], 'must differ'],
     [['--code', 'forbidden'], '--code must be one of invalid_request'],
     [['--reason', 'poor'], '--reason must be one of content_type'],

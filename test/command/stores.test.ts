@@ -1,6 +1,7 @@
 // suite: slow
 /** The replies of a removed key are deleted in all stores of a configuration that keep replies. */
 import { describe, expect, it } from 'vitest';
+import { configForm } from '../../src/command/config/config.ts';
 import type { OpenRedis } from '../../src/command/databases.ts';
 import { gatewayOptions } from '../../src/command/open-gateway.ts';
 import { makeStores } from '../../src/command/stores.ts';
@@ -21,7 +22,8 @@ describe('the replies of a removed key', () => {
     { results: 'memory', responseIndex: 'memory', items: 'redis' },
     { results: 'redis', responseIndex: 'redis', items: 'redis' },
   ] as const)('are forgotten in Redis and in memory: %j', (chosen) => {
-    const whole = { ...config, stores: { redis: { url: 'redis://localhost' }, ...chosen } };
+    const stated = { ...config, stores: { redis: { url: 'redis://localhost' }, ...chosen } };
+    const whole = configForm.parse(stated);
     const stores = makeStores(whole, databases, fakeClock());
     const { results, responses } = gatewayOptions(whole, stores);
     const { replyStores } = stores;

@@ -1,6 +1,7 @@
 /** A configuration with every member, to be changed one by one, and what reading it reports. */
 import { readConfig } from '../../src/command/config/read.ts';
 import { isJsonObject, items, type JsonValue } from '../../src/json.ts';
+import { plainDefaults } from '../../src/plain-options.ts';
 import type { Path } from '../../src/ports/set-up.ts';
 
 /** The variables to which it refers. */
@@ -61,22 +62,9 @@ export const whole: JsonValue = {
     ],
   },
   gateway: {
+    ...plainDefaults,
     defaultRates: [{ calls: { perMinute: 60 } }],
-    dedupeSdkRetries: true,
-    nativeKeyHeaders: ['x-goog-api-key'],
-    allowQueryKey: false,
-    unserved: 'refuse',
-    ownerRoutes: true,
     defaultImageModel: 'gpt-image-1',
-    maxBodyBytes: 1_000_000,
-    maxImageBodyBytes: 1_000,
-    maxBufferedBytes: 10_000_000,
-    maxConcurrentCalls: 100,
-    maxEmbeddingPieces: 4,
-    timeouts: { idleMs: 1_000 },
-    callerStallMs: 1_000,
-    leaseMs: 5_000,
-    storeTimeoutMs: 500,
     chargePolicy: { left_early: { whole: 'nothing', streamed: 'nothing', image: 'pend' } },
     recordRefusals: true,
     failedKeyLimit: { perMinute: 30, proxies: 1 },

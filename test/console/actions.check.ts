@@ -248,11 +248,19 @@ describe('a channel', () => {
     await press(page, 'Change everywhere');
 
     await page.getByText('Changed weight and cost of openai-main for gpt-5-mini.').waitFor();
+    await press(page, 'Edit openai-main of gpt-5-mini');
+    await page.getByLabel('Your cost').selectOption('reported');
+    expect(await page.getByLabel('Input', { exact: true }).isVisible()).toBe(false);
+    await press(page, 'Change everywhere');
+    await page.getByText('Changed cost of openai-main for gpt-5-mini.').waitFor();
     const who = ['ada@acme.example', 'openai-main'];
     expect(weights).toEqual([[...who, { weight: 5, modelId: 'gpt-5-mini' }]]);
     expect(priorities).toEqual([]);
     const rates = { input: 150_000_000n, output: 600_000_000n };
-    expect(costs).toEqual([[...who, { cost: { per: 'token', rates }, modelId: 'gpt-5-mini' }]]);
+    expect(costs).toEqual([
+      [...who, { cost: { per: 'token', rates }, modelId: 'gpt-5-mini' }],
+      [...who, { cost: 'reported', modelId: 'gpt-5-mini' }],
+    ]);
   });
 
   it('of one model is found by the link in the sentence about the state', async () => {

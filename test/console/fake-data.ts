@@ -126,7 +126,7 @@ function refusals(
   reason: FailureReason | undefined,
   count: number,
 ): Now['refusals'][number] {
-  return { code, reason, count, ...explainedRefusal({ code, reason }) };
+  return { code, reason, count, detail: 'input', ...explainedRefusal({ code, reason }) };
 }
 
 /** The day of the same gateway, hour by hour from its log. */

@@ -11,6 +11,7 @@ export function hostileNow(text: string): Now {
     refusals: now.refusals.map((refusal) => ({
       ...refusal,
       code: text,
+      detail: text,
       meaning: text,
       remedy: text,
     })),

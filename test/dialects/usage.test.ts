@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ContentCount, contentCount } from '../../src/dialects/content-count.ts';
 import { documentTokens } from '../../src/dialects/document-tokens.ts';
-import { lastValueOf } from '../../src/dialects/last-value.ts';
+import { lastValueOf } from '../../src/dialects/gemini/stream-record.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { protocols } from '../../src/protocols/table.ts';
 

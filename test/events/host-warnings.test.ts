@@ -1,7 +1,7 @@
 // suite: quick
 /** Without a listener, a host's own mistakes are process warnings: once each, with the remedy. */
 import { describe, expect, it } from 'vitest';
-import type { GatewayOptions } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';

@@ -1,42 +1,10 @@
 // suite: search
-/** The code in README and docs compiles, and docs/errors.md agrees with `errors.ts`. */
+/** The code in README and docs compiles. */
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { anthropicErrorText } from '../../src/dialects/anthropic/errors.ts';
-import { geminiErrorText } from '../../src/dialects/gemini/errors.ts';
-import { openaiErrorText } from '../../src/dialects/openai/errors.ts';
-import { type ErrorCode, GatewayError, statusOf } from '../../src/errors.ts';
-import { member, parseJson } from '../../src/json.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { readText, repoFiles, root } from '../house/sources.ts';
 
-const codes: readonly ErrorCode[] = [
-  'invalid_request',
-  'not_portable',
-  'too_complex',
-  'invalid_key',
-  'insufficient_quota',
-  'model_not_allowed',
-  'route_not_found',
-  'model_not_found',
-  'method_not_allowed',
-  'body_too_large',
-  'unsupported_media_type',
-  'idempotency_in_progress',
-  'result_expired',
-  'idempotency_mismatch',
-  'rate_limited',
-  'upstream_rate_limited',
-  'internal_error',
-  'not_implemented',
-  'upstream_failed',
-  'no_channel',
-  'upstream_overloaded',
-  'store_unavailable',
-  'overloaded',
-  'draining',
-  'upstream_timeout',
-];
 const pages = repoFiles().filter((path) => path === 'README.md' || /^docs\/.*\.md$/.test(path));
 
 /** A page that must not compile, to prove that the code is checked. */
@@ -55,33 +23,6 @@ it.each(pages)('the code in %s compiles', (page) => {
 
 it('code that does not compile would be found', () => {
   expect(problems.get(wrongPage)).toEqual([expect.stringContaining('not assignable')]);
-});
-
-describe('the table in docs/errors.md', () => {
-  it('has each code with its status, and no other', () => {
-    const page = readText('docs/errors.md');
-    const rows = [...page.matchAll(/^\| *`(\w+)` *\| *(\d+) *\|/gm)].map(
-      ([, code = '', status]): [string, number] => [code, Number(status)],
-    );
-
-    expect(new Set(rows.map(([code]) => code)).size).toBe(rows.length);
-    expect(Object.fromEntries(rows)).toEqual(statusOf);
-  });
-
-  it.each(codes)('has the error fields of all APIs for %s', (code) => {
-    const error = new GatewayError(code, 'text');
-    const openai = parseJson(openaiErrorText(error));
-    const gemini = parseJson(geminiErrorText(error));
-    const type = member(member(openai ?? null, 'error'), 'type');
-    const word = member(member(openai ?? null, 'error'), 'code');
-    const status = member(member(gemini ?? null, 'error'), 'status');
-    const anthropic = parseJson(anthropicErrorText(error, 'request-1'));
-    const anthropicType = member(member(anthropic ?? null, 'error'), 'type');
-
-    expect(readText('docs/errors.md')).toContain(
-      `| \`${code}\` | ${statusOf[code]} | ${type} / ${word} | ${status} | ${anthropicType} |`,
-    );
-  });
 });
 
 /** The blocks marked `ts`, in order. */
@@ -161,7 +102,6 @@ function compilerOptions(): ts.CompilerOptions {
   return {
     ...options,
     declaration: false,
-    isolatedDeclarations: false,
     noUnusedLocals: false,
     noUnusedParameters: false,
   };

@@ -2,7 +2,7 @@
 /** Row F67 of the fault matrix: ports that return arbitrary values, hundreds of times each. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { GatewayOptions } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { turns, untyped } from '../stages/failing.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';

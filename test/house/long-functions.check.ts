@@ -1,82 +1,42 @@
-/**
- * A function fits a screen of 40 lines. Each longer one is listed here with the reason why it would
- * be harder to read in parts, and there are few.
- */
+/** A function has at most 60 lines, but for the hottest, which the bench measures in one piece. */
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { nodesOf, parse, sources } from './sources.ts';
 
-const maxLines = 40;
-const maxLongFunctions = 35;
+const maxLines = 60;
 
 const operationsOfAPort =
   'One object with a short method for each operation of the port, and nothing else.';
 
-/** By file and function. */
+/** By file and function: why it stays in one piece. */
 const reasons: Readonly<Record<string, string>> = {
-  'src/dialects/embedding-reader.ts embeddingReader':
-    'The rules of one document share the vectors, the usage and the error that they find.',
-  'src/dialects/openai/embedding-repair.ts embeddingRepair':
-    'The listeners of one tokenizer share the position up to which bytes were passed on.',
-  'src/upstream/body/in-turns.ts bodyInTurns':
-    'The chunks that wait, the turn that delivers them and the pauses of both sides are one state.',
-  'src/bytes/body/read.ts collect':
-    'The listeners of one stream, each of which removes all of them when it settles the promise.',
-  'src/bytes/body/read.ts callback in collect':
-    'The body of the promise in `collect`, without which that function is empty.',
   'src/bytes/body/reply.ts pushReply':
     'One state machine between two sockets, whose events read and set the same state.',
-  'src/bytes/chunk-buffer.ts chunkBuffer':
-    'The list, its size and the start of its small chunks change together in each method.',
-  'src/bytes/json/stream/elements.ts elementCutter':
-    'The tokenizer finds where elements end, and the two methods cut there: one flow of a chunk.',
   'src/bytes/json/stream/string-extractor.ts stringExtractor':
     'Four callbacks of the tokenizer that hand the current rule and string to one another.',
   'src/bytes/json/stream/tokens.ts jsonTokens':
     'One state machine, run for every byte, whose cases read and set the same five variables.',
   'src/bytes/json/stream/watch.ts jsonWatch':
     'Four callbacks of the tokenizer that hand the current member and its depth to one another.',
-  'src/dialects/content-count.ts contentCount':
-    'What receives the content and what the counter returns, over the same seven sums.',
-  'src/dialects/openai/prompt-size.ts addPart':
-    'One pass over the members of a part: their order is free, and each affects the others.',
-  'src/protocols/chat/read.ts readChat':
-    'The checks of a chat request in order, and the call that it becomes, member by member.',
+  'src/dialects/embedding-reader.ts embeddingReader':
+    'The rules of one document share the vectors, the usage and the error that they find.',
+  'src/dialects/openai/embedding-repair.ts embeddingRepair':
+    'The listeners of one tokenizer share the position up to which bytes were passed on.',
   'src/stages/call-upstream.ts tryChannels':
     'The loop over the channels, where each exit depends on the attempts before it.',
   'src/stages/grow-hold.ts growingStream':
     'The caller and the hold can both pause the one body, so each method must know of both.',
   'src/stages/send-upstream.ts sendUpstream':
     'The abort and the response race, and each must know whether the other has come.',
-  'src/stages/send-upstream.ts callback in sendUpstream':
-    'The body of the promise in `sendUpstream`, without which that function is empty.',
-  'src/stores/file/file-watch.ts fileWatch':
-    'What was read last and what was reported last decide together what a poll reports.',
-  'src/stores/memory/key-store.ts memoryKeyStore': operationsOfAPort,
   'src/stores/memory/quota-store.ts memoryQuotaStore': operationsOfAPort,
-  'src/stores/postgres/quota-store.ts postgresQuotaStore': operationsOfAPort,
   'src/stores/redis/quota-operations.ts quotaStoreOver': operationsOfAPort,
-  'src/stores/sql/published-catalog.ts publishedCatalog':
-    'Polling and publishing replace the same version, and one waits for the other.',
-  'src/command/stores.ts makeStores':
-    'One object with a short getter for each store, which is made when it is first asked for.',
   'src/stores/sqlite/quota-store.ts sqliteQuotaStore': operationsOfAPort,
-  'src/testing/contracts/adapter/scripted-gateway.ts scriptedGateway':
-    'What the cases wait for and what the gateway does are two sides of the same signals.',
-  'src/testing/contracts/quota/case-context.ts caseContext':
-    'One object with a short method for each step of a case, which share one partition.',
-  'src/testing/providers/exchange.ts openExchange':
-    'One object that describes a request, and the two variables that say how its connection ended.',
-  'src/testing/providers/server.ts startFakeUpstream':
-    'One server and the methods of its handle, which share its log, scripts and connections.',
-  'src/upstream/body/decode.ts decompress':
-    'The events of the decoder and the methods of the body count the same bytes.',
+  'src/upstream/body/in-turns.ts bodyInTurns':
+    'The chunks that wait, the turn that delivers them and the pauses of both sides are one state.',
   'src/upstream/body/inbox.ts bodyInbox':
     'The client fills and the reader empties the same buffer, over the same state.',
   'src/upstream/body/opened.ts openedBody':
     'One state machine between a client that may ignore an abort and a changing reader.',
-  'src/upstream/undici-client.ts dispatchHandler':
-    'The callbacks of one request, each of which needs what the earlier ones received.',
 };
 
 /** A function with a body in braces. */
@@ -90,14 +50,13 @@ const long = sources()
   .flatMap(longFunctions)
   .map(({ name }) => name);
 
-describe('functions of more than 40 lines', () => {
+describe('functions of more than 60 lines', () => {
   it('are listed with a reason', () => {
     expect(long.filter((name) => reasons[name] === undefined)).toEqual([]);
   });
 
   it('are few', () => {
-    expect(long.length).toBeGreaterThan(0);
-    expect(long.length).toBeLessThanOrEqual(maxLongFunctions);
+    expect(long.length).toBeLessThanOrEqual(15);
   });
 
   it('are all that is listed, each with a sentence', () => {
@@ -106,8 +65,8 @@ describe('functions of more than 40 lines', () => {
   });
 });
 
-describe('a function of 41 lines is found', () => {
-  const body = '{\n'.concat(';\n'.repeat(39), '}');
+describe('a function of 61 lines is found', () => {
+  const body = '{\n'.concat(';\n'.repeat(59), '}');
   const samples: readonly (readonly [name: string, text: string])[] = [
     ['named', `function named() ${body}`],
     ['named', `const named = () => ${body};`],
@@ -120,13 +79,13 @@ describe('a function of 41 lines is found', () => {
   for (const [name, text] of samples) {
     it(`as in ${text.slice(0, text.indexOf('{\n'))}`, () => {
       expect(longFunctions(parse('src/sample.ts', text))).toEqual([
-        { name: `src/sample.ts ${name}`, lines: 41 },
+        { name: `src/sample.ts ${name}`, lines: 61 },
       ]);
     });
   }
 
-  it('and one of 40 lines is not', () => {
-    const shorter = `function named() {\n${';\n'.repeat(38)}}`;
+  it('and one of 60 lines is not', () => {
+    const shorter = `function named() {\n${';\n'.repeat(58)}}`;
 
     expect(longFunctions(parse('src/sample.ts', shorter))).toEqual([]);
   });

@@ -139,10 +139,10 @@ export const rules: readonly Rule[] = [
     ),
   },
   {
-    sentence: 'has classes only for errors',
+    sentence: 'has classes only for errors and for private state that several methods share',
     covers: published,
-    sample: 'class Service {}',
-    find: nodes((node) => ts.isClassLike(node) && !extendsError(node)),
+    sample: 'class Service { name = 1; }',
+    find: nodes((node) => ts.isClassLike(node) && !extendsError(node) && !hasPrivateState(node)),
   },
   {
     sentence:
@@ -247,6 +247,15 @@ function isNamedEntryExport(node: ts.ExportDeclaration): boolean {
 function isAssertion(node: ts.Node): boolean {
   if (ts.isTypeAssertionExpression(node)) return true;
   return ts.isAsExpression(node) && node.type.getText() !== 'const';
+}
+
+/** Whether a class inherits nothing and keeps state in `#` members. */
+function hasPrivateState(node: ts.ClassLikeDeclaration): boolean {
+  const isPrivate = ({ name }: ts.ClassElement): boolean =>
+    name !== undefined && ts.isPrivateIdentifier(name);
+  const { heritageClauses = [], members } = node;
+  const inherits = heritageClauses.some(({ token }) => token === ts.SyntaxKind.ExtendsKeyword);
+  return !inherits && members.some(isPrivate);
 }
 
 function extendsError(node: ts.ClassLikeDeclaration): boolean {

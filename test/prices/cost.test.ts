@@ -2,7 +2,7 @@
 /** The cost of usages, from the vendors' price lists and usage objects. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anthropicUsage } from '../../src/dialects/anthropic/reply-usage.ts';
+import { anthropicUsage } from '../../src/dialects/anthropic/usage.ts';
 import type { JsonValue } from '../../src/json.ts';
 import type { Price, Usage } from '../../src/money.ts';
 import { formatMoney } from '../../src/prices/amount.ts';

@@ -4,7 +4,7 @@
  * same, and compares with sums that are computed here independently from the providers' documents.
  */
 import { expect, it } from 'vitest';
-import { anthropicUsage } from '../../src/dialects/anthropic/reply-usage.ts';
+import { anthropicUsage } from '../../src/dialects/anthropic/usage.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import type { Usage } from '../../src/money.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';

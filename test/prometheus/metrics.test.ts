@@ -5,9 +5,7 @@ import { prometheusMetrics } from 'tollgate/prometheus';
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { EventListener, GatewayEvent } from '../../src/events.ts';
-import { metricDefinitions } from '../../src/prometheus/definitions.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
-import { readText } from '../house/sources.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, replies } from '../support/models.ts';
 import { busyStatus } from './busy-status.ts';
@@ -294,18 +292,4 @@ describe('prometheusMetrics', () => {
     expect(text).not.toContain('_total_total');
     expect(await both.metrics()).toContain('model="a"} 4\n');
   });
-});
-
-it('docs/metrics.md lists all metrics with their labels, and no other', () => {
-  const rows = [...readText('docs/metrics.md').matchAll(/^\| `tollgate_(\w+)` \| (.*?) \|/gm)];
-  const listed = rows.map(([, name = '', labels = '']) => [
-    name,
-    [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
-  ]);
-
-  expect(Object.fromEntries(listed)).toEqual(
-    Object.fromEntries(
-      Object.entries(metricDefinitions).map(([name, { labels }]) => [name, labels]),
-    ),
-  );
 });

@@ -2,9 +2,9 @@
 /** The fields of a body are found by the scan, by name, at every depth. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { wholeBody } from '../../src/bytes/body/body.ts';
-import { scanBody } from '../../src/bytes/json/scan/body.ts';
-import { checkedFields, fieldOf, insideField } from '../../src/protocols/fields.ts';
+import { root } from '../../src/bytes/json/tape.ts';
+import { checkedFields, fieldOf, readObject } from '../../src/protocols/fields.ts';
+import { tapeOf } from '../bytes/scanned.ts';
 
 const anything = z.record(z.string(), z.unknown());
 
@@ -30,10 +30,9 @@ describe('the fields of a body', () => {
 });
 
 function read(text: string): unknown {
-  const body = Buffer.from(text);
-  const scanned = scanBody(wholeBody(body));
-  const generationConfig = insideField(scanned, 'generationConfig', (inside) => ({
-    candidateCount: fieldOf(inside, 'candidateCount'),
+  const tape = tapeOf(text);
+  const generationConfig = readObject(tape, tape.get(root, 'generationConfig'), (config) => ({
+    candidateCount: fieldOf(tape, 'candidateCount', config),
   }));
   return checkedFields(anything, { generationConfig });
 }

@@ -110,8 +110,8 @@ describe.each(shapeNames)('as %s', (shape) => {
 
 /** The media of a body of either protocol, without their paths. */
 function mediaIn(body: Record<string, unknown>): readonly unknown[] {
-  const { body: bytes, members } = scanBody(wholeBody(Buffer.from(JSON.stringify(body))));
-  const measured = 'contents' in body ? measureNative(bytes, members) : measureChat(bytes, members);
+  const tape = scanBody(wholeBody(Buffer.from(JSON.stringify(body))));
+  const measured = 'contents' in body ? measureNative(tape) : measureChat(tape);
   return measured.size.media.map(({ at: _at, ...media }) => media);
 }
 

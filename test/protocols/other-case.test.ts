@@ -78,7 +78,7 @@ const apis: Readonly<Record<string, readonly [Read, JsonObject]>> = {
 /** What the gateway does with a call; undefined for one that it refuses. */
 function readAs(read: Read, body: JsonObject): unknown {
   try {
-    const { body: _, members: __, demand, references, promptCacheKey: ___, ...call } = read(body);
+    const { body: _, tape: __, demand, references, promptCacheKey: ___, ...call } = read(body);
     const { prompt, ...bounds } = demand;
     const { textBytes: ____, ...media } = prompt;
     return { ...call, bounds, media, references: references !== undefined };

@@ -99,7 +99,7 @@ describe('a recorded embeddings reply', () => {
 it('the image tokens of a recorded reply are charged at the rate of images', async () => {
   const recorded = fixture('embeddings/gemini2-image.1');
   const upstream = scriptedUpstream(json(recorded.response));
-  const rates = { input: 1_000_000n, imageInput: 7_000_000n };
+  const rates = { input: 1_000_000n, output: 1_000_000n, imageInput: 7_000_000n };
   const gateway = anyModelGateway({ upstream, model: { price: { per: 'token', rates } } });
 
   await gateway.call(requestOf(recorded));
@@ -257,7 +257,12 @@ async function relayed(
   const upstream = scriptedUpstream(answer);
   const gateway = anyModelGateway({
     upstream,
-    model: { price: { per: 'token', rates: { input: 1_000_000n, imageInput: 1_000_000n } } },
+    model: {
+      price: {
+        per: 'token',
+        rates: { input: 1_000_000n, output: 1_000_000n, imageInput: 1_000_000n },
+      },
+    },
   });
   const reply = await gateway.call('path' in what ? what : requestOf(what));
   return { reply, gateway, upstream };

@@ -338,7 +338,7 @@ function cutBody(bytes: Buffer): { readonly text: string; readonly changed: read
     framing: 'json',
   });
   const cut = foreignThinking(call);
-  const pieces = spliceMembers(body, call.members, [], cut?.spans ?? []);
+  const pieces = spliceMembers(call.tape, [], cut?.spans ?? []);
   return { text: Buffer.concat([...pieces]).toString(), changed: cut?.changed ?? [] };
 }
 

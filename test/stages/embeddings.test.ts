@@ -1,8 +1,8 @@
 // suite: quick
 /** Embeddings requests: what is refused, which models serve them, and how they are listed. */
 import { describe, expect, it } from 'vitest';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { Model } from '../../src/ports/catalog.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { anyModelGateway, embeddings, nativeEmbeddings } from '../support/any-model-gateway.ts';
 import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, model } from '../support/models.ts';
@@ -185,7 +185,7 @@ describe('media in a native request', () => {
   const body = (part: string) => `{"requests":[{"content":{"parts":[{"text":"a"},${part}]}}]}`;
 
   it('is refused where the price has no rate for it, and names the part', async () => {
-    const price = { per: 'token', rates: { input: 1n, audioInput: 2n } } as const;
+    const price = { per: 'token', rates: { input: 1n, output: 1n, audioInput: 2n } } as const;
     const gateway = anyModelGateway({ model: { price } });
 
     for (const part of [image, image.replace('inlineData', 'inline_data')]) {

@@ -5,7 +5,7 @@
  */
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { GatewayOptions } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { ClaimInput } from '../../src/ports/idempotency-store.ts';
 import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';

@@ -4,7 +4,7 @@
  * budget, however the call is served and however it ends.
  */
 import { describe, expect, it } from 'vitest';
-import type { GatewayOptions } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import type { ItemStore } from '../../src/ports/item-store.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';

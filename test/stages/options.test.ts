@@ -1,7 +1,10 @@
 // suite: quick
 /** Illegal options: each is refused at start-up, by its name and with a hint. */
 import { expect, it } from 'vitest';
-import { defaultOptions, type GatewayOptions, settingsOf } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
+import { settingsOf } from '../../src/options.ts';
+import { plainDefaults } from '../../src/plain-options.ts';
+import { defaultResponseOptions } from '../../src/ports/response-options-schema.ts';
 import { untyped } from './failing.ts';
 
 const find = (): undefined => undefined;
@@ -21,7 +24,14 @@ function written(options: unknown): GatewayOptions {
 
 const unfit = [undefined, null, 'x', 5, {}];
 const noCount = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null, 5n, []];
-const rows: readonly (readonly [option: string, values: readonly unknown[], says: RegExp])[] = [
+type Row = readonly [option: string, values: readonly unknown[], says: RegExp];
+const plain = Object.entries(plainDefaults).flatMap(([name, value]): readonly Row[] => {
+  if (typeof value === 'number') return [[name, noCount, /must be an? .*integer.*\. Leave it out/]];
+  if (typeof value !== 'boolean') return [];
+  return [[name, ['yes', 1, null], /must be true or false\. Leave it out/]];
+});
+const rows: readonly Row[] = [
+  ...plain,
   [
     'keys',
     unfit,
@@ -89,7 +99,6 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
     [...noCount, 1_025].map((maxReferences) => ({ maxReferences })),
     /must be a positive integer of at most 1024/,
   ],
-  ['dedupeSdkRetries', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['upstream', [null, { send: find }], /with send\(\), close\(\).*\. Leave it out/],
   [
     'clock',
@@ -111,22 +120,14 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
     ['authorization', 'cookie', 'x-api-key'].map((name) => ['x-key', name]),
     /must not be authorization.*other meanings\. Leave nativeKeyHeaders out/,
   ],
-  ['allowQueryKey', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['unserved', [true, 'serve', null], /must be 'refuse' or 'pass'\. Leave it out/],
-  ['ownerRoutes', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['defaultImageModel', [5, '', null, 'a\n'], /must be the id of a model\. Leave it out/],
-  ['maxBodyBytes', noCount, /must be a positive integer\. Leave it out/],
-  ['maxImageBodyBytes', noCount, /must be a positive integer\. Leave it out/],
-  ['maxBufferedBytes', noCount, /must be a positive integer\. Leave it out/],
-  ['maxConcurrentCalls', noCount, /must be a positive integer\. Leave it out/],
   ['timeouts', [null, 5, 'x'], /must be an object\. Leave it out/],
-  ['callerStallMs', noCount, /must be a positive integer of ms\. Leave it out/],
   [
     'leaseMs',
     [...noCount, 4_999, 900_001],
     /from 5,000 to 900,000 ms, because leases are renewed once a second at most\. Leave it out/,
   ],
-  ['storeTimeoutMs', noCount, /must be a positive integer of ms\. Leave it out/],
   ['storeTimeoutMs', [2 ** 31], /must be at most 2147483647 ms\. Leave it out/],
   ['chargePolicy', [null, 'x', 5], /must be an object\. Spread the exported chargePolicy/],
   ['chargePolicy.not_run', [{}], /must be an object\. Spread the exported chargePolicy/],
@@ -146,7 +147,7 @@ it.each(rows)('%s', (option, values, pattern) => {
   }
 });
 
-it.each(Object.keys(defaultOptions.timeouts))('timeouts.%s', (name) => {
+it.each(Object.keys(plainDefaults.timeouts))('timeouts.%s', (name) => {
   for (const value of noCount) {
     expect(() => settingsOf(written({ ...ports, timeouts: { [name]: value } }))).toThrow(
       new RegExp(
@@ -212,6 +213,5 @@ it('undefined is the same as leaving an option out', () => {
 
   const settings = settingsOf(written({ ...ports, ...absent, timeouts: { idleMs: undefined } }));
 
-  const { index: _index, items: _items, ...responses } = defaultOptions.responses;
-  expect(settings).toMatchObject({ ...defaultOptions, responses });
+  expect(settings).toMatchObject({ ...plainDefaults, responses: defaultResponseOptions });
 });

@@ -2,10 +2,11 @@
  * The members of keys, models, channels and options with a legal value of each, listed by hand: the
  * schemas of the gateway must not prove themselves.
  */
+
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { maxNanos } from '../../src/money.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { RecordedRefusals, RefusalLog } from '../../src/ports/refusal-log.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
-import { chat, completeReply, model, sampleRequests } from '../support/models.ts';
+import { chat, completeReply, defaultModels, model, sampleRequests } from '../support/models.ts';
 import { failures, inTime, pass, untyped } from './failing.ts';
 
 const startMs = Date.UTC(2026, 10, 23, 9, 30, 20);
@@ -14,7 +14,7 @@ const stranger = { ...sampleRequests.chat, headers: { authorization: 'Bearer nob
 function recording(log: RefusalLog): InProcessGateway {
   const forbidden = model({ id: 'forbidden', groups: ['board'] });
   return gatewayInProcess({
-    models: [model(), forbidden],
+    models: [...defaultModels(), forbidden],
     startMs,
     options: { recordRefusals: log },
   });
@@ -35,7 +35,12 @@ it('the refusals of a minute are written after it, as one count for each kind', 
 
   await pass(clock, 2_000);
 
-  const common = { atMs: Date.UTC(2026, 10, 23, 9, 30), protocol: 'chat', reason: undefined };
+  const common = {
+    atMs: Date.UTC(2026, 10, 23, 9, 30),
+    protocol: 'chat',
+    reason: undefined,
+    detail: undefined,
+  };
   const caller = { ...common, keyId: 'caller', group: 'staff' };
   expect(withoutIds(log.refusals)).toEqual([
     {
@@ -47,10 +52,54 @@ it('the refusals of a minute are written after it, as one count for each kind', 
       reason: 'key_unknown',
       refusals: 2,
     },
-    { ...caller, modelId: 'forbidden', code: 'model_not_allowed', refusals: 1 },
-    { ...caller, modelId: undefined, code: 'model_not_found', refusals: 1 },
+    { ...caller, modelId: 'forbidden', code: 'model_not_allowed', detail: 'model', refusals: 1 },
+    { ...caller, modelId: undefined, code: 'model_not_found', detail: 'model', refusals: 1 },
   ]);
   expect(new Set(log.refusals.map(({ id }) => id)).size).toBe(3);
+});
+
+it.each([0, 1, 12])('the detail of a count is a member without its index: %i', async (index) => {
+  const log = memoryUsageSink();
+  const { call, clock } = recording(log);
+  const before = Array.from({ length: index }, () => ({ type: 'function' }));
+
+  await call(chat({ tools: [...before, { type: 'web_search' }] }));
+  await pass(clock, minuteMs);
+
+  expect(log.refusals.map(({ detail }) => detail)).toEqual(['tools[].type']);
+});
+
+it.each([
+  ['/v1/files/file-of-ada', '/v1/files'],
+  ['/v1beta/corpora/of-ada', '/v1beta'],
+  ['/responses/resp_of-ada', '/responses/{id}'],
+  ['/v1/v1/models/of-ada', '/v1/v1/models/{model}'],
+  ['/of-ada', undefined],
+])('the detail of %s is a path of the tables: %s', async (path, detail) => {
+  const log = memoryUsageSink();
+  const { call, clock } = recording(log);
+
+  await call({ ...sampleRequests.chat, method: 'GET', path });
+  await pass(clock, minuteMs);
+
+  expect(log.refusals.map((count) => [count.code, count.detail])).toEqual([
+    ['route_not_found', detail],
+  ]);
+});
+
+it('members that a caller invents make few counts', async () => {
+  const log = memoryUsageSink();
+  const { call, clock } = recording(log);
+  for (let name = 0; name < 100; name += 1) {
+    const tools = [{ functionDeclarations: [] }, { [`of_ada_${name}`]: {} }];
+    await call({ ...sampleRequests.native, body: { contents: [{ parts: [] }], tools } });
+  }
+  await pass(clock, minuteMs);
+
+  const details = log.refusals.map(({ detail, refusals }) => [detail, refusals]);
+  expect(details).toContainEqual(['tools[].of_ada_15', 1]);
+  expect(details).toContainEqual([undefined, 84]);
+  expect(details).toHaveLength(17);
 });
 
 it('the same refusals in two minutes are two counts', async () => {

@@ -4,7 +4,11 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { statusOf } from '../../src/errors.ts';
 import { failureReasons } from '../../src/failure-reasons.ts';
-import { type RefusalKind, refusalCounts } from '../../src/stages/refusal-counts.ts';
+import {
+  boundedDetails,
+  type RefusalKind,
+  refusalCounts,
+} from '../../src/stages/refusal-counts.ts';
 
 const some = (kind: Partial<RefusalKind> = {}): RefusalKind => ({
   keyId: undefined,
@@ -13,6 +17,7 @@ const some = (kind: Partial<RefusalKind> = {}): RefusalKind => ({
   modelId: undefined,
   code: 'invalid_key',
   reason: undefined,
+  detail: undefined,
   ...kind,
 });
 const sumOf = (rows: readonly { readonly refusals: number }[]): number =>
@@ -25,6 +30,7 @@ const anyKind = fc.record({
   modelId: fc.option(fc.string({ maxLength: 3, unit: 'binary' }), { nil: undefined }),
   code: fc.constantFrom('rate_limited' as const, 'model_not_allowed' as const),
   reason: fc.constantFrom(...failureReasons.slice(0, 3), undefined),
+  detail: fc.constantFrom('messages[].content', '/v1/files', undefined),
 });
 
 it('every refusal is counted once, by its code, reason and protocol', () => {
@@ -98,4 +104,48 @@ it('only codes and reasons of the gateway are kept', () => {
 
   expect(counts.read()).toEqual([{ ...some({ code: 'internal_error' }), refusals: 1 }]);
   expect(Object.keys(statusOf)).toContain('internal_error');
+});
+
+const dayMs = 86_400_000;
+const anyDetailed = fc.record({
+  keyId: fc.constantFrom('ada', 'bob', undefined),
+  code: fc.constantFrom('invalid_request' as const, 'not_portable' as const),
+  detail: fc.option(
+    fc.nat(60).map((name) => `metadata.name_${name}`),
+    { nil: undefined },
+  ),
+  day: fc.nat(2),
+});
+
+it('a key brings at most 16 members into a day for each code, and the first ones stay', () => {
+  fc.assert(
+    fc.property(fc.array(anyDetailed, { maxLength: 1_000, size: 'max' }), (drawn) => {
+      const bounded = boundedDetails();
+      const inOrder = drawn.toSorted((one, other) => one.day - other.day);
+      const kept = new Map<string, Set<string>>();
+      for (const { day, ...kind } of inOrder) {
+        const before = some(kind);
+        const after = bounded(before, day * dayMs + 7);
+        expect({ ...after, detail: kind.detail }).toEqual(before);
+        const name = `${kind.keyId} ${kind.code} ${day}`;
+        const known = kept.get(name) ?? new Set();
+        if (kind.detail === undefined) continue;
+        const isKept = known.has(kind.detail) || known.size < 16;
+        expect(after.detail).toBe(isKept ? kind.detail : undefined);
+        kept.set(name, isKept ? known.add(kind.detail) : known);
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('members are remembered for 1,000 keys and codes; paths are always kept', () => {
+  const bounded = boundedDetails();
+  const detailOf = (kind: Partial<RefusalKind>): string | undefined =>
+    bounded(some(kind), 0).detail;
+  for (let key = 0; key < 1_000; key += 1) detailOf({ keyId: `${key}`, detail: 'input' });
+
+  expect(detailOf({ keyId: 'late', detail: 'input' })).toBeUndefined();
+  expect(detailOf({ keyId: '7', detail: 'tools' })).toBe('tools');
+  expect(detailOf({ code: 'route_not_found', detail: '/v1/files' })).toBe('/v1/files');
 });

@@ -2,8 +2,8 @@
 /** A caller that does not read is distinguished from an upstream that sends nothing. */
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { ReplyBody } from '../../src/http.ts';
-import type { GatewayOptions } from '../../src/options.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import {

@@ -4,7 +4,7 @@
  * for the settlement, and all charges are right in the end.
  */
 import { describe, expect, it } from 'vitest';
-import type { GatewayOptions } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import { gatewayInProcess, untouched } from '../support/gateway-in-process.ts';

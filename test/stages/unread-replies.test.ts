@@ -2,8 +2,8 @@
 /** Whole replies that their callers read slowly or not at all: what they take, and for how long. */
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { GatewayResponse, ReplyBody } from '../../src/http.ts';
-import type { GatewayOptions } from '../../src/options.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import {
   type CallerRequest,

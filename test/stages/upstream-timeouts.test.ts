@@ -1,7 +1,7 @@
 // suite: quick
 /** How long an upstream may be silent, before and after its head, by the gateway's one timer. */
 import { describe, expect, it } from 'vitest';
-import type { GatewayOptions } from '../../src/options.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import {

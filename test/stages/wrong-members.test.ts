@@ -2,7 +2,7 @@
 /** The event `port_failed` names what is wrong in the record of a host's key store or catalog. */
 import { describe, expect, it } from 'vitest';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
-import { channel, model, sampleRequests } from '../support/models.ts';
+import { channel, completeReply, model, sampleRequests } from '../support/models.ts';
 import { untyped } from './failing.ts';
 
 const key = {
@@ -48,6 +48,8 @@ describe('a key’s record', () => {
     [second({ limitNanos: 100 }), 'quota[1].limitNanos'],
     [second({ visible: 1 }), 'quota[1].visible'],
     [second({ maxConcurrentCalls: 0 }), 'quota[1].maxConcurrentCalls'],
+    [second({ id: 'a', period: 'total' }), 'quota[1].id'],
+    [{ ...key, quota: [...key.quota, { id: 'c', period: 'day' }, key.quota[1]] }, 'quota[3].id'],
   ])('%o is refused by the name %s', async (record, member) => {
     const { call, events } = gatewayInProcess({ options: { keys: { find: untyped(record) } } });
 
@@ -60,10 +62,25 @@ describe('a key’s record', () => {
         operation: 'find',
         reason: 'StoreCorrupt',
         member,
-        problem: expect.stringMatching(/^(?:is missing, and )?must (?:be|match) .*\.$/),
+        problem: expect.stringMatching(/^(?:is missing, and )?must (?:be|match|differ) .*\.$/),
       },
     ]);
     expect(events[0]).not.toHaveProperty('error');
+  });
+
+  it('may have a subject with several periods', async () => {
+    const quota = ['b total', 'a day', 'b month', 'a total'].map((line) => {
+      const [id, period] = line.split(' ');
+      return { id, period, limitNanos: 100_000n };
+    });
+    const find = untyped({ ...key, quota });
+    const { start, upstream, eventTypes } = gatewayInProcess({ options: { keys: { find } } });
+
+    const call = start(sampleRequests.chat);
+    completeReply('chat')(await upstream.next());
+
+    expect((await call.reply).status).toBe(200);
+    expect(eventTypes()).not.toContain('port_failed');
   });
 
   it('that is not an object is refused without the name of a member', async () => {
@@ -92,6 +109,7 @@ describe('a model’s record', () => {
   it.each([
     [{ ...model(), price: { per: 'token', rates: { input: 1 } } }, 'price.rates.input'],
     [{ ...model(), groups: 'staff' }, 'groups'],
+    [{ ...model(), price: { per: 'token', rates: { input: 1n } } }, 'price.rates.output'],
     [model({ channels: [channel({ weight: -1 })] }), 'channels[0].weight'],
     [model({ channels: [channel({ headers: { 'x-a': 'a\n' } })] }), 'channels[0].headers["x-a"]'],
   ])('%o is refused by the name %s', async (record, member) => {

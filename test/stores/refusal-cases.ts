@@ -27,6 +27,7 @@ const randomCount: fc.Arbitrary<Partial<RecordedRefusals>> = fc.record({
   protocol: fc.constantFrom('chat' as const, 'native' as const, undefined),
   code: fc.constantFrom('rate_limited' as const, 'insufficient_quota' as const),
   reason: fc.constantFrom('rate' as const, 'insufficient' as const, undefined),
+  detail: fc.constantFrom('messages[].content', '/v1/files', undefined),
   refusals: fc.integer({ min: 1, max: 1_000_000 }),
 });
 
@@ -44,6 +45,7 @@ const nameOf: Readonly<Record<RefusalGrouping, (count: RecordedRefusals) => stri
   protocol: ({ protocol = '' }) => protocol,
   code: ({ code }) => code,
   reason: ({ reason = '' }) => reason,
+  detail: ({ detail = '' }) => detail,
   day: ({ atMs }) => new Date(atMs).toISOString().slice(0, 10),
 };
 

@@ -17,6 +17,7 @@ export function storedRefusals(rows: unknown): readonly RecordedRefusals[] {
     modelId: textOrNoneAt(row, 'model_id'),
     code: codeNamed(textAt(row, 'code')),
     reason: storedReason(textOrNoneAt(row, 'reason')),
+    detail: textOrNoneAt(row, 'detail'),
     refusals: integerAt(row, 'refusals'),
   }));
 }

@@ -4,18 +4,18 @@
  */
 
 import { Writable } from 'node:stream';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { dialects } from '../../src/dialects/table.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import { type Gateway, gatewayOver, type Tables } from '../../src/gateway.ts';
+import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { GatewayResponse } from '../../src/http.ts';
-import type { GatewayOptions } from '../../src/options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { protocols } from '../../src/protocols/table.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AnswerLaws, answerLaws, haveKnownErrors } from './answer-laws.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { anthropicTokenCounter } from '../../src/dialects/anthropic/client/codec.ts';
 import { anthropicFailure, anthropicInBandFailure } from '../../src/dialects/anthropic/errors.ts';
-import { anthropicUsage } from '../../src/dialects/anthropic/reply-usage.ts';
+import { anthropicUsage } from '../../src/dialects/anthropic/usage.ts';
 import { parseJson } from '../../src/json.ts';
 import { documentsOf } from '../support/codec.ts';
 import { fixture, fixtures } from '../support/fixtures.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { route } from '../../src/admin/http/route.ts';
 
 const inputs = { path: '/x', summary: 'x', query: z.unknown(), body: z.unknown() };
-const shape = { ...inputs, reply: undefined, run: () => Promise.reject(new Error('unused')) };
+const shape = { ...inputs, run: () => Promise.reject(new Error('unused')) };
 
 route({ ...shape, method: 'POST', action: 'key.issue' });
 route({ ...shape, method: 'POST', reads: true });
@@ -15,3 +15,7 @@ route({ ...shape, method: 'POST', action: undefined });
 route({ ...shape, method: 'POST', action: 'key.issue', reads: true });
 // @ts-expect-error a change is a POST, which another site's link or image cannot send
 route({ ...shape, method: 'GET', action: 'key.issue' });
+
+const read = { ...inputs, method: 'GET', run: async () => ({ json: { requestId: 'r' } }) } as const;
+// @ts-expect-error the reply lacks members of what the OpenAPI document says
+route({ ...read, reply: 'CallsOfRequest' });

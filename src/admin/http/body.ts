@@ -1,6 +1,6 @@
 /** Reads the JSON body of a change, within a limit. */
 import type { IncomingMessage } from 'node:http';
-import { scanJsonObject } from '../../bytes/json/scan/scan.ts';
+import { scanJson } from '../../bytes/json/scan/scan.ts';
 import type { Clock } from '../../clock.ts';
 import { isGatewayError } from '../../errors.ts';
 import { within } from '../../ports/within.ts';
@@ -63,7 +63,7 @@ function parsedBefore(body: unknown): unknown {
 function parsed(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   try {
-    scanJsonObject(bytes);
+    scanJson(bytes);
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     throw new AdminError('invalid_request', problems.get(error.reason) ?? 'Send a JSON object.');

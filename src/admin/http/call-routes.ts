@@ -3,14 +3,6 @@ import { z } from 'zod';
 import { callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageFilter } from '../../stores/sql/usage-report.ts';
 import { AdminError } from '../admin-error.ts';
-import {
-  booksReply,
-  callPageReply,
-  callsOfRequestReply,
-  resolveReply,
-  usageReply,
-} from './replies/calls.ts';
-import { nowReply } from './replies/now.ts';
 import { type Route, route } from './route.ts';
 import {
   anId,
@@ -47,7 +39,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Figures of this process, or of the log for 24h and 30d, and what needs a person',
     query: nowQuery,
     body: nothing,
-    reply: nowReply,
+    reply: 'Now',
     run: async ({ admin, query: { range } }) => ({ json: await admin.now(range) }),
   }),
   route({
@@ -62,7 +54,7 @@ export const callRoutes: readonly Route[] = [
       code: shortText.optional(),
     }),
     body: nothing,
-    reply: callPageReply,
+    reply: 'CallPage',
     run: async ({ admin, query: { requestId, code, outcome, after, limit, ...rest } }) => ({
       json: await admin.calls.list({
         ...filterOf(rest),
@@ -76,7 +68,6 @@ export const callRoutes: readonly Route[] = [
     summary: 'Calls of the log as CSV',
     query: z.strictObject({ ...filter, requestId: shortText.optional() }),
     body: nothing,
-    reply: undefined,
     run: async ({ admin, query: { requestId, ...rest }, signal }) => ({
       csv: admin.usage.callsCsv({ ...filterOf(rest), ...given({ requestId }) }, { signal }),
       fileName: 'calls.csv',
@@ -88,7 +79,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Everything that is known about a request id',
     query: nothing,
     body: nothing,
-    reply: callsOfRequestReply,
+    reply: 'CallsOfRequest',
     run: async ({ admin, id }) => ({ json: await admin.calls.find(id) }),
   }),
   route({
@@ -102,7 +93,7 @@ export const callRoutes: readonly Route[] = [
       chargeNanos: nanos.optional(),
       reservationId: shortText.optional(),
     }),
-    reply: resolveReply,
+    reply: 'Resolution',
     run: async ({ admin, access, id, body: { ran, chargeNanos, reservationId } }) => {
       if (!ran && chargeNanos !== undefined) {
         throw new AdminError('invalid_request', 'A call that did not run is not charged.', {
@@ -121,7 +112,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Sums of the log by one or two groupings: by=key,model',
     query: z.strictObject({ ...report, ...paging, sort: z.enum(['charge', 'name']).optional() }),
     body: nothing,
-    reply: usageReply,
+    reply: 'Usage',
     run: async ({ admin, query: { by, sort, after, limit, ...rest }, signal }) => {
       const page = given({ sort, after, limit: numberOf(limit) });
       return { json: await admin.usage.report({ ...reportOf(by, rest), ...page }, { signal }) };
@@ -133,7 +124,6 @@ export const callRoutes: readonly Route[] = [
     summary: 'All rows of /usage as CSV',
     query: z.strictObject(report),
     body: nothing,
-    reply: undefined,
     run: async ({ admin, query: { by, ...rest }, signal }) => ({
       csv: admin.usage.reportCsv(reportOf(by, rest), { signal }),
       fileName: 'usage.csv',
@@ -152,7 +142,7 @@ export const callRoutes: readonly Route[] = [
       partition: name.optional(),
     }),
     body: nothing,
-    reply: booksReply,
+    reply: 'Books',
     run: async ({ admin, query: { period, ...rest }, signal }) => ({
       json: { data: await admin.usage.books({ period, ...given(rest) }, { signal }) },
     }),

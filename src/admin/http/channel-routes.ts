@@ -7,7 +7,6 @@ import type { JsonValue } from '../../json.ts';
 import { priceFromJson } from '../../prices/codec.ts';
 import { costJsonSchema } from '../../prices/schema.ts';
 import { AdminError } from '../admin-error.ts';
-import { catalogCheckReply, channelChangedReply, modelsReply } from './replies/channels.ts';
 import { type Route, route } from './route.ts';
 import { given, nothing, shortText } from './shapes.ts';
 
@@ -26,7 +25,7 @@ export const channelRoutes: readonly Route[] = [
     summary: 'Models and their channels, by priority, as this process sees them',
     query: nothing,
     body: nothing,
-    reply: modelsReply,
+    reply: 'Models',
     run: async ({ admin }) => ({ json: { data: admin.channels.list() } }),
   }),
   route({
@@ -36,7 +35,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.disable',
     query: nothing,
     body: z.strictObject({ where }),
-    reply: channelChangedReply,
+    reply: 'ChannelChanged',
     run: async ({ admin, access, id, body }) => ({
       json: await admin.channels.disable(access.actor, id, given(body)),
     }),
@@ -48,7 +47,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.enable',
     query: nothing,
     body: z.strictObject({ where, weight: weight.optional() }),
-    reply: channelChangedReply,
+    reply: 'ChannelChanged',
     run: async ({ admin, access, id, body }) => ({
       json: await admin.channels.enable(access.actor, id, given(body)),
     }),
@@ -60,7 +59,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.weight',
     query: nothing,
     body: z.strictObject({ weight, modelId }),
-    reply: channelChangedReply,
+    reply: 'ChannelChanged',
     run: async ({ admin, access, id, body: { weight: share, modelId: model } }) => ({
       json: await admin.channels.setWeight(access.actor, id, {
         weight: share,
@@ -75,7 +74,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.priority',
     query: nothing,
     body: z.strictObject({ priority: z.int().min(-1_000_000).max(1_000_000), modelId }),
-    reply: channelChangedReply,
+    reply: 'ChannelChanged',
     run: async ({ admin, access, id, body: { priority, modelId: model } }) => ({
       json: await admin.channels.setPriority(access.actor, id, {
         priority,
@@ -90,7 +89,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.cost',
     query: nothing,
     body: z.strictObject({ cost: costJsonSchema.nullable(), modelId }),
-    reply: channelChangedReply,
+    reply: 'ChannelChanged',
     run: async ({ admin, access, id, body }) => {
       const { cost: stated } = body;
       const cost = stated === null || stated === 'reported' ? stated : priceFromJson(stated);
@@ -106,7 +105,7 @@ export const channelRoutes: readonly Route[] = [
     reads: true,
     query: nothing,
     body: z.strictObject({ models: z.array(parsedJson) }),
-    reply: catalogCheckReply,
+    reply: 'CatalogCheck',
     run: async ({ admin, body }) => ({ json: await admin.catalog.validate(body.models) }),
   }),
 ];

@@ -2,14 +2,6 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../ports/key-store.ts';
 import type { Admin } from '../admin.ts';
-import {
-  issuedKeyReply,
-  keyPageReply,
-  keyReply,
-  removedKeyReply,
-  rotatedKeyReply,
-  toppedUpKeyReply,
-} from './replies/keys.ts';
 import { type Route, route } from './route.ts';
 import {
   anId,
@@ -63,7 +55,7 @@ export const keyRoutes: readonly Route[] = [
     summary: 'Keys with their balances, by id',
     query: listQuery,
     body: nothing,
-    reply: keyPageReply,
+    reply: 'KeyPage',
     run: async ({ admin, query: { q, group, disabled, after, limit } }) => ({
       json: await admin.keys.list(
         given({
@@ -82,7 +74,7 @@ export const keyRoutes: readonly Route[] = [
     summary: 'A key with its balances',
     query: nothing,
     body: nothing,
-    reply: keyReply,
+    reply: 'Key',
     run: async ({ admin, id }) => ({ json: await admin.keys.find(id) }),
   }),
   route({
@@ -92,7 +84,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.issue',
     query: nothing,
     body: issueBody,
-    reply: issuedKeyReply,
+    reply: 'IssuedKey',
     status: 201,
     run: async ({ admin, access, body }) => {
       const { group, limitNanos, quota, ...rest } = body;
@@ -118,7 +110,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.rotate',
     query: nothing,
     body: z.strictObject({ overlapMs: z.int().min(0).optional(), id: anId.optional() }),
-    reply: rotatedKeyReply,
+    reply: 'RotatedKey',
     status: 201,
     run: async ({ admin, access, id, body }) => {
       const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, given(body));
@@ -132,7 +124,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.disable',
     query: nothing,
     body: nothing,
-    reply: keyReply,
+    reply: 'Key',
     run: async ({ admin, access, id }) => ({ json: await admin.keys.disable(access.actor, id) }),
   }),
   route({
@@ -142,7 +134,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.enable',
     query: nothing,
     body: nothing,
-    reply: keyReply,
+    reply: 'Key',
     run: async ({ admin, access, id }) => ({ json: await admin.keys.enable(access.actor, id) }),
   }),
   route({
@@ -152,7 +144,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.limit',
     query: nothing,
     body: z.strictObject({ limitNanos: nanos, subject: anId.optional() }),
-    reply: keyReply,
+    reply: 'Key',
     run: async ({ admin, access, id, body: { limitNanos, subject } }) => {
       const change = { limitNanos: BigInt(limitNanos), ...given({ subject }) };
       return { json: await admin.keys.setLimit(access.actor, id, change) };
@@ -169,7 +161,7 @@ export const keyRoutes: readonly Route[] = [
       amountNanos: signedNanos,
       subject: anId.optional(),
     }),
-    reply: toppedUpKeyReply,
+    reply: 'ToppedUpKey',
     run: async ({ admin, access, id, body: { id: topUpId, amountNanos, subject } }) => {
       const topUp = { id: topUpId, amountNanos: BigInt(amountNanos), ...given({ subject }) };
       return { json: await admin.keys.topUp(access.actor, id, topUp) };
@@ -182,7 +174,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.remove',
     query: nothing,
     body: nothing,
-    reply: removedKeyReply,
+    reply: 'RemovedKey',
     run: async ({ admin, access, id }) => {
       await admin.keys.remove(access.actor, id);
       return { json: {} };

@@ -1,7 +1,7 @@
-/** The OpenAPI 3.1 document of the admin interface, generated from the schemas of its routes. */
+/** The OpenAPI 3.1 document of the admin interface, generated from the rows of its routes. */
 import { z } from 'zod';
-import { namedReplies } from './replies/named.ts';
-import { sessionReply } from './replies/now.ts';
+import type { ReplyName } from './replies.ts';
+import replySchemas from './reply-schemas.json' with { type: 'json' };
 import type { Route } from './route.ts';
 import { routes } from './routes.ts';
 import { nowQuery } from './shapes.ts';
@@ -15,7 +15,7 @@ export type OpenApiDocument = Readonly<Record<string, unknown>>;
 export function adminOpenApi(): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {
     '/session': {
-      get: readOf('session', 'Who is signed in, and what this host supports', sessionReply),
+      get: readOf('session', 'Who is signed in, and what this host supports', refTo('Session')),
     },
     '/events': { get: eventsOf() },
     '/openapi.json': { get: readOf('openapi', 'This document', anyDocument) },
@@ -37,46 +37,36 @@ export function adminOpenApi(): OpenApiDocument {
     security: [{ host: [] }, { token: [] }],
     paths,
     components: {
-      schemas: componentsOf(namedReplies),
+      schemas: replySchemas,
       responses: {
         Error: {
           description: 'Why the request was refused or failed',
-          content: jsonOf({ $ref: '#/components/schemas/Error' }),
+          content: jsonOf(refTo('Error')),
         },
       },
-      securitySchemes: {
-        host: { type: 'apiKey', in: 'cookie', name: 'host', description: 'The host’s sign-in' },
-        token: { type: 'http', scheme: 'bearer', description: '`admin.token` of `tollgate serve`' },
-      },
+      securitySchemes,
     },
   };
 }
+
+const securitySchemes = {
+  host: { type: 'apiKey', in: 'cookie', name: 'host', description: 'The host’s sign-in' },
+  token: { type: 'http', scheme: 'bearer', description: '`admin.token` of `tollgate serve`' },
+} as const;
 
 const servers = [
   { url: '/admin/api', description: 'Below the path where the handler is mounted' },
   { url: '/console/api', description: 'That of `tollgate serve`' },
 ] as const;
 
-const anyDocument = z.looseObject({ openapi: z.string() });
+const anyDocument = {
+  type: 'object',
+  properties: { openapi: { type: 'string' } },
+  required: ['openapi'],
+} as const;
 
-/** The schemas by name; a named schema inside another one becomes a reference. */
-function componentsOf(named: Readonly<Record<string, z.ZodType>>): Record<string, object> {
-  const registry = z.registry<{ readonly id: string }>();
-  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { io: 'output', uri: refOf });
-  return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]),
-  );
-}
-
-function refOf(name: string): string {
-  return `#/components/schemas/${name}`;
-}
-
-/** A reference to a named schema; a schema without a name is written inline. */
-function replySchemaOf(reply: z.ZodType): object {
-  const [name] = Object.entries(namedReplies).find(([, schema]) => schema === reply) ?? [];
-  return name === undefined ? schemaOf(reply, 'output') : { $ref: refOf(name) };
+function refTo(name: ReplyName): object {
+  return { $ref: `#/components/schemas/${name}` };
 }
 
 function operationOf(route: Route): object {
@@ -96,7 +86,7 @@ function operationOf(route: Route): object {
         content:
           reply === undefined
             ? { 'text/csv': { schema: { type: 'string' } } }
-            : jsonOf(replySchemaOf(reply)),
+            : jsonOf(refTo(reply)),
       },
       default: { $ref: '#/components/responses/Error' },
     },
@@ -131,8 +121,8 @@ const objectSchema = z.object({
   required: z.array(z.string()).default([]),
 });
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input'): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+function schemaOf(schema: z.ZodType): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return rest;
 }
 
@@ -140,8 +130,8 @@ function jsonOf(schema: object): object {
   return { 'application/json': { schema } };
 }
 
-function readOf(operationId: string, summary: string, reply: z.ZodType): object {
-  const ok = { description: summary, content: jsonOf(replySchemaOf(reply)) };
+function readOf(operationId: string, summary: string, reply: object): object {
+  const ok = { description: summary, content: jsonOf(reply) };
   return {
     operationId,
     summary,

@@ -8,7 +8,6 @@ import {
   type RefusalReportQuery,
   refusalGroupings,
 } from '../../stores/sql/refusal-report.ts';
-import { refusalReasonsReply, refusalsReply } from './replies/refusals.ts';
 import { type Route, route } from './route.ts';
 import { given, integer, nothing, numberOf, pairPattern, shortText } from './shapes.ts';
 
@@ -45,7 +44,7 @@ export const refusalRoutes: readonly Route[] = [
       sort: z.enum(['refusals', 'name']).optional(),
     }),
     body: nothing,
-    reply: refusalsReply,
+    reply: 'Refusals',
     run: async ({ admin, query: { sort, after, limit, ...rest } }) => ({
       json: await admin.refusals.report({
         ...queryOf(rest),
@@ -64,7 +63,7 @@ export const refusalRoutes: readonly Route[] = [
       code: shortText.optional(),
     }),
     body: nothing,
-    reply: refusalReasonsReply,
+    reply: 'RefusalReasons',
     run: async ({ admin, query: { fromMs, ...names } }) => ({
       json: {
         data: await admin.refusals.reasons({ fromMs: Number(fromMs), ...given(names) }),
@@ -77,7 +76,6 @@ export const refusalRoutes: readonly Route[] = [
     summary: 'All rows of /refusals as CSV',
     query: report,
     body: nothing,
-    reply: undefined,
     run: async ({ admin, query }) => ({
       csv: admin.refusals.csv(queryOf(query)),
       fileName: 'refusals.csv',

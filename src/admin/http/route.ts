@@ -5,7 +5,7 @@ import { AdminError } from '../admin-error.ts';
 import type { AdminAction } from '../audit.ts';
 import type { AdminAccess } from './access.ts';
 import type { CsvExport } from './exports.ts';
-import type { JsonOf } from './replies/json-of.ts';
+import type { Replies, ReplyName } from './replies.ts';
 
 /** A reply in JSON, or CSV that is written piece by piece. */
 export type RouteReply<Reply = unknown> = { readonly json: Reply } | CsvExport;
@@ -30,29 +30,30 @@ type ReadOrChange =
   | { readonly method: 'POST'; readonly action: AdminAction };
 
 /** A route with its schemas. */
-export type RouteInput<Query, Body, Reply> = ReadOrChange & {
+export type RouteInput<Query, Body, Name extends ReplyName> = ReadOrChange & {
   /** Below `{path}/api`: `/keys/{id}/rotate`. */
   readonly path: string;
   readonly summary: string;
   readonly query: z.ZodType<Query>;
   readonly body: z.ZodType<Body>;
-  /** The schema of its JSON reply, for the OpenAPI document and the tests; undefined for CSV. */
-  readonly reply: z.ZodType<JsonOf<Reply>> | undefined;
+  /** The name of its JSON reply in the OpenAPI document; left out for CSV. */
+  readonly reply?: Name;
   /** The status of its reply. Default: 200. */
   readonly status?: 200 | 201;
-  run(request: RouteRequest<Query, Body>): Promise<RouteReply<Reply>>;
+  run(request: RouteRequest<Query, Body>): Promise<RouteReply<Replies[Name]>>;
 };
 
 /** A route whose request is checked before it runs. */
 export type Route = ReadOrChange &
-  Omit<RouteInput<unknown, unknown, unknown>, 'action' | 'method' | 'reply' | 'run'> & {
-    readonly reply: z.ZodType | undefined;
+  Omit<RouteInput<unknown, unknown, ReplyName>, 'action' | 'method' | 'run'> & {
     /** @throws AdminError */
     run(request: RouteRequest<unknown, unknown>): Promise<RouteReply>;
   };
 
 /** Makes a route that checks its requests. */
-export function route<Query, Body, Reply>(input: RouteInput<Query, Body, Reply>): Route {
+export function route<Query, Body, Name extends ReplyName>(
+  input: RouteInput<Query, Body, Name>,
+): Route {
   return {
     ...input,
     run: (request) =>

@@ -4,59 +4,61 @@
  * 1.0 into 1.
  */
 
-import { findMember } from '../json/read/members.ts';
-import type { Member, Span } from '../json/scan/scan.ts';
-import { openBrace } from '../json/text.ts';
+import { none, root, type Tape } from '../json/tape.ts';
+import type { Span } from '../json/text.ts';
 import { type Body, originalSlices } from './body.ts';
 
 /** A change to one member of an object. */
 export interface MemberEdit {
-  /** Decoded, as in {@link Member.name}. If two edits have the same name, the last one wins. */
+  /** Decoded. If two edits have the same name, the last one wins. */
   readonly name: string;
   /** JSON text; undefined removes the member. */
   readonly value: string | undefined;
 }
 
 /**
- * The edited object, as byte ranges to send in order. Most are views of `body`, which is not
+ * The edited object, as byte ranges to send in order. Most are views of the body, which is not
  * copied; new members are added after the last one.
  *
- * @param members all members of the object that makes up `body`, as the scan returned them
  * @param cuts parts of the values of kept members to leave out, in order, as `cutElements` returns
  *   them
  */
 export function spliceMembers(
-  body: Body,
-  members: readonly Member[],
+  tape: Tape,
   edits: readonly MemberEdit[],
   cuts?: readonly Span[],
 ): readonly Uint8Array[] {
+  const { body } = tape;
   // A copy, because a host's client may empty the list, and the next channel needs the chunks
   // again.
   if (edits.length === 0 && !cuts?.length) return [...body.chunks];
   const splice: Splice = { body, cuts, pieces: [], position: 0 };
-  let lastKept: Member | undefined;
+  let keptEnd: number | undefined;
   // The start of the removed members between the last kept one and the next.
   let removedStart: number | undefined;
-  for (const member of members) {
-    const { name, nameSpan, value } = member;
-    const edit = lastEdit(edits, name);
+  let end = tape.start(root) + 1;
+  for (const member of tape.members(root)) {
+    const start = tape.nameStart(member);
+    end = tape.end(member);
+    const edit = lastEdit(edits, tape.name(member));
     if (edit !== undefined && edit.value === undefined) {
-      removedStart ??= nameSpan.start;
+      removedStart ??= start;
       continue;
     }
     // The comma after the removed members is removed too, because a kept member follows.
-    if (removedStart !== undefined) replace(splice, removedStart, nameSpan.start, '');
-    if (edit?.value !== undefined) replace(splice, value.start, value.end, edit.value);
+    if (removedStart !== undefined) replace(splice, removedStart, start, '');
+    if (edit?.value !== undefined) replace(splice, tape.start(member), end, edit.value);
     removedStart = undefined;
-    lastKept = member;
+    keptEnd = end;
   }
   // After the last kept member: removes the members there with the comma before each, and adds the
   // new ones.
-  const start =
-    lastKept?.value.end ?? members[0]?.nameSpan.start ?? body.text.indexOf(openBrace) + 1;
-  const end = members.at(-1)?.value.end ?? start;
-  replace(splice, start, end, newMembers(members, edits, lastKept !== undefined));
+  replace(
+    splice,
+    keptEnd ?? removedStart ?? end,
+    end,
+    newMembers(tape, edits, keptEnd !== undefined),
+  );
   keep(splice, body.text.length);
   return splice.pieces;
 }
@@ -89,16 +91,12 @@ function keep({ body, cuts, pieces, position }: Splice, end: number): void {
 }
 
 /** The members to add, as JSON text. */
-function newMembers(
-  members: readonly Member[],
-  edits: readonly MemberEdit[],
-  followsOthers: boolean,
-): string {
+function newMembers(tape: Tape, edits: readonly MemberEdit[], followsOthers: boolean): string {
   let text = '';
   for (const [index, { name }] of edits.entries()) {
     const value = lastEdit(edits, name)?.value;
     const isNamedBefore = edits.findIndex((edit) => edit.name === name) < index;
-    if (value === undefined || isNamedBefore || findMember(members, name) !== undefined) continue;
+    if (value === undefined || isNamedBefore || tape.get(root, name) !== none) continue;
     const comma = followsOthers || text !== '' ? ',' : '';
     text += `${comma}${JSON.stringify(name)}:${value}`;
   }

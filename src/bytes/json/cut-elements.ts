@@ -3,31 +3,29 @@
  * includes the comma and the space after the elements or, at the end of the array, before them. All
  * other bytes stay.
  */
-import { firstInside, nextInside, skipValue } from './read/skip.ts';
-import type { Span } from './scan/scan.ts';
-import { closeBracket } from './text.ts';
 
-/** The spans to cut, in order. `array` is the span of an array in a scanned text. */
+import type { Tape, Value } from './tape.ts';
+import type { Span } from './text.ts';
+
+/** The spans to cut, in order; none if the value is no array. */
 export function cutElements(
-  text: Buffer,
-  array: Span,
-  isCut: (element: Span, index: number) => boolean,
+  tape: Tape,
+  array: Value,
+  isCut: (element: Value, index: number) => boolean,
 ): readonly Span[] {
   const cuts: Span[] = [];
   let cutStart: number | undefined;
   let keptEnd: number | undefined;
-  let lastEnd = array.start + 1;
-  let start = firstInside(text, array.start);
-  for (let index = 0; text[start] !== closeBracket; index += 1) {
-    const end = skipValue(text, start);
-    if (isCut({ start, end }, index)) cutStart ??= start;
+  let lastEnd = 0;
+  for (const [index, element] of tape.elements(array).entries()) {
+    const start = tape.start(element);
+    lastEnd = tape.end(element);
+    if (isCut(element, index)) cutStart ??= start;
     else {
       if (cutStart !== undefined) cuts.push({ start: cutStart, end: start });
       cutStart = undefined;
-      keptEnd = end;
+      keptEnd = lastEnd;
     }
-    lastEnd = end;
-    start = nextInside(text, end);
   }
   if (cutStart !== undefined) cuts.push({ start: keptEnd ?? cutStart, end: lastEnd });
   return cuts;

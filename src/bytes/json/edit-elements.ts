@@ -3,25 +3,23 @@
  * around them, are kept byte for byte.
  */
 import { type Body, originalBytes } from '../body/body.ts';
-import { firstInside, nextInside, skipValue } from './read/skip.ts';
-import type { Span } from './scan/scan.ts';
-import { closeBracket } from './text.ts';
+import type { Tape, Value } from './tape.ts';
 
 /** The JSON text that replaces an element; undefined removes it. By the element's index. */
 export type ElementEdits = ReadonlyMap<number, string | undefined>;
 
-/** The edited array as JSON text. `array` is its span in the body's text. */
-export function editElements(body: Body, array: Span, edits: ElementEdits): string {
-  const { text } = body;
+/** The edited array as JSON text. */
+export function editElements(tape: Tape, array: Value, edits: ElementEdits): string {
+  const { body, bytes } = tape;
   const kept: string[] = [];
+  const elements = tape.elements(array);
   // From after a bracket or a comma up to the next one: the element and the space around it.
-  let from = array.start + 1;
-  let start = firstInside(text, array.start);
-  for (let index = 0; text[start] !== closeBracket; index += 1) {
-    const end = skipValue(text, start);
-    const next = nextInside(text, end);
-    const isLast = text[next] === closeBracket;
-    const to = isLast ? next : text.indexOf(',', end);
+  let from = tape.start(array) + 1;
+  for (const [index, element] of elements.entries()) {
+    const start = tape.start(element);
+    const end = tape.end(element);
+    const isLast = index === elements.length - 1;
+    const to = isLast ? tape.end(array) - 1 : bytes.indexOf(',', end);
     if (!edits.has(index)) kept.push(textOf(body, from, to));
     else {
       const replacement = edits.get(index);
@@ -30,7 +28,6 @@ export function editElements(body: Body, array: Span, edits: ElementEdits): stri
       }
     }
     from = to + 1;
-    start = next;
   }
   return `[${kept.join(',')}]`;
 }

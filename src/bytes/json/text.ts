@@ -5,6 +5,12 @@
 import { GatewayError } from '../../errors.ts';
 import { asBuffer } from '../decode.ts';
 
+/** A part of a body in byte offsets, end exclusive, without surrounding white space. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** The byte `"`. */
 export const quote = 0x22;
 /** The byte `\`. */

@@ -1,199 +1,399 @@
-/** The content of `tollgate.json`: what `tollgate serve` runs. Amounts are decimal strings. */
-import type { CallEnding, ChargeRule, ReplyKind } from '../../charge-policy.ts';
-import type { JsonValue } from '../../json.ts';
-import type { GatewayOptions } from '../../options.ts';
-import type { PlainOption } from '../../options-schema.ts';
-import type { ResponseOptions } from '../../ports/response-options.ts';
+/**
+ * The content of `tollgate.json`, which `tollgate serve` runs. Its schema validates the file, and
+ * `npm run generate` writes the table of docs/command.md from it. Editors use it for completion:
+ * they get the JSON types, defaults and descriptions, but not the refinements.
+ */
+import { z } from 'zod';
+import { chargePolicy } from '../../charge-policy.ts';
+import { plainOptions } from '../../plain-options.ts';
+import { printableId } from '../../ports/quota-input.ts';
+import { plainResponseOptions } from '../../ports/response-options-schema.ts';
+import { each, flag, oneOf, positive, text } from '../../ports/set-up.ts';
+import { nanosOf } from '../../prices/amount.ts';
+import { logLevels } from '../log.ts';
+import { referenceTo } from './environment.ts';
 
-/** A configuration, with the values of `${NAME}` in place. */
-export interface ServeConfig {
-  readonly $schema?: string | undefined;
-  readonly listen?: ListenConfig | undefined;
-  readonly catalog: CatalogConfig;
-  readonly stores?: StoresConfig | undefined;
-  readonly keys?: KeysConfig | undefined;
-  readonly gateway?: GatewayConfig | undefined;
-  readonly log?: LogConfig | undefined;
-  readonly admin?: AdminConfig | undefined;
-  readonly audit?: AuditConfig | undefined;
-  readonly metrics?: MetricsConfig | undefined;
-  readonly readiness?: ReadinessConfig | undefined;
-  readonly shutdown?: ShutdownConfig | undefined;
+/** The ports that `serve` binds if the file names no others. */
+export const defaultPorts = { listen: 8787, metrics: 9464, admin: 8788 } as const;
+
+const portForm = 'must be a port, an integer from 0 to 65535';
+const anyPort = z.int(portForm).min(0, portForm).max(65_535, portForm);
+// Containers set ports by environment variables, whose values are strings.
+const port = z.union(
+  [
+    anyPort,
+    matching(/^\d{1,5}$/, portForm)
+      .transform(Number)
+      .pipe(anyPort),
+  ],
+  portForm,
+);
+const host = text('must be an address or a host name, such as 127.0.0.1');
+const path = text('must be the path of a file');
+const milliseconds = z
+  .int('must be an integer of ms, 0 or above')
+  .min(0, 'must be an integer of ms, 0 or above')
+  .max(2_147_483_647, 'must be at most 2147483647 ms');
+const idForm = `must be ${printableId}`;
+
+function oneOfThese<const Values extends readonly [string, string, ...string[]]>(values: Values) {
+  return z.enum(values, oneOf(values));
 }
 
-/** Where the gateway listens. */
-export interface ListenConfig {
-  /** Default: 8787; 0 for one that the operating system chooses. */
-  readonly port?: number | undefined;
-  /** Default: all addresses of the machine. */
-  readonly host?: string | undefined;
-  /** The path below which the APIs are served, such as `/llm`. */
-  readonly basePath?: string | undefined;
+function matching(pattern: RegExp, form: string) {
+  return z.string(form).regex(pattern, form);
 }
 
-/** Exactly one source of models. */
-export interface CatalogConfig {
-  /** The models themselves, in the form of docs/catalog.md. */
-  readonly models?: readonly JsonValue[] | undefined;
-  /** A file `{ "models": [ … ] }`, which is read again when it changes. */
-  readonly file?: string | undefined;
-  /** The table of published versions in a database. */
-  readonly store?: 'sqlite' | 'postgres' | undefined;
+function url(form: string, schemes: RegExp) {
+  return z.string(form).refine((value) => schemes.test(value) && URL.canParse(value), form);
 }
 
-/** The databases, and what each of them keeps. */
-export interface StoresConfig {
-  readonly sqlite?: SqliteConfig | undefined;
-  readonly postgres?: PostgresConfig | undefined;
-  readonly redis?: RedisConfig | undefined;
-  readonly keys?: 'memory' | 'sqlite' | 'postgres' | undefined;
-  readonly quota?: StoreName | undefined;
-  readonly usage?: 'memory' | 'sqlite' | 'postgres' | undefined;
-  readonly idempotency?: StoreName | undefined;
-  readonly rates?: 'memory' | 'redis' | undefined;
-  readonly results?: 'memory' | 'redis' | undefined;
-  readonly responseIndex?: 'memory' | 'redis' | undefined;
-  readonly items?: 'memory' | 'redis' | undefined;
-}
+const listen = z
+  .strictObject(
+    {
+      port: port
+        .default(defaultPorts.listen)
+        .describe('The port; 0 for one that the operating system chooses.'),
+      host: host.optional().describe('The address to bind. Without it: all addresses.'),
+      basePath: matching(
+        /^(?:\/[^/?#\s]+)+$/,
+        "must be a path such as '/llm', without a slash at its end",
+      )
+        .optional()
+        .describe('The path below which the APIs are served, such as `/llm`.'),
+    },
+    'must be an object: { port: 8787 }',
+  )
+  .prefault({})
+  .describe('Where the gateway listens.');
 
-/** Where something may be kept. */
-export type StoreName = 'memory' | 'sqlite' | 'postgres' | 'redis';
+const catalog = z
+  .strictObject(
+    {
+      models: z
+        .array(z.unknown(), 'must be a list of models')
+        .optional()
+        .describe('The models, in the form of docs/catalog.md#the-format.'),
+      file: path
+        .optional()
+        .describe('A file `{ "models": [ … ] }`, which is read again when it changes.'),
+      store: oneOfThese(['sqlite', 'postgres'])
+        .optional()
+        .describe('The table of published catalogs in this database: docs/stores.md#catalog.'),
+    },
+    'must be an object with models, file or store',
+  )
+  .refine(
+    ({ models, file, store }) => [models, file, store].filter((one) => one).length === 1,
+    'must have exactly one of models, file and store',
+  )
+  .describe('The models: exactly one of `models`, `file` and `store`.');
 
-/** A SQLite file. */
-export interface SqliteConfig {
-  readonly path: string;
-  readonly driver?: 'libsql' | 'better-sqlite3' | 'node:sqlite' | undefined;
-  /** Creates and updates the tables at start. Default: true. */
-  readonly migrate?: boolean | undefined;
-}
+const sqlite = z
+  .strictObject(
+    {
+      path: path.describe('The file of the database, on a local disk.'),
+      driver: oneOfThese(['libsql', 'better-sqlite3', 'node:sqlite'])
+        .optional()
+        .describe('The driver. Without it: the first of these that is installed.'),
+      migrate: flag.default(true).describe('Updates the tables at start.'),
+    },
+    'must be an object: { path: "./tollgate.db" }',
+  )
+  .optional()
+  .describe('A SQLite file.');
 
-/** A PostgreSQL server. */
-export interface PostgresConfig {
-  readonly url: string;
-  readonly schema?: string | undefined;
-  /** Default: 20. */
-  readonly maxConnections?: number | undefined;
-  /** Creates and updates the tables at start. Default: false. */
-  readonly migrate?: boolean | undefined;
-}
+const postgres = z
+  .strictObject(
+    {
+      url: url(
+        'must be a URL: postgres://user:password@host/database',
+        /^postgres(?:ql)?:\/\//,
+      ).describe('The URL of the database: `postgres://user:password@host/database`.'),
+      schema: matching(/^[A-Za-z_]\w{0,62}$/, 'must be the name of a schema')
+        .default('tollgate')
+        .describe('The schema of the tables.'),
+      maxConnections: positive.default(20).describe('The size of the connection pool.'),
+      migrate: flag.default(false).describe('Updates the tables at start.'),
+    },
+    `must be an object: { url: "${referenceTo('DATABASE_URL')}" }`,
+  )
+  .optional()
+  .describe('A PostgreSQL server.');
 
-/** A Redis server. */
-export interface RedisConfig {
-  /** `redis://`, `rediss://`, or `unix:///path/of.sock`. */
-  readonly url: string;
-  readonly client?: 'redis' | 'ioredis' | undefined;
-  readonly prefix?: string | undefined;
-  readonly durability?: 'replica-async' | 'durable' | undefined;
-}
+const redis = z
+  .strictObject(
+    {
+      url: url(
+        'must be a URL: redis://host, rediss://host or unix:///path',
+        /^(?:rediss?|unix):/,
+      ).describe('The URL of the server: `redis://`, `rediss://` or `unix:///path`.'),
+      client: oneOfThese(['redis', 'ioredis'])
+        .optional()
+        .describe('The client. Without it: the first of these that is installed.'),
+      prefix: matching(/^[A-Za-z0-9._:-]{1,64}$/, 'must match /^[A-Za-z0-9._:-]{1,64}$/')
+        .default('tollgate')
+        .describe('The prefix of every key.'),
+      durability: oneOfThese(['replica-async', 'durable'])
+        .optional()
+        .describe('What a hold in Redis has to survive: docs/stores.md#redis.'),
+    },
+    `must be an object: { url: "${referenceTo('REDIS_URL')}" }`,
+  )
+  .optional()
+  .describe('A Redis server.');
 
-/** How keys are looked up. */
-export interface KeysConfig {
-  /** Mixed into the digests of secrets. It can't be changed later. */
-  readonly pepper?: string | undefined;
-  /**
-   * How long a key from PostgreSQL is served from memory, in ms. Default: 30,000; 0: not at all.
-   */
-  readonly cacheMs?: number | undefined;
-  /** Keys of the memory store, whose secrets come from the environment. */
-  readonly fixed?: readonly FixedKey[] | undefined;
-}
+const keyStores = ['memory', 'sqlite', 'postgres'] as const;
+const allStores = ['memory', 'sqlite', 'postgres', 'redis'] as const;
+const redisStores = ['memory', 'redis'] as const;
 
+const stores = z
+  .strictObject(
+    {
+      sqlite,
+      postgres,
+      redis,
+      keys: oneOfThese(keyStores).optional().describe('Where keys are.'),
+      quota: oneOfThese(allStores).optional().describe('Where holds and charges are.'),
+      usage: oneOfThese(keyStores).optional().describe('Where usage records go.'),
+      idempotency: oneOfThese(allStores).optional().describe('Which calls have run.'),
+      rates: oneOfThese(redisStores).optional().describe('The buckets of rate limits.'),
+      results: oneOfThese(redisStores).optional().describe('Replies for repeated calls.'),
+      responseIndex: oneOfThese(redisStores).optional().describe('Whose a response is.'),
+      items: oneOfThese(redisStores).optional().describe('Output items of translated replies.'),
+    },
+    'must be an object: { sqlite: { path: "./tollgate.db" } }',
+  )
+  .optional()
+  .describe('The databases, and which of them keeps what.');
+
+const amountForm = 'must be an amount as text, such as "5" or "0.50"';
+
+const fixedKey = z.strictObject(
+  {
+    id: matching(/^[!-~]{1,128}$/, idForm),
+    secret: text(`must be a secret, written as ${referenceTo('NAME')}`),
+    group: text('must be the name of a group'),
+    limit: z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm),
+    period: oneOfThese(['total', 'day', 'month']).default('total'),
+    maxConcurrentCalls: positive.optional(),
+    metadata: z
+      .record(z.string(), z.string('must be text'), 'must be an object of texts')
+      .optional(),
+  },
+  'must be a key: an id, a secret, a group and a limit',
+);
+
+const keys = z
+  .strictObject(
+    {
+      pepper: text('must be text')
+        .optional()
+        .describe(
+          `Mixed into the digests of keys: ${referenceTo('NAME')}. Never change it. ` +
+            '`check` warns of one that can be guessed.',
+        ),
+      cacheMs: milliseconds
+        .default(30_000)
+        .describe('How long a key from PostgreSQL is served from memory, in ms; 0: not at all.'),
+      fixed: z
+        .array(fixedKey, 'must be a list of keys')
+        .optional()
+        .describe(
+          'Keys for `stores.keys` `memory`: `id`, `secret`, `group`, `limit`, and optionally ' +
+            '`period` (`total`, `day` or `month`), `maxConcurrentCalls`, `metadata`.',
+        ),
+    },
+    'must be an object',
+  )
+  .prefault({})
+  .describe('How keys are looked up.');
+
+const chargeRule = oneOfThese(['release', 'nothing', 'prompt', 'usage', 'observed', 'pend']);
+const policy = each(
+  chargePolicy,
+  (rules) =>
+    each(
+      rules,
+      () => chargeRule.optional(),
+      'must be an object with whole, streamed or image',
+    ).optional(),
+  'must be an object: { left_early: { whole: "nothing" } }',
+)
+  .optional()
+  .describe(
+    'The rules of charges that differ from the default, such as ' +
+      '`{ "left_early": { "whole": "nothing" } }`: docs/costs.md.',
+  );
+
+const proxyForm = 'must be a number of proxies, from 0 to 16';
+const failedKeys = z
+  .strictObject(
+    {
+      perMinute: positive.default(30).describe('How many an address may send.'),
+      proxies: z
+        .int(proxyForm)
+        .min(0, proxyForm)
+        .max(16, proxyForm)
+        .default(0)
+        .describe('How many proxies in front of `serve` append to `X-Forwarded-For`.'),
+    },
+    'must be an object: { perMinute: 30 }',
+  )
+  .optional()
+  .describe(
+    'Limits the invalid keys of an address; IPv6 addresses count by their /64 network. ' +
+      'Without it: no limit.',
+  );
+
+const gateway = z
+  .strictObject(
+    {
+      ...plainOptions,
+      responses: z
+        .strictObject(plainResponseOptions, 'must be an object')
+        .prefault({})
+        .describe('The option `responses` of `createGateway` without its stores: docs/options.md.'),
+      chargePolicy: policy,
+      failedKeyLimit: failedKeys,
+      recordRefusals: flag
+        .default(false)
+        .describe(
+          'Counts refusals in the store of the usage records: docs/stores.md#refusals. ' +
+            'The command `usage refusals` shows them.',
+        ),
+    },
+    'must be an object of options of createGateway',
+  )
+  .prefault({})
+  .describe(
+    'The options of `createGateway` that are plain data, `timeouts` among them: docs/options.md.',
+  );
+
+const log = z
+  .strictObject(
+    {
+      level: oneOfThese(logLevels)
+        .default('info')
+        .describe('The least important lines that are written.'),
+    },
+    'must be an object: { level: "info" }',
+  )
+  .prefault({})
+  .describe('The log on standard output.');
+
+const tokenForm = `must be a secret of at least 32 characters, written as ${referenceTo('NAME')}`;
+const admin = z
+  .strictObject(
+    {
+      port: port.default(defaultPorts.admin).describe('The port of the console.'),
+      host: host.default('127.0.0.1').describe('The address to bind.'),
+      hosts: z
+        .array(text('must be a host name'), 'must be a list of host names')
+        .min(1, 'must have a host name')
+        .optional()
+        .describe('The host names under which browsers reach it through a proxy.'),
+      token: matching(/^\S{32,}$/, tokenForm)
+        .optional()
+        .describe(
+          'Lets scripts in, as `Authorization: Bearer`; a secret of 32 characters or more.',
+        ),
+      signInFile: path
+        .optional()
+        .describe('A file for the sign-in link. Without it: standard error.'),
+    },
+    'must be an object: { port: 8788 }',
+  )
+  .optional()
+  .describe('The console for operators, on a port of its own: docs/command.md#the-console.');
+
+const audit = z
+  .strictObject(
+    {
+      file: path
+        .optional()
+        .describe('A file, readable only by its owner. Without it the lines go to the log.'),
+    },
+    'must be an object: { file: "./audit.jsonl" }',
+  )
+  .optional()
+  .describe('Where the audit trail of changes by operators goes.');
+
+const metrics = z
+  .strictObject(
+    {
+      port: port.default(defaultPorts.metrics).describe('The port of the metrics.'),
+      host: host.default('127.0.0.1').describe('The address to bind.'),
+      path: matching(/^\/[^?#\s]*$/, "must be a path such as '/metrics'")
+        .default('/metrics')
+        .describe('The path of the metrics.'),
+    },
+    'must be an object: { port: 9464 }',
+  )
+  .optional()
+  .describe('Metrics for Prometheus on a port of their own: docs/metrics.md. Needs `prom-client`.');
+
+const readiness = z
+  .strictObject(
+    {
+      stores: flag
+        .default(false)
+        .describe('Whether `/readyz` also asks the quota store, which all processes share.'),
+    },
+    'must be an object: { stores: true }',
+  )
+  .prefault({})
+  .describe('When `/readyz` answers 200: while the process listens and is not ending.');
+
+const shutdown = z
+  .strictObject(
+    {
+      waitMs: milliseconds
+        .default(0)
+        .describe('How long to keep serving while `/readyz` answers 503, in ms.'),
+      drainMs: milliseconds
+        .default(10_000)
+        .describe('How long running calls may take to end, in ms.'),
+    },
+    'must be an object: { drainMs: 10000 }',
+  )
+  .prefault({})
+  .describe('How the process ends after SIGTERM.');
+
+/** The form of the file after `${NAME}` has been replaced. The catalog checks the models. */
+export const configForm = z.strictObject(
+  {
+    $schema: z.string('must be text').optional().describe('The JSON Schema, for editors.'),
+    listen,
+    catalog,
+    stores,
+    keys,
+    gateway,
+    log,
+    admin,
+    audit,
+    metrics,
+    readiness,
+    shutdown,
+  },
+  'must be an object: { catalog: … }',
+);
+
+/** A configuration, with the values of `${NAME}` and the defaults in place. */
+export type ServeConfig = z.output<typeof configForm>;
+/** The console. */
+export type AdminConfig = NonNullable<ServeConfig['admin']>;
 /** A key in the file. */
-export interface FixedKey {
-  readonly id: string;
-  readonly secret: string;
-  readonly group: string;
-  /** In units of money. */
-  readonly limit: string;
-  readonly period?: 'total' | 'day' | 'month' | undefined;
-  readonly maxConcurrentCalls?: number | undefined;
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
-}
-
-/** The options of `createGateway` that are plain data: docs/options.md. */
-export type GatewayConfig = {
-  readonly [Name in PlainOption]?: GatewayOptions[Name] | undefined;
-} & {
-  readonly responses?: ResponsesConfig | undefined;
-  /** The rules of the charge policy that differ from the default: docs/costs.md. */
-  readonly chargePolicy?: ChargePolicyConfig | undefined;
-  /** Counts refused requests in the store of the usage records. Default: false. */
-  readonly recordRefusals?: boolean | undefined;
-  /** Limits the invalid keys of an address. Default: no limit. */
-  readonly failedKeyLimit?: FailedKeyLimitConfig | undefined;
-};
-
-/** Rules that replace the default ones. */
-export type ChargePolicyConfig = {
-  readonly [Ending in CallEnding]?:
-    | { readonly [Kind in ReplyKind]?: ChargeRule | undefined }
-    | undefined;
-};
-
+export type FixedKey = z.output<typeof fixedKey>;
 /** How many invalid keys an address may send. */
-export interface FailedKeyLimitConfig {
-  /** Default: 30. */
-  readonly perMinute?: number | undefined;
-  /** How many proxies in front of the process write `X-Forwarded-For`. Default: 0. */
-  readonly proxies?: number | undefined;
-}
-
-/** The plain data of the option `responses`. */
-export type ResponsesConfig = {
-  readonly [Name in 'unknownReferences' | 'maxReferences' | 'indexTtlMs' | 'itemTtlMs']?:
-    | ResponseOptions[Name]
-    | undefined;
-};
-
-/** What is logged, as JSON lines on standard output. */
-export interface LogConfig {
-  /** Default: `info`. */
-  readonly level?: LogLevel | undefined;
-}
-
-/** From the least to the most important; `silent` logs nothing. */
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
-
-/** The console for operators, on a port of its own. Default: none. */
-export interface AdminConfig {
-  /** Default: 8788. */
-  readonly port?: number | undefined;
-  /** Default: 127.0.0.1. */
-  readonly host?: string | undefined;
-  /** The host names under which browsers reach it through a proxy. */
-  readonly hosts?: readonly string[] | undefined;
-  /** Lets scripts and `tollgate channels` in, as `Authorization: Bearer`; 32 characters or more. */
-  readonly token?: string | undefined;
-  /** A file for the sign-in link. Default: standard error. */
-  readonly signInFile?: string | undefined;
-}
-
-/** Where the audit trail of changes by operators goes. */
-export interface AuditConfig {
-  /** A file to which JSON lines are appended. Default: the log; for commands, standard error. */
-  readonly file?: string | undefined;
-}
-
-/** Metrics for Prometheus, on a port of their own. Default: none. */
-export interface MetricsConfig {
-  /** Default: 9464. */
-  readonly port?: number | undefined;
-  /** Default: 127.0.0.1. */
-  readonly host?: string | undefined;
-  /** Default: `/metrics`. */
-  readonly path?: string | undefined;
-}
-
-/** When `/readyz` answers 200: always while the process listens and is not ending. */
-export interface ReadinessConfig {
-  /** Whether the quota store must pass its check too. Default: false. */
-  readonly stores?: boolean | undefined;
-}
-
-/** How the process ends after SIGTERM. */
-export interface ShutdownConfig {
-  /** How long it keeps serving after `/readyz` has become 503, in ms. Default: 0. */
-  readonly waitMs?: number | undefined;
-  /** How long running calls may take to end, in ms. Default: 10,000. */
-  readonly drainMs?: number | undefined;
-}
+export type FailedKeyLimitConfig = NonNullable<z.output<typeof failedKeys>>;
+/** The databases, and what each of them keeps. */
+export type StoresConfig = NonNullable<ServeConfig['stores']>;
+/** Where something may be kept. */
+export type StoreName = NonNullable<StoresConfig['quota']>;
+/** A SQLite file. */
+export type SqliteConfig = NonNullable<StoresConfig['sqlite']>;
+/** A PostgreSQL server. */
+export type PostgresConfig = NonNullable<StoresConfig['postgres']>;
+/** A Redis server. */
+export type RedisConfig = NonNullable<StoresConfig['redis']>;

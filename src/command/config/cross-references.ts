@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { JsonValue } from '../../json.ts';
 import { formatPath, isWithin, type Path, type Problem } from '../../ports/set-up.ts';
 import { isWeakSecret, secretKind } from '../../secret.ts';
-import type { StoreName } from './config.ts';
+import { defaultPorts, type StoreName } from './config.ts';
 import { storeChoice } from './store-choice.ts';
 
 /**
@@ -130,11 +130,12 @@ function weakSecret(secret: string | undefined, index: number): readonly Problem
 
 /** Ports that another member of the file uses already. */
 function portProblems({ listen, metrics, admin }: Parts, isRight: IsRight): readonly Problem[] {
-  const ports = [
-    { member: 'listen', port: listen?.port ?? 8_787 },
-    ...(metrics === undefined ? [] : [{ member: 'metrics', port: metrics.port ?? 9_464 }]),
-    ...(admin === undefined ? [] : [{ member: 'admin', port: admin.port ?? 8_788 }]),
-  ].filter(({ member }) => isRight(member, 'port'));
+  const bound = { listen: listen ?? { port: undefined }, metrics, admin };
+  const ports = (['listen', 'metrics', 'admin'] as const).flatMap((member) => {
+    const chosen = bound[member];
+    if (chosen === undefined || !isRight(member, 'port')) return [];
+    return [{ member, port: chosen.port ?? defaultPorts[member] }];
+  });
   return ports.flatMap(({ member, port: chosen }, index) => {
     const other = ports.slice(0, index).find((earlier) => earlier.port === chosen && chosen !== 0);
     if (other === undefined) return [];

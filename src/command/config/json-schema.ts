@@ -1,9 +1,9 @@
 /** The JSON Schema of `tollgate.json`, by which editors complete and check the file. */
 import { z } from 'zod';
+import { modelSchema } from '../../catalog/model-schema.ts';
 import { costJsonSchema, priceJsonSchema } from '../../prices/schema.ts';
-import { modelSchema } from '../../stores/memory/model-schema.ts';
+import { configForm } from './config.ts';
 import { referenceTo } from './environment.ts';
-import { configForm } from './schema.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Record<string, unknown>;
@@ -36,7 +36,9 @@ const writtenForms: Readonly<Record<string, JsonSchema>> = {
  */
 export function configJsonSchema(): JsonSchema {
   const model = schemaOf(modelSchema, modelOverride);
-  const schema = schemaOf(configForm, ({ jsonSchema, path }) => {
+  const schema = schemaOf(configForm, ({ jsonSchema, path, zodSchema: { _zod } }) => {
+    // Zod leaves out the default of what it transforms, such as a port that is text.
+    if (_zod.def.type === 'default') jsonSchema.default = Reflect.get(_zod.def, 'defaultValue');
     if (path.at(-1) === 'models') jsonSchema.items = { $ref: '#/$defs/model' };
     dropPattern(jsonSchema);
   });
@@ -46,6 +48,7 @@ export function configJsonSchema(): JsonSchema {
 interface OverrideContext {
   readonly jsonSchema: JsonSchema;
   readonly path: readonly (string | number)[];
+  readonly zodSchema: z.core.$ZodType;
 }
 
 function schemaOf(schema: z.ZodType, override: (context: OverrideContext) => void): JsonSchema {

@@ -2,18 +2,17 @@
  * Reads and checks `tollgate.json`: its JSON, its variables, its form, and references between its
  * members.
  */
+
+import { credentialReader } from '../../catalog/credentials.ts';
+import { readModels } from '../../catalog/model-json.ts';
 import { systemClock } from '../../clock.ts';
-import { ConfigurationError } from '../../errors.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { scanFile } from '../../files/json-text.ts';
+import { items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { isWithin, type Problem, refuseProblems, setUpProblems } from '../../ports/set-up.ts';
-import { credentialReader } from '../../stores/file/credentials.ts';
-import { scanFile } from '../../stores/file/json-text.ts';
-import { readModels } from '../../stores/file/model-json.ts';
-import type { ServeConfig } from './config.ts';
+import { configForm, type ServeConfig } from './config.ts';
 import { crossProblems } from './cross-references.ts';
 import { type Environment, withEnvironment } from './environment.ts';
-import { configForm } from './schema.ts';
 import { secretProblems } from './secrets.ts';
 
 /** A valid configuration, and the models in it if its catalog has any. */
@@ -36,7 +35,7 @@ export async function readConfig(bytes: Uint8Array, env: Environment): Promise<R
   found.push(...unreported(crossProblems(value, found), found));
   const { models, problems } = await modelsIn(value, found);
   refuseProblems([...found, ...problems]);
-  return { config: checkedForm(value), models };
+  return { config: configForm.parse(value), models };
 }
 
 /** Only problems of members that have none yet: of several, the first is enough. */
@@ -50,18 +49,6 @@ function formProblems(value: JsonValue): readonly Problem[] {
     remedyFor: () => undefined,
     names: 'docs/command.md',
   });
-}
-
-/** The checked value, with ports as numbers. */
-function checkedForm(value: JsonValue): ServeConfig {
-  const parsed: unknown = configForm.parse(value);
-  if (!isConfig(parsed)) throw new ConfigurationError('the text is not an object.');
-  return parsed;
-}
-
-/** The schema has checked every member already. */
-function isConfig(value: unknown): value is ServeConfig {
-  return isJsonObject(value);
 }
 
 interface ModelsInFile {

@@ -1,22 +1,15 @@
 /** Decides which database keeps what. */
-import type { StoreName, StoresConfig } from './config.ts';
+import type { StoresConfig } from './config.ts';
+
+type Database = 'sqlite' | 'postgres' | 'redis';
 
 /** The store for each kind of data. */
-export interface StoreChoice {
-  readonly keys: 'memory' | 'sqlite' | 'postgres';
-  readonly quota: StoreName;
-  readonly usage: 'memory' | 'sqlite' | 'postgres';
-  readonly idempotency: StoreName;
-  readonly rates: 'memory' | 'redis';
-  readonly results: 'memory' | 'redis';
-  readonly responseIndex: 'memory' | 'redis';
-  readonly items: 'memory' | 'redis';
-}
+export type StoreChoice = {
+  readonly [Name in Exclude<keyof StoresConfig, Database>]-?: NonNullable<StoresConfig[Name]>;
+};
 
 /** The choices of a configuration, and which databases it has; their settings don't matter here. */
 type ChosenStores = Omit<StoresConfig, Database> & { readonly [Name in Database]?: unknown };
-
-type Database = 'sqlite' | 'postgres' | 'redis';
 
 /**
  * The chosen stores. The default is the first configured of PostgreSQL, SQLite and Redis that can

@@ -31,6 +31,7 @@ export function keyTable(keys: readonly ShownKey[], nowMs: number): string {
         ...amounts.map((nanos) => (nanos === undefined ? '-' : formatMoney(nanos))),
       ];
     }),
+    'No keys match. npx tollgate keys issue makes one.',
   );
 }
 

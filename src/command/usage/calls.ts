@@ -52,6 +52,7 @@ async function printCsv(
     rows += page.length;
     count(rows);
   }
+  if (rows === 0) around.err('No calls match.\n');
 }
 
 /** A document that parses even if the log fails halfway. */

@@ -32,6 +32,12 @@ export function spanOf(given: Given): Pick<UsageReportQuery, 'fromMs' | 'toMs'> 
   return { fromMs, toMs };
 }
 
+/** That a report is empty, with its time, which is the current month by default. */
+export function nothingIn({ fromMs, toMs }: ReturnType<typeof spanOf>, what: string): string {
+  const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString().slice(0, 16));
+  return `No ${what} match from ${from} to ${to} (UTC). --from and --to select another time.`;
+}
+
 /** @throws CommandError */
 export function filterOf(given: Given): Omit<UsageReportQuery, 'by'> {
   const [keyId, group, modelId, channelId] = ['key', 'group', 'model', 'channel'].map(given.text);

@@ -11,7 +11,7 @@ import {
 } from '../../stores/sql/refusal-report.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from '../command.ts';
 import { printJson, progress, table } from '../output.ts';
-import { filterOptions, spanOf } from './query.ts';
+import { filterOptions, nothingIn, spanOf } from './query.ts';
 import { withUsage } from './with-usage.ts';
 
 const { channel: _, ...selection } = filterOptions;
@@ -46,7 +46,7 @@ thousand combinations in a minute, key, group and model are (other).`,
     if (given.json && given.has('csv')) throw usageError('--json and --csv exclude each other.');
     return withUsage(given, async (log) => {
       const rows = await progress(given, 'Reading refusals', async () => log.refusalReport(query));
-      print(given, query.by, rows);
+      print(given, query, rows);
       return exitCodes.done;
     });
   },
@@ -95,7 +95,7 @@ function stated(members: object): object {
 
 function print(
   given: Given,
-  by: RefusalReportQuery['by'],
+  { by, ...span }: RefusalReportQuery,
   rows: readonly RefusalReportRow[],
 ): void {
   const { around } = given;
@@ -110,5 +110,8 @@ function print(
   const heading = [...names.map((name) => name.toUpperCase()), ' REFUSALS'];
   const sums = ['total', ...names.slice(1).map(() => ''), String(total)];
   const lines = rows.map((row) => [...row.names, String(row.refusals)]);
-  around.out(table(heading, rows.length > 1 ? [...lines, sums] : lines));
+  const none =
+    `${nothingIn(span, 'recorded refusals')} They are recorded ` +
+    'only with "gateway": { "recordRefusals": true }.';
+  around.out(table(heading, rows.length > 1 ? [...lines, sums] : lines, none));
 }

@@ -4,7 +4,7 @@ import { formatMoney } from '../../prices/amount.ts';
 import type { UsageGrouping, UsageReportRow } from '../../stores/sql/usage-report.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from '../command.ts';
 import { printJson, progress, table } from '../output.ts';
-import { filterOf, filterOptions } from './query.ts';
+import { filterOf, filterOptions, nothingIn, spanOf } from './query.ts';
 import { withUsage } from './with-usage.ts';
 
 /** Not a literal: an object with a member `then` looks like a promise to linters. */
@@ -102,7 +102,8 @@ function print(given: Given, by: Groupings, rows: readonly UsageReportRow[]): vo
   const sums = ['total', ...names.slice(1).map(() => ''), ...valuesOf(totalOf(rows)).map(String)];
   const sorted = names.join() === 'day' || names.length > 1 ? rows : rows.toSorted(byCharge);
   const lines = sorted.map((row) => [...row.names, ...valuesOf(row).map(String)]);
-  around.out(table(heading, alignedAmounts(rows.length > 1 ? [...lines, sums] : lines)));
+  const cells = alignedAmounts(rows.length > 1 ? [...lines, sums] : lines);
+  around.out(table(heading, cells, nothingIn(spanOf(given), 'calls')));
 }
 
 /** The most expensive first, as an operator looks for. */

@@ -1,24 +1,10 @@
 /** The replies of the admin interface and their parts, under the names that the page uses. */
-import type {
-  BooksReply,
-  CallPageReply,
-  CallsOfRequestReply,
-  UsageReply,
-} from '../../admin/http/replies/calls.ts';
-import type { ModelsReply } from '../../admin/http/replies/channels.ts';
-import type {
-  IssuedKeyReply,
-  KeyPageReply,
-  KeyReply,
-  ToppedUpKeyReply,
-} from '../../admin/http/replies/keys.ts';
-import type { NowReply, SessionReply } from '../../admin/http/replies/now.ts';
-import type { RefusalReasonsReply } from '../../admin/http/replies/refusals.ts';
+import type { Reply } from '../../admin/http/replies.ts';
 
 /** Who is signed in, and what the console can show and change. */
-export type Session = SessionReply;
+export type Session = Reply<'Session'>;
 /** The current state of the process that serves the page. */
-export type Now = NowReply;
+export type Now = Reply<'Now'>;
 /** The calls of a minute, an hour or a day. */
 export type Bucket = Now['buckets'][number];
 /** How bad a clause of the sentence is. */
@@ -28,36 +14,36 @@ export type Attention = Now['attention'][number];
 /** How often requests were refused for one reason. */
 export type RefusalCount = Now['refusals'][number];
 /** The same, since when, and by which process. */
-export type RefusalReason = RefusalReasonsReply['data'][number];
+export type RefusalReason = Reply<'RefusalReasons'>['data'][number];
 /** A page of calls, and where they come from. */
-export type CallPage = CallPageReply;
+export type CallPage = Reply<'CallPage'>;
 /** A call that had reserved quota. */
 export type Call = Extract<CallPage['data'][number], { readonly kind: 'call' }>;
 /** A request that was refused before it reserved quota. */
 export type Refusal = Extract<CallPage['data'][number], { readonly kind: 'refusal' }>;
 /** Everything that is known about one request id. */
-export type CallsOfRequest = CallsOfRequestReply;
+export type CallsOfRequest = Reply<'CallsOfRequest'>;
 /** Everything that is known about a call. */
 export type CallDetail = CallsOfRequest['calls'][number];
 /** One attempt on one channel. */
 export type Attempt = CallDetail['attempts'][number];
 /** A page of a report, and its sums. */
-export type Usage = UsageReply;
+export type Usage = Reply<'Usage'>;
 /** One row of a report. */
 export type UsageRow = Usage['data'][number];
 /** Where the log and the quota store differ. */
-export type BooksRow = BooksReply['data'][number];
+export type BooksRow = Reply<'Books'>['data'][number];
 /** A page of keys. */
-export type KeyPage = KeyPageReply;
+export type KeyPage = Reply<'KeyPage'>;
 /** A key with its balances. */
-export type Key = KeyReply;
+export type Key = Reply<'Key'>;
 /** A key after a top-up, and whether the top-up was a repetition. */
-export type ToppedUpKey = ToppedUpKeyReply;
+export type ToppedUpKey = Reply<'ToppedUpKey'>;
 /** What one subject of a key may spend, has spent and holds. */
 export type Balance = Key['balances'][number];
 /** A new key and its secret. */
-export type IssuedKey = IssuedKeyReply;
+export type IssuedKey = Reply<'IssuedKey'>;
 /** A model and its channels. */
-export type Model = ModelsReply['data'][number];
+export type Model = Reply<'Models'>['data'][number];
 /** A channel of a model. */
 export type Channel = Model['channels'][number];

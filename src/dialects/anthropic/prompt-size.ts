@@ -3,55 +3,42 @@
  * places than its own, but compatible servers may read them as media or as text. So media count
  * wherever they are, and only where Anthropic reads them do their bytes not count as text too.
  */
-import type { Body } from '../../bytes/body/body.ts';
-import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
-import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { Member, Span } from '../../bytes/json/scan/scan.ts';
-import { openBrace, openBracket, quote } from '../../bytes/json/text.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { PromptSize } from '../../call.ts';
 import { tooComplex } from '../../canonical/complexity.ts';
 import {
+  addFileId,
   addSealed,
   asTextToo,
-  eachElement,
   type MeasureBody,
   type PromptTally,
-  presentValue,
   promptTally,
-  shortText,
   sizeOf,
 } from '../prompt-size.ts';
 import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
-import { addFileOf, addOtherMembers, addSource } from './media-sources.ts';
+import { addOtherMembers, addSource } from './media-sources.ts';
 
 /** Measures a Messages request. */
-export const measureAnthropic: MeasureBody = (body, members) => measureMessages(body, members).size;
+export const measureAnthropic: MeasureBody = (tape) => measureMessages(tape).size;
 
 /** Measures a request and returns whether every message is an object with a string `role`. */
-export function measureMessages(
-  body: Body,
-  members: readonly Member[],
-): { readonly size: PromptSize; readonly hasRoles: boolean } {
-  const { text } = body;
-  const tally = promptTally(body);
+export function measureMessages(tape: Tape): {
+  readonly size: PromptSize;
+  readonly hasRoles: boolean;
+} {
+  const tally = promptTally(tape);
   let hasRoles = true;
-  const messages = findMember(members, 'messages');
-  if (messages !== undefined && kindAt(text, messages.value) === 'array') {
-    eachElement(text, messages.value.start, (start, index) => {
-      const end = skipValue(text, start);
-      const isObject = text[start] === openBrace;
-      const inside = isObject ? membersOf(text, { start, end }) : [];
-      const role = findMember(inside, 'role');
-      hasRoles &&= role !== undefined && text[role.value.start] === quote;
-      if (!isObject) return end;
-      tally.messages += 1;
-      addMessage(tally, inside, `messages[${index}]`);
-      return end;
-    });
+  const messages = tape.get(root, 'messages');
+  const end = tape.after(messages);
+  let index = 0;
+  for (let one = tape.firstElement(messages); one < end; one = tape.after(one)) {
+    hasRoles = addMessage(tally, one, index) && hasRoles;
+    index += 1;
   }
-  const system = presentValue(text, members, 'system');
-  if (system !== undefined) addContent(tally, system, { reader: 'nobody', at: 'system', level: 0 });
-  addTopLevelReferences(tally, members);
+  const system = tape.present(root, 'system');
+  if (system !== none)
+    addContent(tally, system, { reader: 'nobody', at: () => 'system', level: 0 });
+  addTopLevelReferences(tally, root);
   return { size: sizeOf(tally), hasRoles };
 }
 
@@ -71,24 +58,29 @@ const readTypes: Readonly<Record<Reader, readonly string[]>> = {
 /** Where a list of blocks is. */
 interface Place {
   readonly reader: Reader;
-  readonly at: string;
+  readonly at: () => string;
   /** How many lists of blocks contain it. */
   readonly level: number;
 }
 
-function addMessage(tally: PromptTally, message: readonly Member[], at: string): void {
-  const { text } = tally.body;
-  const role = shortText(text, findMember(message, 'role')?.value);
+/** Counts an element of `messages`. Returns whether it is an object with a string `role`. */
+function addMessage(tally: PromptTally, message: Value, index: number): boolean {
+  const { tape } = tally;
+  if (!tape.isObject(message)) return false;
+  tally.messages += 1;
+  const stated = tape.get(message, 'role');
+  const role = tape.shortText(stated);
   const reader = role === 'user' || role === 'assistant' ? role : 'nobody';
-  for (const { name, nameSpan, value } of message) {
-    const inside = `${at}.${name}`;
-    if (name === 'content') addContent(tally, value, { reader, at: inside, level: 0 });
-    else if (text[value.start] === openBrace || text[value.start] === openBracket) {
-      addContent(tally, value, { reader: 'nobody', at: inside, level: 0 });
-    } else if (name !== 'role') {
-      addReferences(tally, { start: value.start, name: nameSpan, at: () => inside });
-    }
+  const end = tape.after(message);
+  for (let value = tape.first(message); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    const at = (): string => `messages[${index}].${name}`;
+    if (name === 'content') addContent(tally, value, { reader, at, level: 0 });
+    else if (tape.isObject(value) || tape.isArray(value)) {
+      addContent(tally, value, { reader: 'nobody', at, level: 0 });
+    } else if (name !== 'role') addReferences(tally, value, { name, at });
   }
+  return stated !== none && tape.isString(stated);
 }
 
 /** Anthropic reads no more than an image in a document in a tool result. */
@@ -99,20 +91,20 @@ const maxLevels = 8;
  *
  * @throws GatewayError `too_complex`
  */
-function addContent(tally: PromptTally, { start, end }: Span, place: Place): void {
-  const { text } = tally.body;
-  const { at, level } = place;
-  if (text[start] === openBrace) {
-    addBlock(tally, { start, end }, { ...place, reader: unread(place) });
-  } else if (text[start] === openBracket) {
-    if (level === maxLevels) throw tooComplex(`${maxLevels} lists of blocks in each other`, at);
-    eachElement(text, start, (element, index) => {
-      const span = { start: element, end: skipValue(text, element) };
-      const inside = { ...place, at: `${at}[${index}]` };
-      if (text[element] === openBrace) addBlock(tally, span, inside);
-      else addContent(tally, span, { ...inside, reader: unread(place), level: level + 1 });
-      return span.end;
-    });
+function addContent(tally: PromptTally, value: Value, place: Place): void {
+  const { tape } = tally;
+  const { at, level, reader } = place;
+  if (tape.isObject(value)) addBlock(tally, value, { ...place, reader: unread(place) });
+  if (!tape.isArray(value)) return;
+  if (level === maxLevels) throw tooComplex(`${maxLevels} lists of blocks in each other`, at());
+  const end = tape.after(value);
+  let count = 0;
+  for (let one = tape.first(value); one < end; one = tape.after(one)) {
+    const index = count;
+    const inside = { reader, level, at: () => `${at()}[${index}]` };
+    if (tape.isObject(one)) addBlock(tally, one, inside);
+    else addContent(tally, one, { ...inside, reader: unread(place), level: level + 1 });
+    count += 1;
   }
 }
 
@@ -144,21 +136,18 @@ const textTypes: ReadonlySet<string> = new Set([
 /** What Anthropic's own tools returned. URLs in it are not fetched again. */
 const providerResult = /._tool_result$/;
 
-function addBlock(tally: PromptTally, span: Span, place: Place): void {
-  const { text } = tally.body;
-  const members = membersOf(text, span);
-  const type = shortText(text, presentValue(text, members, 'type')) ?? '';
-  if (!readTypes[place.reader].includes(type)) {
-    asTextToo(tally, () => {
-      addInside(tally, { span, members, type }, { ...place, reader: unread(place) });
-      return span.end;
-    });
-    return;
-  }
-  const sealed = sealedNames.get(type);
-  const value = sealed === undefined ? undefined : presentValue(text, members, sealed);
-  if (value !== undefined) addSealed(tally, value);
-  addInside(tally, { span, members, type }, place);
+function addBlock(tally: PromptTally, value: Value, place: Place): void {
+  const block = readBlock(tally.tape, value);
+  const { type, source, content, fileId } = block;
+  const isRead = readTypes[place.reader].includes(type);
+  const sealed = isRead ? sealedNames.get(type) : undefined;
+  const signature = sealed === undefined ? none : tally.tape.present(value, sealed);
+  if (signature !== none) addSealed(tally, signature);
+  // Most blocks are nothing but text.
+  const isText = source === none && content === none && fileId === none && textTypes.has(type);
+  if (isText) return;
+  if (isRead) addInside(tally, block, place);
+  else asTextToo(tally, () => addInside(tally, block, { ...place, reader: unread(place) }));
 }
 
 /** The members that only Anthropic can read. */
@@ -167,41 +156,56 @@ const sealedNames: ReadonlyMap<string, string> = new Map([
   ['redacted_thinking', 'data'],
 ]);
 
+/** A block, with its members that are not null. */
 interface Block {
-  readonly span: Span;
-  readonly members: readonly Member[];
-  readonly type: string;
+  readonly value: Value;
+  type: string;
+  source: Value;
+  content: Value;
+  fileId: Value;
+}
+
+function readBlock(tape: Tape, value: Value): Block {
+  const block: Block = { value, type: '', source: none, content: none, fileId: none };
+  const end = tape.after(value);
+  for (let one = tape.first(value); one < end; one = tape.after(one)) {
+    if (tape.isNull(one)) continue;
+    if (tape.isNamed(one, 'type')) block.type = tape.shortText(one) ?? '';
+    else if (tape.isNamed(one, 'content')) block.content = one;
+    else if (tape.isNamed(one, 'source')) block.source = one;
+    else if (tape.isNamed(one, 'file_id')) block.fileId = one;
+  }
+  return block;
 }
 
 /** Adds the media of a block, and the blocks in it. */
-function addInside(tally: PromptTally, { span, members, type }: Block, place: Place): void {
-  const { text } = tally.body;
+function addInside(tally: PromptTally, block: Block, place: Place): void {
+  const { type, source, content, fileId } = block;
   const { at, level, reader } = place;
   const isOfProvider = reader === 'provider' || providerResult.test(type);
-  const source = presentValue(text, members, 'source');
-  const content = presentValue(text, members, 'content');
-  if (content !== undefined) {
+  if (content !== none) {
     const inside = type === 'tool_result' && reader === 'user' ? 'result' : 'nobody';
     const contentReader = isOfProvider ? 'provider' : inside;
-    const next = { reader: contentReader, at: `${at}.content`, level: level + 1 } as const;
+    const next = { reader: contentReader, at: () => `${at()}.content`, level: level + 1 } as const;
     addContent(tally, content, next);
   }
-  if (source !== undefined && type !== 'search_result') {
+  if (source !== none && type !== 'search_result') {
     const isDocument = type === 'document';
     const inside = isDocument && readTypes[reader].includes(type) ? 'document' : 'nobody';
     addSource(tally, source, {
-      at,
-      path: `${at}.source`,
+      at: at(),
+      path: `${at()}.source`,
       // A URL without a media type must not be taken for an image.
       types: isDocument ? ['application/pdf'] : [],
       addBlocks: (blocks, blocksAt, isRead) => {
         const blocksReader = isRead ? inside : 'nobody';
-        addContent(tally, blocks, { reader: blocksReader, at: blocksAt, level: level + 1 });
+        addContent(tally, blocks, { reader: blocksReader, at: () => blocksAt, level: level + 1 });
       },
     });
   }
   if (isOfProvider) return;
-  const fileId = addFileOf(tally, members, at);
+  if (fileId !== none) addFileId(tally, fileId, at());
   if (textTypes.has(type)) return;
-  addOtherMembers(tally, { span, members, at, counted: fileId, walked: [source, content] });
+  const counted = fileId === none ? [] : [fileId];
+  addOtherMembers(tally, { object: block.value, at, counted, walked: [source, content] });
 }

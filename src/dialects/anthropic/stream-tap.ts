@@ -6,36 +6,33 @@
 
 import { isUtf8 } from 'node:buffer';
 import { parseBounded } from '../../bounded-json.ts';
-import { asBuffer } from '../../bytes/decode.ts';
-import { emptyBytes, eventCutter, parseEvents, type SseEvent } from '../../bytes/sse.ts';
+import { emptyBytes, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { type DeltaTemplate, deltaTemplate } from '../delta-template.ts';
-import { framedEvent } from '../framed-event.ts';
-import { type EventHandler, passEvents } from '../pass-events.ts';
-import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
-import { type UnframedText, unframedText } from '../unframed-text.ts';
-import { isPlainContent, messagesDeltaParts } from './delta-parts.ts';
+import { type ContentCount, contentCount } from '../content-count.ts';
+import { type DeltaParts, DeltaTemplate, onlyContent } from '../delta-template.ts';
+import {
+  checkUnframed,
+  eventTap,
+  framedEvent,
+  recordContent,
+  type StreamRecord,
+  streamRecord,
+} from '../event-tap.ts';
+import { type StreamUsage, streamUsage } from '../stream-usage.ts';
+import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
 import { anthropicInBandFailure } from './errors.ts';
 import { errorEvent, pingEvent } from './stream-events.ts';
-import {
-  type MessageRecord,
-  messageRecord,
-  recordDeltas,
-  recordEvent,
-  recordUsage,
-} from './stream-record.ts';
+import { anthropicUsageReader } from './usage.ts';
 
 /** The state of the tap of one reply. */
-interface TapState {
-  readonly record: MessageRecord;
+interface MessageRecord extends StreamRecord {
+  readonly counted: ContentCount;
+  readonly usage: StreamUsage;
   readonly template: DeltaTemplate;
   readonly parsesAll: boolean;
-  /** Text outside of any event. What it is can be decided only at the end. */
-  readonly unframed: UnframedText;
-  failure: FailureReport | undefined;
-  /** `message_stop` has arrived. */
-  done: boolean;
+  /** A reason to stop has come; what follows is usage only. */
+  hasStopReason: boolean;
 }
 
 /**
@@ -46,107 +43,86 @@ export function messagesStreamTap(
   requestId: string,
   { parsesAll = false }: { readonly parsesAll?: boolean } = {},
 ): StreamTap {
-  const cutter = eventCutter(maxEventBytes);
-  const record = messageRecord();
-  const { counted, usage } = record;
-  const tap: TapState = {
-    record,
-    template: deltaTemplate(messagesDeltaParts),
+  const record: MessageRecord = {
+    template: new DeltaTemplate(deltaParts),
     parsesAll,
-    unframed: unframedText(),
-    failure: undefined,
-    done: false,
+    hasStopReason: false,
+    ...streamRecord(contentCount(), streamUsage(anthropicUsageReader)),
   };
-  const handler: EventHandler = {
+  return eventTap({
     record,
-    isOver: () => isOver(tap),
-    passKnown: (text, start) => passKnown(tap, text, start),
-    accept: (event, text) => acceptEvent(tap, event, text),
-  };
-  return {
-    write: (chunk) => (isOver(tap) ? emptyBytes : pass(tap, handler, cutter.push(chunk))),
-    end: () => (isOver(tap) ? emptyBytes : passLastEvent(tap, cutter.rest())),
-    hasBegun: () => record.begun,
-    finished: () => tap.done,
+    // Invalid bytes become longer when they are decoded, so their events are parsed.
+    canBeSearched: (block) => !parsesAll && isUtf8(block),
+    passKnown: (text, start) => passKnown(record, text, start),
+    accept: (event, text) => acceptEvent(record, event, text),
+    end: (rest) => passLastEvent(record, rest),
     // Without `message_stop` some clients take the reply for a whole one although it is not.
-    complete: () => tap.done,
-    failure: () => tap.failure,
-    usage: () => usage.soFar(counted.tokens()),
-    countedTokens: counted.tokens,
-    progress: () => record.contentBlocks,
+    complete: () => record.done,
+    usage: () => record.usage.soFar(record.counted.tokens()),
     breakOff: (error: GatewayError) => [Buffer.from(errorEvent(error, requestId))],
-  };
+  });
 }
 
-function isOver({ done, failure }: TapState): boolean {
-  return done || failure !== undefined;
-}
-
-/** Passes whole events on. Deltas, as nearly all are, are not parsed one by one. */
-function pass(tap: TapState, handler: EventHandler, block: Uint8Array): Uint8Array {
-  // Invalid bytes become longer when they are decoded, so their events are parsed.
-  const canBeSearched = !tap.parsesAll && isUtf8(block);
-  return passEvents(block, canBeSearched ? asBuffer(block).toString('latin1') : '', handler).bytes;
+/**
+ * Finds the content of a delta, and the spaces before its last brace, by which Anthropic hides the
+ * length of the content.
+ */
+function deltaParts(event: string, document: JsonObject): DeltaParts | undefined {
+  const content = onlyContent(event, document);
+  if (content === undefined) return undefined;
+  const end = event.length - '}\n\n'.length;
+  let start = end;
+  while (event.charCodeAt(start - 1) === 0x20) start -= 1;
+  return { parts: [content, { kind: 'spaces', start, end }], reasoning: content.reasoning };
 }
 
 /**
  * Records the events from `start` on that need not be parsed: deltas that match the template, and
  * pings. Returns the end of the last one.
  */
-function passKnown(tap: TapState, text: string, start: number): number {
-  const { bounds } = tap.record;
-  let at = passDeltas(tap, text, start);
+function passKnown(record: MessageRecord, text: string, start: number): number {
+  let at = passDeltas(record, text, start);
   while (text.startsWith(pingEvent, at)) {
-    const end = at + pingEvent.length;
-    bounds.add(pingEvent.length, false);
-    at = passDeltas(tap, text, end);
+    record.bounds.add(pingEvent.length, false);
+    at = passDeltas(record, text, at + pingEvent.length);
   }
   return at;
 }
 
-/** Counts the deltas from `start` on that match the template; returns the end of the last one. */
-function passDeltas({ record, template }: TapState, text: string, start: number): number {
-  const { counted } = record;
-  let events = 0;
-  let at = start;
-  for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
-    const { start: from, contentEnd, reasoning } = template;
-    if (!isPlainContent(text, from, contentEnd)) break;
-    counted.addString(text, from, contentEnd, reasoning);
-    events += 1;
-    at = end;
+function passDeltas(record: MessageRecord, text: string, start: number): number {
+  const { template, counted, bounds } = record;
+  const end = template.pass(text, start, counted);
+  if (end > start) {
+    recordContent(record, template.events);
+    bounds.add(end - start, true);
   }
-  if (events === 0) return start;
-  recordDeltas(record, events);
-  record.bounds.add(at - start, true);
-  return at;
+  return end;
 }
 
 /**
  * Records an event, also given as latin1; returns the bytes that are passed on to the caller,
  * undefined for none. Comments, empty data and documents without a type are not content.
  */
-function acceptEvent(tap: TapState, event: SseEvent, text: string): Uint8Array | undefined {
-  const { record } = tap;
+function acceptEvent(record: MessageRecord, event: SseEvent, text: string): Uint8Array | undefined {
   const { data, name, unframedText: glued } = event;
-  if (glued !== '') tap.unframed.add(`${glued}\n`);
+  if (glued !== '') record.unframed.add(`${glued}\n`);
   if (data === undefined || data.trim() === '' || data.trim() === '[DONE]') {
-    if (name === 'error') tap.failure = brokenReply('upstream_error');
+    if (name === 'error') record.failure = brokenReply('upstream_error');
     return undefined;
   }
   const document = parseBounded(data);
-  tap.failure = failureIn(name, document);
-  if (tap.failure !== undefined || !isJsonObject(document)) {
+  record.failure = failureIn(name, document);
+  if (record.failure !== undefined || !isJsonObject(document)) {
     if (isJsonObject(document)) recordUsage(record, document);
     return undefined;
   }
   const type = typeOf(document, name);
   if (type === undefined) return undefined;
   recordEvent(record, type, document);
-  tap.done = type === 'message_stop';
+  record.done = type === 'message_stop';
   const framed = framedEvent(event, type);
   // What matches the template is passed on unchanged, so it must be in the form of this one.
-  if (framed === event.raw && type === 'content_block_delta') tap.template.learn(text, document);
+  if (framed === event.raw && type === 'content_block_delta') record.template.learn(text, document);
   return framed;
 }
 
@@ -170,24 +146,51 @@ function typeOf(document: JsonObject, name: string | undefined): string | undefi
  * Handles a last event without its blank line, which most clients would not read. It counts if it
  * is whole; the caller gets it only with its blank line.
  */
-function passLastEvent(tap: TapState, rest: Uint8Array): Uint8Array {
+function passLastEvent(record: MessageRecord, rest: Uint8Array): Uint8Array {
   const [event] = parseEvents(rest);
   let bytes: Uint8Array | undefined;
   if (event !== undefined) {
     const { data } = event;
     const isWhole = data === undefined || parseBounded(data) !== undefined;
-    if (isWhole) bytes = acceptEvent(tap, { ...event, isDataOnly: false, raw: emptyBytes }, '');
+    if (isWhole) bytes = acceptEvent(record, { ...event, isDataOnly: false, raw: emptyBytes }, '');
   }
-  checkUnframed(tap);
+  checkUnframed(record, anthropicInBandFailure);
   // Anything else would be followed by an error.
-  return tap.done && bytes !== undefined ? bytes : emptyBytes;
+  return record.done && bytes !== undefined ? bytes : emptyBytes;
 }
 
-/** Reads a document that was sent in place of events. */
-function checkUnframed(tap: TapState): void {
-  const text = tap.unframed.take();
-  if (isOver(tap) || tap.record.begun || text.trim() === '') return;
-  const document = parseBounded(text);
-  const failure = document === undefined ? undefined : anthropicInBandFailure(document);
-  tap.failure = failure ?? brokenReply('upstream_bad_stream');
+/** Records an event. */
+function recordEvent(record: MessageRecord, type: string, document: JsonObject): void {
+  if (type === 'ping') return;
+  record.contentEvents += 1;
+  switch (type) {
+    case 'message_start':
+      recordUsage(record, document);
+      // The message is normally still empty here. If a server sends content in it, that counts.
+      record.begun ||= record.counted.add(document);
+      return;
+    case 'message_delta':
+      record.hasStopReason ||= typeof member(member(document, 'delta'), 'stop_reason') === 'string';
+      record.begun ||= record.hasStopReason;
+      recordUsage(record, document);
+      return;
+    case 'content_block_start':
+      return recordBlock(record, document);
+    default:
+      if (record.counted.add(document)) record.begun = true;
+  }
+}
+
+/** The results of the provider's tools come in blocks too, but no model wrote them. */
+function recordBlock(record: MessageRecord, document: JsonObject): void {
+  const type = member(member(document, 'content_block'), 'type');
+  if (typeof type === 'string' && type.endsWith('_tool_result')) return;
+  const isCall = typeof type === 'string' && type.endsWith('tool_use');
+  if (record.counted.add(document) || isCall) record.begun = true;
+}
+
+/** Records the usage that an event states: the first of a stream, or one of its last. */
+function recordUsage({ usage, counted, hasStopReason }: MessageRecord, document: JsonValue): void {
+  const stated = member(document, 'usage') ?? member(member(document, 'message'), 'usage');
+  usage.add(stated, counted.tokens(), hasStopReason);
 }

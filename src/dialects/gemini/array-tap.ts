@@ -7,28 +7,18 @@ import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage } from '../../money.ts';
 import { type ContentCount, contentCount } from '../content-count.ts';
+import { recordContent, type StreamRecord, streamRecord } from '../event-tap.ts';
 import { geminiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
-import {
-  type ByteBounds,
-  brokenReply,
-  byteBounds,
-  type FailureReport,
-  maxEventBytes,
-  type StreamTap,
-} from '../tap.ts';
+import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
-import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './event.ts';
+import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './stream-record.ts';
 
 /** The state of the tap of one reply. */
-interface TapState {
+interface ArrayRecord extends StreamRecord {
   readonly counted: ContentCount;
-  readonly bounds: ByteBounds;
   readonly usage: StreamUsage;
-  failure: FailureReport | undefined;
   /** The bytes that were passed on. */
   bytes: number;
-  begun: boolean;
-  contentEvents: number;
   hasFinished: boolean;
   /** The prompt was blocked, and no candidate was received. */
   isBlocked: boolean;
@@ -37,7 +27,12 @@ interface TapState {
 /** Creates the tap of one reply. */
 export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
-  const tap = newState();
+  const tap: ArrayRecord = {
+    bytes: 0,
+    hasFinished: false,
+    isBlocked: false,
+    ...streamRecord(contentCount(), streamUsage(geminiUsageReader)),
+  };
   const { counted, usage } = tap;
   /** The closing bracket has been passed on, not only received. */
   let closed = false;
@@ -70,22 +65,8 @@ export function geminiArrayTap(): StreamTap {
   };
 }
 
-function newState(): TapState {
-  return {
-    counted: contentCount(),
-    bounds: byteBounds(),
-    usage: streamUsage(geminiUsageReader),
-    failure: undefined,
-    bytes: 0,
-    begun: false,
-    contentEvents: 0,
-    hasFinished: false,
-    isBlocked: false,
-  };
-}
-
 /** Passes elements on until the first that may not pass. */
-function pass(tap: TapState, pieces: readonly Uint8Array[]): Uint8Array {
+function pass(tap: ArrayRecord, pieces: readonly Uint8Array[]): Uint8Array {
   const kept: Uint8Array[] = [];
   for (const piece of pieces) {
     if (!take(tap, piece)) break;
@@ -96,7 +77,7 @@ function pass(tap: TapState, pieces: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Processes an element with its separator. Returns whether to pass it on. */
-function take(tap: TapState, piece: Uint8Array): boolean {
+function take(tap: ArrayRecord, piece: Uint8Array): boolean {
   const { counted, bounds, usage } = tap;
   // An array without content isn't a reply: its closing bracket is held back for an error.
   if (isEnd(piece)) return tap.begun;
@@ -105,8 +86,7 @@ function take(tap: TapState, piece: Uint8Array): boolean {
   if (tap.failure !== undefined || element === undefined) return false;
   counted.add(element);
   const isContent = hasContentOrFinish(element);
-  tap.begun ||= isContent;
-  if (isContent) tap.contentEvents += 1;
+  if (isContent) recordContent(tap);
   bounds.add(piece.length, isContent);
   tap.hasFinished ||= hasFinishReason(element);
   tap.isBlocked ||= counted.tokens() === 0 && isBlockedPrompt(element);

@@ -1,26 +1,13 @@
 /** Measures a native request and finds its media. */
-import type { Body } from '../../bytes/body/body.ts';
-import { kindAt, membersOf } from '../../bytes/json/read/members.ts';
-import {
-  afterName,
-  firstInside,
-  isString,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../../bytes/json/read/skip.ts';
-import type { Member, Span } from '../../bytes/json/scan/scan.ts';
-import { closeBrace, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { PromptSize } from '../../call.ts';
 import { raiseAll, raisePart } from '../media-settings.ts';
 import {
   addMediaString,
   addSealed,
-  eachElement,
   inOtherShape,
   type MeasureBody,
   type PromptTally,
-  presentValue,
   promptTally,
   sealOnlyModel,
   sizeOf,
@@ -29,164 +16,170 @@ import {
 import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
 
 /** Measures a native request. */
-export const measureGemini: MeasureBody = (body, members) => measureNative(body, members).size;
+export const measureGemini: MeasureBody = (tape) => measureNative(tape).size;
 
 /** The media in one content, and the bytes of their payload. */
 export function mediaOfContent(
-  body: Body,
-  start: number,
+  tape: Tape,
+  content: Value,
   at: string,
 ): Pick<PromptTally, 'media' | 'payloadBytes'> {
-  const tally = promptTally(body);
-  addContent(tally, start, at);
+  const tally = promptTally(tape);
+  addContent(tally, content, () => at);
   return tally;
 }
 
-/** Measures a native request, and checks whether every element of `contents` is an object. */
+/**
+ * Measures a native request, the whole body or an object in it, and checks whether every element of
+ * `contents` is an object.
+ */
 export function measureNative(
-  body: Body,
-  members: readonly Member[],
+  tape: Tape,
+  request: Value = root,
 ): { readonly size: PromptSize; readonly hasObjects: boolean } {
-  const { text } = body;
-  const tally = promptTally(body);
-  let elements = 0;
-  for (const { name, value } of members) {
-    if (name === 'contents' && kindAt(text, value) === 'array') {
-      eachElement(text, value.start, (start, index) => {
-        elements += 1;
-        if (text[start] === openBrace) tally.messages += 1;
-        const { sealedBytes } = tally;
-        const end = addContent(tally, start, `contents[${index}]`);
-        if (tally.sealedBytes !== sealedBytes) sealOnlyModel(tally, { start, end }, sealedBytes);
-        return end;
-      });
-    } else if (name === 'systemInstruction' || name === 'system_instruction') {
+  const tally = promptTally(tape);
+  let hasObjects = true;
+  for (const value of tape.members(request)) {
+    const name = tape.name(value);
+    if (name === 'contents') hasObjects = addContents(tally, value);
+    else if (name === 'systemInstruction' || name === 'system_instruction') {
       // Google reads only text here.
-      inOtherShape(tally, () => addContent(tally, value.start, name));
+      inOtherShape(tally, () => addContent(tally, value, () => name));
     }
   }
-  addTopLevelReferences(tally, members);
-  raiseAll(tally, members);
-  return { size: sizeOf(tally), hasObjects: tally.messages === elements };
+  addTopLevelReferences(tally, request);
+  raiseAll(tally, request);
+  return { size: sizeOf(tally), hasObjects };
+}
+
+/** Counts a list of contents; returns whether all of them are objects. */
+function addContents(tally: PromptTally, contents: Value): boolean {
+  const { tape } = tally;
+  let hasObjects = true;
+  const end = tape.after(contents);
+  let count = 0;
+  for (let one = tape.firstElement(contents); one < end; one = tape.after(one)) {
+    const index = count;
+    const { sealedBytes } = tally;
+    if (tape.isObject(one)) tally.messages += 1;
+    else hasObjects = false;
+    addContent(tally, one, () => `contents[${index}]`);
+    if (tally.sealedBytes !== sealedBytes) sealOnlyModel(tally, one, sealedBytes);
+    count += 1;
+  }
+  return hasObjects;
+}
+
+/** Adds an index to a path. */
+function element(at: () => string, index: number): () => string {
+  return () => `${at()}[${index}]`;
 }
 
 /**
- * Returns the end of the content that begins at `start`. Google accepts a single part in place of a
- * list; other servers may take a list in place of an object.
+ * Counts a content. Google accepts a single part in place of a list; other servers may take a list
+ * in place of an object.
  */
-function addContent(tally: PromptTally, start: number, at: string): number {
-  const { text } = tally.body;
-  if (text[start] === openBracket) {
-    return inOtherShape(tally, () =>
-      eachElement(text, start, (one, index) => addContent(tally, one, `${at}[${index}]`)),
-    );
+function addContent(tally: PromptTally, content: Value, at: () => string): void {
+  const { tape } = tally;
+  if (tape.isArray(content)) {
+    inOtherShape(tally, () => {
+      for (const [index, one] of tape.elements(content).entries()) {
+        addContent(tally, one, element(at, index));
+      }
+    });
+  } else {
+    const parts = tape.get(content, 'parts');
+    if (parts !== none) addParts(tally, parts, () => `${at()}.parts`);
   }
-  if (text[start] !== openBrace) return skipValue(text, start);
-  let next = firstInside(text, start);
-  while (text[next] !== closeBrace) {
-    const nameEnd = skipString(text, next);
-    const value = afterName(text, nameEnd);
-    const end = isString(text, next, nameEnd, 'parts')
-      ? addParts(tally, value, () => `${at}.parts`)
-      : skipValue(text, value);
-    next = nextInside(text, end);
-  }
-  return next + 1;
 }
 
-/** Returns the end of the list of parts, or of the single part. A list may contain lists. */
-function addParts(tally: PromptTally, start: number, at: () => string): number {
-  const { text } = tally.body;
-  if (text[start] !== openBracket) return addPart(tally, start, at);
-  return eachElement(text, start, (part, index) => {
-    const inside = (): string => `${at()}[${index}]`;
-    if (text[part] !== openBracket) return addPart(tally, part, inside);
-    return inOtherShape(tally, () => addParts(tally, part, inside));
-  });
+/** Counts a list of parts, or a single part. A list may contain lists. */
+function addParts(tally: PromptTally, parts: Value, at: () => string): void {
+  const { tape } = tally;
+  if (!tape.isArray(parts)) return addPart(tally, parts, at);
+  const end = tape.after(parts);
+  let index = 0;
+  for (let one = tape.first(parts); one < end; one = tape.after(one)) {
+    const inside = element(at, index);
+    if (tape.isArray(one)) inOtherShape(tally, () => addParts(tally, one, inside));
+    else addPart(tally, one, inside);
+    index += 1;
+  }
 }
 
 /** Members of a part that count as text. Any other member may reference media. */
-const textMembers: readonly string[] = [
-  'functionCall',
-  'function_call',
-  'toolCall',
-  'tool_call',
-  'toolResponse',
-  'tool_response',
-  'executableCode',
-  'executable_code',
-  'codeExecutionResult',
-  'code_execution_result',
-  'videoMetadata',
-  'video_metadata',
-  'partMetadata',
-  'part_metadata',
-];
+const textMembers: ReadonlySet<string> = new Set([
+  ...['functionCall', 'function_call', 'toolCall', 'tool_call', 'toolResponse', 'tool_response'],
+  ...['executableCode', 'executable_code', 'codeExecutionResult', 'code_execution_result'],
+  ...['videoMetadata', 'video_metadata', 'partMetadata', 'part_metadata'],
+]);
 
-/** Returns the end of the part that begins at `start`. */
-function addPart(tally: PromptTally, start: number, at: () => string): number {
-  const { text } = tally.body;
-  if (text[start] !== openBrace) return skipValue(text, start);
+function addPart(tally: PromptTally, part: Value, at: () => string): void {
+  const { tape } = tally;
   const mediaBefore = tally.media.length;
-  let next = firstInside(text, start);
-  while (text[next] !== closeBrace) {
-    const nameEnd = skipString(text, next);
-    const value = { start: afterName(text, nameEnd), end: 0 };
-    value.end = skipValue(text, value.start);
-    const is = (name: string, snake: string): boolean =>
-      isString(text, next, nameEnd, name) || isString(text, next, nameEnd, snake);
-    if (text[value.start] === openBrace) {
-      if (is('inlineData', 'inline_data')) addBlob(tally, value, at());
-      else if (is('fileData', 'file_data')) addFile(tally, value, at());
-      else if (is('functionResponse', 'function_response')) addResult(tally, value, at());
-      else if (!textMembers.some((name) => isString(text, next, nameEnd, name))) {
-        addReferences(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
-      }
-    } else if (text[value.start] === quote) {
-      if (is('thoughtSignature', 'thought_signature')) addSealed(tally, value);
-      else if (!isString(text, next, nameEnd, 'text')) {
-        addReferences(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
-      }
-    } else if (text[value.start] === openBracket) {
-      addReferences(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
-    }
-    next = nextInside(text, value.end);
+  const end = tape.after(part);
+  for (let value = tape.firstMember(part); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    if (tape.isObject(value)) addObject(tally, value, name, at);
+    else if (tape.isString(value)) {
+      if (name === 'thoughtSignature' || name === 'thought_signature') addSealed(tally, value);
+      else if (name !== 'text') addReferences(tally, value, { name, at });
+    } else if (tape.isArray(value)) addReferences(tally, value, { name, at });
   }
-  if (tally.media.length > mediaBefore) raisePart(tally, { start, end: next + 1 }, mediaBefore);
-  return next + 1;
+  if (tally.media.length > mediaBefore) raisePart(tally, part, mediaBefore);
 }
 
-function addBlob(tally: PromptTally, span: Span, at: string): void {
-  const { text } = tally.body;
-  const members = membersOf(text, span);
-  const data = presentValue(text, members, 'data');
-  if (data === undefined || text[data.start] !== quote) {
-    addReferences(tally, { start: span.start, at: () => at, hasIdOnly: true });
-    return;
+/** Counts a member of a part that is an object. */
+function addObject(tally: PromptTally, value: Value, name: string, at: () => string): void {
+  switch (name) {
+    case 'inlineData':
+    case 'inline_data':
+      return addBlob(tally, value, at());
+    case 'fileData':
+    case 'file_data':
+      return addFile(tally, value, at());
+    case 'functionResponse':
+    case 'function_response':
+      return addResult(tally, value, at);
+    default:
+      if (!textMembers.has(name)) addReferences(tally, value, { name, at });
   }
-  const types = textsOf(text, members, 'mimeType', 'mime_type');
-  addMediaString(tally, { span: data, at, types });
 }
 
-function addFile(tally: PromptTally, span: Span, at: string): void {
-  const { text } = tally.body;
-  const members = membersOf(text, span);
-  const uri = presentValue(text, members, 'fileUri', 'file_uri');
-  if (uri === undefined || text[uri.start] !== quote) {
-    tally.media.push({ kind: 'reference', bytes: 0, at });
-    return;
+function addBlob(tally: PromptTally, blob: Value, at: string): void {
+  const { tape } = tally;
+  const data = tape.present(blob, 'data');
+  if (data === none || !tape.isString(data)) {
+    return addReferences(tally, blob, { at: () => at, hasIdOnly: true });
   }
-  const types = textsOf(text, members, 'mimeType', 'mime_type');
-  const isAddress = /^https?:/i.test(text.toString('latin1', uri.start + 1, uri.start + 8));
-  if (isAddress) addMediaString(tally, { span: uri, at, types });
+  addMediaString(tally, { value: data, at, types: mediaTypesOf(tape, blob) });
+}
+
+function mediaTypesOf(tape: Tape, object: Value): readonly string[] {
+  return textsOf(tape, object, 'mimeType', 'mime_type');
+}
+
+function addFile(tally: PromptTally, file: Value, at: string): void {
+  const { tape } = tally;
+  const uri = tape
+    .members(file)
+    .find((one) => ['fileUri', 'file_uri'].includes(tape.name(one)) && !tape.isNull(one));
+  const isAddress =
+    uri !== undefined &&
+    tape.isString(uri) &&
+    /^https?:/i.test(rawHead(tape, uri, 'https:'.length + 1));
+  if (isAddress) addMediaString(tally, { value: uri, at, types: mediaTypesOf(tape, file) });
   else tally.media.push({ kind: 'reference', bytes: 0, at });
 }
 
+/** The first bytes of a string, escapes included. */
+function rawHead(tape: Tape, value: Value, length: number): string {
+  const start = tape.start(value) + 1;
+  return tape.bytes.toString('latin1', start, start + length);
+}
+
 /** Since Gemini 3 a function result may have media next to its JSON. */
-function addResult(tally: PromptTally, span: Span, at: string): void {
-  const { text } = tally.body;
-  const parts = presentValue(text, membersOf(text, span), 'parts');
-  if (parts !== undefined) {
-    addParts(tally, parts.start, () => `${at}.functionResponse.parts`);
-  }
+function addResult(tally: PromptTally, result: Value, at: () => string): void {
+  const parts = tally.tape.present(result, 'parts');
+  if (parts !== none) addParts(tally, parts, () => `${at()}.functionResponse.parts`);
 }

@@ -1,19 +1,23 @@
 /**
- * Records what a native stream has contained so far: content, the ends of candidates, and usage.
- * Events are searched for a few marks, and parsed only if they hold more than text.
+ * Records what a native stream has contained so far: content, the finishes of candidates, and
+ * usage. Events are searched for a few marks, and parsed only if they hold more than text.
  */
 import { parseBounded } from '../../bounded-json.ts';
 import { parseEvents } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { stringEnd } from '../../json-strings.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
 import { type ContentCount, contentCount } from '../content-count.ts';
-import { lastValueOf } from '../last-value.ts';
-import { type ByteBounds, byteBounds } from '../tap.ts';
-import { hasContentOrFinish } from './event.ts';
-import { type PlainTexts, plainTexts } from './plain-events.ts';
-import { isLastUsageComplete, newUsageTracker, type UsageTracker } from './usage-tracker.ts';
+import {
+  type CandidateFinishes,
+  candidateFinishes,
+  recordContent,
+  type StreamRecord,
+  streamRecord,
+} from '../event-tap.ts';
+import { isFilled } from '../reply-content.ts';
+import { geminiUsageReader, streamUsage } from '../stream-usage.ts';
 
 // Marks of rare events. Names quoted in the text of a reply are escaped and don't match.
 const blockMark = /"blockReason"\s*:\s*"[^"]/;
@@ -24,74 +28,71 @@ const usageName = Buffer.from(usageMember);
 const dataMark = 'data: {';
 
 /** What a stream has contained so far. */
-export interface StreamRecord {
+export interface NativeRecord extends StreamRecord {
   readonly counted: ContentCount;
+  readonly usage: UsageTracker;
   readonly textsOf: PlainTexts;
-  readonly bounds: ByteBounds;
-  readonly usageTracker: UsageTracker;
-  /** The ends of several candidates. The end of a single one ends the reply. */
-  readonly ends: CandidateEnds | undefined;
-  begun: boolean;
-  contentEvents: number;
+  /** The finishes of several candidates. The end of a single one ends the reply. */
+  readonly finishes: CandidateFinishes | undefined;
   isOver: boolean;
   /** The prompt was blocked before any content. */
   isBlocked: boolean;
 }
 
 /** Starts empty. */
-export function streamRecord(candidates: number): StreamRecord {
+export function nativeRecord(candidates: number): NativeRecord {
   return {
-    counted: contentCount(),
     textsOf: plainTexts(),
-    bounds: byteBounds(),
-    usageTracker: newUsageTracker(),
-    ends: candidates > 1 ? candidateEnds() : undefined,
-    begun: false,
-    contentEvents: 0,
+    finishes: candidates > 1 ? candidateFinishes() : undefined,
     isOver: false,
     isBlocked: false,
+    ...streamRecord(contentCount(), newUsageTracker()),
   };
 }
 
 /** Whether the content shows that the reply is complete. */
-export function isComplete({ isOver, ends }: StreamRecord): boolean {
-  return isOver || ends?.allEnded() === true;
+export function isComplete({ isOver, finishes }: NativeRecord): boolean {
+  return isOver || finishes?.allFinished() === true;
 }
 
 /** The usage so far. A blocked prompt without stated usage costs nothing. */
-export function usageSoFar(record: StreamRecord): Usage | undefined {
-  const { usageTracker, counted, isBlocked } = record;
-  return usageTracker.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined);
+export function usageSoFar(record: NativeRecord): Usage | undefined {
+  const { usage, counted, isBlocked } = record;
+  return usage.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined);
 }
 
-/** Records an event, a single line of data. `document` is what it holds, if it was parsed. */
+/**
+ * Records an event, a single line of data, and returns whether it has content. `document` is what
+ * it holds, if it was parsed.
+ */
 export function recordEvent(
-  record: StreamRecord,
+  record: NativeRecord,
   bytes: Buffer,
   document: JsonValue | undefined,
-): void {
-  const { counted, bounds, usageTracker, ends } = record;
+): boolean {
+  const { counted, usage, finishes } = record;
   const text = bytes.toString('latin1');
   const isPlain = addPlain(record, text);
   const parsed = isPlain ? undefined : (document ?? documentsIn(bytes)[0] ?? null);
   let isContent = isPlain || (parsed !== undefined && counted.add(parsed));
   record.isOver ||= lastMark(record).test(text);
   record.isBlocked ||= record.isOver && !record.begun && !isContent && blockMark.test(text);
-  if (ends !== undefined) noteEnds(bytes, ends);
+  if (finishes !== undefined) noteFinishes(bytes, finishes);
   isContent ||= hasContentOrFinish(parsed ?? null);
-  if (isContent) begin(record);
-  bounds.add(bytes.length, isContent);
+  if (isContent) recordContent(record);
   const usageAt = lastValueOf(bytes, usageName);
-  if (usageAt === undefined) return;
-  usageTracker.record(text.slice(usageAt), counted.tokens(), isComplete(record));
+  if (usageAt !== undefined) {
+    usage.record(text.slice(usageAt), counted.tokens(), isComplete(record));
+  }
+  return isContent;
 }
 
 /**
  * Records regular events together, each with text and usage; nearly all blocks consist of these.
  * Returns false if the block has other events.
  */
-export function recordRegularEvents(record: StreamRecord, bytes: Buffer, text: string): boolean {
-  const { counted, bounds, usageTracker } = record;
+export function recordRegularEvents(record: NativeRecord, bytes: Buffer, text: string): boolean {
+  const { counted, bounds } = record;
   const usageAt = text.lastIndexOf(usageMember);
   if (usageAt === -1) return false;
   const usage = text.slice(text.indexOf('{', usageAt));
@@ -99,33 +100,27 @@ export function recordRegularEvents(record: StreamRecord, bytes: Buffer, text: s
   if (usage.includes(dataMark) || !isLastUsageComplete(text, usage)) return false;
   if (!addPlain(record, text)) return false;
   record.isOver ||= text.includes(endName) && lastMark(record).test(text);
-  begin(record);
+  recordContent(record);
   bounds.add(bytes.length, true);
-  usageTracker.record(usage, counted.tokens(), isComplete(record));
+  record.usage.record(usage, counted.tokens(), isComplete(record));
   return true;
 }
 
 /** An error may state the usage that the upstream has billed. */
-export function recordErrorUsage(record: StreamRecord, document: JsonValue | undefined): void {
-  const { usageTracker, counted } = record;
+export function recordErrorUsage(record: NativeRecord, document: JsonValue | undefined): void {
   const usage =
     member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
   if (!isJsonObject(usage)) return;
-  usageTracker.record(jsonText(usage), counted.tokens(), isComplete(record));
-}
-
-function begin(record: StreamRecord): void {
-  record.begun = true;
-  record.contentEvents += 1;
+  record.usage.record(jsonText(usage), record.counted.tokens(), isComplete(record));
 }
 
 /** The mark of the end of the reply. With several candidates only a block ends it at once. */
-function lastMark({ ends }: StreamRecord): RegExp {
-  return ends === undefined ? endMark : blockMark;
+function lastMark({ finishes }: NativeRecord): RegExp {
+  return finishes === undefined ? endMark : blockMark;
 }
 
 /** Counts events that have nothing but text; returns false if there are others. */
-function addPlain({ textsOf, counted }: StreamRecord, text: string): boolean {
+function addPlain({ textsOf, counted }: NativeRecord, text: string): boolean {
   const strings = textsOf(text);
   if (strings === undefined) return false;
   for (const { start, end } of strings) counted.addString(text, start, end, '');
@@ -133,14 +128,14 @@ function addPlain({ textsOf, counted }: StreamRecord, text: string): boolean {
 }
 
 /** Records the begin and end of each candidate. Google leaves out the index 0. */
-function noteEnds(block: Uint8Array, ends: CandidateEnds): void {
+function noteFinishes(block: Uint8Array, finishes: CandidateFinishes): void {
   for (const document of documentsIn(block)) {
     for (const candidate of items(member(document, 'candidates'))) {
       const index = member(candidate, 'index');
       const reason = member(candidate, 'finishReason');
       const isLast = typeof reason === 'string' && reason !== '';
       const hasParts = items(member(member(candidate, 'content'), 'parts')).length > 0;
-      if (isLast || hasParts) ends.note(typeof index === 'number' ? index : 0, isLast);
+      if (isLast || hasParts) finishes.note(typeof index === 'number' ? index : 0, isLast);
     }
   }
 }
@@ -149,4 +144,243 @@ function documentsIn(block: Uint8Array): readonly JsonValue[] {
   return parseEvents(block).map(
     ({ data, unframedText }) => parseBounded(data ?? unframedText) ?? null,
   );
+}
+
+/** From the start of the data to the text, in each order in which Google writes the members. */
+const head = new RegExp(
+  [
+    String.raw`data: \{\s*"candidates"\s*:\s*\[\s*\{\s*(?:"index"\s*:\s*0\s*,\s*)?`,
+    String.raw`"content"\s*:\s*\{\s*(?:"role"\s*:\s*"model"\s*,\s*)?"parts"\s*:\s*\[\s*\{\s*`,
+    String.raw`(?:"thought"\s*:\s*true\s*,\s*)?"text"\s*:\s*"`,
+  ].join(''),
+  'y',
+);
+/** From the text to the end of the content. */
+const tail =
+  /"\s*(?:,\s*"thought"\s*:\s*true\s*)?\}\s*\](?:\s*,\s*"role"\s*:\s*"model")?\s*\}\s*[,}]/y;
+/** Another candidate or a repeated member. Searching for a rare first letter is faster. */
+const otherContent = 'parts"';
+const quote = 0x22;
+/** Google's finish, usage and ids are shorter. Anything longer may hold what a model wrote. */
+const maxMetadataLength = 2_048;
+
+/** Where a string starts and ends in the source text. */
+interface TextSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Finds the texts of events, which are one line of data each and given as latin1; undefined unless
+ * each has a text that is not empty, and nothing else that a model wrote.
+ */
+type PlainTexts = (events: string) => readonly TextSpan[] | undefined;
+
+/** Creates the reader of one stream, in which nearly all events have the same frame. */
+function plainTexts(): PlainTexts {
+  const headEnd = frameReader(head);
+  const tailEnd = frameReader(tail);
+  return (events) => {
+    const texts: TextSpan[] = [];
+    let otherAt = -1;
+    for (let at = 0; at < events.length; ) {
+      const start = headEnd(events, at);
+      if (start === -1 || events.charCodeAt(start) === quote) return undefined;
+      const end = stringEnd(events, start);
+      const contentEnd = tailEnd(events, end);
+      const lineEnd = events.indexOf('\n', end);
+      if (contentEnd === -1 || lineEnd === -1) return undefined;
+      if (lineEnd - contentEnd > maxMetadataLength) return undefined;
+      // Searched again only after it is passed; otherwise each event would be searched to the end.
+      if (otherAt < end) otherAt = indexOrEnd(events, otherContent, contentEnd);
+      if (otherAt < lineEnd) return undefined;
+      texts.push({ start, end });
+      at = indexOrEnd(events, 'data: ', lineEnd);
+    }
+    return texts;
+  };
+}
+
+/**
+ * Returns the end of the pattern at a place, -1 if it does not match. The text that matched last is
+ * compared first, which is faster than the pattern.
+ */
+function frameReader(pattern: RegExp): (text: string, at: number) => number {
+  let known = '';
+  return (text, at) => {
+    const knownEnd = at + known.length;
+    if (known !== '' && text.slice(at, knownEnd) === known) return knownEnd;
+    pattern.lastIndex = at;
+    if (!pattern.test(text)) return -1;
+    known = text.slice(at, pattern.lastIndex);
+    return pattern.lastIndex;
+  };
+}
+
+function indexOrEnd(text: string, searched: string, from: number): number {
+  const at = text.indexOf(searched, from);
+  return at === -1 ? text.length : at;
+}
+
+/**
+ * Distinctive parts of the names of the counts that affect the charge. Each begins with a letter
+ * that is rare in events, because a text search skips from one first letter to the next.
+ */
+const countNames = ['ptTokenCount', 'UsePromptToken', 'datesToken', 'ghtsToken', 'ContentToken'];
+
+/** Tracks the usage of one stream. */
+interface UsageTracker {
+  /**
+   * Records a `usageMetadata` object.
+   *
+   * @param usage latin1 text that begins with the object; any text may follow
+   * @param counted the content up to and including its event, in tokens
+   * @param isComplete the reply is complete with this event
+   */
+  record(usage: string, counted: number, isComplete: boolean): void;
+  /**
+   * The final usage, or a lower bound of it while the last one isn't final; undefined if none was
+   * received.
+   */
+  soFar(counted: number): Usage | undefined;
+}
+
+const countAboveZero = /TokenCount"\s*:\s*[1-9]/;
+/** A member that isn't a valid count: `null`, a fraction or a string. */
+const invalidCount = /TokenCount"\s*:\s*(?!\d+\s*[,}])/;
+
+/**
+ * Nearly every event repeats the usage, so it is parsed only on demand or if its members change.
+ */
+function newUsageTracker(): UsageTracker {
+  const usage = streamUsage(geminiUsageReader);
+  /** The last object, a bit mask of its members, and the tokens counted up to it. */
+  let last: string | undefined;
+  let lastMembers = 0;
+  let countedAtLast = 0;
+  let isLastFinal = false;
+  const addLast = (): void => {
+    if (last === undefined) return;
+    usage.add(parseBounded(last.slice(0, objectEnd(last))), countedAtLast, isLastFinal);
+  };
+  return {
+    record: (text, counted, isComplete) => {
+      const members = membersIn(text);
+      if (last !== undefined) {
+        // Zeros after real counts are ignored.
+        if (!countAboveZero.test(text)) return;
+        if (members !== lastMembers) addLast();
+      }
+      last = text;
+      lastMembers = members;
+      countedAtLast = counted;
+      isLastFinal = isComplete;
+    },
+    soFar: (counted) => {
+      addLast();
+      return usage.soFar(counted);
+    },
+  };
+}
+
+/** Whether the last usage object of these events has every count that earlier ones have. */
+function isLastUsageComplete(events: string, last: string): boolean {
+  if (!countAboveZero.test(last) || invalidCount.test(last)) return false;
+  for (const name of countNames) {
+    if (!last.includes(name) && events.includes(name)) return false;
+  }
+  return true;
+}
+
+/** A bit mask of the counts that affect the charge. */
+function membersIn(usage: string): number {
+  if (invalidCount.test(usage)) return -1;
+  let members = 0;
+  for (const name of countNames) members = (members << 1) | (usage.includes(name) ? 1 : 0);
+  return members;
+}
+
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** The end of the object at the start of the text. Its strings never contain braces. */
+function objectEnd(text: string): number {
+  let depth = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === openBrace) depth += 1;
+    if (code === closeBrace) depth -= 1;
+    if (depth === 0) return index + 1;
+  }
+  return text.length;
+}
+
+const colon = 0x3a;
+const backslash = 0x5c;
+
+/**
+ * Returns the offset of the last value of a member in `bytes`; undefined if the member is absent or
+ * its last value is null. `name` includes its quotes, which would be escaped inside a JSON string.
+ */
+export function lastValueOf(bytes: Buffer, name: Uint8Array): number | undefined {
+  for (let at = bytes.lastIndexOf(name); at !== -1; at = bytes.lastIndexOf(name, at - 1)) {
+    const value = valueAfter(bytes, at + name.length);
+    if (value !== undefined && bytes[at - 1] !== backslash) {
+      return bytes[value] === 0x6e ? undefined : value;
+    }
+    if (at === 0) break;
+  }
+  return undefined;
+}
+
+function valueAfter(bytes: Buffer, end: number): number | undefined {
+  const at = skipSpace(bytes, end);
+  return bytes[at] === colon ? skipSpace(bytes, at + 1) : undefined;
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0a || bytes[at] === 0x0d)
+    at += 1;
+  return at;
+}
+
+const replyMembers = [
+  'candidates',
+  'promptFeedback',
+  'usageMetadata',
+  'modelVersion',
+  'responseId',
+];
+
+/** Whether the document has any member of a reply. */
+export function isReplyEvent(document: JsonValue | undefined): document is JsonObject {
+  return (
+    isJsonObject(document) && replyMembers.some((name) => member(document, name) !== undefined)
+  );
+}
+
+/**
+ * Whether the event has content, a finish reason or a block reason, rather than only usage or
+ * metadata.
+ */
+export function hasContentOrFinish(document: JsonValue): boolean {
+  if (isNonEmptyString(member(member(document, 'promptFeedback'), 'blockReason'))) return true;
+  return items(member(document, 'candidates')).some(
+    (candidate) =>
+      isNonEmptyString(member(candidate, 'finishReason')) ||
+      items(member(member(candidate, 'content'), 'parts')).some(isFilled),
+  );
+}
+
+/** Whether the event reports a blocked prompt and has no candidates. */
+export function isBlockedPrompt(event: JsonValue): boolean {
+  return (
+    isNonEmptyString(member(member(event, 'promptFeedback'), 'blockReason')) &&
+    items(member(event, 'candidates')).length === 0
+  );
+}
+
+function isNonEmptyString(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && value !== '';
 }

@@ -2,29 +2,22 @@
  * Watches a relayed native stream. Google's parsers are far stricter than the SSE standard, so that
  * an event they can't read is reframed. An error inside the stream is rebuilt.
  */
-
 import { isAscii, isUtf8 } from 'node:buffer';
 import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
-import {
-  concatBytes,
-  emptyBytes,
-  eventCutter,
-  parseEvents,
-  type SseEvent,
-} from '../../bytes/sse.ts';
+import { emptyBytes, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
-import { type UnframedText, unframedText } from '../unframed-text.ts';
+import { checkUnframed, type EventHandler, eventTap, passEvents } from '../event-tap.ts';
+import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
-import { isReplyEvent } from './event.ts';
 import {
   isComplete,
+  isReplyEvent,
+  type NativeRecord,
+  nativeRecord,
   recordErrorUsage,
   recordEvent,
   recordRegularEvents,
-  type StreamRecord,
-  streamRecord,
   usageSoFar,
 } from './stream-record.ts';
 
@@ -39,32 +32,19 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const closeBrace = 0x7d;
 
-/** The state of the tap of one reply. */
-interface TapState {
-  readonly record: StreamRecord;
-  /** Text without SSE framing. It can only be interpreted once the stream has ended. */
-  readonly unframed: UnframedText;
-  failure: FailureReport | undefined;
-}
-
 /**
  * Creates the tap of one reply. With several `candidates`, each event is parsed, because the end of
  * one candidate doesn't end the others.
  */
 export function geminiStreamTap(candidates: number): StreamTap {
-  const cutter = eventCutter(maxEventBytes);
-  const record = streamRecord(candidates);
-  const tap: TapState = { record, unframed: unframedText(), failure: undefined };
-  return {
-    write: (chunk) => pass(tap, cutter.push(chunk)),
-    end: () => passLast(tap, cutter.rest()),
-    hasBegun: () => record.begun,
-    finished: () => false,
+  const record = nativeRecord(candidates);
+  const handler: EventHandler = {
+    record,
+    passKnown: (text, start, block) => (start > 0 ? start : passBlock(record, text, block)),
+    accept: (event) => acceptEvent(record, event),
+    end: (rest) => passLast(record, rest, handler),
     complete: () => isComplete(record),
-    failure: () => tap.failure,
     usage: () => usageSoFar(record),
-    countedTokens: record.counted.tokens,
-    progress: () => record.contentEvents,
     breakOff: (error) => {
       const text = geminiErrorText(error);
       // Two writes: an event for parsers that read events, and the bare document for parsers that
@@ -72,67 +52,51 @@ export function geminiStreamTap(candidates: number): StreamTap {
       return [Buffer.from(`data: ${text}\r\n\r\n`), Buffer.from(text)];
     },
   };
+  return eventTap(handler);
 }
 
-function pass(tap: TapState, block: Uint8Array): Uint8Array {
-  const { record } = tap;
-  if (block.length === 0) return block;
+/** Records all events of a block or, if one of them must be parsed and framed, none. */
+function passBlock(record: NativeRecord, text: string, block: Uint8Array): number {
   const bytes = asBuffer(block);
-  const text = bytes.toString('latin1');
-  const isPlain = isGoogleFramed(bytes, text) && !errorMark.test(text);
-  if (!isPlain) return reframe(tap, block);
-  if (record.ends === undefined && recordRegularEvents(record, bytes, text)) return block;
+  if (!isGoogleFramed(bytes, text) || errorMark.test(text)) return 0;
+  if (record.finishes === undefined && recordRegularEvents(record, bytes, text))
+    return bytes.length;
   for (let at = 0; at < bytes.length; ) {
     const lineEnd = bytes.indexOf(lineFeed, at);
     const end = lineEnd + (bytes[lineEnd + 1] === carriageReturn ? 3 : 2);
-    recordEvent(record, bytes.subarray(at, end), undefined);
+    record.bounds.add(end - at, recordEvent(record, bytes.subarray(at, end), undefined));
     at = end;
   }
-  return block;
+  return bytes.length;
 }
 
-/** Parses every event of the block and returns those to pass on, framed for Google's parsers. */
-function reframe(tap: TapState, block: Uint8Array): Uint8Array {
-  const { record, unframed } = tap;
-  const kept: Uint8Array[] = [];
-  for (const event of parseEvents(block)) {
-    const text = event.data ?? event.unframedText;
-    const document = parseBounded(text);
-    tap.failure = eventFailure(event, document) ?? faultOf(event, document);
-    if (tap.failure !== undefined) {
-      recordErrorUsage(record, document);
-      break;
-    }
-    if (event.data === undefined && document === undefined) {
-      unframed.add(`${event.unframedText}\n`);
-    }
-    const framed = frame(event, text, document);
-    if (framed === undefined) record.bounds.add(event.raw.length, false);
-    else {
-      recordEvent(record, asBuffer(framed), document);
-      kept.push(framed);
-    }
+/** Parses an event and returns it framed for Google's parsers; undefined if it is not passed on. */
+function acceptEvent(record: NativeRecord, event: SseEvent): Uint8Array | undefined {
+  const text = event.data ?? event.unframedText;
+  const document = parseBounded(text);
+  record.failure = eventFailure(event, document) ?? faultOf(event, document);
+  if (record.failure !== undefined) {
+    recordErrorUsage(record, document);
+    return undefined;
   }
-  return concatBytes(kept);
+  if (event.data === undefined && document === undefined) {
+    record.unframed.add(`${event.unframedText}\n`);
+  }
+  const framed = frame(event, text, document);
+  if (framed !== undefined) recordEvent(record, asBuffer(framed), document);
+  return framed;
 }
 
 /** A final event without its blank line is used if its JSON is complete, and dropped otherwise. */
-function passLast(tap: TapState, rest: Uint8Array): Uint8Array {
+function passLast(record: NativeRecord, rest: Uint8Array, handler: EventHandler): Uint8Array {
   const [event] = parseEvents(rest);
-  const isWholeEvent =
-    event !== undefined && parseBounded(event.data ?? event.unframedText) !== undefined;
-  if (isWholeEvent) return pass(tap, rest);
-  if (event?.data === undefined) tap.unframed.add(event?.unframedText ?? '');
-  interpretUnframed(tap);
+  if (event !== undefined) {
+    const text = event.data ?? event.unframedText;
+    if (parseBounded(text) !== undefined) return passEvents(rest, handler);
+    if (event.data === undefined) record.unframed.add(text);
+  }
+  checkUnframed(record, geminiInBandFailure);
   return emptyBytes;
-}
-
-/** Interprets a document that was sent in place of events, possibly over several lines. */
-function interpretUnframed(tap: TapState): void {
-  const text = tap.unframed.take();
-  if (tap.record.begun || tap.failure !== undefined || text.trim() === '') return;
-  const document = parseBounded(text) ?? null;
-  tap.failure = geminiInBandFailure(document) ?? brokenReply('upstream_bad_stream');
 }
 
 /**

@@ -1,7 +1,6 @@
 /** What the measurement of a prompt has to know about each type of item in a Responses request. */
-import type { Member, Span } from '../../bytes/json/scan/scan.ts';
-import { quote } from '../../bytes/json/text.ts';
-import { filledValue, isBlank, presentValue } from '../prompt-size.ts';
+import { none, type Tape, type Value } from '../../bytes/json/tape.ts';
+import { filledValue, isBlank } from '../prompt-size.ts';
 
 /**
  * What an item contributes to a prompt. `message` and `output` hold content parts, `screenshot` a
@@ -52,38 +51,47 @@ const labels: readonly string[] = ['type', 'id', 'status', 'role', 'phase'];
  * Whether a provider could complete the item only from what it has stored: the members that hold
  * content in an item of this kind are missing, null, empty or blank.
  */
-export function isStored(bytes: Buffer, members: readonly Member[], kind: ItemKind): boolean {
-  if (kind === 'reference') return presentValue(bytes, members, 'id') !== undefined;
-  if (filledValue(bytes, members, 'id') === undefined) return false;
+export function isStored(tape: Tape, item: Value, kind: ItemKind): boolean {
+  if (kind === 'reference') return tape.present(item, 'id') !== none;
+  // Most items have content, so that comes first.
+  return isEmpty(tape, item, kind) && filledValue(tape, item, 'id') !== none;
+}
+
+function isEmpty(tape: Tape, item: Value, kind: ItemKind): boolean {
   switch (kind) {
     case 'message':
-      return filledValue(bytes, members, 'content') === undefined;
+      return filledValue(tape, item, 'content') === none;
     case 'image':
-      return filledText(bytes, members, 'result') === undefined;
+      return filledText(tape, item, 'result') === none;
     case 'sealed':
       // DeepSeek's reasoning is readable, in `content`; its type says nothing.
       return (
-        filledText(bytes, members, 'encrypted_content') === undefined &&
-        filledValue(bytes, members, 'content', 'type') === undefined
+        filledText(tape, item, 'encrypted_content') === none &&
+        filledValue(tape, item, 'content', 'type') === none
       );
     default:
-      return members.every(({ name, value }) => labels.includes(name) || isBlank(bytes, value));
+      return hasOnlyLabels(tape, item);
   }
 }
 
-/** The member, if it is a string that is neither empty nor blank. */
-export function filledText(
-  bytes: Buffer,
-  members: readonly Member[],
-  name: string,
-): Span | undefined {
-  const value = filledValue(bytes, members, name);
-  return value === undefined || bytes[value.start] !== quote ? undefined : value;
+function hasOnlyLabels(tape: Tape, item: Value): boolean {
+  const end = tape.after(item);
+  for (let value = tape.firstMember(item); value < end; value = tape.after(value)) {
+    if (!labels.includes(tape.name(value)) && !isBlank(tape, value)) return false;
+  }
+  return true;
 }
 
-/** The kind of an item. Messages and references may omit their type. */
-export function itemKind(type: string | undefined, hasMember: (name: string) => boolean): ItemKind {
+/** The member, if it is a string that is neither empty nor blank; else `none`. */
+export function filledText(tape: Tape, object: Value, name: string): Value {
+  const value = filledValue(tape, object, name);
+  return value === none || !tape.isString(value) ? none : value;
+}
+
+/** The kind of an item of this type. Messages and references may omit their type. */
+export function itemKind(tape: Tape, item: Value, type: string | undefined): ItemKind {
   if (type !== undefined) return kinds.get(type) ?? 'unknown';
-  if (hasMember('content') || hasMember('role')) return 'message';
-  return hasMember('id') ? 'reference' : 'unknown';
+  const has = (name: string): boolean => tape.present(item, name) !== none;
+  if (has('content') || has('role')) return 'message';
+  return has('id') ? 'reference' : 'unknown';
 }

@@ -1,21 +1,15 @@
 /** Measures Responses requests and finds the media, references and sealed reasoning in them. */
-import type { Body } from '../../bytes/body/body.ts';
-import { findMember, membersOf } from '../../bytes/json/read/members.ts';
-import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { Member, Span } from '../../bytes/json/scan/scan.ts';
-import { openBrace, openBracket, quote } from '../../bytes/json/text.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { PromptSize } from '../../call.ts';
 import { mimeTypeOfName } from '../../canonical/media.ts';
 import { raiseAll, raisePart } from '../media-settings.ts';
+import { isMediaName } from '../member-names.ts';
 import {
   addFileId,
   addMediaString,
   asTextToo,
-  eachElement,
   type PromptTally,
-  presentValue,
   promptTally,
-  shortText,
   sizeOf,
   textsOf,
   unreadable,
@@ -34,71 +28,89 @@ const payloadNames: Readonly<Record<string, string>> = {
   input_file: 'file_data',
   input_audio: 'input_audio',
 };
-/** Members of an item that may hold media, wherever a server accepts more than OpenAI. */
-const mediaName = /^(?:input_?)?(?:image|audio|video|document|file|attachment|media)/i;
 /** Ids of reasoning that the gateway itself made, and that no provider has stored. */
 const ownId = /_tg_/;
 
 /**
  * Measures a request. All encrypted content counts as text until it is known whether its provider
  * can read it: see `withKnownContent`. So do stored items as references of unknown size, at
- * `previous_response_id` and at `input[3].id`.
+ * `previous_response_id` and at `input[3].id`. `visit` gets each element of `input`.
  */
-export function measureResponses(body: Body, members: readonly Member[]): PromptSize {
-  const tally = promptTally(body);
-  const input = findMember(members, 'input');
-  if (input !== undefined) addInput(tally, input.value.start);
-  addTopLevelReferences(tally, members);
-  raiseAll(tally, members);
+export function measureResponses(
+  tape: Tape,
+  visit: (item: MeasuredItem) => void = () => {},
+): PromptSize {
+  const tally = promptTally(tape);
+  const input = tape.get(root, 'input');
+  if (input !== none) addInput(tally, input, visit);
+  addTopLevelReferences(tally, root);
+  raiseAll(tally);
   return sizeOf(tally);
 }
 
-function addInput(tally: PromptTally, start: number): void {
-  const { text } = tally.body;
-  if (text[start] === openBracket) {
-    eachElement(text, start, (element, index) => addItem(tally, element, `input[${index}]`));
-  } else addItem(tally, start, 'input');
+/** What a measurement has found out about one of the items. */
+export interface MeasuredItem {
+  readonly item: Value;
+  readonly index: number;
+  readonly type: string | undefined;
+  readonly kind: ItemKind;
+  readonly isStored: boolean;
+}
+
+function addInput(tally: PromptTally, input: Value, visit: (item: MeasuredItem) => void): void {
+  const { tape } = tally;
+  if (!tape.isArray(input)) return addItem(tally, input, -1, () => {});
+  const end = tape.after(input);
+  let index = 0;
+  for (let item = tape.first(input); item < end; item = tape.after(item)) {
+    addItem(tally, item, index, visit);
+    index += 1;
+  }
 }
 
 /** One item, with the path by which errors name it. */
 interface Item {
-  readonly span: Span;
-  readonly members: readonly Member[];
-  readonly at: string;
+  readonly item: Value;
+  readonly at: () => string;
 }
 
-/** Counts the item that starts at `start`; returns its end. */
-function addItem(tally: PromptTally, start: number, at: string): number {
-  const { text } = tally.body;
-  const span = { start, end: skipValue(text, start) };
+/** Counts an item. `index` is -1 if it is the whole input. */
+function addItem(
+  tally: PromptTally,
+  item: Value,
+  index: number,
+  visit: (item: MeasuredItem) => void,
+): void {
+  const { tape } = tally;
   tally.messages += 1;
-  if (text[start] !== openBrace) return span.end;
-  const item: Item = { span, members: membersOf(text, span), at };
-  const type = shortText(text, presentValue(text, item.members, 'type'));
-  const kind = itemKind(type, (name) => presentValue(text, item.members, name) !== undefined);
+  if (!tape.isObject(item)) return;
+  const type = tape.shortText(tape.present(item, 'type'));
+  const kind = itemKind(tape, item, type);
+  const stored = isStored(tape, item, kind);
+  visit({ item, index, type, kind, isStored: stored });
+  const at = (): string => (index < 0 ? 'input' : `input[${index}]`);
   switch (kind) {
     case 'message':
-      addContentOf(tally, item, 'content');
+      addContentOf(tally, { item, at }, 'content');
       break;
     case 'output':
-      addContentOf(tally, item, 'output');
+      addContentOf(tally, { item, at }, 'output');
       break;
     case 'screenshot':
-      addContentOf(tally, item, 'output', true);
+      addContentOf(tally, { item, at }, 'output', true);
       break;
     case 'image':
-      addGeneratedImage(tally, item);
+      addGeneratedImage(tally, { item, at });
       break;
     case 'sealed':
     case 'reference':
     case 'text':
       break;
     case 'unknown':
-      asTextToo(tally, () => addPart(tally, start, at, 'content'));
+      asTextToo(tally, () => addPart(tally, item, at, 'content'));
   }
   // An unknown item was measured as a reference just now.
-  if (kind !== 'unknown' && isStored(text, item.members, kind)) addStored(tally, item, kind);
-  return span.end;
+  if (kind !== 'unknown' && stored) addStored(tally, { item, at }, kind);
 }
 
 /**
@@ -107,91 +119,87 @@ function addItem(tally: PromptTally, start: number, at: string): number {
  */
 function addContentOf(
   tally: PromptTally,
-  { members, at }: Item,
+  { item, at }: Item,
   contentName: string,
   mayBePart = false,
 ): void {
-  const { text } = tally.body;
-  for (const { name, nameSpan, value } of members) {
-    const inside = `${at}.${name.slice(0, 64)}`;
-    const isList = text[value.start] === openBracket;
-    if (name === contentName) {
-      const add = (): number => addParts(tally, value.start, inside, 'content');
-      if (isList || mayBePart) add();
-      else asTextToo(tally, add);
-    } else if (mediaName.test(name)) {
-      const at = (): string => inside;
-      addReferences(tally, { start: value.start, name: nameSpan, at, hasIdOnly: true });
-    } else if (isList || text[value.start] === openBrace) {
-      asTextToo(tally, () => addParts(tally, value.start, inside, 'other'));
-    }
+  const { tape } = tally;
+  const end = tape.after(item);
+  for (let value = tape.first(item); value < end; value = tape.after(value)) {
+    const isList = tape.isArray(value);
+    const name = tape.name(value);
+    const isContent = name === contentName;
+    if (!isContent && !isList && !tape.isObject(value) && !isMediaName(name)) continue;
+    const inside = (): string => `${at()}.${name.slice(0, 64)}`;
+    if (!isContent && isMediaName(name)) {
+      addReferences(tally, value, { name, at: inside, hasIdOnly: true });
+    } else if (isContent && (isList || mayBePart)) addParts(tally, value, inside, 'content');
+    else asTextToo(tally, () => addParts(tally, value, inside, isContent ? 'content' : 'other'));
   }
 }
 
 /** Whether a list holds the content of an item, or something that only some servers know. */
 type ListKind = 'content' | 'other';
 
-/** Counts a list of parts, or one part in place of a list; returns the end. */
-function addParts(tally: PromptTally, start: number, at: string, list: ListKind): number {
-  const { text } = tally.body;
-  if (text[start] !== openBracket) return addPart(tally, start, at, list);
-  return eachElement(text, start, (element, index) => {
-    const inside = `${at}[${index}]`;
+/** Counts a list of parts, or one part in place of a list. */
+function addParts(tally: PromptTally, value: Value, at: () => string, list: ListKind): void {
+  const { tape } = tally;
+  if (!tape.isArray(value)) return addPart(tally, value, at, list);
+  const end = tape.after(value);
+  let index = 0;
+  for (let one = tape.first(value); one < end; one = tape.after(one)) {
+    const nth = index;
+    const inside = (): string => `${at()}[${nth}]`;
     // Some servers accept lists inside lists, and others read these as text.
-    return text[element] === openBracket
-      ? asTextToo(tally, () => addParts(tally, element, inside, list))
-      : addPart(tally, element, inside, list);
-  });
+    if (tape.isArray(one)) asTextToo(tally, () => addParts(tally, one, inside, list));
+    else addPart(tally, one, inside, list);
+    index += 1;
+  }
 }
 
-/** Counts the part that starts at `start`; returns its end. Any value but an object is text. */
-function addPart(tally: PromptTally, start: number, at: string, list: ListKind): number {
-  const { text } = tally.body;
-  const span = { start, end: skipValue(text, start) };
-  if (text[start] !== openBrace) return span.end;
-  const members = membersOf(text, span);
-  const type = shortText(text, presentValue(text, members, 'type')) ?? '';
+/** Counts a part. Any value but an object is text. */
+function addPart(tally: PromptTally, part: Value, at: () => string, list: ListKind): void {
+  const { tape } = tally;
+  if (!tape.isObject(part)) return;
+  const type = tape.shortText(tape.present(part, 'type')) ?? '';
   const before = tally.media.length;
-  const counted: number[] = [];
-  const fileId = presentValue(text, members, 'file_id');
-  if (fileId !== undefined) {
-    addFileId(tally, fileId, at);
-    counted.push(fileId.start);
+  // Most parts are nothing but text.
+  const fileId = tape.present(part, 'file_id');
+  if (fileId === none && textParts.includes(type)) return;
+  const counted: Value[] = [];
+  if (fileId !== none) {
+    addFileId(tally, fileId, at());
+    counted.push(fileId);
   }
-  const payload = payloadOf(text, members, type);
-  if (payload !== undefined) {
-    addMediaString(tally, { span: payload, at, types: statedTypes(text, members, type) });
-    counted.push(payload.start);
+  const payload = payloadOf(tape, part, type);
+  if (payload !== none) {
+    addMediaString(tally, { value: payload, at: at(), types: statedTypes(tape, part, type) });
+    counted.push(payload);
   }
   if (list === 'content' && !textParts.includes(type)) {
     const hasIdOnly = tally.media.length === before;
-    addReferences(tally, { start, at: () => at, counted, hasIdOnly });
+    addReferences(tally, part, { at, counted, hasIdOnly });
   }
-  if (tally.media.length > before) raisePart(tally, span, before);
-  return span.end;
+  if (tally.media.length > before) raisePart(tally, part, before);
 }
 
 /** The string with the media of a part of this type. A file's URL is not a payload. */
-function payloadOf(text: Buffer, members: readonly Member[], type: string): Span | undefined {
+function payloadOf(tape: Tape, part: Value, type: string): Value {
   const name = payloadNames[type];
-  if (name === undefined) return undefined;
-  const holder = presentValue(text, members, name);
-  if (holder === undefined) return undefined;
-  const span =
-    type === 'input_audio' ? presentValue(text, membersOf(text, holder), 'data') : holder;
-  return span !== undefined && text[span.start] === quote ? span : undefined;
+  if (name === undefined) return none;
+  const holder = tape.present(part, name);
+  const payload = type === 'input_audio' ? tape.present(holder, 'data') : holder;
+  return payload !== none && tape.isString(payload) ? payload : none;
 }
 
 /** The media types that a part states, by a format or a file name. */
-function statedTypes(text: Buffer, members: readonly Member[], type: string): readonly string[] {
+function statedTypes(tape: Tape, part: Value, type: string): readonly string[] {
   if (type === 'input_audio') {
-    const holder = presentValue(text, members, 'input_audio');
-    const inside = holder === undefined ? [] : membersOf(text, holder);
-    const formats = textsOf(text, inside, 'format');
+    const formats = textsOf(tape, tape.present(part, 'input_audio'), 'format');
     if (formats.length === 0) return ['audio/wav'];
     return formats.map((format) => (format.includes('/') ? format : `audio/${format}`));
   }
-  return textsOf(text, members, 'filename')
+  return textsOf(tape, part, 'filename')
     .map((file) => (file === unreadable ? unreadable : (mimeTypeOfName(file) ?? '')))
     .filter((named) => named !== '');
 }
@@ -200,17 +208,15 @@ function statedTypes(text: Buffer, members: readonly Member[], type: string): re
  * Counts an item that its provider completes from what it has stored. Reasoning that the gateway
  * made is nowhere.
  */
-function addStored(tally: PromptTally, { members, at }: Item, kind: ItemKind): void {
-  const { text } = tally.body;
-  if (kind === 'sealed' && ownId.test(shortText(text, presentValue(text, members, 'id')) ?? '')) {
-    return;
-  }
-  tally.media.push({ kind: kind === 'image' ? 'image' : 'reference', bytes: 0, at: `${at}.id` });
+function addStored({ tape, media }: PromptTally, { item, at }: Item, kind: ItemKind): void {
+  const isOwn = kind === 'sealed' && ownId.test(tape.shortText(tape.present(item, 'id')) ?? '');
+  if (isOwn) return;
+  media.push({ kind: kind === 'image' ? 'image' : 'reference', bytes: 0, at: `${at()}.id` });
 }
 
 /** A generated image is sent back with its data, or with its id alone. */
-function addGeneratedImage(tally: PromptTally, { members, at }: Item): void {
-  const result = filledText(tally.body.text, members, 'result');
-  if (result === undefined) return;
-  addMediaString(tally, { span: result, at: `${at}.result`, types: ['image/png'] });
+function addGeneratedImage(tally: PromptTally, { item, at }: Item): void {
+  const value = filledText(tally.tape, item, 'result');
+  if (value === none) return;
+  addMediaString(tally, { value, at: `${at()}.result`, types: ['image/png'] });
 }

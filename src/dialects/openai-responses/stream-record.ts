@@ -1,19 +1,19 @@
 /** Records what a relayed Responses stream has contained so far: content, ids and usage. */
 import { parseBounded } from '../../bounded-json.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import type { DeltaTemplate } from '../delta-template.ts';
+import { recordContent, type StreamRecord, streamRecord } from '../event-tap.ts';
 import { openaiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
-import { type ByteBounds, byteBounds, type ReferableItem } from '../tap.ts';
+import type { ReferableItem } from '../tap.ts';
 import { type ResponseCount, responseCount } from './content-count.ts';
+import type { FailingResponse } from './errors.ts';
 import type { EventDocument } from './event-document.ts';
-import type { FailingResponse } from './failure-events.ts';
-import { isFirst, isTerminal } from './relayed-event.ts';
 import { type ToolCallCount, toolCallCount } from './tool-calls.ts';
 
 /** What a stream has contained so far. */
-export interface ResponseRecord {
+export interface ResponseRecord extends StreamRecord {
   readonly counted: ResponseCount;
   readonly tools: ToolCallCount;
-  readonly bounds: ByteBounds;
   readonly usage: StreamUsage;
   /** The response's id, creation time and model; undefined until its first event. */
   id: string | undefined;
@@ -21,11 +21,8 @@ export interface ResponseRecord {
   model: string | undefined;
   /** The items that are whole, and those that the last event has under other ids. */
   readonly items: ReferableItem[];
-  begun: boolean;
   /** The item that is open has had deltas. */
   hasDeltas: boolean;
-  /** Grows with every event, or run of deltas, but those that repeat the request. */
-  contentBlocks: number;
   /** The number that the next event has. */
   nextNumber: number;
 }
@@ -36,19 +33,15 @@ const maxItems = 10_000;
 /** Starts empty. */
 export function responseRecord(): ResponseRecord {
   return {
-    counted: responseCount(),
     tools: toolCallCount(),
-    bounds: byteBounds(),
-    // At OpenAI and all recorded vendors of this API, `output_tokens` include reasoning.
-    usage: streamUsage(openaiUsageReader(false)),
     id: undefined,
     createdAt: undefined,
     model: undefined,
     items: [],
-    begun: false,
     hasDeltas: false,
-    contentBlocks: 0,
     nextNumber: 0,
+    // At OpenAI and all recorded vendors of this API, `output_tokens` include reasoning.
+    ...streamRecord(responseCount(), streamUsage(openaiUsageReader(false))),
   };
 }
 
@@ -65,7 +58,7 @@ export function recordEvent(record: ResponseRecord, type: string, event: EventSo
   const response = member(members, 'response');
   if (isJsonObject(response)) recordResponse(record, response);
   if (isFirst(type)) return;
-  record.contentBlocks += 1;
+  record.contentEvents += 1;
   if (isTerminal(type, members)) return recordLast(record, event);
   const isItem = type === 'response.output_item.done';
   const isDelta = type.endsWith('.delta');
@@ -78,7 +71,7 @@ export function recordEvent(record: ResponseRecord, type: string, event: EventSo
 /** Records an event that was recognised by its name. */
 export function recordKnown(record: ResponseRecord, isProgress: boolean): void {
   record.nextNumber += 1;
-  if (isProgress) record.contentBlocks += 1;
+  if (isProgress) record.contentEvents += 1;
 }
 
 /** The last event repeats all items. It is read for its content only if nothing else had any. */
@@ -116,16 +109,14 @@ function recordItem(record: ResponseRecord, item: JsonValue = null): void {
   if (typeof id === 'string' && record.items.length < maxItems) record.items.push({ id });
 }
 
-/** Records deltas that were counted; the last one's number starts at `numberStart`, unless -1. */
+/** Records deltas that were counted. */
 export function recordDeltas(
   record: ResponseRecord,
-  events: number,
+  { events, numberStart }: DeltaTemplate,
   text: string,
-  numberStart: number,
 ): void {
-  record.begun = true;
+  recordContent(record);
   record.hasDeltas = true;
-  record.contentBlocks += 1;
   record.nextNumber =
     numberStart === -1
       ? record.nextNumber + events
@@ -176,3 +167,34 @@ export function failingResponse(record: ResponseRecord): FailingResponse {
     },
   };
 }
+
+/** Events that begin a stream and repeat the request. */
+const firstTypes: ReadonlySet<string> = new Set([
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+]);
+
+/** Whether an event says nothing except that the call is running. */
+function isFirst(type: string): boolean {
+  return firstTypes.has(type);
+}
+
+/**
+ * Whether an event is the last of its stream. An event of an unknown type is the last if its
+ * response is no longer running, because vendors have types and status values of their own. Only
+ * the first events and the last one contain the response.
+ */
+export function isTerminal(type: string, document: JsonObject): boolean {
+  if (lastTypes.has(type)) return true;
+  if (isFirst(type)) return false;
+  const status = member(member(document, 'response'), 'status');
+  return typeof status === 'string' && !runningStatuses.has(status);
+}
+
+const lastTypes: ReadonlySet<string> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+]);
+const runningStatuses: ReadonlySet<string> = new Set(['in_progress', 'queued']);

@@ -4,22 +4,24 @@
  * that what must be stored before a caller can refer to the reply is stored in time.
  */
 import { parseBounded } from '../../bounded-json.ts';
-import { asBuffer } from '../../bytes/decode.ts';
-import { emptyBytes, eventCutter, parseEvents, type SseEvent } from '../../bytes/sse.ts';
+import { emptyBytes, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
-import { isJsonObject, type JsonObject, member } from '../../json.ts';
-import { type DeltaTemplate, deltaTemplate } from '../delta-template.ts';
-import { type EventHandler, passEvents } from '../pass-events.ts';
-import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
-import { type UnframedText, unframedText } from '../unframed-text.ts';
-import { responsesDeltaParts } from './delta-parts.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { stringEnd, unescapedBytes } from '../../json-strings.ts';
+import {
+  type DeltaPart,
+  type DeltaParts,
+  DeltaTemplate,
+  padding,
+  partIn,
+} from '../delta-template.ts';
+import { checkUnframed, dataLines, eventTap, framedEvent } from '../event-tap.ts';
+import { brokenReply, type StreamTap } from '../tap.ts';
+import { bareFailure, eventFailure, failureEvents, unframedFailure } from './errors.ts';
 import { eventDocument } from './event-document.ts';
-import { eventFailure, unframedFailure } from './failure.ts';
-import { failureEvents } from './failure-events.ts';
-import { isStillRunning, knownEventEnd } from './known-events.ts';
-import { isTerminal, relayedEvent } from './relayed-event.ts';
 import {
   failingResponse,
+  isTerminal,
   type ResponseRecord,
   recordDeltas,
   recordEvent,
@@ -34,65 +36,56 @@ interface TapState {
   readonly parse: typeof parseBounded;
   readonly record: ResponseRecord;
   readonly template: DeltaTemplate;
-  /** Text outside of any event. What it is can be decided only at the end. */
-  readonly unframed: UnframedText;
-  failure: FailureReport | undefined;
-  /** The last event has arrived. */
-  done: boolean;
   /** The last event, until `end` returns it. */
   held: Uint8Array;
 }
 
 /** Creates the tap of one reply. */
 export function responsesStreamTap(parse: typeof parseBounded = parseBounded): StreamTap {
-  const cutter = eventCutter(maxEventBytes);
   const record = responseRecord();
   const { counted, tools, usage } = record;
-  const tap: TapState = {
-    parse,
-    record,
-    template: deltaTemplate(responsesDeltaParts),
-    unframed: unframedText(),
-    failure: undefined,
-    done: false,
-    held: emptyBytes,
-  };
-  const handler: EventHandler = {
-    record,
-    isOver: () => isOver(tap),
-    passKnown: (text, start) => passKnown(tap, text, start),
-    accept: (event, text) => acceptEvent(tap, event, text),
-  };
+  const template = new DeltaTemplate(deltaParts);
+  const tap: TapState = { parse, record, template, held: emptyBytes };
   return {
-    write: (chunk) => (isOver(tap) ? emptyBytes : pass(tap, handler, cutter.push(chunk))),
-    end: () => {
-      if (!isOver(tap)) passLastEvent(tap, cutter.rest());
-      const last = tap.held;
-      tap.held = emptyBytes;
-      return last;
-    },
-    hasBegun: () => record.begun,
-    finished: () => tap.done,
-    complete: () => tap.done,
-    failure: () => tap.failure,
-    usage: () => withToolCalls(usage.soFar(counted.tokens()), tools.calls()),
-    countedTokens: counted.tokens,
-    progress: () => record.contentBlocks,
+    ...eventTap({
+      record,
+      passKnown: (text, start) => passKnown(tap, text, start),
+      accept: (event, text) => acceptEvent(tap, event, text),
+      afterFailure: (rest) => readUsageAfter(tap, rest),
+      end: (rest) => {
+        if (!record.done) passLastEvent(tap, rest);
+        const last = tap.held;
+        tap.held = emptyBytes;
+        return last;
+      },
+      complete: () => record.done,
+      usage: () => withToolCalls(usage.soFar(counted.tokens()), tools.calls()),
+      breakOff: (error: GatewayError) =>
+        failureEvents(error, failingResponse(record)).map((text) => Buffer.from(text)),
+    }),
     referable: () => ({ replyId: record.id, items: record.items }),
-    breakOff: (error: GatewayError) =>
-      failureEvents(error, failingResponse(record)).map((text) => Buffer.from(text)),
   };
 }
 
-function isOver({ done, failure }: TapState): boolean {
-  return done || failure !== undefined;
+const delta = /[{,]"delta":"/;
+const sequenceNumber = /[{,]"sequence_number":(\d{1,15})[,}]/;
+
+/** Finds what differs between deltas whose content is one string. */
+function deltaParts(event: string, document: JsonObject): DeltaParts | undefined {
+  const content = contentIn(event, member(document, 'delta'));
+  if (content === undefined) return undefined;
+  const number = partIn(event, 'number', sequenceNumber);
+  return { parts: [content, ...number, ...partIn(event, 'padding', padding)], reasoning: '' };
 }
 
-/** Passes whole events on. Deltas, as nearly all are, are not parsed one by one. */
-function pass(tap: TapState, handler: EventHandler, block: Uint8Array): Uint8Array {
-  const passed = passEvents(block, asBuffer(block).toString('latin1'), handler);
-  if (tap.failure !== undefined) readUsageAfter(tap, block.subarray(passed.end));
-  return passed.bytes;
+/** Finds the content by its name, and checks that it is the one that was parsed. */
+function contentIn(event: string, content: JsonValue | undefined): DeltaPart | undefined {
+  const match = delta.exec(event);
+  if (match === null || typeof content !== 'string' || !content.isWellFormed()) return undefined;
+  const start = match.index + match[0].length;
+  const end = stringEnd(event, start);
+  const isSame = unescapedBytes(event, start, end) === Buffer.byteLength(content);
+  return isSame ? { kind: 'content', start, end } : undefined;
 }
 
 /**
@@ -100,10 +93,11 @@ function pass(tap: TapState, handler: EventHandler, block: Uint8Array): Uint8Arr
  * those that are known by their names. Returns the end of the last one.
  */
 function passKnown(tap: TapState, text: string, start: number): number {
-  const { record } = tap;
+  const { record, template } = tap;
   let at = start;
   while (at < text.length) {
-    const deltasEnd = passDeltas(tap, text, at);
+    const deltasEnd = template.pass(text, at, record.counted);
+    if (deltasEnd > at) recordDeltas(record, template, text);
     const end = knownEventEnd(text, deltasEnd, record.hasDeltas);
     if (end === -1) {
       at = deltasEnd;
@@ -116,20 +110,6 @@ function passKnown(tap: TapState, text: string, start: number): number {
   return at;
 }
 
-/** Counts the deltas from `start` on that match the template; returns the end of the last one. */
-function passDeltas({ record, template }: TapState, text: string, start: number): number {
-  const { counted } = record;
-  let events = 0;
-  let at = start;
-  for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
-    counted.addString(text, template.start, template.contentEnd);
-    events += 1;
-    at = end;
-  }
-  if (events > 0) recordDeltas(record, events, text, template.numberStart);
-  return at;
-}
-
 /**
  * Records an event, also given as latin1; returns the bytes that are passed on to the caller,
  * undefined for none. Comments, empty data and events of other APIs are not content.
@@ -138,22 +118,22 @@ function acceptEvent(tap: TapState, event: SseEvent, text: string): Uint8Array |
   const { record } = tap;
   const { data, name } = event;
   if (data === undefined || data.trim() === '' || data.trim() === '[DONE]') {
-    tap.failure =
+    record.failure =
       unframedFailure(event.unframedText) ??
       (name === 'error' ? brokenReply('upstream_error') : undefined);
-    if (event.unframedText !== '') tap.unframed.add(`${event.unframedText}\n`);
+    if (event.unframedText !== '') record.unframed.add(`${event.unframedText}\n`);
     return undefined;
   }
   const document = eventDocument(data, tap.parse);
   if (document === undefined) {
-    tap.failure = brokenReply('upstream_bad_stream');
+    record.failure = brokenReply('upstream_bad_stream');
     return undefined;
   }
   const { members } = document;
   const type = typeOf(members, name);
   // An error may be glued to an event.
-  tap.failure = eventFailure(type, members) ?? unframedFailure(event.unframedText);
-  if (tap.failure !== undefined) {
+  record.failure = eventFailure(type, members) ?? unframedFailure(event.unframedText);
+  if (record.failure !== undefined) {
     recordUsage(record, members);
     return undefined;
   }
@@ -165,7 +145,7 @@ function acceptEvent(tap: TapState, event: SseEvent, text: string): Uint8Array |
     if (framed === event.raw && type.endsWith('.delta')) tap.template.learn(text, members);
     return framed;
   }
-  tap.done = true;
+  record.done = true;
   tap.held = framed;
   return undefined;
 }
@@ -199,12 +179,61 @@ function passLastEvent(tap: TapState, rest: Uint8Array): void {
     // The caller does not get it, so the error that follows has its number.
     tap.record.nextNumber = nextNumber;
   }
-  checkUnframed(tap);
+  checkUnframed(tap.record, bareFailure);
 }
 
-/** Reads a document that was sent over several lines instead of events. */
-function checkUnframed(tap: TapState): void {
-  const text = tap.unframed.take();
-  if (isOver(tap) || tap.record.begun || text.trim() === '') return;
-  tap.failure = unframedFailure(text) ?? brokenReply('upstream_bad_stream');
+/**
+ * An event as it is passed on: unchanged if it consists of its name and one line of data, else with
+ * nothing but these.
+ */
+function relayedEvent(event: SseEvent, type: string): Uint8Array {
+  const { raw, name, data = '', isDataOnly } = event;
+  if (isDataOnly) return raw;
+  return name === undefined ? Buffer.from(`${dataLines(data)}\n`) : framedEvent(event, type);
+}
+
+/** Events before the content of the reply or of a part. A new item may hold encrypted reasoning. */
+const announcements: readonly string[] = [
+  'response.in_progress',
+  'response.content_part.added',
+  'response.reasoning_summary_part.added',
+];
+/** Events after the deltas of a text, which they repeat. */
+const repetitions: readonly string[] = [
+  'response.output_text.done',
+  'response.refusal.done',
+  'response.reasoning_text.done',
+  'response.reasoning_summary_text.done',
+  'response.reasoning_summary_part.done',
+  'response.content_part.done',
+  'response.function_call_arguments.done',
+  'response.custom_tool_call_input.done',
+];
+
+const announced: ReadonlySet<string> = new Set(announcements);
+const announcedOrRepeated: ReadonlySet<string> = new Set([...announcements, ...repetitions]);
+
+const nameMark = 'event: response.';
+const nameStart = 'event: '.length;
+const lineFeed = 0x0a;
+const closeBrace = 0x7d;
+
+/**
+ * Returns the end of the event that starts at `at`, given whole events as latin1; -1 if it must be
+ * parsed. `hasDeltas`: an event that repeats deltas need not be parsed.
+ */
+function knownEventEnd(text: string, at: number, hasDeltas: boolean): number {
+  if (!text.startsWith(nameMark, at)) return -1;
+  const nameEnd = text.indexOf('\n', at);
+  const type = text.slice(at + nameStart, nameEnd);
+  if (!(hasDeltas ? announcedOrRepeated : announced).has(type)) return -1;
+  const dataEnd = text.indexOf('\n', nameEnd + 1);
+  const isWhole =
+    text.charCodeAt(dataEnd - 1) === closeBrace && text.charCodeAt(dataEnd + 1) === lineFeed;
+  return isWhole && text.startsWith(`data: {"type":"${type}",`, nameEnd + 1) ? dataEnd + 2 : -1;
+}
+
+/** Whether the event that starts at `at` only says that the call runs. */
+function isStillRunning(text: string, at: number): boolean {
+  return text.startsWith('in_progress', at + nameMark.length);
 }

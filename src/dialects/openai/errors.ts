@@ -1,13 +1,10 @@
 /** Writes errors in the format of OpenAI's SDKs, and reads those of OpenAI-compatible upstreams. */
-
 import { parseBounded } from '../../bounded-json.ts';
 import type { SseEvent } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import type { ErrorCode, GatewayError } from '../../errors.ts';
-import { statusOf } from '../../errors.ts';
+import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { bareMessage, meaningOf } from '../failure-meaning.ts';
-import { failureStatus } from '../failure-status.ts';
+import { bareMessage, failureStatus, meaningOf } from '../failure-meaning.ts';
 import { statedWaitMs } from '../retry-after.ts';
 import { billedReply, type FailureReport } from '../tap.ts';
 

@@ -3,44 +3,26 @@
  * in-band errors, reads the usage, and knows whether the stream was complete. Only chunks are
  * passed on: anything else from an upstream does not reach a caller.
  */
-import { parseBounded } from '../../bounded-json.ts';
-import { asBuffer } from '../../bytes/decode.ts';
-import {
-  concatBytes,
-  emptyBytes,
-  eventCutter,
-  eventStart,
-  parseEvents,
-  type SseEvent,
-} from '../../bytes/sse.ts';
+import type { parseBounded } from '../../bounded-json.ts';
+import { emptyBytes, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
-import { type UnframedText, unframedText } from '../unframed-text.ts';
-import { openaiErrorText, openaiEventFailure } from './errors.ts';
-import { type EventTemplate, eventTemplate } from './event-template.ts';
-import { plainEnd } from './plain-events.ts';
+import { type ContentCount, contentCount } from '../content-count.ts';
+import { type DeltaParts, DeltaTemplate, onlyContent, padding, partIn } from '../delta-template.ts';
 import {
-  recordChunk,
+  type CandidateFinishes,
+  candidateFinishes,
+  checkUnframed,
+  eventTap,
   recordContent,
-  recordUsage,
   type StreamRecord,
   streamRecord,
-} from './stream-record.ts';
-
-/**
- * Patterns of the few events that need inspection: errors in all forms, usage, the end of a
- * candidate, the end of the stream. Names inside a reply's text are escaped and do not match. Three
- * patterns are faster than one with all alternatives, and parsing each event costs thirty times as
- * much. The alternatives of the first pattern have five letters and check the text before them by
- * lookbehind: V8 can then skip five bytes at a time, a third of the time of
- * `[{,]\s*"(?:message|detail)` alone.
- */
-const inspectedPatterns: readonly RegExp[] = [
-  /(?:error|Error|usage|ssage(?<=[{,]\s*"message)|etail(?<=[{,]\s*"detail))["\r\n](?!\s*:\s*null)/,
-  /finish_reason"\s*:\s*"/,
-  /\[DONE\]/,
-];
+} from '../event-tap.ts';
+import { isFilled } from '../reply-content.ts';
+import { openaiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
+import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
+import { openaiErrorText, openaiEventFailure, openaiInBandFailure } from './errors.ts';
+import { openaiUsageObject } from './usage.ts';
 
 /** The properties of a call that the tap depends on. */
 export interface OpenaiStreamOptions {
@@ -53,162 +35,147 @@ export interface OpenaiStreamOptions {
   readonly candidates: number;
   /** The vendor does not count reasoning as part of the completion. */
   readonly reasoningOutside: boolean;
-  /** Parses the events that are inspected. */
   readonly parse: typeof parseBounded;
 }
 
 /** The state of the tap of one reply. */
-interface TapState extends Pick<OpenaiStreamOptions, 'stripUsage' | 'parse'> {
-  readonly record: StreamRecord;
-  readonly template: EventTemplate;
-  /** Text outside of any event. What it is can be decided only at the end. */
-  readonly unframed: UnframedText;
-  failure: FailureReport | undefined;
-  done: boolean;
+interface ChatRecord extends StreamRecord, Pick<OpenaiStreamOptions, 'stripUsage' | 'parse'> {
+  readonly counted: ContentCount;
+  readonly usage: StreamUsage;
+  readonly template: DeltaTemplate;
+  /** The finishes of several candidates; undefined if there is only one. */
+  readonly finishes: CandidateFinishes | undefined;
+  finished: boolean;
 }
 
 /** Creates the tap of one reply. */
 export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const { stripUsage, candidates, reasoningOutside, parse } = options;
-  const cutter = eventCutter(maxEventBytes);
-  const record = streamRecord(candidates, reasoningOutside);
-  const { counted, usage } = record;
-  const tap: TapState = {
+  const record: ChatRecord = {
     stripUsage,
     parse,
+    template: new DeltaTemplate(deltaParts),
+    finishes: candidates > 1 ? candidateFinishes() : undefined,
+    finished: false,
+    ...streamRecord(contentCount(), streamUsage(openaiUsageReader(reasoningOutside))),
+  };
+  return eventTap({
     record,
-    template: eventTemplate(),
-    unframed: unframedText(),
-    failure: undefined,
-    done: false,
-  };
-  return {
-    write: (chunk) => (tap.done ? emptyBytes : pass(tap, cutter.push(chunk))),
-    end: () => (tap.done ? emptyBytes : passLastEvent(tap, cutter.rest())),
-    hasBegun: () => record.begun,
-    finished: () => tap.done,
+    passKnown: (text, start) => passKnown(record, text, start),
+    accept: (event, text) => acceptEvent(record, event, text),
+    end: (rest) => passLastEvent(record, rest),
     // A terminator alone completes nothing: a reply has content or a finish.
-    complete: () => record.finished || (tap.done && record.begun),
-    failure: () => tap.failure,
-    usage: () => usage.soFar(counted.tokens()),
-    countedTokens: counted.tokens,
-    progress: () => record.contentBlocks,
+    complete: () => record.finished || (record.done && record.begun),
+    usage: () => record.usage.soFar(record.counted.tokens()),
     breakOff: (error: GatewayError) => [Buffer.from(`data: ${openaiErrorText(error)}\n\n`)],
-  };
+  });
 }
 
-/** Passes whole events on. Plain ones, as nearly all are, are not inspected one by one. */
-function pass(tap: TapState, block: Uint8Array): Uint8Array {
-  const { record, template } = tap;
-  if (block.length === 0) return block;
-  if (record.ends !== undefined) return inspect(tap, block, 0);
-  const text = asBuffer(block).toString('latin1');
-  const matched = passMatching(tap, text);
-  if (matched === text.length) return block;
-  const plain = plainEnd(text, matched);
-  const unmatched = text.slice(matched, plain);
-  const firstMatch = firstInspected(unmatched);
-  const start = firstMatch === -1 ? plain : eventStart(block, matched + firstMatch);
-  if (start > matched) {
-    const plainEvents = unmatched.slice(0, start - matched);
-    const documents = objectsIn(asBuffer(block).toString('utf8', matched, start));
-    // A role chunk looks like a plain event, too.
-    if (documents === undefined || !record.counted.addContent(documents)) {
-      return inspect(tap, block, matched);
-    }
-    template.learn(plainEvents, documents.at(-1));
-    recordContent(record);
-    record.bounds.add(start - matched, true);
-  }
-  return start === block.length ? block : inspect(tap, block, start);
+/** Finds the content and the padding of a chunk that has nothing else of a model. */
+function deltaParts(event: string, document: JsonObject): DeltaParts | undefined {
+  const content = event.startsWith('data:') ? onlyContent(event, document) : undefined;
+  if (content === undefined) return undefined;
+  const { reasoning } = content;
+  return { parts: [content, ...partIn(event, 'padding', padding)], reasoning };
 }
 
-/** Counts the events that match the template; returns the end of the last one. */
-function passMatching({ record, template }: TapState, text: string): number {
-  const { counted } = record;
-  let at = 0;
-  for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
-    counted.addString(text, template.start, template.contentEnd, template.reasoning);
-    at = end;
+/** Counts the chunks from `start` on that match the template; returns the end of the last one. */
+function passKnown(record: ChatRecord, text: string, start: number): number {
+  const { template, counted, bounds, finishes } = record;
+  if (finishes !== undefined) return start;
+  const end = template.pass(text, start, counted);
+  if (end > start) {
+    recordContent(record, template.events);
+    bounds.add(end - start, true);
   }
-  if (at > 0) {
-    recordContent(record);
-    record.bounds.add(at, true);
-  }
-  return at;
-}
-
-/**
- * Inspects every event from `start` on; returns the bytes of the block that are passed on,
- * including everything before `start`.
- */
-function inspect(tap: TapState, block: Uint8Array, start: number): Uint8Array {
-  const { record } = tap;
-  const kept: Uint8Array[] = [];
-  // Usually the whole block is passed on and not copied.
-  let from = 0;
-  let at = start;
-  for (const event of parseEvents(block.subarray(start))) {
-    const before = record.contentBlocks;
-    const bytes = acceptEvent(tap, event);
-    record.bounds.add(event.raw.length, record.contentBlocks !== before);
-    const end = at + event.raw.length;
-    if (bytes !== event.raw) {
-      if (from < at) kept.push(block.subarray(from, at));
-      if (bytes !== undefined) kept.push(bytes);
-      from = end;
-    }
-    at = end;
-    if (tap.done || tap.failure !== undefined) break;
-  }
-  if (from < at) kept.push(block.subarray(from, at));
-  return concatBytes(kept);
+  return end;
 }
 
 /** Records an event; returns the bytes that are passed on to the caller, undefined for none. */
-function acceptEvent(tap: TapState, event: SseEvent): Uint8Array | undefined {
-  const document = documentOf(tap, event);
+function acceptEvent(record: ChatRecord, event: SseEvent, text: string): Uint8Array | undefined {
+  const document = documentOf(record, event);
   if (isOtherObject(event, document)) return undefined;
-  tap.failure = openaiEventFailure(event, document) ?? badDataFailure(event, document);
-  if (tap.failure !== undefined) {
-    recordUsage(tap.record, document);
+  record.failure = openaiEventFailure(event, document) ?? badDataFailure(event, document);
+  if (record.failure !== undefined) {
+    recordUsage(record, document);
     return undefined;
   }
-  tap.done = isDone(event);
-  if (tap.done) return framed(event);
-  if (event.unframedText !== '') tap.unframed.add(`${event.unframedText}\n`);
+  record.done = isDone(event);
+  if (record.done) return framed(event);
+  if (event.unframedText !== '') record.unframed.add(`${event.unframedText}\n`);
   if (event.data === undefined || !isJsonObject(document)) return undefined;
-  recordChunk(tap.record, document);
-  if (isUsageFrame(document)) return tap.stripUsage ? undefined : framed(event);
-  // Events without `choices` are not part of a chat stream and have not been checked.
-  return Array.isArray(member(document, 'choices')) ? framed(event) : undefined;
+  const hasContent = record.counted.add(document);
+  recordFinish(record, items(member(document, 'choices')));
+  if (hasContent || hasContentOrFinish(document)) recordContent(record);
+  const hasUsage = recordUsage(record, document);
+  if (isUsageFrame(document)) return record.stripUsage ? undefined : framed(event);
+  // Events without `choices` are not part of a chat stream.
+  if (!Array.isArray(member(document, 'choices'))) return undefined;
+  // What matches the template is passed on unchanged, so it must be in the form of this one.
+  if (event.isDataOnly && hasContent && !hasUsage) record.template.learn(text, document);
+  return framed(event);
 }
 
 /**
  * Handles a last event without its blank line, which counts if it is whole. It is passed on only
  * if nothing has to follow: a client would read an error after it as part of the same event.
  */
-function passLastEvent(tap: TapState, rest: Uint8Array): Uint8Array {
+function passLastEvent(record: ChatRecord, rest: Uint8Array): Uint8Array {
   const [event] = parseEvents(rest);
-  if (event !== undefined && (documentOf(tap, event) !== undefined || event.data === undefined)) {
-    const bytes = acceptEvent(tap, event);
-    if (bytes !== undefined && tap.failure === undefined) {
-      return tap.done || tap.record.finished ? bytes : emptyBytes;
-    }
+  if (
+    event !== undefined &&
+    (documentOf(record, event) !== undefined || event.data === undefined)
+  ) {
+    const bytes = acceptEvent(record, event, '');
+    if (bytes !== undefined) return record.done || record.finished ? bytes : emptyBytes;
   } else if (event !== undefined && isDone(event)) {
-    tap.done = true;
+    record.done = true;
     return rest;
   }
-  checkUnframed(tap);
+  checkUnframed(record, openaiInBandFailure);
   return emptyBytes;
 }
 
-/** Reads a document that was sent over several lines instead of events. */
-function checkUnframed(tap: TapState): void {
-  const unframedText = tap.unframed.take();
-  if (tap.failure !== undefined || tap.record.begun || unframedText.trim() === '') return;
-  const event = { name: undefined, unframedText };
-  tap.failure = openaiEventFailure(event, undefined) ?? brokenReply('upstream_bad_stream');
+/** Records the usage that a chunk or an error states, if any. */
+function recordUsage(
+  { usage, counted, finished }: ChatRecord,
+  document: JsonValue = null,
+): boolean {
+  const stated = openaiUsageObject(document);
+  if (stated === undefined) return false;
+  usage.add(stated, counted.tokens(), finished);
+  return true;
+}
+
+function recordFinish(record: ChatRecord, choices: readonly JsonValue[]): void {
+  const { finishes } = record;
+  if (finishes === undefined) record.finished ||= choices.some(hasFinished);
+  else {
+    for (const choice of choices) finishes.note(indexOf(choice), hasFinished(choice));
+    record.finished = finishes.allFinished();
+  }
+}
+
+/** A vendor that leaves out the index has only one choice. */
+function indexOf(choice: JsonValue): number {
+  const index = member(choice, 'index');
+  return typeof index === 'number' ? index : 0;
+}
+
+/**
+ * Whether the chunk holds content or a finish, and not only a role, a filter's report or usage.
+ */
+function hasContentOrFinish(chunk: JsonValue): boolean {
+  return items(member(chunk, 'choices')).some(
+    (choice) =>
+      hasFinished(choice) ||
+      ['delta', 'message', 'text'].some((name) => isFilled(member(choice, name) ?? null)),
+  );
+}
+
+function hasFinished(choice: JsonValue): boolean {
+  const reason = member(choice, 'finish_reason');
+  return typeof reason === 'string' && reason !== '';
 }
 
 function isUsageFrame(chunk: JsonObject): boolean {
@@ -231,8 +198,8 @@ function framed({ raw, data = '', isDataOnly }: SseEvent): Uint8Array {
  */
 function isOtherObject({ name }: SseEvent, document: JsonValue | undefined): boolean {
   const kind = member(document, 'object');
-  const isChunk = ['choices', 'error', 'usage'].some((one) => member(document, one) !== undefined);
-  return typeof kind === 'string' && kind !== 'error' && !isChunk && name !== 'error';
+  if (typeof kind !== 'string' || kind === 'error' || name === 'error') return false;
+  return ['choices', 'error', 'usage'].every((one) => member(document, one) === undefined);
 }
 
 /** Reports data that is not an object: plain text, half a document, a bare string or array. */
@@ -245,32 +212,10 @@ function badDataFailure(
   return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
 }
 
-/** Returns the documents of these plain events; undefined if one is not an object. */
-function objectsIn(events: string): readonly JsonObject[] | undefined {
-  const objects: JsonObject[] = [];
-  for (const line of events.split('\n')) {
-    if (line.length <= 1) continue;
-    const document = parseBounded(line.slice('data:'.length));
-    if (!isJsonObject(document)) return undefined;
-    objects.push(document);
-  }
-  return objects;
-}
-
-/** Returns the start of the first match in the text, -1 if there is none. */
-function firstInspected(text: string): number {
-  let first = -1;
-  for (const pattern of inspectedPatterns) {
-    const at = text.search(pattern);
-    if (at !== -1 && (first === -1 || at < first)) first = at;
-  }
-  return first;
-}
-
 /**
  * Empty data and `[DONE]` are not given to the parser: a thrown error costs as much as ten events.
  */
-function documentOf({ parse }: TapState, event: SseEvent): JsonValue | undefined {
+function documentOf({ parse }: ChatRecord, event: SseEvent): JsonValue | undefined {
   const text = event.data ?? event.unframedText;
   return text === '' || isDone(event) ? undefined : parse(text);
 }

@@ -3,22 +3,13 @@
  * the call.
  */
 import { z } from 'zod';
-import { originalLength } from '../../bytes/body/body.ts';
-import { kindAt } from '../../bytes/json/read/members.ts';
-import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
-import type { Span } from '../../bytes/json/scan/scan.ts';
+import { parsedValue } from '../../bytes/json/scan/body.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import { type Call, operations } from '../../call.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
-import {
-  arrayMember,
-  checkedFields,
-  fieldOf,
-  hintOf,
-  insideField,
-  parsedValue,
-} from '../fields.ts';
+import { arrayMember, checkedFields, fieldOf, hintOf, readObject } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import { modelField, positiveField } from '../rules.ts';
 
@@ -50,13 +41,13 @@ const chatFields: z.ZodType<ChatFields> = z.object({
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readChat(scanned: WholeScan): Call {
-  const { read, tools, prediction } = membersIn(scanned);
+export function readChat(tape: Tape): Call {
+  const { read, tools, prediction } = membersIn(tape);
   const fields = checkedFields(chatFields, read);
   const { max_tokens: old, max_completion_tokens: current } = fields;
   const bound = current ?? old ?? undefined;
-  if (bound !== undefined) refuseOtherBounds(scanned);
-  checkExtraBody(scanned, {
+  if (bound !== undefined) refuseOtherBounds(tape);
+  checkExtraBody(tape, {
     members: {
       model: fields.model,
       messages: null,
@@ -65,32 +56,29 @@ export function readChat(scanned: WholeScan): Call {
     },
     bound,
   });
-  if (tools !== undefined && !['array', 'null'].includes(kindAt(scanned.body.text, tools))) {
+  if (tools !== none && !['array', 'null'].includes(tape.kind(tools))) {
     throw new GatewayError('invalid_request', '`tools` must be an array.', { param: 'tools' });
   }
-  arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
-  const { size: prompt, hasRoles } = measureChat(scanned.body, scanned.members);
+  arrayMember(tape, 'messages', 'Send the conversation, oldest message first.');
+  const { size: prompt, hasRoles } = measureChat(tape);
   if (!hasRoles) throw noRole();
   return {
     protocol: 'chat',
     operation: operations.content,
     modelId: fields.model,
     framing: fields.stream === true ? 'sse' : 'json',
-    body: scanned.body,
-    members: scanned.members,
+    body: tape.body,
+    tape,
     promptCacheKey: hintOf(fields.prompt_cache_key),
     wantsUsage: fields.stream_options?.include_usage === true,
     demand: {
       prompt,
-      predictedBytes:
-        prediction === undefined
-          ? 0
-          : originalLength(scanned.body, prediction.start, prediction.end),
+      predictedBytes: prediction === none ? 0 : tape.length(prediction),
       maxOutputTokens: bound,
       candidates: fields.n ?? 1,
       size: undefined,
       quality: undefined,
-      guarded: guardedUses(scanned, prompt.media),
+      guarded: guardedUses(tape, prompt.media),
     },
   };
 }
@@ -98,13 +86,13 @@ export function readChat(scanned: WholeScan): Call {
 /** The members that are read or measured, found in one pass. */
 interface ChatMembers {
   readonly read: { readonly [Name in keyof ChatFields]-?: unknown };
-  readonly tools: Span | undefined;
-  readonly prediction: Span | undefined;
+  readonly tools: Value;
+  readonly prediction: Value;
 }
 
-function membersIn(scanned: ScannedBody): ChatMembers {
-  let tools: Span | undefined;
-  let prediction: Span | undefined;
+function membersIn(tape: Tape): ChatMembers {
+  let tools = none;
+  let prediction = none;
   const read: { -readonly [Name in keyof ChatFields]-?: unknown } = {
     model: undefined,
     stream: undefined,
@@ -115,10 +103,14 @@ function membersIn(scanned: ScannedBody): ChatMembers {
     n: undefined,
     prompt_cache_key: undefined,
   };
-  for (const { name, value } of scanned.members) {
+  const end = tape.after(root);
+  for (let value = tape.first(root); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
     switch (name) {
       case 'stream_options':
-        read.stream_options = insideField(scanned, name, usageOptionOf);
+        read.stream_options = readObject(tape, value, (options) => ({
+          include_usage: fieldOf(tape, 'include_usage', options),
+        }));
         break;
       case 'model':
       case 'stream':
@@ -127,7 +119,7 @@ function membersIn(scanned: ScannedBody): ChatMembers {
       case 'max_completion_tokens':
       case 'n':
       case 'prompt_cache_key':
-        read[name] = parsedValue(scanned.body, value);
+        read[name] = parsedValue(tape, value);
         break;
       case 'tools':
         tools = value;
@@ -139,10 +131,6 @@ function membersIn(scanned: ScannedBody): ChatMembers {
     }
   }
   return { read, tools, prediction };
-}
-
-function usageOptionOf(inside: ScannedBody): { readonly include_usage: unknown } {
-  return { include_usage: fieldOf(inside, 'include_usage') };
 }
 
 function noRole(): GatewayError {

@@ -4,7 +4,7 @@
 
 import { replyParser } from '../../bounded-json.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
-import { findMember } from '../../bytes/json/read/members.ts';
+import { none, root } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
@@ -48,13 +48,13 @@ export const chatRelay: RelayRules = {
  * and exceed the hold (DeepSeek: earendil-works/pi#8018).
  */
 function boundEdits(
-  { members, demand: { maxOutputTokens } }: Call,
+  { tape, demand: { maxOutputTokens } }: Call,
   { capabilities }: Channel,
 ): readonly MemberEdit[] {
   const name = capabilities?.maxTokensField;
   if (name === undefined || maxOutputTokens === undefined) return [];
   const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
-  if (findMember(members, other) === undefined) return [];
+  if (tape.get(root, other) === none) return [];
   return [
     { name: other, value: undefined },
     { name, value: String(maxOutputTokens) },

@@ -1,10 +1,6 @@
 /** Reads the four forms of `input`: a text, texts, token ids, and lists of token ids. */
-import { type Body, originalLength } from '../../bytes/body/body.ts';
-import { kindAt } from '../../bytes/json/read/members.ts';
-import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { Span } from '../../bytes/json/scan/scan.ts';
+import type { Tape, Value } from '../../bytes/json/tape.ts';
 import type { InputSize } from '../../call.ts';
-import { eachElement } from '../../dialects/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 
 /** The limit of OpenAI's API. */
@@ -15,37 +11,30 @@ const maxInputs = 2_048;
  *
  * @throws GatewayError `invalid_request` that names the input
  */
-export function readInputs(body: Body, value: Span): readonly InputSize[] {
-  const { text } = body;
-  switch (kindAt(text, value)) {
-    case 'string':
-      if (value.end - value.start === 2) throw refused('input', 'must not be empty');
-      return [textInput(body, value)];
-    case 'array':
-      return readList(body, value);
-    default:
-      throw refused('input', forms);
-  }
+export function readInputs(tape: Tape, input: Value): readonly InputSize[] {
+  if (tape.isArray(input)) return readList(tape, input);
+  if (!tape.isString(input)) throw refused('input', forms);
+  if (tape.length(input) === 2) throw refused('input', 'must not be empty');
+  return [textInput(tape, input)];
 }
 
 const forms = 'must be a string, a list of strings, a list of token ids, or a list of such lists';
 
-function readList(body: Body, list: Span): readonly InputSize[] {
-  const { text } = body;
+function readList(tape: Tape, list: Value): readonly InputSize[] {
   const inputs: InputSize[] = [];
   let ids = 0;
-  let first: string | undefined;
-  eachElement(text, list.start, (start, index) => {
-    const value = { start, end: skipValue(text, start) };
-    const kind = kindAt(text, value);
-    first ??= kind;
+  let index = 0;
+  const end = tape.after(list);
+  const first = tape.first(list) < end ? tape.kind(tape.first(list)) : undefined;
+  for (let value = tape.first(list); value < end; value = tape.after(value)) {
+    const kind = tape.kind(value);
     if (kind !== first) throw refused(`input[${index}]`, 'must have the same type as input[0]');
-    if (kind === 'string') inputs.push(textInput(body, value));
-    else if (kind === 'array') inputs.push(tokenInput(countIds(text, start, index)));
+    if (kind === 'string') inputs.push(textInput(tape, value));
+    else if (kind === 'array') inputs.push(tokenInput(countIds(tape, value, index)));
     else if (kind === 'number') ids += 1;
     else throw refused(`input[${index}]`, 'must be a string, a token id or a list of token ids');
-    return value.end;
-  });
+    index += 1;
+  }
   if (first === undefined) throw refused('input', 'must not be an empty list');
   if (inputs.length > maxInputs) {
     throw refused('input', `has ${inputs.length} inputs; at most ${maxInputs} are allowed`);
@@ -53,22 +42,21 @@ function readList(body: Body, list: Span): readonly InputSize[] {
   return ids === 0 ? inputs : [tokenInput(ids)];
 }
 
-/** The number of token ids in the list at `start`, the input at `index`. */
-function countIds(text: Buffer, start: number, index: number): number {
+/** The number of token ids in a list, the input at `index`. */
+function countIds(tape: Tape, list: Value, index: number): number {
   let count = 0;
-  eachElement(text, start, (at) => {
-    const end = skipValue(text, at);
-    if (kindAt(text, { start: at, end }) !== 'number') {
+  const end = tape.after(list);
+  for (let value = tape.first(list); value < end; value = tape.after(value)) {
+    if (tape.kind(value) !== 'number') {
       throw refused(`input[${index}]`, 'must be a list of token ids, which are numbers');
     }
     count += 1;
-    return end;
-  });
+  }
   return count;
 }
 
-function textInput(body: Body, { start, end }: Span): InputSize {
-  return { textBytes: originalLength(body, start, end) - 2, tokens: 0, media: [] };
+function textInput(tape: Tape, value: Value): InputSize {
+  return { textBytes: tape.length(value) - 2, tokens: 0, media: [] };
 }
 
 function tokenInput(tokens: number): InputSize {

@@ -1,7 +1,6 @@
 /** Reads an embeddings request of OpenAI's API. */
 import { z } from 'zod';
-import { findMember } from '../../bytes/json/read/members.ts';
-import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
+import { none, root, type Tape } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
 import { GatewayError } from '../../errors.ts';
@@ -37,38 +36,25 @@ const countedElsewhere: ReadonlySet<string> = new Set([
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readEmbeddings(scanned: WholeScan): Call {
-  const { body, members } = scanned;
-  const modelId = readSettings(scanned);
-  const input = findMember(members, 'input');
-  if (input === undefined) {
-    throw new GatewayError(
-      'invalid_request',
-      '`input` is missing. Send a text or a list of texts.',
-      {
-        param: 'input',
-      },
-    );
+export function readEmbeddings(tape: Tape): Call {
+  const modelId = readSettings(tape);
+  const input = tape.get(root, 'input');
+  if (input === none) {
+    const message = '`input` is missing. Send a text or a list of texts.';
+    throw new GatewayError('invalid_request', message, { param: 'input' });
   }
-  const restBytes = otherBytes(body, members, countedElsewhere);
-  const prompt = sizeOfInputs(readInputs(body, input.value), restBytes);
-  const others = members.filter((one) => one !== input);
-  return embeddingCall(
-    scanned,
-    modelId,
-    prompt,
-    guardedUses({ ...scanned, members: others }, prompt.media),
-  );
+  const prompt = sizeOfInputs(readInputs(tape, input), otherBytes(tape, countedElsewhere));
+  return embeddingCall(tape, modelId, prompt, guardedUses(tape, prompt.media));
 }
 
 /** Checks the members other than the input; returns the model. */
-function readSettings(scanned: ScannedBody): string {
+function readSettings(tape: Tape): string {
   const { model, dimensions, encoding_format } = checkedFields(embeddingFields, {
-    model: fieldOf(scanned, 'model'),
-    dimensions: fieldOf(scanned, 'dimensions'),
-    encoding_format: fieldOf(scanned, 'encoding_format'),
+    model: fieldOf(tape, 'model'),
+    dimensions: fieldOf(tape, 'dimensions'),
+    encoding_format: fieldOf(tape, 'encoding_format'),
   });
-  checkExtraBody(scanned, {
+  checkExtraBody(tape, {
     members: {
       model,
       // Refused with any value: the gateway has counted only the one at the top level.

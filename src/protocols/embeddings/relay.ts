@@ -3,7 +3,6 @@
  * upstream accepts only one.
  */
 import type { MemberEdit } from '../../bytes/body/splice.ts';
-import { findMember } from '../../bytes/json/read/members.ts';
 import type { Call } from '../../call.ts';
 import { embeddingTap } from '../../dialects/embedding-tap.ts';
 import { openaiEmbeddingUsage } from '../../dialects/embedding-usage.ts';
@@ -12,7 +11,7 @@ import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { GatewayError } from '../../errors.ts';
 import { items, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { parsedValue } from '../fields.ts';
+import { fieldOf } from '../fields.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
@@ -46,10 +45,8 @@ export const embeddingsRelay: RelayRules = {
 };
 
 /** Without the member, the API answers numbers. */
-function requestedFormat({ body, members }: Call): EmbeddingFormat {
-  const format = findMember(members, 'encoding_format');
-  const isBase64 = format !== undefined && parsedValue(body, format.value) === 'base64';
-  return isBase64 ? 'base64' : 'float';
+function requestedFormat({ tape }: Call): EmbeddingFormat {
+  return fieldOf(tape, 'encoding_format') === 'base64' ? 'base64' : 'float';
 }
 
 /** Asks for the only encoding that the upstream accepts. The reply is repaired. */

@@ -1,11 +1,12 @@
 /** Reads an image generation request. */
 import { z } from 'zod';
-import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
+import { parsedValue } from '../../bytes/json/scan/body.ts';
+import { root, type Tape } from '../../bytes/json/tape.ts';
 import { type Call, operations } from '../../call.ts';
 import { promptTally, sizeOf } from '../../dialects/prompt-size.ts';
 import { addTopLevelReferences } from '../../dialects/referenced-media.ts';
 import { checkExtraBody } from '../extra-body.ts';
-import { checkedFields, parsedValue } from '../fields.ts';
+import { checkedFields } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import type { BodyDefaults, CallTarget } from '../protocol.ts';
 import { modelField, positiveField } from '../rules.ts';
@@ -42,12 +43,12 @@ const imageFields: z.ZodType<ImageFields> = z.object({
  * @throws GatewayError `invalid_request` that names the member
  */
 export function readImages(
-  scanned: WholeScan,
+  tape: Tape,
   _target: CallTarget,
   { defaultImageModel }: BodyDefaults,
 ): Call {
-  const fields = checkedFields(imageFields, fieldsOf(scanned, defaultImageModel));
-  checkExtraBody(scanned, {
+  const fields = checkedFields(imageFields, fieldsOf(tape, defaultImageModel));
+  checkExtraBody(tape, {
     members: {
       model: fields.model,
       prompt: fields.prompt,
@@ -57,16 +58,16 @@ export function readImages(
       quality: fields.quality ?? undefined,
     },
   });
-  const tally = promptTally(scanned.body);
-  addTopLevelReferences(tally, scanned.members);
+  const tally = promptTally(tape);
+  addTopLevelReferences(tally, root);
   const prompt = sizeOf(tally);
   return {
     protocol: 'images',
     operation: operations.images,
     modelId: fields.model,
     framing: 'json',
-    body: scanned.body,
-    members: scanned.members,
+    body: tape.body,
+    tape,
     promptCacheKey: undefined,
     wantsUsage: true,
     demand: {
@@ -76,13 +77,13 @@ export function readImages(
       candidates: fields.n ?? 1,
       size: fields.size ?? undefined,
       quality: fields.quality ?? undefined,
-      guarded: guardedUses(scanned, prompt.media),
+      guarded: guardedUses(tape, prompt.media),
     },
   };
 }
 
 function fieldsOf(
-  scanned: ScannedBody,
+  tape: Tape,
   defaultModel: string | undefined,
 ): { readonly [Name in keyof ImageFields]-?: unknown } {
   const fields: { -readonly [Name in keyof ImageFields]-?: unknown } = {
@@ -94,7 +95,8 @@ function fieldsOf(
     response_format: undefined,
     stream: undefined,
   };
-  for (const { name, value } of scanned.members) {
+  for (const value of tape.members(root)) {
+    const name = tape.name(value);
     switch (name) {
       case 'model':
       case 'prompt':
@@ -103,7 +105,7 @@ function fieldsOf(
       case 'quality':
       case 'response_format':
       case 'stream':
-        fields[name] = parsedValue(scanned.body, value);
+        fields[name] = parsedValue(tape, value);
         break;
       default:
     }

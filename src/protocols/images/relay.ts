@@ -1,7 +1,7 @@
 /** The edits of a relayed image call, and the check of its reply: images must be Base64. */
 
 import type { MemberEdit } from '../../bytes/body/splice.ts';
-import { findMember } from '../../bytes/json/read/members.ts';
+import { none, root } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { quoted } from '../../canonical/raw-json.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
@@ -10,7 +10,6 @@ import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialec
 import type { FailureReason } from '../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { parsedValue } from '../fields.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { RelayRules } from '../protocol.ts';
 
@@ -32,9 +31,8 @@ export const imagesRelay: RelayRules = {
 };
 
 /** Whether the body has a model, or the gateway's default applies. */
-function namesModel({ body, members }: Call): boolean {
-  const model = findMember(members, 'model');
-  return model !== undefined && parsedValue(body, model.value) !== null;
+function namesModel({ tape }: Call): boolean {
+  return tape.present(root, 'model') !== none;
 }
 
 function addedModel(upstreamModel: string): readonly MemberEdit[] {
@@ -53,10 +51,10 @@ function invalidReplyReason(reply: JsonValue): FailureReason | undefined {
  * Requests Base64 from servers that need to be told, and removes the member for servers that refuse
  * it.
  */
-function formatEdits({ members }: Call, { capabilities }: Channel): readonly MemberEdit[] {
+function formatEdits({ tape }: Call, { capabilities }: Channel): readonly MemberEdit[] {
   if (capabilities?.imageBase64 === 'response_format') {
     return [{ name: 'response_format', value: '"b64_json"' }];
   }
-  const isRequested = members.some(({ name }) => name === 'response_format');
+  const isRequested = tape.get(root, 'response_format') !== none;
   return isRequested ? [{ name: 'response_format', value: undefined }] : [];
 }

@@ -3,11 +3,9 @@
  * the gateway, whose signature Anthropic would refuse together with the whole call.
  */
 import { cutElements } from '../../bytes/json/cut-elements.ts';
-import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
-import type { Span } from '../../bytes/json/scan/scan.ts';
-import { openBrace, openBracket } from '../../bytes/json/text.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
+import type { Span } from '../../bytes/json/text.ts';
 import type { Call } from '../../call.ts';
-import { shortText } from '../../dialects/prompt-size.ts';
 import { isEnvelopeAt, mayHoldEnvelope } from '../envelope-marks.ts';
 import type { RelayCuts } from '../protocol.ts';
 
@@ -21,15 +19,13 @@ const signatureNames: ReadonlyMap<string, string> = new Map([
  * The thinking blocks of the history that hold an envelope. An assistant message that would be left
  * without any block goes with them. Undefined if there is none.
  */
-export function foreignThinking({ body: { text }, members }: Call): RelayCuts | undefined {
+export function foreignThinking({ tape }: Call): RelayCuts | undefined {
   // Most bodies have none, and need no more than a search.
-  if (!mayHoldEnvelope(text)) return undefined;
-  const messages = findMember(members, 'messages');
-  if (messages === undefined || kindAt(text, messages.value) !== 'array') return undefined;
+  if (!mayHoldEnvelope(tape.bytes)) return undefined;
   const changed: string[] = [];
   const inside: Span[] = [];
-  const cuts = cutElements(text, messages.value, (message, index) => {
-    const blocks = foreignBlocks(text, message);
+  const cuts = cutElements(tape, tape.get(root, 'messages'), (message, index) => {
+    const blocks = foreignBlocks(tape, message);
     changed.push(...blocks.indices.map((block) => `messages[${index}].content[${block}]`));
     const isEmpty = blocks.indices.length > 0 && blocks.indices.length === blocks.count;
     if (!isEmpty) inside.push(...blocks.cuts);
@@ -47,28 +43,20 @@ interface ForeignBlocks {
   readonly count: number;
 }
 
-const none: ForeignBlocks = { cuts: [], indices: [], count: 0 };
-
-function foreignBlocks(text: Buffer, message: Span): ForeignBlocks {
-  if (text[message.start] !== openBrace) return none;
-  const members = membersOf(text, message);
-  const content = findMember(members, 'content');
-  if (content === undefined || text[content.value.start] !== openBracket) return none;
-  if (shortText(text, findMember(members, 'role')?.value) !== 'assistant') return none;
+function foreignBlocks(tape: Tape, message: Value): ForeignBlocks {
+  const isOfModel = tape.shortText(tape.get(message, 'role')) === 'assistant';
+  const content = isOfModel ? tape.get(message, 'content') : none;
   const indices: number[] = [];
-  let count = 0;
-  const cuts = cutElements(text, content.value, (block, index) => {
-    count = index + 1;
-    const isForeign = text[block.start] === openBrace && hasEnvelope(text, block);
+  const cuts = cutElements(tape, content, (block, index) => {
+    const isForeign = hasEnvelope(tape, block);
     if (isForeign) indices.push(index);
     return isForeign;
   });
-  return { cuts, indices, count };
+  return { cuts, indices, count: tape.elements(content).length };
 }
 
-function hasEnvelope(text: Buffer, block: Span): boolean {
-  const members = membersOf(text, block);
-  const type = shortText(text, findMember(members, 'type')?.value) ?? '';
-  const signature = findMember(members, signatureNames.get(type) ?? '');
-  return signature !== undefined && isEnvelopeAt(text, signature.value);
+function hasEnvelope(tape: Tape, block: Value): boolean {
+  const type = tape.shortText(tape.get(block, 'type')) ?? '';
+  const signature = tape.get(block, signatureNames.get(type) ?? '');
+  return signature !== none && isEnvelopeAt(tape, signature);
 }

@@ -3,13 +3,9 @@
  * All else is for the upstream to judge, because the bounds of the other members differ by model.
  */
 import { z } from 'zod';
-import { findMember, kindAt } from '../../bytes/json/read/members.ts';
-import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
-import { openBrace } from '../../bytes/json/text.ts';
+import { none, root, type Tape } from '../../bytes/json/tape.ts';
 import { type Call, operations } from '../../call.ts';
 import { measureMessages } from '../../dialects/anthropic/prompt-size.ts';
-import { eachElement } from '../../dialects/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { isJsonObject } from '../../json.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
@@ -38,29 +34,29 @@ const messagesFields: z.ZodType<MessagesFields> = z.object({
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readMessages(scanned: WholeScan, { operation }: CallTarget): Call {
+export function readMessages(tape: Tape, { operation }: CallTarget): Call {
   const fields = checkedFields(messagesFields, {
-    model: fieldOf(scanned, 'model'),
-    stream: fieldOf(scanned, 'stream'),
-    max_tokens: fieldOf(scanned, 'max_tokens'),
+    model: fieldOf(tape, 'model'),
+    stream: fieldOf(tape, 'stream'),
+    max_tokens: fieldOf(tape, 'max_tokens'),
   });
   const isCount = operation === operations.count_tokens;
   const bound = fields.max_tokens ?? undefined;
   if (bound === undefined && !isCount) throw noBound();
-  checkBounds(scanned, fields);
-  checkSystem(scanned);
-  checkTools(scanned);
-  checkFallbacks(scanned);
-  arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
-  const { size: prompt, hasRoles } = measureMessages(scanned.body, scanned.members);
+  checkBounds(tape, fields);
+  checkSystem(tape);
+  checkTools(tape);
+  checkFallbacks(tape);
+  arrayMember(tape, 'messages', 'Send the conversation, oldest message first.');
+  const { size: prompt, hasRoles } = measureMessages(tape);
   if (!hasRoles) throw noRole();
   return {
     protocol: 'messages',
     operation,
     modelId: fields.model,
     framing: fields.stream === true && !isCount ? 'sse' : 'json',
-    body: scanned.body,
-    members: scanned.members,
+    body: tape.body,
+    tape,
     promptCacheKey: undefined,
     // The last events of a stream always state the usage.
     wantsUsage: true,
@@ -71,45 +67,45 @@ export function readMessages(scanned: WholeScan, { operation }: CallTarget): Cal
       candidates: 1,
       size: undefined,
       quality: undefined,
-      guarded: guardedUses(scanned, prompt.media),
+      guarded: guardedUses(tape, prompt.media),
     },
   };
 }
 
 /** Refuses a different value of a checked member in another place, or under another name. */
-function checkBounds(scanned: ScannedBody, { model, stream, max_tokens }: MessagesFields): void {
+function checkBounds(tape: Tape, { model, stream, max_tokens }: MessagesFields): void {
   const bound = max_tokens ?? undefined;
-  if (bound !== undefined) refuseOtherBounds(scanned);
+  if (bound !== undefined) refuseOtherBounds(tape);
   // The prompt outside of `extra_body` is the one that is measured.
   const members = { model, messages: null, system: null, stream: stream ?? false };
-  checkExtraBody(scanned, { members, bound });
+  checkExtraBody(tape, { members, bound });
 }
 
-function checkSystem({ body, members }: ScannedBody): void {
-  const system = findMember(members, 'system');
-  if (system === undefined) return;
-  if (['string', 'array', 'null'].includes(kindAt(body.text, system.value))) return;
+function checkSystem(tape: Tape): void {
+  const system = tape.get(root, 'system');
+  if (system === none || ['string', 'array', 'null'].includes(tape.kind(system))) return;
   throw invalid('`system` must be a string or an array of text blocks.', 'system');
 }
 
-function checkTools({ body: { text }, members }: ScannedBody): void {
-  const tools = findMember(members, 'tools');
-  if (tools === undefined) return;
-  const kind = kindAt(text, tools.value);
-  if (kind === 'null') return;
-  if (kind !== 'array') throw invalid('`tools` must be an array of objects.', 'tools');
-  eachElement(text, tools.value.start, (start, index) => {
-    if (text[start] === openBrace) return skipValue(text, start);
-    throw invalid(`\`tools[${index}]\` must be an object.`, `tools[${index}]`);
-  });
+function checkTools(tape: Tape): void {
+  const tools = tape.present(root, 'tools');
+  if (tools === none) return;
+  if (!tape.isArray(tools)) throw invalid('`tools` must be an array of objects.', 'tools');
+  const end = tape.after(tools);
+  let index = 0;
+  for (let tool = tape.first(tools); tool < end; tool = tape.after(tool)) {
+    const at = `tools[${index}]`;
+    if (!tape.isObject(tool)) throw invalid(`\`${at}\` must be an object.`, at);
+    index += 1;
+  }
 }
 
 /**
  * The settings of a fallback would price or bound its call in another way than the request does.
  * Its model is checked with the other members that reach beyond the call.
  */
-function checkFallbacks(scanned: ScannedBody): void {
-  const fallbacks = fieldOf(scanned, 'fallbacks');
+function checkFallbacks(tape: Tape): void {
+  const fallbacks = fieldOf(tape, 'fallbacks');
   if (isJsonObject(fallbacks)) throw invalid('`fallbacks` must be an array.', 'fallbacks');
   if (!Array.isArray(fallbacks)) return;
   for (const [index, fallback] of fallbacks.entries()) {

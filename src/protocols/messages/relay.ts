@@ -1,8 +1,8 @@
 /** The edits and checks of relayed Messages calls. */
 import { type Call, operations } from '../../call.ts';
 import { anthropicInBandFailure } from '../../dialects/anthropic/errors.ts';
-import { messageUsage, usageOfObject } from '../../dialects/anthropic/reply-usage.ts';
 import { messagesStreamTap } from '../../dialects/anthropic/stream-tap.ts';
+import { messageUsage, usageOfObject } from '../../dialects/anthropic/usage.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { type JsonValue, member } from '../../json.ts';
 import { modelEdit } from '../model-edit.ts';

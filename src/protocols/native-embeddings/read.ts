@@ -3,14 +3,10 @@
  * The model is in the path.
  */
 import { z } from 'zod';
-import { originalLength } from '../../bytes/body/body.ts';
-import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
-import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Call, InputSize } from '../../call.ts';
 import { leafBytes, otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
 import { mediaOfContent } from '../../dialects/gemini/prompt-size.ts';
-import { eachElement } from '../../dialects/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { embeddingCall } from '../embedding-call.ts';
 import { arrayMember, checkedFields, fieldOf } from '../fields.ts';
@@ -21,29 +17,22 @@ import { positiveField } from '../rules.ts';
 import { refuseOtherCase, refuseTwoSpellings } from '../spellings.ts';
 
 /** Reads `:embedContent`. @throws GatewayError `invalid_request` that names the member */
-export function readEmbedContent(scanned: WholeScan, target: CallTarget): Call {
+export function readEmbedContent(tape: Tape, target: CallTarget): Call {
   const { modelId = '' } = target;
-  const input = readOne(scanned, modelId, '');
-  return callOf(scanned, modelId, [input], 0);
+  return callOf(tape, modelId, [readOne(tape, root, modelId, '')], 0);
 }
 
 /** Reads `:batchEmbedContents`. @throws GatewayError `invalid_request` that names the member */
-export function readBatchEmbedContents(scanned: WholeScan, target: CallTarget): Call {
-  const { body, members } = scanned;
+export function readBatchEmbedContents(tape: Tape, target: CallTarget): Call {
   const { modelId = '' } = target;
-  refuseOtherModel(fieldOf(scanned, 'model'), modelId);
-  const requests = arrayMember(scanned, 'requests', 'Send [{"content":{"parts":[{"text":"…"}]}}].');
-  const inputs: InputSize[] = [];
-  eachElement(body.text, requests.value.start, (start, index) => {
-    const value = { start, end: skipValue(body.text, start) };
+  refuseOtherModel(fieldOf(tape, 'model'), modelId);
+  const requests = arrayMember(tape, 'requests', 'Send [{"content":{"parts":[{"text":"…"}]}}].');
+  const inputs = tape.elements(requests).map((request, index) => {
     const at = `requests[${index}]`;
-    if (kindAt(body.text, value) !== 'object') {
-      throw invalid(at, 'must be an object with `content`');
-    }
-    inputs.push(readOne({ body, members: membersOf(body.text, value) }, modelId, `${at}.`));
-    return value.end;
+    if (!tape.isObject(request)) throw invalid(at, 'must be an object with `content`');
+    return readOne(tape, request, modelId, `${at}.`);
   });
-  return callOf(scanned, modelId, inputs, otherBytes(body, members, batchMembers));
+  return callOf(tape, modelId, inputs, otherBytes(tape, batchMembers));
 }
 
 const batchMembers: ReadonlySet<string> = new Set(['model', 'requests']);
@@ -68,26 +57,25 @@ const requestFields: z.ZodType<RequestFields> = z.object({
 });
 
 /** Checks and measures one request, whose members have paths that begin with `at`. */
-function readOne(request: ScannedBody, modelId: string, at: string): InputSize {
-  const { body, members } = request;
-  refuseOtherModel(fieldOf(request, 'model'), modelId, `${at}model`);
-  refuseTwoSpellings(request, at);
-  for (const { name } of members) refuseOtherCase(name, at);
+function readOne(tape: Tape, object: Value, modelId: string, at: string): InputSize {
+  refuseOtherModel(fieldOf(tape, 'model', object), modelId, `${at}model`);
+  refuseTwoSpellings(tape, { object, at });
+  for (const value of tape.members(object)) refuseOtherCase(tape.name(value), at);
   checkedFields(
     requestFields,
     {
-      outputDimensionality: fieldOf(request, 'outputDimensionality'),
-      output_dimensionality: fieldOf(request, 'output_dimensionality'),
+      outputDimensionality: fieldOf(tape, 'outputDimensionality', object),
+      output_dimensionality: fieldOf(tape, 'output_dimensionality', object),
     },
     at,
   );
-  const content = findMember(members, 'content');
-  if (content === undefined) {
+  const content = tape.get(object, 'content');
+  if (content === none) {
     throw invalid(`${at}content`, 'is missing. Send {"parts":[{"text":"…"}]}');
   }
-  const { media, payloadBytes } = mediaOfContent(body, content.value.start, `${at}content`);
-  const contentBytes = leafBytes(body, content.value.start, contentNames) - payloadBytes;
-  return { textBytes: contentBytes + settingBytes(request), tokens: 0, media };
+  const { media, payloadBytes } = mediaOfContent(tape, content, `${at}content`);
+  const contentBytes = leafBytes(tape, content, contentNames) - payloadBytes;
+  return { textBytes: contentBytes + settingBytes(tape, object), tokens: 0, media };
 }
 
 /** The names around every text. Those around media are counted, which changes little. */
@@ -97,25 +85,26 @@ const contentNames: readonly string[] = ['parts', 'text', 'role'];
 const maxTaskBytes = 64;
 
 /** The bytes outside of the content that may be text: a title, and everything unknown. */
-function settingBytes({ body, members }: ScannedBody): number {
+function settingBytes(tape: Tape, object: Value): number {
   let bytes = 0;
-  for (const { name, nameSpan, value } of members) {
-    const length = originalLength(body, value.start, value.end);
+  for (const value of tape.members(object)) {
+    const name = tape.name(value);
+    const length = tape.length(value);
     if (name === 'content' || (settings.has(name) && length <= maxTaskBytes)) continue;
     const isKnown = settings.has(name) || name === 'title';
-    bytes += length + (isKnown ? 0 : nameSpan.end - nameSpan.start);
+    bytes += length + (isKnown ? 0 : tape.nameEnd(value) - tape.nameStart(value));
   }
   return bytes;
 }
 
 function callOf(
-  scanned: WholeScan,
+  tape: Tape,
   modelId: string,
   inputs: readonly InputSize[],
   otherMemberBytes: number,
 ): Call {
   const prompt = sizeOfInputs(inputs, otherMemberBytes);
-  return embeddingCall(scanned, modelId, prompt, guardedUses(scanned, prompt.media));
+  return embeddingCall(tape, modelId, prompt, guardedUses(tape, prompt.media));
 }
 
 function invalid(param: string, problem: string): GatewayError {

@@ -1,19 +1,16 @@
 /** The edits and checks of a relayed native embedding call: all names of the model are edited. */
-
 import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
-import { findMember, membersOf, valueAt } from '../../bytes/json/read/members.ts';
-import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { Member, Span } from '../../bytes/json/scan/scan.ts';
+import { none, root } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { quoted } from '../../canonical/raw-json.ts';
 import { embeddingTap } from '../../dialects/embedding-tap.ts';
 import { geminiEmbeddingUsage } from '../../dialects/embedding-usage.ts';
 import { geminiInBandFailure } from '../../dialects/gemini/errors.ts';
 import { resourceName, resourcePath } from '../../dialects/gemini/resource.ts';
-import { eachElement } from '../../dialects/prompt-size.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { fieldOf } from '../fields.ts';
 import type { RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
 
@@ -32,8 +29,8 @@ export const embedContentRelay: RelayRules = {
   tap: () => embeddingTap({ ...tapOptions, vectorsMember: undefined, remarkOn: () => undefined }),
   remarks: () => ({ reason: undefined, notes: {} }),
   paths: { embed: (upstreamModel) => `/${resourcePath(upstreamModel)}:embedContent` },
-  edits: ({ modelId, body, members }, upstreamModel) =>
-    modelId === upstreamModel ? [] : modelEdits(body.text, members, upstreamModel),
+  edits: (call, upstreamModel) =>
+    call.modelId === upstreamModel ? [] : modelEdits(call, upstreamModel),
   invalidReplyReason: (reply) => reasonUnless(isJsonObject(member(reply, 'embedding') ?? null)),
 };
 
@@ -53,10 +50,7 @@ export const batchEmbedContentsRelay: RelayRules = {
   edits: (call, upstreamModel) =>
     call.modelId === upstreamModel
       ? []
-      : [
-          ...modelEdits(call.body.text, call.members, upstreamModel),
-          ...requestEdits(call, upstreamModel),
-        ],
+      : [...modelEdits(call, upstreamModel), ...requestEdits(call, upstreamModel)],
   invalidReplyReason: (reply) => reasonUnless(Array.isArray(member(reply, 'embeddings'))),
 };
 
@@ -65,14 +59,9 @@ function reasonUnless(isReply: boolean): FailureReason | undefined {
 }
 
 /** The path decides; if the body names the model too, it must be the same name upstream. */
-function modelEdits(
-  text: Buffer,
-  members: readonly Member[],
-  upstreamModel: string,
-): readonly MemberEdit[] {
-  const named = findMember(members, 'model');
-  if (named === undefined) return [];
-  return [{ name: 'model', value: renamed(valueAt(text, named.value), upstreamModel) }];
+function modelEdits({ tape }: Call, upstreamModel: string): readonly MemberEdit[] {
+  const name = fieldOf(tape, 'model');
+  return name === undefined ? [] : [{ name: 'model', value: renamed(name, upstreamModel) }];
 }
 
 /** The model's name as the caller wrote it, with or without `models/`. */
@@ -82,32 +71,21 @@ function renamed(name: JsonValue, upstreamModel: string): string {
 }
 
 /** Every request of a batch may name the model. All other bytes are kept. */
-function requestEdits({ body, members }: Call, upstreamModel: string): readonly MemberEdit[] {
-  const requests = findMember(members, 'requests');
-  if (requests === undefined) return [];
+function requestEdits({ tape }: Call, upstreamModel: string): readonly MemberEdit[] {
+  const requests = tape.get(root, 'requests');
   const pieces: string[] = [];
-  let from = requests.value.start;
+  let from = tape.start(requests);
   const copyTo = (end: number): void => {
-    pieces.push(originalBytes(body, from, end).toString('utf8'));
+    pieces.push(originalBytes(tape.body, from, end).toString('utf8'));
   };
-  for (const { start, end } of namesIn(body.text, requests.value)) {
-    copyTo(start);
-    pieces.push(renamed(valueAt(body.text, { start, end }), upstreamModel));
-    from = end;
+  for (const request of tape.elements(requests)) {
+    const named = tape.get(request, 'model');
+    if (named === none) continue;
+    copyTo(tape.start(named));
+    pieces.push(renamed(tape.shortText(named) ?? '', upstreamModel));
+    from = tape.end(named);
   }
   if (pieces.length === 0) return [];
-  copyTo(requests.value.end);
+  copyTo(tape.end(requests));
   return [{ name: 'requests', value: pieces.join('') }];
-}
-
-/** The spans of the models' names in the requests of a batch, in order. */
-function namesIn(text: Buffer, requests: Span): readonly Span[] {
-  const names: Span[] = [];
-  eachElement(text, requests.start, (start) => {
-    const end = skipValue(text, start);
-    const named = findMember(membersOf(text, { start, end }), 'model');
-    if (named !== undefined) names.push(named.value);
-    return end;
-  });
-  return names;
 }

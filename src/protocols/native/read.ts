@@ -1,12 +1,11 @@
 /** Reads a native (Gemini) content request. Model and method are in the path. */
 import { z } from 'zod';
-import { findMember, membersOf } from '../../bytes/json/read/members.ts';
-import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import { type Call, operations, type PromptSize } from '../../call.ts';
 import { measureNative } from '../../dialects/gemini/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
-import { arrayMember, checkedFields, fieldOf, insideField } from '../fields.ts';
+import { arrayMember, checkedFields, fieldOf, readObject } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import type { CallTarget } from '../protocol.ts';
 import { positiveField } from '../rules.ts';
@@ -45,23 +44,23 @@ const nativeFields: z.ZodType<NativeFields> = z.object({
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readNative(scanned: WholeScan, target: CallTarget): Call {
+export function readNative(tape: Tape, target: CallTarget): Call {
   const { modelId = '' } = target;
-  refuseMessages(scanned);
-  const fields = checkedFields(nativeFields, fieldsOf(scanned));
+  refuseMessages(tape);
+  const fields = checkedFields(nativeFields, fieldsOf(tape));
   refuseOtherModel(fields.model, modelId);
-  refuseTwoSpellings(scanned);
+  refuseTwoSpellings(tape);
   const config = fields.generationConfig ?? fields.generation_config ?? {};
   const maxOutputTokens = config.maxOutputTokens ?? config.max_output_tokens;
   const candidates = config.candidateCount ?? config.candidate_count;
-  const prompt = promptSize(scanned, target.operation === operations.count_tokens, modelId);
+  const prompt = promptSize(tape, target.operation === operations.count_tokens, modelId);
   return {
     protocol: 'native',
     operation: target.operation,
     modelId,
     framing: target.framing,
-    body: scanned.body,
-    members: scanned.members,
+    body: tape.body,
+    tape,
     promptCacheKey: undefined,
     wantsUsage: true,
     demand: {
@@ -71,16 +70,18 @@ export function readNative(scanned: WholeScan, target: CallTarget): Call {
       candidates: candidates ?? 1,
       size: undefined,
       quality: undefined,
-      guarded: guardedUses(scanned, prompt.media, 'members'),
+      guarded: guardedUses(tape, prompt.media, 'members'),
     },
   };
 }
 
-function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof NativeFields]-?: unknown } {
+function fieldsOf(tape: Tape): { readonly [Name in keyof NativeFields]-?: unknown } {
+  const configIn = (name: string) =>
+    readObject(tape, tape.get(root, name), (config) => configOf(tape, config));
   return {
-    model: fieldOf(scanned, 'model'),
-    generationConfig: insideField(scanned, 'generationConfig', configOf),
-    generation_config: insideField(scanned, 'generation_config', configOf),
+    model: fieldOf(tape, 'model'),
+    generationConfig: configIn('generationConfig'),
+    generation_config: configIn('generation_config'),
   };
 }
 
@@ -99,25 +100,26 @@ export function refuseOtherModel(model: JsonValue | undefined, inPath: string, a
   );
 }
 
-function configOf(inside: ScannedBody): { readonly [Name in keyof GenerationConfig]-?: unknown } {
-  refuseTwoSpellings(inside, 'generationConfig.');
-  for (const { name, value } of inside.members) {
+function configOf(
+  tape: Tape,
+  object: Value,
+): { readonly [Name in keyof GenerationConfig]-?: unknown } {
+  refuseTwoSpellings(tape, { object, at: 'generationConfig.' });
+  for (const inner of tape.members(object)) {
     // Nested objects also price and bound the call: `imageConfig`, `thinkingConfig`.
-    const members = membersOf(inside.body.text, value);
-    if (members.length > 1) refuseTwoSpellings({ ...inside, members }, `generationConfig.${name}.`);
+    refuseTwoSpellings(tape, { object: inner, at: `generationConfig.${tape.name(inner)}.` });
   }
   return {
-    maxOutputTokens: fieldOf(inside, 'maxOutputTokens'),
-    max_output_tokens: fieldOf(inside, 'max_output_tokens'),
-    candidateCount: fieldOf(inside, 'candidateCount'),
-    candidate_count: fieldOf(inside, 'candidate_count'),
+    maxOutputTokens: fieldOf(tape, 'maxOutputTokens', object),
+    max_output_tokens: fieldOf(tape, 'max_output_tokens', object),
+    candidateCount: fieldOf(tape, 'candidateCount', object),
+    candidate_count: fieldOf(tape, 'candidate_count', object),
   };
 }
 
 /** The most common mistake is to send a chat body. */
-function refuseMessages({ members }: ScannedBody): void {
-  if (findMember(members, 'messages') === undefined) return;
-  if (findMember(members, 'contents') !== undefined) return;
+function refuseMessages(tape: Tape): void {
+  if (tape.get(root, 'messages') === none || tape.get(root, 'contents') !== none) return;
   throw new GatewayError(
     'invalid_request',
     'Unknown name "messages": this API expects `contents`. ' +
@@ -129,16 +131,15 @@ function refuseMessages({ members }: ScannedBody): void {
 /**
  * The size of the prompt. A token count may wrap its request, which then has a model member too.
  */
-function promptSize(scanned: ScannedBody, isCount: boolean, modelId: string): PromptSize {
-  const wrapped = isCount && findMember(scanned.members, 'generateContentRequest');
-  if (wrapped) {
-    const members = membersOf(scanned.body.text, wrapped.value);
-    const model = fieldOf({ ...scanned, members }, 'model');
+function promptSize(tape: Tape, isCount: boolean, modelId: string): PromptSize {
+  const wrapped = isCount ? tape.get(root, 'generateContentRequest') : none;
+  if (wrapped !== none) {
+    const model = fieldOf(tape, 'model', wrapped);
     refuseOtherModel(typeof model === 'string' ? model : undefined, modelId);
-    return measureNative(scanned.body, members).size;
+    return measureNative(tape, wrapped).size;
   }
-  arrayMember(scanned, 'contents', 'Send [{"role":"user","parts":[{"text":"…"}]}].');
-  const { size, hasObjects } = measureNative(scanned.body, scanned.members);
+  arrayMember(tape, 'contents', 'Send [{"role":"user","parts":[{"text":"…"}]}].');
+  const { size, hasObjects } = measureNative(tape);
   if (!hasObjects) throw noContent();
   return size;
 }

@@ -1,7 +1,6 @@
 /** The edits of a relayed native call: the model's name, and signatures of other providers. */
-import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
-import { findMember } from '../../bytes/json/read/members.ts';
+import { none, root } from '../../bytes/json/tape.ts';
 import { type Call, operations } from '../../call.ts';
 import { envelopePrefixes } from '../../canonical/envelope.ts';
 import { quoted } from '../../canonical/raw-json.ts';
@@ -46,7 +45,7 @@ export const nativeRelay: RelayRules = {
 /** The path decides; if the body names the model too, it must be the same name upstream. */
 function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
   const edit = { name: 'model', value: quoted(resource) };
-  const named = findMember(call.members, 'model') !== undefined;
+  const named = call.tape.get(root, 'model') !== none;
   // `countTokens` may wrap the request, with its model.
   const wrapped = editInside(call, 'generateContentRequest', edit);
   return [...(named ? [edit] : []), ...(wrapped === undefined ? [] : [wrapped])];
@@ -56,10 +55,10 @@ function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
  * Replaces the signatures of other providers, which travel in an envelope that Google would refuse,
  * by a placeholder that Google accepts.
  */
-function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[] {
-  const contents = findMember(members, 'contents');
-  if (contents === undefined || !mayHoldEnvelope(body.text)) return [];
-  const text = originalBytes(body, contents.value.start, contents.value.end).toString('utf8');
+function withoutForeignSignatures({ tape }: Call): readonly MemberEdit[] {
+  const contents = tape.get(root, 'contents');
+  if (contents === none || !mayHoldEnvelope(tape.bytes)) return [];
+  const text = tape.raw(contents).toString('utf8');
   const value = text.replace(envelope, (_, name) => `${name}"${placeholderSignature}"`);
   return [{ name: 'contents', value }];
 }

@@ -2,43 +2,16 @@
  * Finds what a Responses request refers to: the reply that it continues, output items of which it
  * has only the id, and encrypted content, which only the account that made it can read.
  */
-import { originalLength } from '../../bytes/body/body.ts';
-import { decodeString } from '../../bytes/decode.ts';
-import { findMember, membersOf } from '../../bytes/json/read/members.ts';
-import { skipValue } from '../../bytes/json/read/skip.ts';
-import type { ScannedBody } from '../../bytes/json/scan/body.ts';
-import type { Member, Span } from '../../bytes/json/scan/scan.ts';
-import { openBrace, openBracket, quote } from '../../bytes/json/text.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Reference } from '../../call.ts';
 import { isEnvelope } from '../../canonical/envelope.ts';
-import { filledText, isStored, itemKind } from '../../dialects/openai-responses/item-kinds.ts';
-import { eachElement, presentValue, shortText } from '../../dialects/prompt-size.ts';
+import { filledText } from '../../dialects/openai-responses/item-kinds.ts';
+import type { MeasuredItem } from '../../dialects/openai-responses/prompt-size.ts';
 
-/**
- * One of these texts is in every body that refers to something. Names may be written with escapes,
- * and an item may have nothing but its id.
- */
-const markerTexts: readonly string[] = [
-  ...['"id"', 'previous_response_id', 'encrypted_content', '\\u00'],
-];
-
-/** The references of a request; undefined if it has none. */
-export function findReferences({ body, members }: ScannedBody): readonly Reference[] | undefined {
-  const { text } = body;
-  if (!markerTexts.some((name) => text.includes(name))) return undefined;
-  const found: Reference[] = [];
-  const previous = presentValue(text, members, 'previous_response_id');
-  if (previous !== undefined) found.push(previousReply(textAt(text, previous)));
-  const input = findMember(members, 'input');
-  if (input !== undefined && text[input.value.start] === openBracket) {
-    eachElement(text, input.value.start, (start, index) => {
-      const span = { start, end: skipValue(text, start) };
-      const reference = text[start] === openBrace ? referenceIn(body, span, index) : undefined;
-      if (reference !== undefined) found.push(reference);
-      return span.end;
-    });
-  }
-  return found.length === 0 ? undefined : found;
+/** The reference to the reply that a request continues. */
+export function previousReference(tape: Tape): Reference | undefined {
+  const previous = tape.present(root, 'previous_response_id');
+  return previous === none ? undefined : previousReply(idText(tape, previous));
 }
 
 function previousReply(id: string | undefined): Reference {
@@ -48,28 +21,24 @@ function previousReply(id: string | undefined): Reference {
 }
 
 /** The reference that an item is; undefined if it needs nothing but itself. */
-function referenceIn(body: ScannedBody['body'], span: Span, index: number): Reference | undefined {
-  const { text } = body;
-  const members = membersOf(text, span);
-  const idSpan = presentValue(text, members, 'id');
-  const id = idSpan === undefined ? undefined : (textAt(text, idSpan) ?? '');
-  const type = shortText(text, presentValue(text, members, 'type'));
+export function referenceIn(
+  tape: Tape,
+  { item, index, type, kind, isStored }: MeasuredItem,
+): Reference | undefined {
+  if (kind !== 'sealed' && !isStored) return undefined;
+  const idValue = tape.present(item, 'id');
+  const id = idValue === none ? undefined : (idText(tape, idValue) ?? '');
   const isOwn = isOwnId(id);
   const reference: Reference = {
     kind: isOwn || namesOnlyId(type) ? 'item' : 'incomplete',
     id,
     isOwn,
-    isRemovable: false,
+    isRemovable: kind === 'sealed' && type === 'reasoning',
     at: `input[${index}].id`,
     element: { member: 'input', index },
     sealedBytes: 0,
   };
-  const kind = itemKind(type, (name) => presentValue(text, members, name) !== undefined);
-  if (kind === 'sealed') {
-    const item = { ...reference, isRemovable: type === 'reasoning' };
-    return sealedItem(body, members, item);
-  }
-  return isStored(text, members, kind) ? reference : undefined;
+  return kind === 'sealed' ? sealedItem(tape, item, reference, isStored) : reference;
 }
 
 /** A reference to an item may leave its type out. */
@@ -79,25 +48,28 @@ function namesOnlyId(type: string | undefined): boolean {
 
 /** An item with encrypted content, or which its provider would complete from what it has stored. */
 function sealedItem(
-  { text, elisions }: ScannedBody['body'],
-  members: readonly Member[],
-  item: Reference,
+  tape: Tape,
+  item: Value,
+  reference: Reference,
+  isStored: boolean,
 ): Reference | undefined {
-  const sealed = filledText(text, members, 'encrypted_content');
-  const at = `input[${item.element?.index}]`;
-  if (sealed !== undefined) {
-    if (isMadeHere(text, sealed)) return { ...item, kind: 'local', at };
-    const sealedBytes = originalLength({ elisions }, sealed.start + 1, sealed.end - 1);
-    return { ...item, kind: 'sealed', at, sealedBytes };
+  const sealed = filledText(tape, item, 'encrypted_content');
+  const at = `input[${reference.element?.index}]`;
+  if (sealed !== none) {
+    if (isMadeHere(tape, sealed)) return { ...reference, kind: 'local', at };
+    return { ...reference, kind: 'sealed', at, sealedBytes: tape.length(sealed) - 2 };
   }
-  if (item.isOwn) return { ...item, kind: 'local', at };
+  if (reference.isOwn) return { ...reference, kind: 'local', at };
   // Without an id it is nothing but its summary.
-  return isStored(text, members, 'sealed') ? { ...item, isRemovable: false } : undefined;
+  return isStored ? { ...reference, isRemovable: false } : undefined;
 }
 
 /** True for content in an envelope of the gateway, which no upstream can read. */
-function isMadeHere(text: Buffer, { start, end }: Span): boolean {
-  return isEnvelope(text.toString('latin1', start + 1, Math.min(end - 1, start + 65)));
+function isMadeHere(tape: Tape, sealed: Value): boolean {
+  const start = tape.start(sealed) + 1;
+  return isEnvelope(
+    tape.bytes.toString('latin1', start, Math.min(tape.end(sealed) - 1, start + 64)),
+  );
 }
 
 /** Ids of translated replies and their items. */
@@ -111,7 +83,7 @@ export function isOwnId(id: string | undefined): boolean {
 const maxIdBytes = 1_024;
 
 /** The text of an id; undefined for a value that can't be one. */
-function textAt(text: Buffer, { start, end }: Span): string | undefined {
-  if (text[start] !== quote || end - start > maxIdBytes) return undefined;
-  return decodeString(text, start + 1, end - 1);
+function idText(tape: Tape, value: Value): string | undefined {
+  if (!tape.isString(value) || tape.end(value) - tape.start(value) > maxIdBytes) return undefined;
+  return tape.text(value);
 }

@@ -3,28 +3,20 @@
  * and extracts what prices the call. All else is for the upstream to judge.
  */
 import { z } from 'zod';
-import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
-import {
-  afterName,
-  firstInside,
-  isString,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../../bytes/json/read/skip.ts';
-import type { ScannedBody, WholeScan } from '../../bytes/json/scan/body.ts';
-import type { Span } from '../../bytes/json/scan/scan.ts';
-import { closeBrace, openBrace } from '../../bytes/json/text.ts';
+import { parsedValue } from '../../bytes/json/scan/body.ts';
+import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import { type Call, operations } from '../../call.ts';
-import { measureResponses } from '../../dialects/openai-responses/prompt-size.ts';
-import { eachElement, shortText } from '../../dialects/prompt-size.ts';
+import {
+  type MeasuredItem,
+  measureResponses,
+} from '../../dialects/openai-responses/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
-import { checkedFields, hintOf, parsedValue } from '../fields.ts';
+import { checkedFields, hintOf } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
 import type { CallTarget } from '../protocol.ts';
 import { modelField, positiveField } from '../rules.ts';
-import { findReferences } from './find-references.ts';
+import { previousReference, referenceIn } from './find-references.ts';
 
 interface ResponsesFields {
   readonly model: string;
@@ -63,28 +55,34 @@ const compactedTokens = 16_384;
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readResponses(scanned: WholeScan, { operation }: CallTarget): Call {
-  const { read, input } = membersIn(scanned);
+export function readResponses(tape: Tape, { operation }: CallTarget): Call {
+  const { read, input } = membersIn(tape);
   const fields = checkedFields(responsesFields, read);
   const streamed = fields.stream === true && operation === operations.content;
-  checkBounds(scanned, fields);
-  refuseUnserved(scanned, fields);
-  checkInput(scanned, input);
-  checkKind(scanned, 'tools', 'array', '`tools` must be an array.');
+  checkBounds(tape, fields);
+  refuseUnserved(tape, fields);
+  checkInput(tape, input);
+  checkKind(tape, 'tools', 'array', '`tools` must be an array.');
   // A list of items would not be checked as `input` is.
-  checkKind(scanned, 'instructions', 'string', '`instructions` must be a string.');
-  const prompt = measureResponses(scanned.body, scanned.members);
+  checkKind(tape, 'instructions', 'string', '`instructions` must be a string.');
+  const previous = previousReference(tape);
+  const references = previous === undefined ? [] : [previous];
+  const prompt = measureResponses(tape, (measured) => {
+    if (measured.type === settingsType) checkSettings(tape, measured);
+    const reference = referenceIn(tape, measured);
+    if (reference !== undefined) references.push(reference);
+  });
   return {
     protocol: 'responses',
     operation,
     modelId: fields.model,
     framing: streamed ? 'sse' : 'json',
-    body: scanned.body,
-    members: scanned.members,
+    body: tape.body,
+    tape,
     promptCacheKey: hintOf(fields.prompt_cache_key),
     // The last event of a stream always states the usage.
     wantsUsage: true,
-    references: findReferences(scanned),
+    references: references.length === 0 ? undefined : references,
     demand: {
       prompt,
       predictedBytes: 0,
@@ -96,16 +94,16 @@ export function readResponses(scanned: WholeScan, { operation }: CallTarget): Ca
       size: undefined,
       quality: undefined,
       maxToolCalls: countOf(fields.max_tool_calls),
-      guarded: guardedUses(scanned, prompt.media),
+      guarded: guardedUses(tape, prompt.media),
     },
   };
 }
 
 /** Refuses a different value of a checked member in another place, or under another name. */
-function checkBounds(scanned: ScannedBody, fields: ResponsesFields): void {
+function checkBounds(tape: Tape, fields: ResponsesFields): void {
   const bound = fields.max_output_tokens ?? undefined;
-  if (bound !== undefined) refuseOtherBounds(scanned);
-  checkExtraBody(scanned, {
+  if (bound !== undefined) refuseOtherBounds(tape);
+  checkExtraBody(tape, {
     members: {
       model: fields.model,
       stream: fields.stream ?? false,
@@ -121,11 +119,11 @@ function checkBounds(scanned: ScannedBody, fields: ResponsesFields): void {
 /** The members that are read or measured, found in one pass. */
 interface ResponsesMembers {
   readonly read: { readonly [Name in keyof ResponsesFields]-?: unknown };
-  readonly input: Span | undefined;
+  readonly input: Value;
 }
 
-function membersIn(scanned: ScannedBody): ResponsesMembers {
-  let input: Span | undefined;
+function membersIn(tape: Tape): ResponsesMembers {
+  let input = none;
   const read: { -readonly [Name in keyof ResponsesFields]-?: unknown } = {
     model: undefined,
     stream: undefined,
@@ -137,7 +135,9 @@ function membersIn(scanned: ScannedBody): ResponsesMembers {
     prompt_cache_key: undefined,
     max_tool_calls: undefined,
   };
-  for (const { name, value } of scanned.members) {
+  const end = tape.after(root);
+  for (let value = tape.first(root); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
     switch (name) {
       case 'input':
         input = value;
@@ -151,7 +151,7 @@ function membersIn(scanned: ScannedBody): ResponsesMembers {
       case 'previous_response_id':
       case 'prompt_cache_key':
       case 'max_tool_calls':
-        read[name] = parsedValue(scanned.body, value);
+        read[name] = parsedValue(tape, value);
         break;
       default:
     }
@@ -163,7 +163,7 @@ function membersIn(scanned: ScannedBody): ResponsesMembers {
  * Refuses what would run after the reply, and prompts that are stored at the provider:
  * neither can be bounded, and a template may name any model and tools.
  */
-function refuseUnserved(scanned: ScannedBody, { background }: ResponsesFields): void {
+function refuseUnserved(tape: Tape, { background }: ResponsesFields): void {
   if (background === true) {
     throw invalid(
       'This gateway serves no background responses. Leave `background` out, and set `stream` for ' +
@@ -172,7 +172,7 @@ function refuseUnserved(scanned: ScannedBody, { background }: ResponsesFields): 
     );
   }
   for (const name of ['conversation', 'prompt']) {
-    if (!isPresent(scanned, name)) continue;
+    if (tape.present(root, name) === none) continue;
     throw invalid(
       `\`${name}\` names content that is stored at the provider, which this gateway does not ` +
         'serve. Send the content as `input`.',
@@ -182,10 +182,9 @@ function refuseUnserved(scanned: ScannedBody, { background }: ResponsesFields): 
 }
 
 /** `input` may be missing: instructions alone make a valid request. */
-function checkInput(scanned: ScannedBody, input: Span | undefined): void {
-  const { text } = scanned.body;
-  const kind = input === undefined ? 'null' : kindAt(text, input);
-  if (kind === 'null' && isPresent(scanned, 'messages')) {
+function checkInput(tape: Tape, input: Value): void {
+  const kind = input === none ? 'null' : tape.kind(input);
+  if (kind === 'null' && tape.present(root, 'messages') !== none) {
     throw invalid(
       'This API expects `input`. Send the conversation as `input`, or POST the body to ' +
         '/v1/chat/completions.',
@@ -193,11 +192,11 @@ function checkInput(scanned: ScannedBody, input: Span | undefined): void {
     );
   }
   if (kind === 'null' || kind === 'string') return;
-  if (input === undefined || kind !== 'array') throw noInput();
-  eachElement(text, input.start, (start, index) => {
-    if (text[start] !== openBrace) throw noInput();
-    return checkedItemEnd(text, start, `input[${index}]`);
-  });
+  if (kind !== 'array') throw noInput();
+  const end = tape.after(input);
+  for (let item = tape.first(input); item < end; item = tape.after(item)) {
+    if (!tape.isObject(item)) throw noInput();
+  }
 }
 
 /** The input items that change settings of the call from there on. */
@@ -212,33 +211,21 @@ const changeable: Readonly<Record<string, readonly string[] | undefined>> = {
   text: ['format', 'verbosity'],
 };
 
-/** The end of an item. @throws GatewayError `invalid_request` if it changes other settings */
-function checkedItemEnd(text: Buffer, start: number, at: string): number {
-  let isSettings = false;
-  let name = firstInside(text, start);
-  while (text[name] !== closeBrace) {
-    const nameEnd = skipString(text, name);
-    const value = afterName(text, nameEnd);
-    const end = skipValue(text, value);
-    isSettings ||=
-      isString(text, name, nameEnd, 'type') && isString(text, value, end, settingsType);
-    name = nextInside(text, end);
-  }
-  if (isSettings) checkSettings(text, { start, end: name + 1 }, at);
-  return name + 1;
-}
-
-function checkSettings(text: Buffer, item: Span, at: string): void {
-  for (const { name, value } of membersOf(text, item)) {
+/** @throws GatewayError `invalid_request` if an item changes other settings */
+function checkSettings(tape: Tape, { item, index }: MeasuredItem): void {
+  const at = `input[${index}]`;
+  for (const value of tape.members(item)) {
+    const name = tape.name(value);
     const inside = Object.hasOwn(changeable, name) ? changeable[name] : undefined;
     if (inside === undefined) throw unchangeable(`${at}.${name.slice(0, 64)}`);
-    if (inside.length === 0 || kindAt(text, value) === 'null') continue;
-    if (kindAt(text, value) !== 'object') throw unchangeable(`${at}.${name}`);
-    for (const setting of membersOf(text, value)) {
+    if (inside.length === 0 || tape.isNull(value)) continue;
+    if (!tape.isObject(value)) throw unchangeable(`${at}.${name}`);
+    for (const setting of tape.members(value)) {
+      const changed = tape.name(setting);
       // The only mode that costs nothing more.
-      const isMode = setting.name === 'mode' && shortText(text, setting.value) !== 'standard';
-      if (inside.includes(setting.name) && !isMode) continue;
-      throw unchangeable(`${at}.${name}.${setting.name.slice(0, 64)}`);
+      const isMode = changed === 'mode' && tape.shortText(setting) !== 'standard';
+      if (inside.includes(changed) && !isMode) continue;
+      throw unchangeable(`${at}.${name}.${changed.slice(0, 64)}`);
     }
   }
 }
@@ -252,20 +239,9 @@ function unchangeable(param: string): GatewayError {
 }
 
 /** Checks a member that may be missing or null. */
-function checkKind(
-  { body, members }: ScannedBody,
-  name: string,
-  kind: 'array' | 'string',
-  message: string,
-): void {
-  const member = findMember(members, name);
-  if (member === undefined) return;
-  if (![kind, 'null'].includes(kindAt(body.text, member.value))) throw invalid(message, name);
-}
-
-function isPresent({ body, members }: ScannedBody, name: string): boolean {
-  const member = findMember(members, name);
-  return member !== undefined && kindAt(body.text, member.value) !== 'null';
+function checkKind(tape: Tape, name: string, kind: 'array' | 'string', message: string): void {
+  const value = tape.present(root, name);
+  if (value !== none && tape.kind(value) !== kind) throw invalid(message, name);
 }
 
 function noInput(): GatewayError {

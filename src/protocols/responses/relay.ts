@@ -1,14 +1,13 @@
 /** The edits and checks of relayed Responses calls: only the model's name is edited. */
 import { replyParser } from '../../bounded-json.ts';
-import { findMember } from '../../bytes/json/read/members.ts';
+import { none, root } from '../../bytes/json/tape.ts';
 import { type Call, operations } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { openaiUsage, openaiUsageOfObject } from '../../dialects/openai/usage.ts';
-import { responseFailure } from '../../dialects/openai-responses/failure.ts';
+import { refusesSealedContent, responseFailure } from '../../dialects/openai-responses/errors.ts';
 import { referableDocument } from '../../dialects/openai-responses/referable.ts';
 import { responsesStreamTap } from '../../dialects/openai-responses/stream-tap.ts';
 import { toolCallsIn, withToolCalls } from '../../dialects/openai-responses/tool-calls.ts';
-import { refusesSealedContent } from '../../dialects/openai-responses/unreadable-content.ts';
 import type { ReferableReply } from '../../dialects/tap.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { modelEdit } from '../model-edit.ts';
@@ -41,9 +40,9 @@ export const responsesRelay: RelayRules = {
     withToolCalls(openaiUsage(reply, false, counted), toolCallsIn(reply)),
   refusesSealed: refusesSealedContent,
   referable: referableReply,
-  mayBeStored: ({ body: { text }, members }) => {
-    const store = findMember(members, 'store')?.value;
-    return store === undefined || text.toString('latin1', store.start, store.end) !== 'false';
+  mayBeStored: ({ tape }) => {
+    const store = tape.get(root, 'store');
+    return store === none || tape.raw(store).toString('latin1') !== 'false';
   },
 };
 

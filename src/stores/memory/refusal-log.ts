@@ -76,6 +76,8 @@ function nameOf(count: RecordedRefusals, grouping: RefusalGrouping): string {
       return count.code;
     case 'reason':
       return count.reason ?? '';
+    case 'detail':
+      return count.detail ?? '';
     case 'day':
       return new Date(count.atMs).toISOString().slice(0, 10);
   }

@@ -1,7 +1,7 @@
 /** The statements on the table of refusals: adding counts, sums by names, deletion of old ones. */
+import { jsonWithBigints } from '../../json.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { RecordedRefusals } from '../../ports/refusal-log.ts';
-import { jsonText } from '../sql/columns.ts';
 import {
   checkRefusalReport,
   filterNames,
@@ -18,11 +18,11 @@ import type { Statements } from './client.ts';
 // One parameter for any number of rows.
 const insertRefusals = `
 INSERT INTO "tollgate".refusals
-  (id, refused_at_ms, key_id, key_group, model_id, protocol, code, reason, refusals)
-SELECT id, refused_at_ms, key_id, key_group, model_id, protocol, code, reason, refusals
+  (id, refused_at_ms, key_id, key_group, model_id, protocol, code, reason, detail, refusals)
+SELECT id, refused_at_ms, key_id, key_group, model_id, protocol, code, reason, detail, refusals
 FROM json_to_recordset($1::text::json) AS (
   id text, refused_at_ms bigint, key_id text, key_group text, model_id text, protocol text,
-  code text, reason text, refusals bigint)
+  code text, reason text, detail text, refusals bigint)
 ORDER BY id
 ON CONFLICT (id) DO NOTHING`;
 
@@ -58,7 +58,7 @@ export async function writeRefusals(
   counts: readonly RecordedRefusals[],
   options?: CallOptions,
 ): Promise<void> {
-  await rows(insertRefusals, [jsonText(counts.map(refusalRow))], options);
+  await rows(insertRefusals, [jsonWithBigints(counts.map(refusalRow))], options);
 }
 
 /** See `RefusalQueries.refusalReport`. */

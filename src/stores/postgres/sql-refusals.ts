@@ -1,6 +1,9 @@
-/** Migration 10: counts of refused requests. It only adds, so older processes keep running. */
+/**
+ * Migrations 10 and 11: counts of refused requests, and what was wrong in them. They only add, so
+ * older processes keep running.
+ */
 
-/** A count that is sent again has the same id. No column holds a secret or text of a caller. */
+/** A count that is sent again has the same id. No column holds a secret. */
 export const refusalTable = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
@@ -21,4 +24,15 @@ CREATE TABLE "tollgate".refusals (
 CREATE INDEX refusals_by_time ON "tollgate".refusals (refused_at_ms, id);
 
 INSERT INTO "tollgate".schema_versions (version) VALUES (10);
+END $migration$`;
+
+/** The member or the path that is wrong: up to 64 plain characters. */
+export const refusalDetail = `
+DO $migration$ BEGIN
+PERFORM pg_advisory_xact_lock(8390880602266034277);
+IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 11) THEN RETURN; END IF;
+
+ALTER TABLE "tollgate".refusals ADD COLUMN detail text COLLATE "C";
+
+INSERT INTO "tollgate".schema_versions (version) VALUES (11);
 END $migration$`;

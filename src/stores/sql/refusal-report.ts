@@ -27,10 +27,14 @@ export const refusalGroupings = [
   'protocol',
   'code',
   'reason',
+  'detail',
   'day',
 ] as const;
 
-/** What a report on refusals can be grouped by. `day` is a UTC day. */
+/**
+ * What a report on refusals can be grouped by. `detail` is the member or the path that is wrong,
+ * `day` a UTC day.
+ */
 export type RefusalGrouping = (typeof refusalGroupings)[number];
 
 /** A report over a period of time. */
@@ -45,8 +49,8 @@ export interface RefusalReportQuery extends RefusalFilter {
 export interface RefusalReportRow {
   /**
    * A name for each grouping of the query, in its order; a day as `2026-11-21`. It is `''` for
-   * requests without a known key, a known model or a reason, and `(other)` for those that were
-   * counted together because there were too many.
+   * requests without a known key, a known model, a reason or a detail, and `(other)` for those
+   * that were counted together because there were too many.
    */
   readonly names: readonly string[];
   /** The number of refused requests. */
@@ -76,6 +80,7 @@ export const refusalNames: Readonly<Record<Exclude<RefusalGrouping, 'day'>, stri
   protocol: "coalesce(protocol, '')",
   code: 'code',
   reason: "coalesce(reason, '')",
+  detail: "coalesce(detail, '')",
 };
 
 /** The members that a filter selects by. */

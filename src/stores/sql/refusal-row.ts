@@ -14,6 +14,7 @@ export function refusalRow(
     protocol: count.protocol ?? null,
     code: count.code,
     reason: count.reason ?? null,
+    detail: count.detail ?? null,
     refusals: BigInt(count.refusals),
   };
 }

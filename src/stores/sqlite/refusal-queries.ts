@@ -16,8 +16,8 @@ import type { Connection, SqliteValue } from './handle.ts';
 
 const insertRefusal = `
 INSERT INTO tollgate_refusal
-  (id, refused_at_ms, key_id, key_group, model_id, protocol, code, reason, refusals)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  (id, refused_at_ms, key_id, key_group, model_id, protocol, code, reason, detail, refusals)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`;
 
 const nameColumns: Readonly<Record<RefusalGrouping, string>> = {

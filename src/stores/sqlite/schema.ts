@@ -178,12 +178,18 @@ CREATE TABLE tollgate_refusal (
 CREATE INDEX tollgate_refusal_time ON tollgate_refusal (refused_at_ms, id);
 `;
 
+/** The member or the path that is wrong. */
+const refusalDetail = `
+ALTER TABLE tollgate_refusal ADD COLUMN detail TEXT;
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
   compatibility,
   usageByKey,
   refusalTable,
+  refusalDetail,
 ];
 
 const versionTable = `

@@ -26,8 +26,16 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
       const stranger = recordedRefusals({ id: idOf(2), keyId: undefined, group: undefined });
       const counts = [
         recordedRefusals({ reason: 'rate' }),
-        { ...stranger, protocol: undefined, modelId: undefined, reason: undefined },
+        {
+          ...stranger,
+          protocol: undefined,
+          modelId: undefined,
+          reason: undefined,
+          detail: undefined,
+        },
         recordedRefusals({ id: idOf(3), keyId: '(other)', group: '', modelId: 'a"\\ü😀%_\'' }),
+        recordedRefusals({ id: idOf(4), detail: '/v1beta/models/{model}:generateContent' }),
+        recordedRefusals({ id: idOf(5), detail: `messages[].content.${'a'.repeat(45)}` }),
       ];
 
       await log.recordRefusals(counts);
@@ -129,6 +137,7 @@ export function recordedRefusals(change: Partial<RecordedRefusals> = {}): Record
     modelId: 'gpt-5',
     code: 'insufficient_quota',
     reason: 'insufficient',
+    detail: 'messages[].content[].type',
     refusals: 3,
     ...change,
   };

@@ -16,8 +16,7 @@ const png = `data:image/png;base64,${base64}`;
 const pdf = `data:application/pdf;base64,${base64}`;
 
 function measured(body: JsonObject): PromptSize {
-  const { body: bytes, members } = scanBody(wholeBody(Buffer.from(JSON.stringify(body))));
-  return measureResponses(bytes, members);
+  return measureResponses(scanBody(wholeBody(Buffer.from(JSON.stringify(body)))));
 }
 
 function mediaOf(...input: readonly JsonValue[]): readonly object[] {

@@ -46,22 +46,22 @@ export const toyProtocol: Protocol = {
   repeatableAs: undefined,
   outputLimits: ['most'],
   candidates: { member: 'times', maximum: 1 },
-  read: (scanned) => {
-    arrayMember(scanned, 'ask', 'Send what is asked.');
+  read: (tape) => {
+    arrayMember(tape, 'ask', 'Send what is asked.');
     return {
       protocol: toyName,
       operation: operations.content,
-      modelId: String(fieldOf(scanned, 'model')),
+      modelId: String(fieldOf(tape, 'model')),
       framing: 'json',
-      body: scanned.body,
-      members: scanned.members,
+      body: tape.body,
+      tape,
       promptCacheKey: undefined,
       wantsUsage: true,
       demand: {
-        prompt: sizeOf(promptTally(scanned.body)),
+        prompt: sizeOf(promptTally(tape)),
         predictedBytes: 0,
-        maxOutputTokens: Number(fieldOf(scanned, 'most') ?? 100),
-        candidates: Number(fieldOf(scanned, 'times') ?? 1),
+        maxOutputTokens: Number(fieldOf(tape, 'most') ?? 100),
+        candidates: Number(fieldOf(tape, 'times') ?? 1),
         size: undefined,
         quality: undefined,
         guarded: [],

@@ -3,7 +3,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sqliteMigrations, sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
 import { migrateSqlite } from '../../../src/stores/sqlite/schema.ts';
-import { usageRecord } from '../../../src/testing/index.ts';
+import { recordedRefusals, usageRecord } from '../../../src/testing/index.ts';
 import { pass } from '../../stages/failing.ts';
 import { countedIds } from '../../support/counted-ids.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
@@ -35,11 +35,32 @@ describe.each(fileKinds)('over $name', (kind) => {
     for (const sink of logs) await sink.close();
   });
 
+  it('tables without details get them, and keep what was counted before', () => {
+    const { db, cleanup } = scratch(kind);
+    onTestFinished(cleanup);
+    db.exec('ALTER TABLE tollgate_refusal DROP COLUMN detail');
+    const added = sqliteMigrations.findIndex((sql) => sql.includes('ADD COLUMN detail')) + 1;
+    db.exec(`DELETE FROM tollgate_schema WHERE version >= ${added}`);
+    db.exec(`INSERT INTO tollgate_refusal (id, refused_at_ms, code, refusals)
+      VALUES ('old.1', 5, 'invalid_request', 3)`);
+
+    migrateSqlite(db);
+    const log = sqliteUsageSink({ client: db });
+    log.recordRefusals([recordedRefusals({ detail: 'input' })]);
+
+    expect(log.refusalReport({ ...always, by: 'detail' })).toEqual([
+      { names: [''], refusals: 3 },
+      { names: ['input'], refusals: 3 },
+    ]);
+    log.close();
+  });
+
   it('old tables block no calls, and keep refusals once they are upgraded', async () => {
     const { db, cleanup } = scratch(kind);
     onTestFinished(cleanup);
     db.exec('DROP TABLE tollgate_refusal');
-    db.exec(`DELETE FROM tollgate_schema WHERE version = ${sqliteMigrations.length}`);
+    const created = sqliteMigrations.findIndex((sql) => sql.includes('TABLE tollgate_refusal')) + 1;
+    db.exec(`DELETE FROM tollgate_schema WHERE version >= ${created}`);
     const log = sqliteUsageSink({ client: db });
     const { call, clock, events } = gatewayInProcess({ options: { recordRefusals: log } });
 

@@ -12,7 +12,7 @@ import {
   type ReadThinking,
   readRedactedThinking,
   readThinking,
-} from '../../../src/dialects/anthropic/server/read-thinking.ts';
+} from '../../../src/dialects/anthropic/server/read-parts.ts';
 import { isJsonObject, type JsonObject } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
 

@@ -115,27 +115,16 @@ const geminiPart: fc.Arbitrary<JsonObject> = fc.oneof(
   fc.record({ text: fc.constant(''), thoughtSignature: data }),
 );
 
-/**
- * Without a signed empty text between two thoughts, which no recording has: the reader of these
- * tests takes them for two thoughts, and a caller without thinking sends them back as one.
- */
-function isReadAlike(part: JsonObject, index: number, parts: readonly JsonObject[]): boolean {
-  const isThought = (one: JsonObject | undefined): boolean => one?.thought === true;
-  return part.text !== '' || !isThought(parts[index - 1]) || !isThought(parts[index + 1]);
-}
-
 /** Replies with signatures on any part, among them parallel calls and empty texts. */
 export const geminiReply: fc.Arbitrary<Reply> = fc
   .tuple(fc.array(geminiPart, { minLength: 1, maxLength: maxParts }), fc.boolean())
   .map(([made, streamed]) => {
     // No two signatures of a provider are the same.
-    const parts = made
-      .filter(isReadAlike)
-      .map((part, index) =>
-        'thoughtSignature' in part
-          ? { ...part, thoughtSignature: `${part.thoughtSignature}${`${index}`.padStart(4, '0')}` }
-          : part,
-      );
+    const parts = made.map((part, index) =>
+      'thoughtSignature' in part
+        ? { ...part, thoughtSignature: `${part.thoughtSignature}${`${index}`.padStart(4, '0')}` }
+        : part,
+    );
     const document = (some: readonly JsonObject[], finish: JsonObject): JsonValue => ({
       responseId: 'r1',
       candidates: [{ index: 0, content: { role: 'model', parts: some }, ...finish }],

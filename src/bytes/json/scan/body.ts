@@ -4,34 +4,27 @@ import { type GatewayError, isGatewayError } from '../../../errors.ts';
 import { mayHoldExactNumbers, parseExactly } from '../../../exact-numbers.ts';
 import { type JsonValue, parseJson } from '../../../json.ts';
 import { type Body, joinedBody, originalBytes } from '../../body/body.ts';
+import { Tape, type Value } from '../tape.ts';
 import { invalidJson } from '../text.ts';
 import { scanInSteps } from './in-steps.ts';
-import { type JsonScan, type Member, scanJson, scanJsonObject } from './scan.ts';
-
-/** A scanned request body and its top-level members. */
-export interface ScannedBody {
-  readonly body: Body;
-  readonly members: readonly Member[];
-}
-
-/** A scanned body with its number of values. */
-export type WholeScan = ScannedBody & JsonScan;
+import { scanJson } from './scan.ts';
+import type { JsonScan } from './walk.ts';
 
 /**
  * Scans a body in one go.
  *
- * @throws GatewayError as `scanJsonObject` does
+ * @throws GatewayError as `scanJson` does
  */
-export function scanBody(body: Body): WholeScan {
+export function scanBody(body: Body): Tape {
   try {
-    return { body, ...scanJson(body.text) };
+    return tapeOf(body, scanJson(body.text));
   } catch (error) {
     if (body.elisions.length === 0 || !isGatewayError(error)) throw error;
     // The elided text is not valid JSON: either the body is not, and a scan of all of it finds the
     // right offset, or it is, and an elision lies inside a long list of numbers. The full text
     // replaces the elided one in every holder of this body, so that its memory is not taken twice.
     Object.assign(body, joinedBody(body.chunks));
-    return { body, ...scanJson(body.text) };
+    return tapeOf(body, scanJson(body.text));
   }
 }
 
@@ -42,14 +35,18 @@ export const largeTextBytes = 1_048_576;
  * As {@link scanBody}, but yields to the event loop between sections: for texts of more than 1 MiB.
  * Most large bodies are images, and have a short text.
  */
-export async function scanBodyInTurns(body: Body): Promise<WholeScan> {
+export async function scanBodyInTurns(body: Body): Promise<Tape> {
   try {
-    return { body, ...(await scanText(body.text)) };
+    return tapeOf(body, await scanText(body.text));
   } catch (error) {
     if (body.elisions.length === 0 || !isGatewayError(error)) throw error;
     Object.assign(body, joinedBody(body.chunks));
-    return { body, ...(await scanText(body.text)) };
+    return tapeOf(body, await scanText(body.text));
   }
+}
+
+function tapeOf(body: Body, { cells, definesTools }: JsonScan): Tape {
+  return new Tape(body, cells, definesTools);
 }
 
 async function scanText(text: Uint8Array): Promise<JsonScan> {
@@ -79,6 +76,21 @@ export function parsePart(
 }
 
 /**
+ * The parsed value. Meant for small ones: a large string is copied.
+ *
+ * @throws GatewayError as {@link parsePart} does
+ */
+export function parsedValue(tape: Tape, value: Value): JsonValue {
+  const start = tape.start(value);
+  const end = tape.end(value);
+  if (tape.length(value) !== end - start) return parsePart(tape.body, start, end);
+  if (tape.isString(value)) return tape.text(value);
+  const parsed = parseJson(tape.bytes.toString('utf8', start, end));
+  if (parsed === undefined) throw invalidJson(start);
+  return parsed;
+}
+
+/**
  * Parses a whole scanned body as `parseExactly` does. Only its text is searched for numbers that a
  * double would change: elisions contain none, and a large body is mostly elided.
  *
@@ -96,7 +108,7 @@ export function parseBodyExactly(body: Body): JsonValue {
 export function findElidedFault({ elisions, chunks }: Body): GatewayError | undefined {
   if (elisions.length === 0) return undefined;
   try {
-    scanJsonObject(joinedBody(chunks).text);
+    scanJson(joinedBody(chunks).text);
     return undefined;
   } catch (error) {
     if (isGatewayError(error)) return error;

@@ -3,7 +3,7 @@
  * take a third of a second. Same grammar as `scan.ts`, but with a list of open containers instead
  * of recursion, which can't be interrupted.
  */
-import { decodeString } from '../../decode.ts';
+import { afterCell, endCell, nameCell, type Value } from '../tape.ts';
 import {
   closeBrace,
   closeBracket,
@@ -16,14 +16,15 @@ import {
   spaceEnd,
 } from '../text.ts';
 import { addName, namesAt } from './member-names.ts';
-import { bodyStart, type JsonScan, type Member } from './scan.ts';
+import { bodyStart } from './scan.ts';
 import {
+  addValue,
   afterColon,
-  countValue,
-  definesTools,
+  type JsonScan,
   type JsonWalk,
   jsonWalk,
   maxDepth,
+  scanOf,
   tooDeep,
 } from './walk.ts';
 
@@ -48,29 +49,50 @@ export function* scanInSteps(body: Uint8Array): Generator<undefined, JsonScan> {
   }
   const rest = spaceEnd(body, state.at);
   if (rest !== body.length) throw invalidJson(rest);
-  const { members, walk } = state;
-  return { members, values: walk.values, definesTools: definesTools(walk) };
+  return scanOf(state.walk);
+}
+
+/** An object or array that is being read. */
+interface OpenContainer {
+  readonly value: Value;
+  readonly closing: number;
 }
 
 interface ScanState {
   readonly walk: JsonWalk;
-  readonly members: Member[];
-  /** The closing bracket of each open container, outermost first. */
-  readonly open: number[];
+  /** Outermost first. */
+  readonly open: OpenContainer[];
   /** The offset of the next name, value or closing bracket; after a value, its end. */
   at: number;
   /** The container that was opened last is empty. */
   isEmpty: boolean;
-  /** The top-level member that is being read. */
-  member: (Omit<Member, 'value'> & { readonly valueStart: number }) | undefined;
 }
 
+/** Sections of two bodies may alternate, so that each has cells of its own. */
+const firstCells = 65_536;
+
 function initialState(body: Uint8Array): ScanState {
-  const at = spaceEnd(body, bodyStart(body) + 1);
-  const walk = jsonWalk(jsonText(body));
-  namesAt(walk.namesByDepth, 0);
-  const isEmpty = body[at] === closeBrace;
-  return { walk, members: [], open: [closeBrace], at, isEmpty, member: undefined };
+  const walk = jsonWalk(jsonText(body), new Int32Array(firstCells));
+  const state: ScanState = { walk, open: [], at: bodyStart(body), isEmpty: false };
+  openContainer(state, startValue(walk, state.at, 0), closeBrace);
+  return state;
+}
+
+/** Adds a value to the tape that starts here. */
+function startValue(walk: JsonWalk, start: number, name: number): Value {
+  const value = addValue(walk);
+  walk.cells[value] = start;
+  walk.cells[value + nameCell] = name;
+  return value;
+}
+
+function openContainer(state: ScanState, value: Value, closing: number): void {
+  const { walk, open } = state;
+  if (open.length === maxDepth) throw tooDeep(state.at);
+  if (closing === closeBrace) namesAt(walk.namesByDepth, open.length);
+  open.push({ value, closing });
+  state.at = spaceEnd(walk.text.bytes, state.at + 1);
+  state.isEmpty = walk.text.bytes[state.at] === closing;
 }
 
 /**
@@ -80,52 +102,48 @@ function initialState(body: Uint8Array): ScanState {
 function readValue(state: ScanState): boolean {
   const { walk, open } = state;
   const { bytes } = walk.text;
-  const value = open.at(-1) === closeBrace ? readName(state) : state.at;
-  countValue(walk);
-  const first = bytes[value];
-  if (first !== openBrace && first !== openBracket) {
-    state.at = scalarEnd(walk.text, value);
-    return false;
+  const isMember = open.at(-1)?.closing === closeBrace;
+  const name = isMember ? state.at : 0;
+  if (isMember) state.at = readName(state);
+  const value = startValue(walk, state.at, name);
+  const first = bytes[state.at];
+  if (first === openBrace || first === openBracket) {
+    openContainer(state, value, first === openBrace ? closeBrace : closeBracket);
+    return true;
   }
-  if (open.length === maxDepth) throw tooDeep(value);
-  if (first === openBrace) namesAt(walk.namesByDepth, open.length);
-  open.push(first === openBrace ? closeBrace : closeBracket);
-  state.at = spaceEnd(bytes, value + 1);
-  state.isEmpty = bytes[state.at] === open.at(-1);
-  return true;
+  state.at = scalarEnd(walk.text, state.at);
+  finishValue(walk, value, state.at);
+  return false;
 }
 
-function readName(state: ScanState): number {
-  const { walk, open, at } = state;
-  const names = walk.namesByDepth[open.length - 1] ?? namesAt(walk.namesByDepth, open.length - 1);
-  const end = addName(names, walk.text, at);
-  const valueStart = afterColon(walk.text.bytes, end);
-  if (open.length === 1) {
-    const name = decodeString(walk.text.bytes, at + 1, end - 1);
-    state.member = { name, nameSpan: { start: at, end }, valueStart };
-  }
-  return valueStart;
+/** The offset of the value after the name. */
+function readName({ walk, open, at }: ScanState): number {
+  const depth = open.length - 1;
+  const names = walk.namesByDepth[depth] ?? namesAt(walk.namesByDepth, depth);
+  return afterColon(walk.text.bytes, addName(names, walk.text, at));
+}
+
+function finishValue(walk: JsonWalk, value: Value, end: number): void {
+  walk.cells[value + endCell] = end;
+  walk.cells[value + afterCell] = walk.length;
 }
 
 /** Moves past a value, and past all containers that end with it. */
 function endValue(state: ScanState): void {
-  const { walk, open, members } = state;
+  const { walk, open } = state;
   const { bytes } = walk.text;
-  while (open.length > 0) {
+  for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
     if (!state.isEmpty) {
-      if (open.length === 1 && state.member !== undefined) {
-        const { name, nameSpan, valueStart } = state.member;
-        members.push({ name, nameSpan, value: { start: valueStart, end: state.at } });
-      }
       state.at = spaceEnd(bytes, state.at);
       if (bytes[state.at] === comma) {
         state.at = spaceEnd(bytes, state.at + 1);
         return;
       }
-      if (bytes[state.at] !== open.at(-1)) throw invalidJson(state.at);
+      if (bytes[state.at] !== last.closing) throw invalidJson(state.at);
     }
     state.isEmpty = false;
     state.at += 1;
     open.pop();
+    finishValue(walk, last.value, state.at);
   }
 }

@@ -1,8 +1,8 @@
 /** Reads the member names of a JSON object: refuses duplicates, and notes definitions of tools. */
 import { GatewayError } from '../../../errors.ts';
 import { decodeString } from '../../decode.ts';
-import { isString } from '../read/skip.ts';
 import { invalidJson, type JsonText, plainEnd, quote, stringEnd } from '../text.ts';
+import { isWordAt } from '../words.ts';
 
 /** The maximum number of members in one object: more would be an attack on hash tables. */
 const maxMembers = 10_000;
@@ -88,7 +88,7 @@ export function addName(names: MemberNames, text: JsonText, at: number): number 
 function isDefinition(bytes: Buffer, start: number, end: number): boolean {
   for (const name of definitionNames) {
     const isAsLong = name.length === end - start;
-    if (isAsLong && isString(bytes, start - 1, end + 1, name)) return true;
+    if (isAsLong && isWordAt(bytes, start, name)) return true;
   }
   return false;
 }

@@ -1,5 +1,6 @@
 /** Walks JSON values by recursion, up to a maximum depth. */
 import { GatewayError } from '../../../errors.ts';
+import { afterCell, cellsPerValue, endCell, nameCell, type Value } from '../tape.ts';
 import {
   closeBrace,
   closeBracket,
@@ -19,45 +20,83 @@ import { addName, type MemberNames, namesAt } from './member-names.ts';
 /** The maximum nesting: deeper bodies could overflow the stack of recursive code elsewhere. */
 export const maxDepth = 64;
 const maxValues = 500_000;
+/** With those of the root. */
+const maxCells = (maxValues + 1) * cellsPerValue;
+
+/** What a scan has found. */
+export interface JsonScan {
+  /** The cells of a {@link Tape}. */
+  readonly cells: Int32Array;
+  /** An object below the top level has a member of a name in `definitionNames`. */
+  readonly definesTools: boolean;
+}
 
 /** The state of a walk through one body. Changed only by the functions in this file. */
 export interface JsonWalk {
   readonly text: JsonText;
   /** The names seen in the object that is open at each depth. */
   readonly namesByDepth: MemberNames[];
-  /** The number of values so far. */
-  values: number;
+  /** The cells of the tape, with space for more. */
+  cells: Int32Array;
+  /** The number of cells so far: four for each value. */
+  length: number;
 }
 
-/** Starts a walk. */
-export function jsonWalk(text: JsonText): JsonWalk {
-  return { text, namesByDepth: [], values: 0 };
+/** Starts a walk, with cells that may be used again when it has ended. */
+export function jsonWalk(text: JsonText, cells: Int32Array): JsonWalk {
+  return { text, namesByDepth: [], cells, length: 0 };
+}
+
+/** What a finished walk has found. */
+export function scanOf(walk: JsonWalk): JsonScan {
+  return { cells: walk.cells.slice(0, walk.length), definesTools: definesTools(walk) };
+}
+
+/** Adds a value to the tape; its other cells are written when its end is known. */
+export function addValue(walk: JsonWalk): Value {
+  const value = walk.length;
+  if (value === walk.cells.length) grow(walk);
+  walk.length = value + cellsPerValue;
+  return value;
+}
+
+/** @throws GatewayError `invalid_request` with the reason `too_many_values` */
+function grow(walk: JsonWalk): void {
+  if (walk.length >= maxCells) throw tooManyValues();
+  const cells = new Int32Array(Math.min(2 * walk.cells.length, maxCells));
+  cells.set(walk.cells);
+  walk.cells = cells;
 }
 
 /** Whether an object below the top level has had one of `definitionNames`. */
-export function definesTools({ namesByDepth }: JsonWalk): boolean {
+function definesTools({ namesByDepth }: JsonWalk): boolean {
   for (let depth = 1; depth < namesByDepth.length; depth += 1) {
     if (namesByDepth[depth]?.definesTools === true) return true;
   }
   return false;
 }
 
-/** Counts a value. @throws GatewayError `invalid_request` with the reason `too_many_values` */
-export function countValue(walk: JsonWalk): void {
-  walk.values += 1;
-  if (walk.values > maxValues) throw tooManyValues();
-}
-
-/** The end of the value at `at`; `depth` is the number of containers around it. */
-export function valueEnd(walk: JsonWalk, at: number, depth: number): number {
-  // As `countValue`, inlined because it runs for every value.
-  walk.values += 1;
-  if (walk.values > maxValues) throw tooManyValues();
+/**
+ * The end of the value at `at`; `depth` is the number of containers around it, `name` the offset
+ * of its name.
+ */
+export function valueEnd(walk: JsonWalk, at: number, depth: number, name: number): number {
+  // As `addValue`, inlined because it runs for every value.
+  const value = walk.length;
+  if (value === walk.cells.length) grow(walk);
+  walk.length = value + cellsPerValue;
   const first = walk.text.bytes[at];
-  if (first === quote) return stringEnd(walk.text, at);
-  if (first !== openBrace && first !== openBracket) return scalarEnd(walk.text, at);
-  if (depth === maxDepth) throw tooDeep(at);
-  return first === openBrace ? objectEnd(walk, at, depth) : arrayEnd(walk, at, depth);
+  let end: number;
+  if (first === quote) end = stringEnd(walk.text, at);
+  else if (first !== openBrace && first !== openBracket) end = scalarEnd(walk.text, at);
+  else if (depth === maxDepth) throw tooDeep(at);
+  else end = first === openBrace ? objectEnd(walk, at, depth) : arrayEnd(walk, at, depth);
+  const { cells } = walk;
+  cells[value] = at;
+  cells[value + endCell] = end;
+  cells[value + afterCell] = walk.length;
+  cells[value + nameCell] = name;
+  return end;
 }
 
 function objectEnd(walk: JsonWalk, start: number, depth: number): number {
@@ -68,7 +107,7 @@ function objectEnd(walk: JsonWalk, start: number, depth: number): number {
   const names = namesAt(walk.namesByDepth, depth);
   for (;;) {
     const value = afterColon(bytes, addName(names, walk.text, at));
-    at = valueEnd(walk, value, depth + 1);
+    at = valueEnd(walk, value, depth + 1, at);
     if (bytes[at] !== comma && bytes[at] !== closeBrace) at = spaceEnd(bytes, at);
     if (bytes[at] !== comma) break;
     at += 1;
@@ -84,7 +123,7 @@ function arrayEnd(walk: JsonWalk, start: number, depth: number): number {
   if (bytes[at] === closeBracket) return at + 1;
 
   for (;;) {
-    at = valueEnd(walk, at, depth + 1);
+    at = valueEnd(walk, at, depth + 1, 0);
     if (bytes[at] !== comma && bytes[at] !== closeBracket) at = spaceEnd(bytes, at);
     if (bytes[at] !== comma) break;
     at = spaceEnd(bytes, at + 1);

@@ -59,6 +59,7 @@ function shareFields({ weight, priority, hasCost }: Channel): ShareFields {
     cost: choiceField('cost', 'Your cost', [
       ['keep', hasCost ? 'as it is' : 'not stated'],
       ['set', 'per million tokens'],
+      ['reported', 'what its replies report'],
       ...(hasCost ? [['none', 'remove it'] as const] : []),
     ]),
     input: textField('input', 'Input', { inputmode: 'decimal', placeholder: '0.15' }),
@@ -91,6 +92,7 @@ function changesOf(channel: Channel, fields: ShareFields): readonly Change[] {
     ...(weight === channel.weight ? [] : [['weight', { weight }] as const]),
     ...(priority === channel.priority ? [] : [['priority', { priority }] as const]),
     ...(cost === 'set' ? [['cost', { cost: costIn(fields) }] as const] : []),
+    ...(cost === 'reported' ? [['cost', { cost }] as const] : []),
     ...(cost === 'none' ? [['cost', { cost: null }] as const] : []),
   ];
 }

@@ -43,10 +43,13 @@ export function refusalTable(
   });
 }
 
-function whyCell({ code, reason, meaning, remedy }: RefusalCount): Child {
+function whyCell({ code, reason, detail, meaning, remedy }: RefusalCount): Child {
   return [
     el('span', {}, sentence(meaning ?? wordsOf(reason ?? code))),
     remedy === null ? undefined : el('span', { class: 'below' }, sentence(remedy)),
+    detail === null
+      ? undefined
+      : el('span', { class: 'below' }, 'the latest: ', el('span', { class: 'id' }, detail)),
   ];
 }
 

@@ -3,7 +3,7 @@ import { type ContentEvent, type FinishReason, mayCutCall } from '../../../canon
 import { type JsonValue, member } from '../../../json.ts';
 
 /** The stop reason and its explanation. */
-export interface Stop {
+export interface StatedFinish {
   readonly reason: string | undefined;
   readonly explanation: string | undefined;
 }
@@ -12,7 +12,7 @@ export interface Stop {
 export type Finish = Extract<ContentEvent, { readonly type: 'finish' }>;
 
 /** Reads a whole reply, or the `delta` of a `message_delta`. */
-export function readStop(holder: JsonValue | undefined): Stop {
+export function readFinish(holder: JsonValue | undefined): StatedFinish {
   return {
     reason: text(member(holder, 'stop_reason')),
     explanation: text(member(member(holder, 'stop_details'), 'explanation')),
@@ -23,7 +23,7 @@ export function readStop(holder: JsonValue | undefined): Stop {
  * The finish event. If there were tool calls, the reason is `tool_calls`, since the caller has to
  * act on them.
  */
-export function finishEvent({ reason, explanation }: Stop, calls: number): Finish {
+export function finishEvent({ reason, explanation }: StatedFinish, calls: number): Finish {
   const named = reason === undefined ? 'stop' : (reasons.get(reason) ?? 'other');
   const finishReason = named === 'stop' || named === 'tool_calls' ? stopOrToolCalls(calls) : named;
   return {
@@ -36,7 +36,7 @@ export function finishEvent({ reason, explanation }: Stop, calls: number): Finis
 }
 
 /** Whether the reason to stop may have cut the last call. */
-export function mayCut({ reason }: Stop): boolean {
+export function mayCutLastCall({ reason }: StatedFinish): boolean {
   return mayCutCall(reasons.get(reason ?? ''));
 }
 

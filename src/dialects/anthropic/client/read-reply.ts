@@ -1,14 +1,14 @@
 /** Reads a whole reply of Anthropic's Messages API. */
 import type { ContentEvent, ServiceTier } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
-import { anthropicReplyUsage } from '../reply-usage.ts';
-import { blockReader, endEvent, type ReadContext } from './blocks.ts';
-import { mayCut, readStop } from './finish.ts';
+import { anthropicReplyUsage } from '../usage.ts';
+import { mayCutLastCall, readFinish } from './finish.ts';
+import { blockReader, endEvent, type ReadContext } from './read-choice.ts';
 
 /** The events of the reply. */
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
   const content = member(reply, 'content');
-  const stop = readStop(reply);
+  const stop = readFinish(reply);
   const usage = usageEvents(member(reply, 'usage'));
   if (!Array.isArray(content) && stop.reason === undefined) {
     return [...usage, { type: 'unusable', reason: 'upstream_empty_response' }];
@@ -18,7 +18,7 @@ export function readReply(reply: JsonValue, context: ReadContext): readonly Cont
   const last = all.length - 1;
   // If a limit or a filter ended the reply, its last call is truncated: after a complete call the
   // model ends the reply itself.
-  const isCut = mayCut(stop);
+  const isCut = mayCutLastCall(stop);
   const contentEvents = all.flatMap((block, index) => blocks.whole(block, isCut && index === last));
   return [startEvent(reply), ...contentEvents, ...blocks.rest(), endEvent(stop, blocks), ...usage];
 }

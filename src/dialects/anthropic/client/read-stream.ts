@@ -3,16 +3,22 @@ import type { ContentEvent } from '../../../canonical/reply.ts';
 import { type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
 import { type UsageMerger, usageMerger } from '../../stream-usage.ts';
-import { anthropicUsageReader } from '../reply-usage.ts';
-import { type BlockReader, blockReader, endEvent, noEvents, type ReadContext } from './blocks.ts';
-import { readStop, type Stop } from './finish.ts';
+import { anthropicUsageReader } from '../usage.ts';
+import { readFinish, type StatedFinish } from './finish.ts';
+import {
+  type BlockReader,
+  blockReader,
+  endEvent,
+  noEvents,
+  type ReadContext,
+} from './read-choice.ts';
 import { startEvent } from './read-reply.ts';
 
 /** What one stream has contained so far. */
 interface StreamState {
   readonly blocks: BlockReader;
   readonly merge: UsageMerger;
-  stop: Stop;
+  stop: StatedFinish;
   started: boolean;
   startedId: JsonValue | undefined;
   stopped: boolean;
@@ -75,7 +81,7 @@ function readStart(stream: StreamState, message: JsonValue | undefined): readonl
 }
 
 function readChange(stream: StreamState, document: JsonValue): readonly ContentEvent[] {
-  const latest = readStop(member(document, 'delta'));
+  const latest = readFinish(member(document, 'delta'));
   stream.stop = {
     reason: latest.reason ?? stream.stop.reason,
     explanation: latest.explanation ?? stream.stop.explanation,

@@ -2,15 +2,15 @@
  * Arranges the turns as Anthropic requires: alternating roles, results directly after their calls,
  * and instructions only where they are allowed.
  */
+
+import { portableCallId } from '../../../canonical/call-ids.ts';
 import { unsentProviderData } from '../../../canonical/every-part.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
-import type { ContentRequest, Part, Turn } from '../../../canonical/request.ts';
+import type { ContentRequest, Part, ReasoningPart, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
 import { GatewayError } from '../../../errors.ts';
 import { nothingToSend } from '../../nothing-to-send.ts';
-import { withUniqueCallIds } from './call-ids.ts';
-import { withJoinedThinking } from './echoed-thinking.ts';
-import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-blocks.ts';
+import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-parts.ts';
 import type { Block, Message, PartTarget } from './written.ts';
 
 /** A conversation in Anthropic's format. */
@@ -163,4 +163,118 @@ function writePrefill(
 /** Whether the block is thinking, visible or redacted. */
 export function isThinkingBlock({ type }: Block): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
+}
+
+/**
+ * Gives the turns of `pairedTurns` ids on calls and their results that Anthropic accepts: unique in
+ * the conversation, while some providers restart at `call_1` in every turn.
+ */
+function withUniqueCallIds(turns: readonly Turn[]): readonly Turn[] {
+  const unique = uniqueIds();
+  let newIds = new Map<string, Queue>();
+  return turns.map((turn) => {
+    if (turn.role === 'assistant') newIds = new Map();
+    const parts = turn.parts.map((part): Part => {
+      if (part.kind === 'tool_call') {
+        const id = unique(portableCallId(part.id));
+        const queue = newIds.get(part.id);
+        if (queue === undefined) newIds.set(part.id, { ids: [id], next: 0 });
+        else queue.ids.push(id);
+        return { ...part, id };
+      }
+      if (part.kind !== 'tool_result') return part;
+      return { ...part, callId: nextOf(newIds.get(part.callId)) ?? portableCallId(part.callId) };
+    });
+    return { ...turn, parts };
+  });
+}
+
+/** The new ids of calls that shared an id, in call order. */
+interface Queue {
+  readonly ids: string[];
+  next: number;
+}
+
+/** Returns the last id repeatedly if there are more results than calls. */
+function nextOf(queue: Queue | undefined): string | undefined {
+  if (queue === undefined) return undefined;
+  const id = queue.ids[queue.next];
+  queue.next = Math.min(queue.next + 1, queue.ids.length - 1);
+  return id;
+}
+
+/**
+ * Returns an unused id, with a numeric suffix if necessary. The counter continues per id, so that
+ * many duplicates don't take quadratic time.
+ */
+function uniqueIds(): (id: string) => string {
+  const used = new Set<string>();
+  const copies = new Map<string, number>();
+  return (id) => {
+    let free = id;
+    for (let copy = copies.get(id) ?? 2; used.has(free); copy += 1) {
+      free = portableCallId(`${id}_${copy}`);
+      copies.set(id, copy + 1);
+    }
+    used.add(free);
+    return free;
+  };
+}
+
+/**
+ * Merges consecutive assistant turns, and joins each thinking text with its signature: callers echo
+ * them in the pieces of a stream, possibly in separate messages.
+ */
+function withJoinedThinking(turns: readonly Turn[]): readonly Turn[] {
+  const joined: Turn[] = [];
+  let assistantParts: Part[] | undefined;
+  for (const turn of turns) {
+    if (turn.role !== 'assistant') {
+      assistantParts = undefined;
+      joined.push(turn);
+    } else if (assistantParts === undefined) {
+      assistantParts = [...turn.parts];
+      joined.push({ ...turn, parts: assistantParts });
+    } else {
+      for (const part of turn.parts) assistantParts.push(part);
+    }
+  }
+  return joined.map((turn) =>
+    turn.role === 'assistant' ? { ...turn, parts: joinThinking(turn.parts) } : turn,
+  );
+}
+
+function joinThinking(parts: readonly Part[]): readonly Part[] {
+  const joined: Part[] = [];
+  for (const part of parts) {
+    const start = isLoneSignature(part) ? joined.findLastIndex((one) => !isUnsigned(one)) + 1 : 0;
+    const unsigned = isLoneSignature(part) ? joined.slice(start).filter(isUnsigned) : [];
+    const [first] = unsigned;
+    if (first === undefined) {
+      joined.push(part);
+    } else {
+      const text = unsigned.map((part) => part.text).join('');
+      joined.splice(start, unsigned.length, { ...first, text, providerData: part.providerData });
+    }
+  }
+  return joined;
+}
+
+function isUnsigned(part: Part): part is ReasoningPart {
+  return part.kind === 'reasoning' && part.providerData === undefined && !part.displayOnly;
+}
+
+/**
+ * Whether the part is only a signature. Redacted thinking has no text either, but is complete, and
+ * so is thinking that came in one member with its signature.
+ */
+function isLoneSignature(part: Part): boolean {
+  const { providerData, providerDataAt } = part;
+  return (
+    part.kind === 'reasoning' &&
+    part.text === '' &&
+    providerDataAt === undefined &&
+    providerData?.provider === 'anthropic' &&
+    providerData.kind === 'signature'
+  );
 }

@@ -9,17 +9,18 @@ import {
   withoutPlaceholders,
 } from '../../../canonical/arguments.ts';
 import { portableCallId } from '../../../canonical/call-ids.ts';
+import { isAudio } from '../../../canonical/media.ts';
 import {
+  blockedMessage,
   type ChoiceEvent,
   type EventOf,
   mayCutCall,
   type ToolCallBegin,
 } from '../../../canonical/reply.ts';
 import { callOrder } from '../../call-order.ts';
-import { blockedMessage, isAudio } from '../../openai/server/reply-pieces.ts';
 import type { BlockSink } from './block-sink.ts';
 import type { ReplyContext } from './exchange.ts';
-import { type Stop, stopOf } from './stop.ts';
+import { type Finish, finishOf } from './finish.ts';
 import { type ThinkingWriter, thinkingWriter } from './thinking-writer.ts';
 
 /** The content of one message. */
@@ -28,7 +29,7 @@ export interface ContentBuilder {
   /** Records that the prompt was blocked instead of answered. */
   block(event: EventOf<'blocked'>): void;
   /** Ends all blocks. Returns why the reply stopped. Called once. */
-  end(): Stop;
+  end(): Finish;
   /** Whether there is output, but nothing that a message can express. */
   isUnusable(): boolean;
   /** The names of what the content can't express. */
@@ -96,7 +97,7 @@ export function contentBuilder(options: ContentOptions): ContentBuilder {
     end: () => {
       order.end();
       endBlocks(state);
-      return stopOf(state);
+      return finishOf(state);
     },
     isUnusable: () => {
       const hasCall = state.openCall !== undefined && !isLeftOut(state);

@@ -1,15 +1,14 @@
 /** Collects the events of a reply, whole or streamed: its content, and the usage beside it. */
 import { prefixedId } from '../../../canonical/call-ids.ts';
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
-import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
+import { type ContentEvent, type ReplyUsage, zeroUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
 import { type ContentCounter, contentCounter } from '../../event-count.ts';
-import { zeroUsage } from '../../openai/server/reply-pieces.ts';
 import type { BlockSink } from './block-sink.ts';
 import { type ContentBuilder, contentBuilder } from './content-builder.ts';
 import type { ReplyContext } from './exchange.ts';
-import { finalUsage, type MessageUsage, startUsage } from './message-usage.ts';
-import type { Stop } from './stop.ts';
+import type { Finish } from './finish.ts';
+import { finalUsage, type MessageUsage, startUsage } from './usage.ts';
 
 /** A message under construction. */
 export interface OpenMessage {
@@ -86,7 +85,7 @@ function add(state: MessageState, event: ContentEvent): void {
   }
 }
 
-function stopMembers({ reason, explanation, sequence }: Stop): MessageMembers {
+function stopMembers({ reason, explanation, sequence }: Finish): MessageMembers {
   const members = { stop_reason: reason, stop_sequence: sequence ?? null };
   if (reason !== 'refusal') return members;
   const details = { type: 'refusal', category: null, explanation: explanation ?? null };

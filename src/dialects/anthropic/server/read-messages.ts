@@ -6,16 +6,23 @@ import { checkMessageCount, checkNestedJson } from '../../../canonical/complexit
 import type { ContentRequest, TextPart, Turn } from '../../../canonical/request.ts';
 import { type TurnEntry, withSignatures } from '../../../canonical/signature-marks.ts';
 import { pairResults } from '../../../canonical/tool-results.ts';
+import { GatewayError } from '../../../errors.ts';
 import { type JsonObject, member } from '../../../json.ts';
-import { isList, type ObjectAtPath, objectsIn, presentMember, refuse } from '../../read-members.ts';
+import {
+  isList,
+  type ObjectAtPath,
+  objectsIn,
+  presentMember,
+  refuse,
+  textIn,
+} from '../../read-members.ts';
 import {
   type BlockContext,
   blocksOf,
   readAssistantBlock,
   readSystemBlock,
   readUserBlock,
-} from './read-blocks.ts';
-import { type SentMessage, sinceCompaction } from './read-compaction.ts';
+} from './read-parts.ts';
 
 /** The system prompt and the conversation. */
 export interface Conversation extends Pick<ContentRequest, 'system' | 'turns'> {
@@ -113,4 +120,66 @@ function readSystem(body: JsonObject): readonly TextPart[] {
   return objectsIn(body, 'system', '')
     .map(readSystemBlock)
     .filter(({ text }) => text !== '');
+}
+
+/** A message and its blocks. */
+interface SentMessage {
+  readonly role: Turn['role'];
+  readonly blocks: readonly ObjectAtPath[];
+}
+
+/** The part of a conversation that counts. */
+interface LivePart {
+  /** The summary of the messages before; undefined if nothing was left out. */
+  readonly summary: TextPart | undefined;
+  /** Without compaction blocks. */
+  readonly messages: readonly SentMessage[];
+}
+
+/**
+ * Cuts the conversation at its last compaction, which has the summary of everything before it. A
+ * compaction that failed has no content, and
+ * changes nothing.
+ *
+ * @throws GatewayError `not_portable` for a summary that only Anthropic can read
+ */
+function sinceCompaction(messages: readonly SentMessage[]): LivePart {
+  const index = messages.findLastIndex(({ blocks }) => blocks.some(isEffective));
+  const message = messages[index];
+  if (message === undefined) return { summary: undefined, messages: messages.map(withoutMarks) };
+  const at = message.blocks.findLastIndex(isEffective);
+  const rest = { ...message, blocks: message.blocks.slice(at + 1) };
+  return {
+    summary: message.blocks.slice(at, at + 1).map(readSummary)[0],
+    messages: [rest, ...messages.slice(index + 1)].map(withoutMarks),
+  };
+}
+
+function isCompaction({ value }: ObjectAtPath): boolean {
+  return member(value, 'type') === 'compaction';
+}
+
+function isEffective(block: ObjectAtPath): boolean {
+  if (!isCompaction(block)) return false;
+  return contentOf(block) !== '' || encryptedOf(block) !== '';
+}
+
+function withoutMarks(message: SentMessage): SentMessage {
+  if (!message.blocks.some(isCompaction)) return message;
+  return { ...message, blocks: message.blocks.filter((block) => !isCompaction(block)) };
+}
+
+function readSummary(block: ObjectAtPath): TextPart {
+  const text = contentOf(block);
+  if (text !== '') return { kind: 'text', at: block.at, text };
+  const message = 'Only Anthropic can read this summary. Send the messages before it instead.';
+  throw new GatewayError('not_portable', message, { param: block.at });
+}
+
+function contentOf({ value, at }: ObjectAtPath): string {
+  return textIn(value, 'content', at) ?? '';
+}
+
+function encryptedOf({ value, at }: ObjectAtPath): string {
+  return textIn(value, 'encrypted_content', at) ?? '';
 }

@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
-import type { JsonObject } from '../../../json.ts';
+import { GatewayError } from '../../../errors.ts';
+import { items, type JsonObject, member } from '../../../json.ts';
 import type { RequestedReply } from '../../codec.ts';
 import {
   integerIn,
@@ -20,7 +21,6 @@ import { readFormat } from './read-format.ts';
 import { readConversation } from './read-messages.ts';
 import { readReasoning } from './read-reasoning.ts';
 import { eagerTools, readTools } from './read-tools.ts';
-import { refuseUnsupported } from './refuse-unsupported.ts';
 import { unreadMembers } from './unread-members.ts';
 
 /** A request in the common form, and what the writers of its reply need to know. */
@@ -182,3 +182,36 @@ const fixedNames: Readonly<Record<RequestField, string>> = {
   tools: 'tools',
   system: 'system',
 };
+
+/** @throws GatewayError `not_portable` that names the member */
+function refuseUnsupported(body: JsonObject): void {
+  if (integerIn(body, 'max_tokens', '') === 0) {
+    throw refusal(
+      'max_tokens',
+      'This model cannot fill its cache without a reply. Send 1 or more.',
+    );
+  }
+  if (member(presentMember(body, 'thread'), 'type') === 'continue') {
+    throw refusal('thread', 'This model keeps no conversations. Send the whole history.');
+  }
+  if (presentMember(body, 'container') !== undefined) {
+    throw refusal('container', 'This model has no containers. Leave it out.');
+  }
+  if (items(presentMember(body, 'mcp_servers')).length > 0) {
+    throw refusal(
+      'mcp_servers',
+      'This model calls no MCP servers. Offer their tools as functions.',
+    );
+  }
+  const geo = presentMember(body, 'inference_geo') ?? everywhere;
+  if (geo !== everywhere) {
+    throw refusal('inference_geo', 'This model cannot guarantee a region. Leave it out.');
+  }
+}
+
+/** The value that requires no region. */
+const everywhere = 'global';
+
+function refusal(param: string, message: string): GatewayError {
+  return new GatewayError('not_portable', message, { param });
+}

@@ -70,7 +70,11 @@ export function thinkingWriter(options: ThinkingOptions): ThinkingWriter {
   return {
     isHidden,
     add: (reasoning) => (isHidden ? hold(state, reasoning) : write(state, reasoning)),
-    signText: (signature) => seal(state, textEnvelope(signature)),
+    signText: (signature) => {
+      // Reasoning that is held from before it belongs to no later signature.
+      state.isHeldOpen = false;
+      seal(state, textEnvelope(signature));
+    },
     holdText: (signature) => {
       state.isHeldOpen = false;
       state.heldSignature = signature;

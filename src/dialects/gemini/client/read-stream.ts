@@ -10,8 +10,8 @@ import { geminiUsageReader, type UsageMerger, usageMerger } from '../../stream-u
 import { noCounts } from '../../usage-counts.ts';
 import { replyUsageOf } from '../../usage-reading.ts';
 import type { CandidateContext } from './calls.ts';
-import { type CandidateReader, candidateReader } from './candidate.ts';
-import type { CandidateEnding } from './ending.ts';
+import type { Finish } from './finish.ts';
+import { type CandidateReader, candidateReader } from './read-choice.ts';
 
 /** What the reader needs to know about the request. */
 export interface ReadContext {
@@ -153,21 +153,21 @@ function uniqueIds(ids: () => string): (upstreamId: string | undefined) => strin
 
 /** Emits a finish for every choice, or one `unusable` event if no choice can be used. */
 function emitEndings({ candidates, blockReason, emit }: ReplyState): void {
-  const endings: [number, CandidateEnding][] = [];
+  const finishes: [number, Finish][] = [];
   for (const [choice, reader] of [...candidates].sort(([one], [two]) => one - two)) {
     reader.close();
-    endings.push([choice, reader.ending(blockReason)]);
+    finishes.push([choice, reader.finish(blockReason)]);
   }
-  if (endings.every(([, { unusable }]) => unusable !== undefined)) {
-    const reason = endings[0]?.[1].unusable ?? 'upstream_empty_response';
+  if (finishes.every(([, { unusable }]) => unusable !== undefined)) {
+    const reason = finishes[0]?.[1].unusable ?? 'upstream_empty_response';
     emit({ type: 'unusable', reason });
     return;
   }
-  for (const [choice, ending] of endings) emit(finishOf(choice, ending));
+  for (const [choice, finish] of finishes) emit(finishEvent(choice, finish));
 }
 
-function finishOf(choice: number, ending: CandidateEnding): ContentEvent {
-  const { unusable, reason, native, message } = ending;
+function finishEvent(choice: number, finish: Finish): ContentEvent {
+  const { unusable, reason, native, message } = finish;
   return {
     type: 'finish',
     choice,

@@ -3,12 +3,12 @@ import { cacheMarksIn, unsentProviderData } from '../../../canonical/every-part.
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import { asksForTier, changesVerbosity } from '../../../canonical/request.ts';
-import { placeProviderMembers } from './provider-members.ts';
-import { writeConfig } from './write-config.ts';
-import { writeConversation } from './write-contents.ts';
-import type { WriteContext } from './write-context.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { notPortable, type WriteContext } from './write-context.ts';
 import { writeFormat } from './write-format.ts';
+import { writeConversation } from './write-messages.ts';
 import { signatureOf } from './write-results.ts';
+import { writeSettings } from './write-settings.ts';
 import { writeTools } from './write-tools.ts';
 
 /**
@@ -29,7 +29,48 @@ export function writeRequest(context: WriteContext): Readonly<Record<string, Jso
   return {
     ...writeConversation(context, format.instructions),
     ...writeTools(context),
-    generationConfig: writeConfig(context, format.config, providerMembers.generationConfig),
+    generationConfig: writeSettings(context, format.config, providerMembers.generationConfig),
     ...providerMembers.root,
   };
+}
+
+/** Google's members, by their location in the request. */
+interface PlacedMembers {
+  readonly root: JsonObject;
+  readonly generationConfig: JsonObject;
+}
+
+/** Members next to `generationConfig` rather than inside it. */
+const rootNames: readonly string[] = ['safetySettings', 'cachedContent', 'labels'];
+
+/**
+ * Places members for Google at their paths in the request, and reports those for other providers.
+ *
+ * @throws GatewayError `not_portable` for a vital member that only another provider understands
+ */
+function placeProviderMembers({ request, drop }: WriteContext): PlacedMembers {
+  let root: JsonObject = {};
+  let generationConfig: JsonObject = {};
+  for (const { provider, name, value, at, vital } of request.providerMembers) {
+    if (provider !== 'gemini') {
+      if (vital)
+        throw notPortable(at, 'This model has no equivalent of this member. Leave it out.');
+      drop(at);
+      continue;
+    }
+    const path = name.split('.').filter((step) => step !== 'generationConfig');
+    if (rootNames.includes(path[0] ?? '')) root = withValueAt(root, path, value);
+    else generationConfig = withValueAt(generationConfig, path, value);
+  }
+  return { root, generationConfig };
+}
+
+/** The object with the value set at the path; existing objects are merged. */
+function withValueAt(holder: JsonObject, path: readonly string[], value: JsonValue): JsonObject {
+  const [name, ...rest] = path;
+  if (name === undefined) return isJsonObject(value) ? { ...holder, ...value } : holder;
+  const before = member(holder, name);
+  const inside = isJsonObject(before) ? before : {};
+  if (rest.length > 0) return { ...holder, [name]: withValueAt(inside, rest, value) };
+  return { ...holder, [name]: isJsonObject(value) ? { ...inside, ...value } : value };
 }

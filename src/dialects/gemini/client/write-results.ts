@@ -2,13 +2,16 @@
  * Writes tool calls and their results, with the ids, names and signatures by which Gemini matches
  * them.
  */
+
+import { scanJson } from '../../../bytes/json/scan/scan.ts';
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
-import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
+import { type JsonNode, jsonText, rawJson } from '../../../canonical/raw-json.ts';
 import type { MediaPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import { resultText } from '../../../canonical/tool-results.ts';
+import { isGatewayError } from '../../../errors.ts';
+import { changesAsDoubles } from '../../../exact-numbers.ts';
 import { placeholderSignature } from '../placeholder-signature.ts';
-import { structValue } from './struct-value.ts';
 import type { Members, WriteContext } from './write-context.ts';
 import { writeMedia } from './write-media.ts';
 
@@ -79,4 +82,43 @@ function responseOf(result: ToolResultPart): JsonNode {
   const value = structValue(text);
   if (result.isError) return { error: value };
   return typeof value !== 'string' && text.trimStart().startsWith('{') ? value : { output: value };
+}
+
+/**
+ * JSON text as a value, or as a string where a `google.protobuf.Struct`, which is what
+ * `functionResponse.response` is, would change or refuse the value: numbers are
+ * doubles, an object has each name once, and a string is well-formed Unicode. A tool's bare `1.10`
+ * stays text too, because it may be a version, and prints as `1.1`. The text of a JSON string stays
+ * text, quotes included.
+ */
+function structValue(text: string): JsonNode {
+  if (isPlainScalar(text)) return rawJson(text);
+  const isKept = /^\s*[[{]/.test(text) && isPlainJson(text) && !changesAsDoubles(text);
+  return isKept && !hasLoneSurrogate(text) ? rawJson(text.trim()) : text;
+}
+
+/** Whether the text is a number as a double prints, `true`, `false` or `null`. */
+function isPlainScalar(text: string): boolean {
+  if (text === 'true' || text === 'false' || text === 'null') return true;
+  const number = Number(text);
+  return Number.isFinite(number) && String(number) === text;
+}
+
+/** Whether the text is JSON that every parser accepts and reads alike. */
+function isPlainJson(text: string): boolean {
+  try {
+    scanJson(Buffer.from(jsonText({ output: rawJson(text) })));
+    return true;
+  } catch (error) {
+    if (isGatewayError(error)) return false;
+    throw error;
+  }
+}
+
+/** Whether a string in valid JSON has half of a surrogate pair, most likely as an escape. */
+function hasLoneSurrogate(json: string): boolean {
+  const decoded = json.replace(/\\(?:u([\dA-Fa-f]{4})|.)/gs, (_, hex: string | undefined) =>
+    hex === undefined ? '' : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return !decoded.isWellFormed();
 }

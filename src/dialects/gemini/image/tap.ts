@@ -3,14 +3,18 @@
  * copied from one JSON string to the other without being buffered or parsed.
  */
 import { parseBounded } from '../../../bounded-json.ts';
+import {
+  type ExtractionRule,
+  type StringExtractor,
+  type StringSink,
+  stringExtractor,
+} from '../../../bytes/json/stream/string-extractor.ts';
 import { concatBytes, emptyBytes } from '../../../bytes/sse.ts';
 import type { Usage } from '../../../money.ts';
 import { type ImageReplyWriter, imageReply } from '../../openai/image-reply.ts';
-import type { FailureReport, StreamTap } from '../../tap.ts';
+import { billedReply, brokenReply, type FailureReport, type StreamTap } from '../../tap.ts';
 import { geminiInBandFailure } from '../errors.ts';
 import { usageOfMetadata } from '../usage.ts';
-import { failureWithoutImage, isWithheld, noImage, unreadableError } from './no-image.ts';
-import { type ImageReplyListener, readImageReply } from './read-reply.ts';
 
 /** Gemini 2.5 counts this number of tokens per image, and newer models about as many. */
 const tokensPerImage = 1290;
@@ -104,4 +108,141 @@ function usageOf({ usageJson, images }: ReplyState): Usage | undefined {
 function errorIn(json: string | undefined): FailureReport | undefined {
   const error = json === undefined ? undefined : parseBounded(json);
   return error === undefined ? unreadableError : geminiInBandFailure({ error });
+}
+
+/** Finish reasons that mean that the image or its prompt was judged unsafe. */
+const withheldReasons: ReadonlySet<string> = new Set([
+  'SAFETY',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'RECITATION',
+  'MODEL_ARMOR',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+]);
+
+/** The upstream replied, and billed, but sent no image, or something that isn't one. */
+const noImage: FailureReport = billedReply('upstream_no_image');
+
+/** An error that can't be read because it is too long to keep or not JSON. */
+const unreadableError: FailureReport = brokenReply('upstream_error');
+
+const refused: FailureReport = {
+  status: 400,
+  message: undefined,
+  code: 'moderation_blocked',
+  clientCode: 'moderation_blocked',
+  param: undefined,
+  retryAfterMs: undefined,
+  fault: 'request',
+};
+
+/** Whether the finish reason means that an image was withheld. */
+function isWithheld(finishReason: string): boolean {
+  return withheldReasons.has(finishReason);
+}
+
+/** The failure for a complete reply without an image. */
+function failureWithoutImage(reply: {
+  readonly isBlocked: boolean;
+  readonly wasWithheld: boolean;
+}): FailureReport {
+  if (reply.isBlocked) {
+    return { ...refused, message: "The prompt was blocked by the model's provider." };
+  }
+  if (reply.wasWithheld) {
+    return { ...refused, message: "The image was withheld by the model's provider." };
+  }
+  return noImage;
+}
+
+/** Receives the contents of a reply in the order in which they are sent. */
+interface ImageReplyListener {
+  /** The first bytes of an image follow. */
+  imageBegins(): void;
+  /** The next fragment of the image's Base64, without quotes. */
+  imagePiece(bytes: Uint8Array): void;
+  imageEnds(): void;
+  /** The data passed on as an image turned out not to be one. */
+  notAnImage(): void;
+  finishReason(reason: string): void;
+  blockReason(reason: string): void;
+  /** JSON text; undefined if it is too long to keep. The same applies to `error`. */
+  usage(json: string | undefined): void;
+  error(json: string | undefined): void;
+}
+
+/** Starts to read one reply. Google may send an error inside an array. */
+function readImageReply(listener: ImageReplyListener): StringExtractor {
+  const stringValue = (receive: (value: string) => void): ExtractionRule => ({
+    text: (json) => {
+      const word = stringIn(json);
+      if (word !== undefined) receive(word);
+    },
+  });
+  const content: ExtractionRule = { members: { parts: { elements: partPlace(listener) } } };
+  const finishReason = stringValue(listener.finishReason);
+  const blockReason = stringValue(listener.blockReason);
+  const members: ExtractionRule['members'] = {
+    candidates: { elements: { members: { content, finishReason } } },
+    promptFeedback: { members: { blockReason } },
+    usageMetadata: { text: listener.usage },
+    error: { text: listener.error },
+  };
+  return stringExtractor({ members, elements: { members } });
+}
+
+/** An image in a part marked as a thought is a draft and is ignored. */
+function partPlace(listener: ImageReplyListener): ExtractionRule {
+  let isDraft = false;
+  const thought: ExtractionRule = {
+    text: (json) => {
+      isDraft = json === 'true';
+    },
+  };
+  const inlineData = blobPlace(listener, () => !isDraft);
+  return {
+    onBegin: () => {
+      isDraft = false;
+    },
+    members: { thought, inlineData, inline_data: inlineData },
+  };
+}
+
+/** The type may come before or after the data. Without a type, the data is taken for an image. */
+function blobPlace(listener: ImageReplyListener, isWanted: () => boolean): ExtractionRule {
+  let isImage = true;
+  let begun = false;
+  const data: StringSink = {
+    begin: () => isWanted() && isImage && !begun,
+    write: (bytes) => {
+      if (bytes.length === 0) return;
+      if (!begun) listener.imageBegins();
+      begun = true;
+      listener.imagePiece(bytes);
+    },
+    end: () => {
+      if (begun) listener.imageEnds();
+    },
+  };
+  const mimeType: ExtractionRule = {
+    text: (json) => {
+      isImage = /^image\//i.test(stringIn(json) ?? 'image/');
+      if (begun && !isImage) listener.notAnImage();
+    },
+  };
+  return {
+    onBegin: () => {
+      isImage = true;
+      begun = false;
+    },
+    members: { mimeType, mime_type: mimeType, data: { string: data } },
+  };
+}
+
+function stringIn(json: string | undefined): string | undefined {
+  const value = json === undefined ? undefined : parseBounded(json);
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

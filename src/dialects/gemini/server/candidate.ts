@@ -12,7 +12,7 @@ import {
   mayCutCall,
   type ToolCallBegin,
 } from '../../../canonical/reply.ts';
-import { type Ending, finishMembers } from './finish.ts';
+import { type FinishState, finishMembers } from './finish.ts';
 import { type LogprobList, logprobList } from './logprobs.ts';
 import { fileData, functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
 
@@ -39,7 +39,7 @@ interface State {
   readonly logprobs: LogprobList;
   /** Google-specific members, as JSON text. */
   readonly members: Map<string, string>;
-  readonly ending: Ending;
+  readonly finish: FinishState;
   /** Hidden reasoning without a signature so far. */
   hiddenReasoning: string;
   /** Calls with invalid JSON as arguments. The finish reason shows whether they were truncated. */
@@ -85,7 +85,7 @@ function newState(options: CandidateOptions): State {
     calls: new Map(),
     logprobs: logprobList(),
     members: new Map(),
-    ending: { reason: undefined, message: undefined, refusal: '' },
+    finish: { reason: undefined, message: undefined, refusal: '' },
     hiddenReasoning: '',
     brokenCalls: [],
     emptyCall: undefined,
@@ -107,10 +107,10 @@ function takePending(index: number, state: State, fallback: string): string {
 
 function lastPiece(index: number, state: State): string {
   for (const call of [...state.calls.keys()]) endCall(call, state);
-  if (!mayCutCall(state.ending.reason)) writeEmptyCall(state);
+  if (!mayCutCall(state.finish.reason)) writeEmptyCall(state);
   else if (state.emptyCall !== undefined) state.choice.drop('tool_calls.arguments');
   writeBrokenCalls(state);
-  const { text, isBlocked } = finishMembers(state.ending);
+  const { text, isBlocked } = finishMembers(state.finish);
   // A blocked candidate has no content. In all others clients read `parts[0]`, so that it must
   // exist.
   const isEmpty = isBlocked && !state.wasWritten;
@@ -128,7 +128,7 @@ function addEvent(event: ChoiceEvent, state: State): void {
       if (state.choice.hidesReasoning) return addHiddenReasoning(event, state);
       return state.parts.addText(event.text, 'thought', event.providerData);
     case 'refusal':
-      state.ending.refusal += event.text;
+      state.finish.refusal += event.text;
       return state.parts.addText(event.text, 'visible', event.providerData);
     case 'tool_begin':
       state.calls.set(event.call, { begin: event, text: event.arguments });
@@ -153,8 +153,8 @@ function addEvent(event: ChoiceEvent, state: State): void {
       state.members.set(event.name, jsonText(event.value));
       return;
     case 'finish':
-      state.ending.reason = event.reason;
-      state.ending.message = event.message;
+      state.finish.reason = event.reason;
+      state.finish.message = event.message;
   }
 }
 
@@ -198,8 +198,8 @@ function writeEmptyCall(state: State): void {
  * Writes the calls with invalid arguments, unless a token limit or filter may have truncated them:
  * a truncated call must not look complete.
  */
-function writeBrokenCalls({ brokenCalls, parts, ending, choice }: State): void {
-  const endedNormally = ending.reason === 'stop' || ending.reason === 'tool_calls';
+function writeBrokenCalls({ brokenCalls, parts, finish, choice }: State): void {
+  const endedNormally = finish.reason === 'stop' || finish.reason === 'tool_calls';
   for (const { begin, text } of brokenCalls.splice(0)) {
     choice.drop('tool_calls.arguments');
     if (!endedNormally) continue;

@@ -2,7 +2,6 @@
  * Reads members like Google's JSON parsers: names in camelCase or snake_case, null as absent,
  * numbers as strings, and enum values in any case with or without their prefix.
  */
-import { GatewayError } from '../../../errors.ts';
 import {
   isExactNumber,
   isJsonObject,
@@ -10,8 +9,8 @@ import {
   type JsonObject,
   type JsonValue,
   member,
-  numberOf,
 } from '../../../json.ts';
+import { flagIn, numberIn, objectIn, pathTo, refuse, textIn } from '../../read-members.ts';
 
 /** Records the path of a member that the common form can't express. */
 export type Drop = (at: string) => void;
@@ -51,7 +50,7 @@ export function dropUnknown(
   known: readonly string[],
   { at, drop }: { readonly at: string; readonly drop: Drop },
 ): void {
-  for (const { written } of unknownFields(value, known)) drop(pathOf(at, written));
+  for (const { written } of unknownFields(value, known)) drop(pathTo(written, at));
 }
 
 /** Whether a value differs from an absent one. Google's clients send empty members. */
@@ -60,11 +59,38 @@ export function isNonEmpty(value: JsonValue | undefined): value is JsonValue {
   return typeof value !== 'object' || isExactNumber(value) || Object.keys(value).length > 0;
 }
 
-/** @throws GatewayError `invalid_request` if it isn't an object */
+/** As `objectIn`. */
 export function objectField(value: unknown, name: string, at: string): JsonObject | undefined {
-  const found = field(value, name);
-  if (found === undefined || isJsonObject(found)) return found;
-  return refuse(pathOf(at, name), 'must be an object');
+  return objectIn(only(value, name), name, at);
+}
+
+/** As `textIn`. */
+export function textField(value: unknown, name: string, at: string): string | undefined {
+  return textIn(only(value, name), name, at);
+}
+
+/** As `flagIn`. */
+export function flagField(value: unknown, name: string, at: string): boolean | undefined {
+  return flagIn(only(value, name), name, at);
+}
+
+/** As `numberIn`. A string with a number counts as that number. */
+export function numberField(value: unknown, name: string, at: string): number | undefined {
+  const found = field(value, name) ?? null;
+  const isText = typeof found === 'string' && found.trim() !== '';
+  return numberIn({ [name]: isText ? Number(found) : found }, name, at);
+}
+
+/** An object with this member under its camelCase name. */
+function only(value: unknown, name: string): JsonObject {
+  return { [name]: field(value, name) ?? null };
+}
+
+/** @throws GatewayError `invalid_request` if it isn't a safe integer */
+export function integerField(value: unknown, name: string, at: string): number | undefined {
+  const number = numberField(value, name, at);
+  if (number === undefined || Number.isSafeInteger(number)) return number;
+  return refuse(pathTo(name, at), 'must be a whole number.');
 }
 
 /**
@@ -76,42 +102,7 @@ export function listField(value: unknown, name: string, at: string): readonly Js
   const found = field(value, name);
   if (found === undefined) return [];
   if (isJsonObject(found)) return [found];
-  return Array.isArray(found) ? items(found) : refuse(pathOf(at, name), 'must be a list');
-}
-
-/** @throws GatewayError `invalid_request` if it isn't a string */
-export function textField(value: unknown, name: string, at: string): string | undefined {
-  const found = field(value, name);
-  if (found === undefined || typeof found === 'string') return found;
-  return refuse(pathOf(at, name), 'must be a string');
-}
-
-/**
- * A number, or a string with a number.
- *
- * @throws GatewayError `invalid_request` if it is neither
- */
-export function numberField(value: unknown, name: string, at: string): number | undefined {
-  const found = field(value, name);
-  if (found === undefined) return undefined;
-  const isText = typeof found === 'string' && found.trim() !== '';
-  const number = isText ? Number(found) : numberOf(found);
-  if (number !== undefined && Number.isFinite(number)) return number;
-  return refuse(pathOf(at, name), 'must be a number');
-}
-
-/** @throws GatewayError `invalid_request` if it isn't a safe integer */
-export function integerField(value: unknown, name: string, at: string): number | undefined {
-  const number = numberField(value, name, at);
-  if (number === undefined || Number.isSafeInteger(number)) return number;
-  return refuse(pathOf(at, name), 'must be a whole number');
-}
-
-/** @throws GatewayError `invalid_request` if it isn't a boolean */
-export function flagField(value: unknown, name: string, at: string): boolean | undefined {
-  const found = field(value, name);
-  if (found === undefined || typeof found === 'boolean') return found;
-  return refuse(pathOf(at, name), 'must be true or false');
+  return Array.isArray(found) ? items(found) : refuse(pathTo(name, at), 'must be a list.');
 }
 
 /** An enum value in upper case without its prefix; undefined if absent or `…UNSPECIFIED`. */
@@ -120,19 +111,6 @@ export function enumValue(value: JsonValue | undefined, prefix: string): string 
   const upper = value.trim().toUpperCase();
   const word = upper.startsWith(`${prefix}_`) ? upper.slice(prefix.length + 1) : upper;
   return word === '' || word === 'UNSPECIFIED' || word.endsWith('_UNSPECIFIED') ? undefined : word;
-}
-
-/**
- * Throws an error for the member at this path. `wrong` completes the sentence: it says what the
- * member must be, or what is wrong with it.
- */
-export function refuse(at: string, wrong: string): never {
-  throw new GatewayError('invalid_request', `\`${at}\` ${wrong}.`, { param: at });
-}
-
-/** The path of a member. The path of the body itself is empty. */
-function pathOf(at: string, name: string): string {
-  return at === '' ? name : `${at}.${name}`;
 }
 
 function snakeCase(name: string): string {

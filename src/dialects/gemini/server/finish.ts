@@ -3,7 +3,7 @@ import { quoted } from '../../../canonical/raw-json.ts';
 import type { FinishReason } from '../../../canonical/reply.ts';
 
 /** What is known about the finish so far. */
-export interface Ending {
+export interface FinishState {
   reason: FinishReason | undefined;
   /** The upstream's explanation of the finish. */
   message: string | undefined;
@@ -29,7 +29,7 @@ const blockReasons: readonly string[] = [
 ];
 
 /** The members for the finish of a candidate, each preceded by a comma. */
-export function finishMembers({ reason = 'other', message, refusal }: Readonly<Ending>): {
+export function finishMembers({ reason = 'other', message, refusal }: Readonly<FinishState>): {
   readonly text: string;
   /** A blocked candidate has no content. */
   readonly isBlocked: boolean;

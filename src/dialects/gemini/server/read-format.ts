@@ -2,6 +2,7 @@
 import type { OutputFormat, ProviderMember } from '../../../canonical/request.ts';
 import { fromOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { isJsonObject, items, type JsonObject, member } from '../../../json.ts';
+import { refuse } from '../../read-members.ts';
 import {
   type Drop,
   dropUnknown,
@@ -9,7 +10,6 @@ import {
   isNonEmpty,
   listField,
   objectField,
-  refuse,
   textField,
 } from './fields.ts';
 
@@ -71,7 +71,7 @@ function readList(
   let text: RequestedFormat | undefined;
   for (const [index, entry] of listField(config, 'responseFormat', at).entries()) {
     const path = `${at}.responseFormat[${index}]`;
-    if (!isJsonObject(entry)) return refuse(path, 'must be an object, such as {"text":{…}}');
+    if (!isJsonObject(entry)) return refuse(path, 'must be an object, such as {"text":{…}}.');
     for (const { name, value } of fieldsOf(entry)) {
       if (name === 'text') {
         dropUnknown(value, ['mimeType', 'schema'], { at: `${path}.text`, drop });
@@ -92,7 +92,7 @@ function readList(
 function formatOf({ mimeType, schema, name }: RequestedFormat): OutputFormat | undefined {
   if (mimeType === 'text/x.enum') return { type: 'enum', values: valuesIn(schema, name) };
   if (mimeType !== undefined && mimeType !== 'application/json') {
-    if (isNonEmpty(schema)) refuse(name, 'requires the MIME type application/json');
+    if (isNonEmpty(schema)) refuse(name, 'requires the MIME type application/json.');
     return undefined;
   }
   if (isNonEmpty(schema)) {
@@ -104,7 +104,7 @@ function formatOf({ mimeType, schema, name }: RequestedFormat): OutputFormat | u
 
 function valuesIn(schema: JsonObject | undefined, name: string): readonly string[] {
   const values = items(member(schema, 'enum')).filter((value) => typeof value === 'string');
-  return values.length > 0 ? values : refuse(name, 'requires a schema with an `enum` of strings');
+  return values.length > 0 ? values : refuse(name, 'requires a schema with an `enum` of strings.');
 }
 
 /** MIME types other than text and JSON are vital: output in another format would be wrong. */

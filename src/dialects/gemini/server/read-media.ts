@@ -2,7 +2,8 @@
 import { mimeTypeOfName, parseDataUrl } from '../../../canonical/media.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
-import { type Drop, dropUnknown, field, refuse, textField } from './fields.ts';
+import { refuse } from '../../read-members.ts';
+import { type Drop, dropUnknown, field, textField } from './fields.ts';
 
 /** The location of media in the request, and the callback for dropped members. */
 export interface MediaLocation {
@@ -18,9 +19,9 @@ export interface MediaLocation {
  */
 export function readInlineData(value: JsonValue, { at, drop }: MediaLocation): MediaPart {
   const path = `${at}.inlineData`;
-  if (!isJsonObject(value)) return refuse(path, 'must be an object with `mimeType` and `data`');
+  if (!isJsonObject(value)) return refuse(path, 'must be an object with `mimeType` and `data`.');
   const sent = textField(value, 'data', path);
-  if (sent === undefined || sent === '') return refuse(`${path}.data`, 'must be Base64 text');
+  if (sent === undefined || sent === '') return refuse(`${path}.data`, 'must be Base64 text.');
   dropUnknown(value, ['mimeType', 'data', 'displayName'], { at: path, drop });
   const data = plainBase64(sent);
   return {
@@ -40,9 +41,9 @@ export function readInlineData(value: JsonValue, { at, drop }: MediaLocation): M
  */
 export function readFileData(value: JsonValue, { at, drop }: MediaLocation): MediaPart {
   const path = `${at}.fileData`;
-  if (!isJsonObject(value)) return refuse(path, 'must be an object with `fileUri`');
+  if (!isJsonObject(value)) return refuse(path, 'must be an object with `fileUri`.');
   const uri = textField(value, 'fileUri', path);
-  if (uri === undefined || uri === '') return refuse(`${path}.fileUri`, 'must be a URI');
+  if (uri === undefined || uri === '') return refuse(`${path}.fileUri`, 'must be a URI.');
   dropUnknown(value, ['mimeType', 'fileUri', 'displayName'], { at: path, drop });
   return {
     kind: 'media',

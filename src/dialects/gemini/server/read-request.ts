@@ -3,8 +3,8 @@ import type { ContentRequest, ProviderMember, RequestField } from '../../../cano
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
 import type { RequestedReply } from '../../codec.ts';
 import { type Drop, dropUnknown, enumValue, field, unknownFields } from './fields.ts';
-import { readConfig } from './read-config.ts';
-import { readContents, readSystem } from './read-contents.ts';
+import { readContents, readSystem } from './read-messages.ts';
+import { readSettings } from './read-settings.ts';
 import { readTools } from './read-tools.ts';
 
 const read: readonly string[] = [
@@ -63,7 +63,7 @@ export function readRequest(sent: JsonObject, { streamed }: RequestedReply): Con
   const drop: Drop = (at) => void dropped.add(at);
   const turns = readContents(body, drop);
   const system = readSystem(body, drop);
-  const { settings, providerMembers, formatName } = readConfig(body, drop);
+  const { settings, providerMembers, formatName } = readSettings(body, drop);
   const tools = readTools(body, drop);
   const serviceTier = readServiceTier(body, drop);
   dropUnknown(body, [...read, ...Object.keys(googleOnly)], { at: '', drop });

@@ -8,6 +8,7 @@ import type {
 } from '../../../canonical/request.ts';
 import { fromOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue } from '../../../json.ts';
+import { refuse } from '../../read-members.ts';
 import {
   type Drop,
   dropUnknown,
@@ -17,7 +18,6 @@ import {
   isNonEmpty,
   listField,
   objectField,
-  refuse,
   textField,
 } from './fields.ts';
 
@@ -58,13 +58,13 @@ function readChoice(
   if (mode === 'AUTO' || mode === 'VALIDATED') return { mode: 'auto', names };
   if (mode === 'NONE') return { mode: 'none', names: [] };
   if (mode === 'ANY') return { mode: 'required', names };
-  if (mode !== undefined) refuse(`${configAt}.mode`, 'must be AUTO, ANY, NONE or VALIDATED');
+  if (mode !== undefined) refuse(`${configAt}.mode`, 'must be AUTO, ANY, NONE or VALIDATED.');
   if (names.length > 0) drop(`${configAt}.allowedFunctionNames`);
   return undefined;
 }
 
 function readEntry(entry: JsonValue, at: string, drop: Drop): readonly Tool[] {
-  if (!isJsonObject(entry)) return refuse(at, 'must be an object with `functionDeclarations`');
+  if (!isJsonObject(entry)) return refuse(at, 'must be an object with `functionDeclarations`.');
   return fieldsOf(entry).flatMap(({ name, value }): readonly Tool[] => {
     const path = `${at}.${name}`;
     if (name !== 'functionDeclarations') return builtInTools(name, value, path);
@@ -82,7 +82,7 @@ function readFunction(value: JsonValue, list: string, index: number, drop: Drop)
   const at = `${list}[${index}]`;
   const name = textField(value, 'name', at);
   if (name === undefined || name === '') {
-    return refuse(`${at}.name`, 'must be the name of a function');
+    return refuse(`${at}.name`, 'must be the name of a function.');
   }
   const known = ['name', 'description', 'parameters', 'parametersJsonSchema'];
   dropUnknown(value, known, { at, drop });

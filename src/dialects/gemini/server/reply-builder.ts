@@ -4,7 +4,7 @@ import type { ChoiceEvent, ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
 import { type Candidate, candidate } from './candidate.ts';
 import { promptFeedback } from './finish.ts';
-import { usageMetadata } from './usage-metadata.ts';
+import { usageMetadata } from './usage.ts';
 
 /** A reply under construction, whole or streamed. */
 export interface ReplyBuilder {

@@ -1,7 +1,7 @@
 /** Writes a message item: one part of visible text, or one of refusal. */
 import { jsonText, oneLine, quoted, quotedLine } from '../../../canonical/raw-json.ts';
 import type { Citation, TokenLogprob } from '../../../canonical/reply.ts';
-import { logprobPieces } from '../../openai/server/reply-pieces.ts';
+import { logprobPieces } from '../../openai/server/logprobs.ts';
 import { addItem, endItem, type ItemPlace, type ItemStatus } from './item-place.ts';
 
 /** A message that has begun. */

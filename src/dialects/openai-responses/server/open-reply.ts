@@ -1,7 +1,11 @@
 /** Collects the events of a reply, whole or streamed: its items, and the usage beside them. */
-import type { ContentEvent, ReplyUsage, ServiceTier } from '../../../canonical/reply.ts';
+import {
+  type ContentEvent,
+  type ReplyUsage,
+  type ServiceTier,
+  zeroUsage,
+} from '../../../canonical/reply.ts';
 import type { ReplyHead, ReplyOutput } from '../../codec.ts';
-import { zeroUsage } from '../../openai/server/reply-pieces.ts';
 import type { EventLog } from './event-log.ts';
 import type { ReplyContext } from './exchange.ts';
 import { itemIds } from './item-ids.ts';

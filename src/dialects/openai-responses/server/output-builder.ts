@@ -14,26 +14,29 @@
  */
 import { parseBounded } from '../../../bounded-json.ts';
 import { portableCallId } from '../../../canonical/call-ids.ts';
+import { isAudio } from '../../../canonical/media.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
+import { quoted, quotedLine } from '../../../canonical/raw-json.ts';
 import {
   callEnvelope,
   reasoningEnvelope,
   textEnvelope,
 } from '../../../canonical/reasoning-envelopes.ts';
-import type {
-  ChoiceEvent,
-  Citation,
-  EventOf,
-  TokenLogprob,
-  ToolCallBegin,
+import {
+  blockedMessage,
+  type ChoiceEvent,
+  type Citation,
+  type EventOf,
+  type TokenLogprob,
+  type ToolCallBegin,
 } from '../../../canonical/reply.ts';
 import { isJsonObject } from '../../../json.ts';
 import { callOrder } from '../../call-order.ts';
 import type { OutputItem } from '../../codec.ts';
-import { blockedMessage, isAudio } from '../../openai/server/reply-pieces.ts';
+import { type FinishState, finishOutput, type IncompleteReason } from './finish.ts';
 import { openCall } from './item-call.ts';
-import { writeImage } from './item-image.ts';
 import { openRefusal, openText } from './item-message.ts';
+import { addItem, endItem, type ItemPlace } from './item-place.ts';
 import { openReasoning } from './item-reasoning.ts';
 import {
   addAnswer,
@@ -46,7 +49,6 @@ import {
   type ReasoningItem,
   type TextItem,
 } from './open-item.ts';
-import { type EndingState, endOutput, type IncompleteReason } from './output-end.ts';
 
 /** The output of one reply. */
 export interface OutputBuilder {
@@ -64,7 +66,7 @@ export interface OutputBuilder {
 }
 
 /** A reply under construction. */
-interface BuilderState extends EndingState {
+interface BuilderState extends FinishState {
   /** The length of all visible text, which the offsets of citations refer to. */
   textLength: number;
   /** Logprobs and sources that came before the text they belong to. */
@@ -101,7 +103,7 @@ export function outputBuilder(
       order.end();
       if (state.tokens.length > 0) state.dropped.add('logprobs');
       if (state.citations.length > 0) state.dropped.add('annotations');
-      return endOutput(state, (text) => addRefusal(state, text));
+      return finishOutput(state, (text) => addRefusal(state, text));
     },
     items: () => state.items,
     broken: () => brokenOutput(state),
@@ -316,4 +318,29 @@ function brokenOutput({ items, open }: BuilderState): readonly string[] {
   const whole = items.map(({ json }) => json);
   const isMessage = open?.kind === 'text' || open?.kind === 'refusal';
   return isMessage ? [...whole, open.message.unfinished()] : whole;
+}
+
+/** An image and its media type. */
+interface GeneratedImage {
+  /** `image/` and the name of a format. */
+  readonly mimeType: string;
+  /** Base64. */
+  readonly data: string;
+}
+
+/** Writes an image that the model generated, as the item of OpenAI's own image tool. */
+function writeImage(place: ItemPlace, { mimeType, data }: GeneratedImage): string {
+  const { id, index, log } = place;
+  const format = quotedLine(mimeType.slice('image/'.length));
+  addItem(place, imageText(place, '"status":"in_progress","result":null'));
+  log.add(
+    'response.image_generation_call.completed',
+    `"item_id":${quoted(id)},"output_index":${index}`,
+  );
+  const members = `"status":"completed","output_format":${format},"result":${quotedLine(data)}`;
+  return endItem(place, imageText(place, members));
+}
+
+function imageText({ id }: ItemPlace, members: string): string {
+  return `{"id":${quoted(id)},"type":"image_generation_call",${members}}`;
 }

@@ -3,7 +3,8 @@
  * that the form cannot express are listed as dropped, by the caller's names.
  */
 import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
-import { items, type JsonObject, member } from '../../../json.ts';
+import { GatewayError } from '../../../errors.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { RequestedReply } from '../../codec.ts';
 import {
   flagIn,
@@ -11,16 +12,14 @@ import {
   numberIn,
   objectIn,
   presentMember,
+  refuseModeration,
   textIn,
 } from '../../read-members.ts';
-import { echoOf } from './echo.ts';
-import type { ReadRequest } from './exchange.ts';
+import type { ReadRequest, ReplyEcho } from './exchange.ts';
 import { readFormat } from './read-format.ts';
-import { calledTools, inputItems, readConversation } from './read-input.ts';
+import { calledTools, inputItems, readConversation } from './read-messages.ts';
 import { readReasoning } from './read-reasoning.ts';
-import { readToolChoice } from './read-tool-choice.ts';
-import { type DeclaredTools, namedTools, readTools } from './read-tools.ts';
-import { refuseUnsupported } from './refuse-unsupported.ts';
+import { type DeclaredTools, namedTools, readToolChoice, readTools } from './read-tools.ts';
 import { type ToolNames, toolNames } from './tool-names.ts';
 import { unreadMembers } from './unread-members.ts';
 
@@ -225,4 +224,71 @@ function isLocal(value: unknown): boolean {
     value === 'message.input_image.image_url' ||
     value === logprobsInclude
   );
+}
+
+/** Returns the members that the reply to this request repeats. */
+function echoOf(body: JsonObject): ReplyEcho {
+  return {
+    settings: {
+      background: false,
+      max_output_tokens: sent(body, 'max_output_tokens', null),
+      max_tool_calls: sent(body, 'max_tool_calls', null),
+      metadata: sent(body, 'metadata', {}),
+      parallel_tool_calls: sent(body, 'parallel_tool_calls', true),
+      previous_response_id: null,
+      prompt_cache_key: sent(body, 'prompt_cache_key', null),
+      reasoning: { effort: null, summary: null, ...objectOf(body, 'reasoning') },
+      safety_identifier: sent(body, 'safety_identifier', null),
+      temperature: sent(body, 'temperature', null),
+      text: { format: { type: 'text' }, ...objectOf(body, 'text') },
+      tool_choice: sent(body, 'tool_choice', 'auto'),
+      top_logprobs: sent(body, 'top_logprobs', 0),
+      top_p: sent(body, 'top_p', null),
+      truncation: sent(body, 'truncation', 'disabled'),
+      user: sent(body, 'user', null),
+    },
+    prompt: {
+      instructions: sent(body, 'instructions', null),
+      tools: sent(body, 'tools', []),
+    },
+  };
+}
+
+function sent(body: JsonObject, name: string, otherwise: JsonValue): JsonValue {
+  return presentMember(body, name) ?? otherwise;
+}
+
+/** The members of an object without those that are null. */
+function objectOf(body: JsonObject, name: string): JsonObject {
+  const value = member(body, name);
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
+}
+
+/** @throws GatewayError `not_portable` that names the member */
+function refuseUnsupported(body: JsonObject): void {
+  refuseModeration(body);
+  for (const [name, message] of refusals) {
+    if (presentMember(body, name) !== undefined) throw refusal(name, message);
+  }
+  if (presentMember(body, 'background') === true) {
+    throw refusal('background', 'This model cannot reply in the background. Leave it out.');
+  }
+  const cache = objectIn(body, 'prompt_cache_options', '');
+  if (cache !== undefined && presentMember(cache, 'prewarm') === true) {
+    throw refusal(
+      'prompt_cache_options.prewarm',
+      'This model cannot fill its cache without a reply. Leave it out.',
+    );
+  }
+}
+
+const refusals: readonly (readonly [name: string, message: string])[] = [
+  ['previous_response_id', 'This model keeps no conversations. Send the whole history as `input`.'],
+  ['conversation', 'This model keeps no conversations. Send the whole history as `input`.'],
+  ['prompt', 'This model has no stored prompts. Send the text as `instructions` and `input`.'],
+];
+
+function refusal(param: string, message: string): GatewayError {
+  return new GatewayError('not_portable', message, { param });
 }

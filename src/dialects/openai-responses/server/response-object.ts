@@ -3,7 +3,7 @@ import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
 import type { ReplyUsage, ServiceTier } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
 import type { ReplyContext } from './exchange.ts';
-import type { IncompleteReason } from './output-end.ts';
+import type { IncompleteReason } from './finish.ts';
 
 /** The members of a response object. */
 export type ResponseMembers = Readonly<Record<string, JsonNode>>;

@@ -6,7 +6,7 @@ import { jsonText, oneLine } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { GatewayError } from '../../../errors.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
-import { failureEvents } from '../failure-events.ts';
+import { failureEvents } from '../errors.ts';
 import { type StreamLog, streamLog } from './event-log.ts';
 import type { ReplyContext } from './exchange.ts';
 import { type OpenReply, startReply } from './open-reply.ts';

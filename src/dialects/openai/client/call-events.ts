@@ -9,7 +9,7 @@ import { customArguments } from '../../../canonical/custom-tools.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
-import { mayBeCut } from './finish-reason.ts';
+import { mayCutLastCall } from './finish.ts';
 import type { HeldCall, ToolSlots } from './tool-slots.ts';
 
 /** What the events of calls depend on. */
@@ -193,7 +193,7 @@ function endAll(
   }
   const last = slots.calls().at(-1);
   for (let slot = slots.at(state.position); slot !== undefined; slot = slots.at(state.position)) {
-    endCall(state, events, { signature, isCut: slot === last && mayBeCut(finishReason) });
+    endCall(state, events, { signature, isCut: slot === last && mayCutLastCall(finishReason) });
   }
   return events;
 }
@@ -212,7 +212,7 @@ function isWithFirstCall(
 export function argumentTexts(slots: ToolSlots, finishReason: string): readonly string[] {
   const calls = slots.calls();
   const last = calls.at(-1);
-  return calls.map((call) => argumentsOf(call, call === last && mayBeCut(finishReason)));
+  return calls.map((call) => argumentsOf(call, call === last && mayCutLastCall(finishReason)));
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The client codec for OpenAI and compatible servers. */
+
+import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
 import type { ContentClientCodec } from '../../codec.ts';
-import { callerParam } from './caller-param.ts';
 import { readReply, readStream } from './read-reply.ts';
 import { unreadMembers } from './unread-reply.ts';
 import { writeRequest } from './write-request.ts';
@@ -21,3 +22,37 @@ export const openaiClient: ContentClientCodec = {
     };
   },
 };
+
+/** The members of a chat completion that stand for one field of the common form. */
+const fields: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['logprobs', 'logprobs'],
+  ['max_completion_tokens', 'maxOutputTokens'],
+  ['max_tokens', 'maxOutputTokens'],
+  ['modalities', 'modalities'],
+  ['n', 'candidates'],
+  ['parallel_tool_calls', 'parallelToolCalls'],
+  ['presence_penalty', 'presencePenalty'],
+  ['reasoning_effort', 'reasoning'],
+  ['response_format', 'format'],
+  ['seed', 'seed'],
+  ['service_tier', 'serviceTier'],
+  ['stop', 'stop'],
+  ['temperature', 'temperature'],
+  ['tool_choice', 'toolChoice'],
+  ['tools', 'tools'],
+  ['top_k', 'topK'],
+  ['top_logprobs', 'logprobs'],
+  ['top_p', 'topP'],
+  ['user', 'endUserId'],
+  ['verbosity', 'verbosity'],
+]);
+
+/**
+ * The caller's name of the member in which this path begins. Messages and everything else have no
+ * counterpart: their positions are those of the translated body.
+ */
+function callerParam(param: string, { names }: ContentRequest): string | undefined {
+  const field = fields.get(/^\w*/.exec(param)?.[0] ?? '');
+  return field === undefined ? undefined : names[field];
+}

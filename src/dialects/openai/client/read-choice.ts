@@ -1,14 +1,20 @@
 /** Reads one choice of a reply, streamed or whole, by the same rules. */
-
 import { parseBounded } from '../../../bounded-json.ts';
 import { isCutJson } from '../../../canonical/cut-json.ts';
+import { parseDataUrl, sniffMimeType } from '../../../canonical/media.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
-import type { ContentEvent } from '../../../canonical/reply.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
+import type { Citation, ContentEvent, TextEvent, TokenLogprob } from '../../../canonical/reply.ts';
+import {
+  isJsonNumber,
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+} from '../../../json.ts';
 import { argumentTexts, type CallContext, type CallEvents, callEvents } from './call-events.ts';
-import { type Ending, endingOf, unusable } from './finish-reason.ts';
-import { citationEvents, logprobEvents } from './read-extras.ts';
-import { type MessageReader, messageReader } from './read-message.ts';
+import { type Finish, finishOf, unusable } from './finish.ts';
 import { signatureOf } from './signature.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 import { type ToolSlots, toolSlots } from './tool-slots.ts';
@@ -41,7 +47,7 @@ export interface ChoiceReader {
    */
   end(): {
     readonly events: readonly ContentEvent[];
-    readonly ending: Ending;
+    readonly finish: Finish;
     readonly stopSequence: string | undefined;
   };
 }
@@ -139,9 +145,9 @@ function endChoice(state: ChoiceState, { stop }: ReadContext): ReturnType<Choice
   const { slots, calls, messages, finishReason, signature, stoppedBy } = state;
   const texts = argumentTexts(slots, finishReason);
   const hasCalls = texts.length > 0;
-  const ending = slots.endsUnclear()
+  const finish = slots.endsUnclear()
     ? unusable('upstream_unusable_output', true)
-    : endingOf({
+    : finishOf({
         finishReason,
         refusal: messages.refusal(),
         hasCalls,
@@ -149,7 +155,7 @@ function endChoice(state: ChoiceState, { stop }: ReadContext): ReturnType<Choice
         hasOutput: state.hasOutput || hasCalls,
       });
   const stopSequence = stop.find((text) => text === stoppedBy);
-  return { events: calls.end(signature, finishReason), ending, stopSequence };
+  return { events: calls.end(signature, finishReason), finish, stopSequence };
 }
 
 /**
@@ -158,4 +164,198 @@ function endChoice(state: ChoiceState, { stop }: ReadContext): ReturnType<Choice
  */
 function isOpen(args: string): boolean {
   return !isJsonObject(parseBounded(args));
+}
+
+/** Reads the messages of one choice. */
+interface MessageReader {
+  read(message: JsonValue): readonly ContentEvent[];
+  /** The whole refusal so far; empty if the model did not refuse. */
+  refusal(): string;
+}
+
+/** Creates the reader of one choice. */
+function messageReader(choice: number): MessageReader {
+  const reasoning = reasoningReader(choice);
+  let refusal = '';
+  /** Detected from the first piece of audio, because later pieces have no header. */
+  let audioType: string | undefined;
+  return {
+    read: (message) => {
+      const events: ContentEvent[] = [...reasoning.read(message)];
+      addContent(events, member(message, 'content'), choice);
+      const refused = stringOrEmpty(member(message, 'refusal'));
+      if (refused !== '') events.push({ type: 'refusal', choice, text: refused });
+      refusal += refused;
+      for (const image of items(member(message, 'images'))) {
+        events.push(...imageEvents(image, choice));
+      }
+      const audio = member(message, 'audio');
+      if (audio) {
+        audioType ??= audioTypeOf(audio);
+        events.push(...audioEvents(audio, { choice, mimeType: audioType ?? '' }));
+      }
+      return events;
+    },
+    refusal: () => refusal,
+  };
+}
+
+/**
+ * Reads content as text, or as an array of parts, as Mistral sends it: reasoning, text and images
+ * in their order.
+ */
+function addContent(events: ContentEvent[], content: JsonValue | undefined, choice: number): void {
+  if (typeof content === 'string') {
+    if (content !== '') events.push({ type: 'text', choice, text: content });
+    return;
+  }
+  const others: JsonObject[] = [];
+  for (const part of items(content)) {
+    const reasoningText = thinkingText(member(part, 'thinking'));
+    if (reasoningText !== '') events.push({ type: 'reasoning', choice, text: reasoningText });
+    const text = stringOrEmpty(part) || stringOrEmpty(member(part, 'text'));
+    if (text !== '') events.push({ type: 'text', choice, text });
+    const images = imageEvents(part, choice);
+    events.push(...images);
+    if (isJsonObject(part) && reasoningText === '' && text === '' && images.length === 0) {
+      others.push(part);
+    }
+  }
+  if (others.length > 0) {
+    events.push({
+      type: 'provider_specific',
+      choice,
+      provider: 'openai',
+      name: 'content',
+      value: others,
+    });
+  }
+}
+
+function thinkingText(thinking: JsonValue | undefined): string {
+  if (typeof thinking === 'string') return thinking;
+  return items(thinking)
+    .map((part) => stringOrEmpty(member(part, 'text')))
+    .join('');
+}
+
+/** Reads the reasoning of one choice. */
+interface ReasoningReader {
+  /** Reads the reasoning in a message or a delta. */
+  read(message: JsonValue): readonly TextEvent<'reasoning'>[];
+}
+
+/**
+ * Creates the reader of one choice. Once reasoning has come as plain text, the texts of the details
+ * are ignored, because they repeat it.
+ */
+function reasoningReader(choice: number): ReasoningReader {
+  let isPlain = false;
+  return {
+    read: (message) => {
+      const plain =
+        stringOrEmpty(member(message, 'reasoning_content')) ||
+        stringOrEmpty(member(message, 'reasoning'));
+      isPlain ||= plain !== '';
+      const details = items(member(message, 'reasoning_details'));
+      if (plain === '' && details.length === 0) return [];
+      const detailPieces = details.map((detail) => ({
+        text: isPlain ? '' : textOf(detail),
+        providerData: providerDataOf(detail),
+      }));
+      return [{ text: plain, providerData: undefined }, ...detailPieces]
+        .filter(({ text, providerData }) => text !== '' || providerData !== undefined)
+        .map((piece) => ({ type: 'reasoning', choice, ...piece }));
+    },
+  };
+}
+
+function textOf(detail: JsonValue): string {
+  return stringOrEmpty(member(detail, 'text')) || stringOrEmpty(member(detail, 'summary'));
+}
+
+/** Anthropic's data can be sent to Anthropic; any other detail can only be sent back as it is. */
+function providerDataOf(detail: JsonValue): ProviderData | undefined {
+  const signature = stringOrEmpty(member(detail, 'signature'));
+  const encrypted = stringOrEmpty(member(detail, 'data'));
+  if (signature === '' && encrypted === '') return undefined;
+  const kind = signature === '' ? 'encrypted' : 'signature';
+  return stringOrEmpty(member(detail, 'format')).startsWith('anthropic')
+    ? { provider: 'anthropic', kind, data: signature || encrypted }
+    : { provider: 'openai', kind, data: jsonText(detail) };
+}
+
+/** Reads an image in the form of OpenRouter and similar vendors: its data or its URL. */
+function imageEvents(image: JsonValue, choice: number): readonly ContentEvent[] {
+  const holder = member(image, 'image_url');
+  const url = stringOrEmpty(member(holder, 'url')) || stringOrEmpty(holder);
+  if (/^https?:\/\//i.test(url)) return [{ type: 'media_url', choice, url }];
+  const parsed = parseDataUrl(url);
+  if (parsed === undefined || parsed.data === '') return [];
+  return [{ type: 'media', choice, mimeType: parsed.mimeType ?? 'image/png', data: parsed.data }];
+}
+
+/** Raw samples without a header: OpenAI and Google send 24,000 per second. */
+const rawPcm = 'audio/pcm;rate=24000';
+
+/** Detects the media type of audio from its first bytes, because vendors do not state it. */
+function audioTypeOf(audio: JsonValue): string | undefined {
+  const data = stringOrEmpty(member(audio, 'data'));
+  return data === '' ? undefined : (sniffMimeType(data) ?? rawPcm);
+}
+
+/** Reads audio, and its transcript as text. */
+function audioEvents(
+  audio: JsonValue | undefined,
+  { choice, mimeType }: { readonly choice: number; readonly mimeType: string },
+): readonly ContentEvent[] {
+  const text = stringOrEmpty(member(audio, 'transcript'));
+  const data = stringOrEmpty(member(audio, 'data'));
+  const transcriptEvents: readonly ContentEvent[] =
+    text === '' ? [] : [{ type: 'text', choice, text }];
+  return data === ''
+    ? transcriptEvents
+    : [...transcriptEvents, { type: 'media', choice, mimeType, data }];
+}
+
+/** Reads the logprobs of a choice or of one piece of it. */
+function logprobEvents(node: JsonValue, choice: number): readonly ContentEvent[] {
+  const content = items(member(member(node, 'logprobs'), 'content'));
+  const tokens = content.flatMap((entry) => {
+    const [token] = tokenOf(entry);
+    if (token === undefined) return [];
+    return [{ ...token, top: items(member(entry, 'top_logprobs')).flatMap(tokenOf) }];
+  });
+  return tokens.length === 0 ? [] : [{ type: 'logprobs', choice, tokens }];
+}
+
+/** Reads the citations of a message or of one piece of it. */
+function citationEvents(message: JsonValue, choice: number): readonly ContentEvent[] {
+  const citations = items(member(message, 'annotations')).flatMap(citationOf);
+  return citations.length === 0 ? [] : [{ type: 'citations', choice, citations }];
+}
+
+function tokenOf(entry: JsonValue): readonly Omit<TokenLogprob, 'top'>[] {
+  const token = member(entry, 'token');
+  const logprob = member(entry, 'logprob');
+  if (typeof token !== 'string' || !isJsonNumber(logprob)) return [];
+  return [{ token, logprob }];
+}
+
+function citationOf(annotation: JsonValue): readonly Citation[] {
+  const source = member(annotation, 'url_citation') ?? annotation;
+  const url = stringOrEmpty(member(source, 'url'));
+  if (url === '') return [];
+  return [
+    {
+      url,
+      title: stringOrEmpty(member(source, 'title')) || undefined,
+      start: offsetOf(member(source, 'start_index')),
+      end: offsetOf(member(source, 'end_index')),
+    },
+  ];
+}
+
+function offsetOf(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

@@ -6,7 +6,7 @@ import { items, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader, StreamReading } from '../../codec.ts';
 import { openaiUsageReader, usageMerger } from '../../stream-usage.ts';
 import { openaiUsageObject } from '../usage.ts';
-import type { Ending } from './finish-reason.ts';
+import type { Finish } from './finish.ts';
 import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
@@ -96,23 +96,23 @@ function indexOf(node: JsonValue, position: number): number {
 /** Ends all choices. The reply is unusable if every choice is, or if a call of any was cut. */
 function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): readonly ContentEvent[] {
   const ends = choices.map(([choice, reader]) => ({ choice, ...reader.end() }));
-  if (ends.some(({ ending }) => 'unusable' in ending && ending.endsReply)) {
+  if (ends.some(({ finish }) => 'unusable' in finish && finish.endsReply)) {
     // The content is counted, because it was billed.
     const content = ends.flatMap(({ events }) => events);
     return [...content, { type: 'unusable', reason: 'upstream_unusable_output' }];
   }
-  if (ends.every(({ ending }) => 'unusable' in ending)) {
-    const reason = ends.map(({ ending }) => unusableReason(ending))[0];
+  if (ends.every(({ finish }) => 'unusable' in finish)) {
+    const reason = ends.map(({ finish }) => unusableReason(finish))[0];
     return [{ type: 'unusable', reason: reason ?? 'upstream_empty_response' }];
   }
-  return ends.flatMap(({ choice, events, ending, stopSequence }): ContentEvent[] => [
+  return ends.flatMap(({ choice, events, finish, stopSequence }): ContentEvent[] => [
     ...events,
-    'unusable' in ending
+    'unusable' in finish
       ? { type: 'finish', choice, reason: 'other' }
-      : { type: 'finish', choice, ...ending, stopSequence },
+      : { type: 'finish', choice, ...finish, stopSequence },
   ]);
 }
 
-function unusableReason(ending: Ending): FailureReason | undefined {
-  return 'unusable' in ending ? ending.unusable : undefined;
+function unusableReason(finish: Finish): FailureReason | undefined {
+  return 'unusable' in finish ? finish.unusable : undefined;
 }

@@ -1,15 +1,23 @@
 /** Writes the conversation as OpenAI's messages, in the caller's order. */
+
+import { customInput } from '../../../canonical/custom-tools.ts';
 import { cacheMarksIn, everyPart, unsentProviderData } from '../../../canonical/every-part.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
-import type { ContentRequest, Part, TextPart, Turn } from '../../../canonical/request.ts';
+import type {
+  ContentRequest,
+  MediaPart,
+  Part,
+  TextPart,
+  ToolCallPart,
+  Turn,
+} from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { nothingToSend } from '../../nothing-to-send.ts';
-import { contentOf, type Messages, textNode } from './message.ts';
 import type { Members } from './piece.ts';
-import { assistantMessages } from './write-assistant.ts';
-import { sendsProviderData } from './write-details.ts';
+import { reasoningDetails, sendsProviderData, signatureMember } from './write-details.ts';
 import { droppedMediaMembers, mediaNode } from './write-media.ts';
-import { toolMessages } from './write-results.ts';
+import { toolMessages, upstreamCallId } from './write-results.ts';
 import type { ToolContext } from './write-tools.ts';
 
 /** Writes every message; the hints are appended to the system message. */
@@ -150,4 +158,104 @@ function listOf(content: JsonNode): readonly JsonNode[] {
 function droppedOf(part: Part): readonly string[] {
   if (part.kind === 'provider_specific') return [part.at];
   return part.kind === 'media' ? droppedMediaMembers(part) : [];
+}
+
+/** Writes the turn as one message, or as none if nothing of it can be sent. */
+function assistantMessages({ parts }: Turn, context: ToolContext): Messages {
+  const { flags } = context;
+  const calls = parts.filter((part) => part.kind === 'tool_call');
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  const reasoning = parts
+    .flatMap((part) => (part.kind === 'reasoning' ? [part.text] : []))
+    .join('');
+  const details = reasoningDetails(parts, flags);
+  const images = imageNodes(parts, flags);
+  const signed = parts.findLast(({ kind, providerData }) => kind === 'text' && providerData);
+  const sendsReasoning = flags.reasoningHistory && reasoning !== '';
+  const members: Members = {
+    role: 'assistant',
+    content: texts.length === 0 && calls.length > 0 ? null : answerOf(texts, flags),
+    reasoning_content: sendsReasoning ? reasoning : undefined,
+    reasoning_details: details.length === 0 ? undefined : details,
+    images: images.length === 0 ? undefined : images,
+    extra_content: signatureMember(signed?.providerData, flags),
+    tool_calls: calls.length === 0 ? undefined : calls.map((call) => callNode(call, context)),
+  };
+  const isEmpty = [texts, calls, details, images].every(({ length }) => length === 0);
+  return {
+    // Mistral rejects an assistant message without content.
+    messages: isEmpty && !sendsReasoning ? [] : [members],
+    dropped: [
+      ...(sendsReasoning || details.length > 0 ? [] : reasoningPaths(parts)),
+      ...(flags.mediaOutput ? [] : mediaPaths(parts)),
+    ],
+  };
+}
+
+function answerOf(texts: readonly string[], { assistantParts }: ResolvedCapabilities): JsonNode {
+  return assistantParts && texts.length > 1 ? texts.map(textNode) : texts.join('');
+}
+
+function callNode(
+  { id, name, arguments: text, providerData }: ToolCallPart,
+  { names, flags, customNames }: ToolContext,
+): JsonNode {
+  const upstreamName = names.upstream(name);
+  const called = customNames.has(name)
+    ? { type: 'custom', custom: { name: upstreamName, input: customInput(text) } }
+    : { type: 'function', function: { name: upstreamName, arguments: text } };
+  return {
+    id: upstreamCallId(id),
+    ...called,
+    extra_content: signatureMember(providerData, flags),
+  };
+}
+
+/**
+ * Writes generated images in OpenRouter's form; other servers do not accept images of the model.
+ */
+function imageNodes(parts: readonly Part[], flags: ResolvedCapabilities): readonly JsonNode[] {
+  return parts.flatMap((part) => {
+    if (part.kind === 'tool_result') throw refusal(part.at, 'function results');
+    if (part.kind !== 'media') return [];
+    if (!flags.mediaOutput && part.isGenerated === true) return [];
+    if (!flags.mediaOutput || !isImage(part)) throw refusal(part.at, 'media');
+    return [mediaNode(part, flags)];
+  });
+}
+
+function mediaPaths(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap(({ kind, at }) => (kind === 'media' ? [at] : []));
+}
+
+function isImage({ mimeType }: MediaPart): boolean {
+  return mimeType?.startsWith('image/') ?? false;
+}
+
+function refusal(at: string, what: string): GatewayError {
+  const message = `This model takes no ${what} in an assistant message. Use a user message.`;
+  return new GatewayError('not_portable', message, { param: at });
+}
+
+function reasoningPaths(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap((part) =>
+    part.kind === 'reasoning' && part.text !== '' && !part.displayOnly ? [part.at] : [],
+  );
+}
+
+/** Messages, and the caller's members that were dropped from them. */
+interface Messages {
+  readonly messages: readonly Members[];
+  readonly dropped: readonly string[];
+}
+
+/** Returns the content of one message: a string for a single text, else its parts. */
+function contentOf(nodes: readonly JsonNode[], texts: readonly string[]): JsonNode {
+  const [only] = texts;
+  return nodes.length === 1 && only !== undefined ? only : nodes;
+}
+
+/** Writes a text part of a message. */
+function textNode(text: string): JsonNode {
+  return { type: 'text', text };
 }

@@ -1,8 +1,7 @@
 /** Writes the reasoning effort. */
 import type { ContentRequest } from '../../../canonical/request.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
-import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { nearestEffort } from '../../nearest-effort.ts';
+import { nearestEffort, type ResolvedCapabilities } from '../../capabilities.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
 /**

@@ -2,15 +2,20 @@
 import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
-import type { ContentRequest, ProviderMember, Tool } from '../../../canonical/request.ts';
+import type {
+  ContentRequest,
+  Part,
+  ProviderMember,
+  TextPart,
+  Tool,
+} from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { droppedPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
-import { withTextDocuments } from './text-documents.ts';
 import { formatPiece, nameRule } from './write-format.ts';
 import { messagesOf } from './write-messages.ts';
 import { reasoningPiece } from './write-reasoning.ts';
-import { samplingPiece } from './write-sampling.ts';
+import { samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
 
 /** A request body, the members dropped from it, and the names of its functions upstream. */
@@ -71,4 +76,33 @@ function streamPiece({ streamed }: ContentRequest, { capabilities }: UpstreamTar
   if (!streamed) return membersPiece({});
   const usage = capabilities.includeUsage ? { stream_options: { include_usage: true } } : {};
   return membersPiece({ stream: true, ...usage });
+}
+
+/** Writes documents that are only text as text: OpenAI accepts files of other kinds only. */
+function withTextDocuments(request: ContentRequest): ContentRequest {
+  const replaced: string[] = [];
+  const asText = <Kept extends Part>(part: Kept): Kept | TextPart => {
+    const text = textOf(part);
+    if (text === undefined) return part;
+    replaced.push(part.at);
+    return { kind: 'text', at: part.at, text, cacheControl: part.cacheControl };
+  };
+  const turns = request.turns.map((turn) => {
+    if (!turn.parts.some(holdsTextDocument)) return turn;
+    const parts = turn.parts.map((part) =>
+      part.kind === 'tool_result' ? { ...part, content: part.content.map(asText) } : asText(part),
+    );
+    return { ...turn, parts };
+  });
+  if (replaced.length === 0) return request;
+  return { ...request, turns, dropped: [...request.dropped, ...replaced] };
+}
+
+function holdsTextDocument(part: Part): boolean {
+  const parts: readonly Part[] = part.kind === 'tool_result' ? part.content : [part];
+  return parts.some((one) => textOf(one) !== undefined);
+}
+
+function textOf(part: Part): string | undefined {
+  return part.kind === 'media' ? part.text : undefined;
 }

@@ -1,12 +1,13 @@
 /** Writes the results of the caller's functions as tool messages. */
 
+import { createHash } from 'node:crypto';
+import { portableCallId } from '../../../canonical/call-ids.ts';
 import { mediaKindOf } from '../../../canonical/media.ts';
 import { type JsonNode, jsonText, rawJson } from '../../../canonical/raw-json.ts';
 import type { MediaPart, ToolResultPart } from '../../../canonical/request.ts';
 import { resultText } from '../../../canonical/tool-results.ts';
 import { parseJson } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { upstreamCallId } from './call-id.ts';
 import type { Members } from './piece.ts';
 import { mediaNode } from './write-media.ts';
 
@@ -58,4 +59,14 @@ function textOf(content: ToolResultPart['content']): string {
 
 function attachmentNote({ mimeType }: MediaPart): string {
   return mediaKindOf(mimeType) === 'document' ? '[see attached file]' : '[see attached image]';
+}
+
+const maxLength = 40;
+
+/** Returns the same id for the same call, so that a call and its result match. */
+export function upstreamCallId(id: string): string {
+  const portable = portableCallId(id);
+  if (portable.length <= maxLength) return portable;
+  const hash = createHash('sha256').update(id).digest('hex').slice(0, 12);
+  return `${portable.slice(0, maxLength - hash.length - 1)}_${hash}`;
 }

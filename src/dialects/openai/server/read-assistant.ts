@@ -17,9 +17,9 @@ import {
   requiredText,
   textIn,
 } from '../../read-members.ts';
+import { providerOfFormat } from '../reasoning-details.ts';
 import { readProviderParts } from './provider-parts.ts';
 import { type ContentPart, readContent, readImage } from './read-parts.ts';
-import { providerOfFormat } from './reply-pieces.ts';
 
 /** The contents of an assistant message. */
 export interface AssistantMessage {

@@ -1,15 +1,23 @@
 /** Writes a whole chat completion from its events. */
 import { jsonText } from '../../../canonical/raw-json.ts';
-import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
+import { type ContentEvent, type ReplyUsage, zeroUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
-import { type ChoiceDraft, choiceDraft } from './choice-draft.ts';
-import { type ReplySource, replyId, usagePiece, zeroUsage } from './reply-pieces.ts';
+import { ChoiceBuilder } from './choice-builder.ts';
+import { MessageSink, type ReplySource } from './choice-sink.ts';
+import { replyId, usagePiece } from './usage.ts';
+
+/** One choice, and how it is written. */
+interface Choice {
+  readonly builder: ChoiceBuilder;
+  readonly sink: MessageSink;
+}
 
 /** Writes at least one choice, because clients read the first one without checking. */
 export function writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply {
   const start = events.find((event) => event.type === 'start');
   const id = replyId(start?.id, head.fallbackId);
-  const drafts = draftsOf(events, { id, createdSeconds: head.createdSeconds });
+  const choices = choicesOf(events, { id, createdSeconds: head.createdSeconds });
+  for (const { builder } of choices) builder.end();
   const isBlocked = events.some(({ type }) => type === 'blocked');
   const usage = lastUsage(events) ?? (isBlocked ? zeroUsage : undefined);
   const text = jsonText({
@@ -17,29 +25,31 @@ export function writeReply(events: readonly ContentEvent[], head: ReplyHead): Wr
     object: 'chat.completion',
     created: head.createdSeconds,
     model: head.modelId,
-    choices: drafts.map((draft) => draft.piece()),
+    choices: choices.map(({ sink }) => sink.choice()),
     usage: usage === undefined ? undefined : usagePiece(usage),
   });
-  const dropped = new Set(drafts.flatMap((draft) => draft.dropped()));
-  return { text, dropped: [...dropped] };
+  return { text, dropped: [...new Set(choices.flatMap(({ builder }) => builder.dropped()))] };
 }
 
-function draftsOf(events: readonly ContentEvent[], reply: ReplySource): readonly ChoiceDraft[] {
-  const drafts = new Map<number, ChoiceDraft>();
-  const draftOf = (index: number): ChoiceDraft => {
-    const draft = drafts.get(index) ?? choiceDraft(index, reply);
-    drafts.set(index, draft);
-    return draft;
+/** The choices in their order, with all of their content. */
+function choicesOf(events: readonly ContentEvent[], reply: ReplySource): readonly Choice[] {
+  const choices = new Map<number, Choice>();
+  const builderOf = (index: number): ChoiceBuilder => {
+    const known = choices.get(index);
+    if (known !== undefined) return known.builder;
+    const sink = new MessageSink(index, reply);
+    const builder = new ChoiceBuilder(index, sink);
+    choices.set(index, { builder, sink });
+    return builder;
   };
   for (const event of events) {
-    if (event.type === 'blocked') draftOf(0).block(event);
-    else if ('choice' in event) draftOf(event.choice).add(event);
+    if (event.type === 'blocked') builderOf(0).block(event);
+    else if ('choice' in event) builderOf(event.choice).add(event);
   }
-  if (drafts.size === 0) draftOf(0);
-  return [...drafts.values()].sort((one, other) => one.index - other.index);
+  if (choices.size === 0) builderOf(0);
+  return [...choices.values()].sort((one, other) => one.builder.index - other.builder.index);
 }
 
 function lastUsage(events: readonly ContentEvent[]): ReplyUsage | undefined {
-  const event = events.findLast(({ type }) => type === 'usage');
-  return event?.type === 'usage' ? event.usage : undefined;
+  return events.findLast((event) => event.type === 'usage')?.usage;
 }

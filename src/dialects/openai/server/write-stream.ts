@@ -3,17 +3,23 @@
  * costs one `JSON.stringify` of its string.
  */
 import { jsonText } from '../../../canonical/raw-json.ts';
-import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
+import { type ContentEvent, type ReplyUsage, zeroUsage } from '../../../canonical/reply.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { openaiErrorText } from '../errors.ts';
-import { type ChoiceStream, choiceStream } from './choice-stream.ts';
-import { type ChunkFrame, chunkFrame } from './chunk-frame.ts';
-import { replyId, usagePiece, zeroUsage } from './reply-pieces.ts';
+import { ChoiceBuilder } from './choice-builder.ts';
+import { type ChunkFrame, ChunkSink, chunkFrame } from './choice-sink.ts';
+import { replyId, usagePiece } from './usage.ts';
+
+/** One choice, and how it is written. */
+interface Choice {
+  readonly builder: ChoiceBuilder;
+  readonly sink: ChunkSink;
+}
 
 /** What one stream has contained so far. */
 interface StreamState {
   readonly head: ReplyHead;
-  readonly choices: Map<number, ChoiceStream>;
+  readonly choices: Map<number, Choice>;
   frame: ChunkFrame | undefined;
   upstreamId: string | undefined;
   usage: ReplyUsage | undefined;
@@ -37,8 +43,12 @@ export function writeStream(head: ReplyHead): ContentStreamWriter {
     end: () => {
       const { choices } = stream;
       if (choices.size === 0) choiceOf(stream, 0);
-      const inOrder = [...choices.values()].sort((one, other) => one.index - other.index);
-      const ends = inOrder.map((choice) => choice.end()).join('');
+      let ends = '';
+      for (const index of [...choices.keys()].sort((one, other) => one - other)) {
+        const { builder, sink } = choiceOf(stream, index);
+        builder.end();
+        ends += sink.take();
+      }
       return `${ends}${usageChunk(stream)}data: [DONE]\n\n`;
     },
     breakOff: (error) => [`data: ${openaiErrorText(error)}\n\n`],
@@ -53,20 +63,27 @@ function writeEvent(stream: StreamState, event: ContentEvent): string {
     case 'usage':
       stream.usage = event.usage;
       return '';
-    case 'blocked':
-      stream.usage ??= zeroUsage;
-      return choiceOf(stream, 0).block(event);
     case 'unusable':
       return '';
-    default:
-      return choiceOf(stream, event.choice).write(event);
+    case 'blocked': {
+      stream.usage ??= zeroUsage;
+      const { builder, sink } = choiceOf(stream, 0);
+      builder.block(event);
+      return sink.take();
+    }
+    default: {
+      const { builder, sink } = choiceOf(stream, event.choice);
+      builder.add(event);
+      return sink.take();
+    }
   }
 }
 
-function choiceOf(stream: StreamState, index: number): ChoiceStream {
+function choiceOf(stream: StreamState, index: number): Choice {
   const known = stream.choices.get(index);
   if (known !== undefined) return known;
-  const made = choiceStream(index, frameOf(stream));
+  const sink = new ChunkSink(index, frameOf(stream));
+  const made = { builder: new ChoiceBuilder(index, sink), sink };
   stream.choices.set(index, made);
   return made;
 }

@@ -1,0 +1,215 @@
+/** What a path stands for, also one that a client with a wrong base URL sends. */
+import type { Operation } from '../call.ts';
+import type {
+  CallRoute,
+  PathMethod,
+  PathSettings,
+  Protocol,
+  StoredReplyRoute,
+} from './protocol.ts';
+import { unservedPath } from './unserved.ts';
+
+/** A path that the gateway answers, before method and headers are checked. */
+export type Resource =
+  | { readonly at: 'call'; readonly route: CallRoute }
+  | { readonly at: 'models'; readonly modelId: string | undefined }
+  | { readonly at: 'method'; readonly modelId: string; readonly method: string }
+  | { readonly at: 'stored_reply'; readonly route: StoredReplyRoute }
+  | { readonly at: 'unserved'; readonly listed: string }
+  | { readonly at: 'key' | 'unreadable' };
+
+/** A method in a path, and its protocol. */
+interface OwnedMethod extends PathMethod {
+  readonly protocol: Protocol;
+}
+
+/** The lookup tables for paths. */
+export interface PathTable {
+  readonly rows: readonly Protocol[];
+  readonly calls: ReadonlyMap<string, CallRoute>;
+  readonly methods: ReadonlyMap<string, OwnedMethod>;
+}
+
+/** The paths of these protocols. */
+export function pathTable(rows: readonly Protocol[]): PathTable {
+  return { rows, calls: new Map(rows.flatMap(pathsOf)), methods: new Map(rows.flatMap(methodsOf)) };
+}
+
+/**
+ * A model's name may look as if it ended in a method, such as `m:free`: a GET asks for the model.
+ */
+export function readAsModel(
+  resource: Resource | undefined,
+  method: string,
+  { methods }: PathTable,
+): Resource | undefined {
+  if (resource?.at !== 'method' || methods.has(resource.method)) return resource;
+  if (method !== 'GET' && method !== 'HEAD') return resource;
+  return { at: 'models', modelId: `${resource.modelId}:${resource.method}` };
+}
+
+/** What a raw path stands for; undefined for a path of the host. */
+export function resourceAt(
+  rawPath: string,
+  table: PathTable,
+  { ownerRoutes }: PathSettings,
+): Resource | undefined {
+  const path = rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath;
+  const route = table.calls.get(path);
+  if (route !== undefined) return { at: 'call', route };
+  if (!path.startsWith('/v1')) return undefined;
+  if (ownerRoutes && path === '/v1/key') return { at: 'key' };
+  return modelAt(path, table) ?? storedReplyAt(path, table) ?? unservedAt(path);
+}
+
+/** A path of a client with a wrong base URL, by paths of the table, not as the caller wrote it. */
+export interface MisplacedPath {
+  readonly resource: Resource;
+  /** The path that was requested, and the right one, without the name of a model or a reply. */
+  readonly requested: string;
+  readonly intended: string;
+  /** The version is missing, or another one, `added`, is before it; or the whole path is twice. */
+  readonly fault: 'missing' | 'twice' | 'whole';
+  readonly added?: string;
+}
+
+/** What a path without a version, or with two of them, was meant to be; undefined for others. */
+export function misplacedAt(
+  path: string,
+  table: PathTable,
+  settings: PathSettings,
+): MisplacedPath | undefined {
+  const added = twice.exec(path)?.[1];
+  if (added === undefined && path.startsWith('/v1')) return undefined;
+  const asMeant =
+    added === undefined
+      ? ['/v1', '/v1beta'].map((version) => version + path)
+      : [path.slice(added.length)];
+  for (const meant of asMeant) {
+    const resource = resourceAt(meant, table, settings);
+    const intended = resource && namedPath(resource, meant, table);
+    if (resource === undefined || intended === undefined) continue;
+    if (added !== undefined) {
+      return { resource, requested: added + intended, intended, fault: 'twice', added };
+    }
+    const requested = intended.replace(/^\/v1(?:beta)?/, '');
+    return { resource, requested, intended, fault: 'missing' };
+  }
+  return undefined;
+}
+
+const twice = /^(\/v1(?:beta)?)\/v1(?:beta)?\//;
+
+/** The path of a resource that is served, as the table has it. */
+function namedPath(resource: Resource, path: string, { methods }: PathTable): string | undefined {
+  const isOfModels = resource.at === 'models' || resource.at === 'method';
+  if (isOfModels && !/^\/v1(?:beta)?\/models(?:\/|$)/.test(path)) return undefined;
+  switch (resource.at) {
+    case 'call':
+      return path.endsWith('/') ? path.slice(0, -1) : path;
+    case 'stored_reply':
+      return `${resource.route.replies.folder}/{id}`;
+    case 'models': {
+      const folder = path.startsWith('/v1beta/') ? '/v1beta/models' : '/v1/models';
+      return resource.modelId === undefined ? folder : `${folder}/{model}`;
+    }
+    case 'method':
+      return methods.has(resource.method) ? `/v1beta/models/{model}:${resource.method}` : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function modelAt(path: string, table: PathTable): Resource | undefined {
+  if (path.startsWith('/v1beta/')) return modelResource(path.slice('/v1beta/'.length), true, table);
+  if (path.startsWith('/v1/')) return modelResource(path.slice('/v1/'.length), false, table);
+  return undefined;
+}
+
+/** A reply below the folder of a protocol, or a part of it: `/v1/responses/{id}/input_items`. */
+function storedReplyAt(path: string, { rows }: PathTable): Resource | undefined {
+  for (const protocol of rows) {
+    const { caller, storedReplies: replies } = protocol;
+    if (replies === undefined || !path.startsWith(`${replies.folder}/`)) continue;
+    const [id = '', part, ...more] = path.slice(replies.folder.length + 1).split('/');
+    if (id === '' || more.length > 0) continue;
+    if (part !== undefined && !replies.parts.includes(part)) continue;
+    const route = { kind: 'stored_reply', caller, protocol, replies, id, part } as const;
+    return { at: 'stored_reply', route };
+  }
+  return undefined;
+}
+
+function unservedAt(path: string): Resource | undefined {
+  const listed = unservedPath(path);
+  return listed === undefined ? undefined : { at: 'unserved', listed };
+}
+
+/**
+ * The text between the version and the last colon is the model's name, which may contain slashes
+ * and colons.
+ */
+function modelResource(raw: string, beta: boolean, table: PathTable): Resource | undefined {
+  const rest = decodeOnce(raw);
+  const named = rest ?? raw;
+  const inModels = named === 'models' || named.startsWith('models/');
+  const isTuned = beta && named.startsWith('tunedModels/');
+  if (!(inModels || isTuned || isMethod(methodIn(named), beta, table))) return undefined;
+  if (rest === undefined || !isPlain(rest)) return { at: 'unreadable' };
+  if (rest === 'models') return { at: 'models', modelId: undefined };
+
+  const method = methodIn(rest);
+  const resource = method === undefined ? '' : rest.slice(0, -method.length - 1);
+  if (method === undefined || resource === '' || !isMethod(method, beta, table)) {
+    return { at: 'models', modelId: modelName(rest) };
+  }
+  return { at: 'method', modelId: modelName(resource), method };
+}
+
+/** The text after the last colon. */
+export function methodIn(rest: string): string | undefined {
+  const colon = rest.lastIndexOf(':');
+  return colon === -1 ? undefined : rest.slice(colon + 1);
+}
+
+/** Below `/v1beta` anything that looks like a method counts as one, even if unknown. */
+export function isMethod(name: string | undefined, beta: boolean, { methods }: PathTable): boolean {
+  return name !== undefined && (methods.has(name) || (beta && /^[a-zA-Z]+$/.test(name)));
+}
+
+/** The route of a call whose model and framing are in the body. */
+export function callRoute(protocol: Protocol, operation: Operation): CallRoute {
+  const { caller } = protocol;
+  return { kind: 'call', caller, protocol, operation, framing: 'json', modelId: undefined };
+}
+
+function pathsOf(protocol: Protocol): readonly (readonly [string, CallRoute])[] {
+  const paths = Object.entries(protocol.paths);
+  return paths.map(([path, operation]) => [path, callRoute(protocol, operation)]);
+}
+
+function methodsOf(protocol: Protocol): readonly (readonly [string, OwnedMethod])[] {
+  return Object.entries(protocol.methods).map(([name, method]) => [name, { ...method, protocol }]);
+}
+
+/** Removes the `models/` that Google's clients add to a plain name; other resources are kept. */
+function modelName(resource: string): string {
+  return resource.startsWith('models/') ? resource.slice('models/'.length) : resource;
+}
+
+function decodeOnce(raw: string): string | undefined {
+  if (!raw.includes('%')) return raw;
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return undefined;
+  }
+}
+
+/** No control characters, and no empty, `.` or `..` segments: no model has such a name. */
+function isPlain(rest: string): boolean {
+  return (
+    !/[\p{Cc}\\]/u.test(rest) &&
+    !rest.split('/').some((segment) => segment === '.' || segment === '..' || segment === '')
+  );
+}

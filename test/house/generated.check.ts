@@ -1,0 +1,40 @@
+/** What `npm run generate` writes into the pages is what the code says. */
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { configTable } from './generated/config.ts';
+import { errorsTable, metricsTable, reasonsTable } from './generated/failures.ts';
+import { optionsTable } from './generated/options.ts';
+import { replySchemas } from './generated/replies.ts';
+import { readText, root } from './sources.ts';
+
+/** The sections of each page, by the names in their markers. */
+const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'docs/command.md': { configuration: configTable },
+  'docs/errors.md': { errors: errorsTable },
+  'docs/events.md': { reasons: reasonsTable },
+  'docs/metrics.md': { metrics: metricsTable },
+  'docs/options.md': { options: optionsTable },
+};
+
+it('src/admin/http/reply-schemas.json', async () => {
+  const path = join(root, 'src/admin/http/reply-schemas.json');
+
+  await expect(replySchemas()).toMatchFileSnapshot(path);
+});
+
+it.each(Object.entries(pages))('%s', async (page, sections) => {
+  const written = Object.entries(sections).reduce(
+    (text, [name, section]) => withSection(text, name, section()),
+    readText(page),
+  );
+
+  await expect(written).toMatchFileSnapshot(join(root, page));
+});
+
+/** The page with the text between the markers of a section replaced. */
+function withSection(page: string, name: string, text: string): string {
+  const [begin, end] = [`<!-- generated: ${name} -->\n`, '<!-- end -->'];
+  const at = page.indexOf(begin) + begin.length;
+  if (!page.includes(begin) || !page.includes(end, at)) throw new Error(`No section: ${begin}`);
+  return `${page.slice(0, at)}\n${text}\n${page.slice(page.indexOf(end, at))}`;
+}
