@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
-import { ConfigurationError, errorName, isConfigurationError } from '../errors.ts';
+import { ConfigurationError, errorClass, isConfigurationError } from '../errors.ts';
 import { type EventListener, quietListener } from '../events.ts';
 import { warningListener } from '../host-warnings.ts';
 import {
@@ -131,7 +131,7 @@ export async function publishedCatalog(
   };
   /** Reports a problem once; each poll tries again, since a missing secret may be added later. */
   const refuse = (error: unknown): void => {
-    const reason = isConfigurationError(error) ? error.message : errorName(error);
+    const reason = isConfigurationError(error) ? error.message : errorClass(error);
     if (lastReported !== reason) emit({ type: 'catalog_refused', source: maker, reason });
     lastReported = reason;
   };

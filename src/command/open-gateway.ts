@@ -54,6 +54,7 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
       onEvent: losses.onEvent,
       clock,
     });
+    await gateway.ready();
     return {
       gateway: losses.around(gateway),
       stores,

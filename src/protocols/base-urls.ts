@@ -1,6 +1,6 @@
 /** What paths tell about the base URL of a client, and about the mount. */
 import type { GatewayRequest } from '../http.ts';
-import { containsSecret } from '../secret.ts';
+import { isLikeOwnSecret } from '../secret.ts';
 import type { CallRoute } from './protocol.ts';
 import type { MisplacedPath } from './resources.ts';
 
@@ -15,7 +15,7 @@ export function mountPrefix({
   const [full = ''] = target.split('?', 1);
   const prefix = full.endsWith(path) ? full.slice(0, -path.length) : '';
   const isPlain = /^(?:\/[A-Za-z0-9._~-]+)+$/.test(prefix) && prefix.length <= 64;
-  return isPlain && !containsSecret(prefix) ? prefix : '';
+  return isPlain && !isLikeOwnSecret(prefix) ? prefix : '';
 }
 
 /** Where people look whether the gateway runs. */

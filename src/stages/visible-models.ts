@@ -3,18 +3,17 @@ import { type Model, type ProtocolName, protocolNames } from '../ports/catalog.t
 import type { Authenticated } from './call-record.ts';
 import type { RecordChecks } from './record-checks.ts';
 
-type ListChecks = Pick<RecordChecks, 'isModelList'>;
+type ListChecks = Pick<RecordChecks, 'areModelLists'>;
 
 /** @throws GatewayError `store_unavailable` if the catalog fails */
 export async function visibleModels(
   { key, received: { settings, ports } }: Authenticated,
   protocols: readonly ProtocolName[],
-  { isModelList }: ListChecks,
+  { areModelLists }: ListChecks,
 ): Promise<readonly Model[]> {
-  const found = await Promise.all(
-    protocols.map((protocol) =>
-      ports.ask('catalog', 'list', isModelList, () => settings.catalog.list(key.group, protocol)),
-    ),
+  // Asked for together, so that a catalog that fails is reported once.
+  const found = await ports.ask('catalog', 'list', areModelLists, () =>
+    Promise.all(protocols.map((protocol) => settings.catalog.list(key.group, protocol))),
   );
   return [...new Map(found.flat().map((model) => [model.id, model])).values()];
 }

@@ -41,7 +41,7 @@ export const wrongValues: readonly unknown[] = [
 
 const subject = { id: 'ada', period: 'total', limitNanos: 100n };
 
-export const keyRecord: Readonly<Record<keyof Omit<ApiKey, 'metadata'>, unknown>> = {
+export const keyRecord: Readonly<Record<keyof ApiKey, unknown>> = {
   id: 'ada',
   group: 'staff',
   disabled: false,
@@ -59,6 +59,7 @@ export const keyRecord: Readonly<Record<keyof Omit<ApiKey, 'metadata'>, unknown>
     },
   ],
   responseOwner: 'ada',
+  metadata: { team: 'research' },
 };
 
 export const keyMembers: readonly Member[] = [
@@ -86,6 +87,8 @@ export const keyMembers: readonly Member[] = [
   ['rates.0.model', 'gpt-5'],
   ['rates.0.visible', true],
   ['responseOwner', 'ada'],
+  ['metadata', { team: 'research' }],
+  ['metadata.team', 'research'],
 ];
 
 export const channel: Readonly<Record<keyof Omit<Channel, 'capabilities'>, unknown>> = {

@@ -18,7 +18,7 @@ function begun(): RunningCall {
   });
   const calls = runningCalls(
     () => settings,
-    portCalls(undefined, settings, () => {}),
+    portCalls({ requestId: undefined }, settings, () => {}),
     () => {},
   );
   return calls.begin({ keyId: 'key', maxConcurrentCalls: undefined, isSmall: true });

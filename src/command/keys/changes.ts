@@ -1,5 +1,6 @@
 /** The commands that change or remove a key. */
 import type { Admin } from '../../admin/admin.ts';
+import type { KeySummary } from '../../admin/key-summary.ts';
 import { formatMoney } from '../../prices/amount.ts';
 import { randomIds } from '../../random-ids.ts';
 import { type Command, configOption, exitCodes, type Option, usageError } from '../command.ts';
@@ -55,7 +56,9 @@ ${cacheNote}`,
     };
     return withKeys(given, async ({ keys }, open) => {
       const key = await keys.setLimit(actorOf(given), id, change);
-      printChange(given, shownKey(key, open), `${id} may spend ${amount}.`);
+      const added = changedBalance(key, subject)?.extraNanos ?? 0n;
+      const more = added === 0n ? '' : `, and ${formatMoney(added)} that was added for this period`;
+      printChange(given, shownKey(key, open), `${id} may spend ${amount}${more}.`);
       return exitCodes.done;
     });
   },
@@ -84,20 +87,23 @@ again.`,
     if (amountNanos === 0n) throw usageError('AMOUNT must be above 0: nothing would be added.');
     const payment = given.text('payment') ?? randomIds()();
     const subject = given.text('subject');
-    return withKeys(given, async ({ keys }, open) => {
-      refuseMemory(open.stores.choice.quota, 'Balances');
-      const key = await keys.topUp(actorOf(given), id, {
-        id: payment,
-        amountNanos,
-        ...(subject === undefined ? {} : { subject }),
-      });
-      const changed = key.balances.find((one) =>
-        subject === undefined ? one.isMain : one.subject === subject,
-      );
-      const left = formatMoney(changed?.remainingNanos ?? 0n);
-      printChange(given, shownKey(key, open), `${id} has ${left} left.`);
-      return exitCodes.done;
-    });
+    return withKeys(
+      given,
+      async ({ keys }, open) => {
+        refuseMemory(open.stores.choice.quota, 'Balances');
+        const key = await keys.topUp(actorOf(given), id, {
+          id: payment,
+          amountNanos,
+          ...(subject === undefined ? {} : { subject }),
+        });
+        const changed = changedBalance(key, subject);
+        const left =
+          changed === undefined ? 'an unknown amount' : formatMoney(changed.remainingNanos);
+        printChange(given, shownKey(key, open), `${id} has ${left} left.`);
+        return exitCodes.done;
+      },
+      { needsQuota: true },
+    );
   },
 };
 
@@ -128,6 +134,11 @@ ${cacheNote}`,
     return withKeys(given, task, { forgets: true });
   },
 };
+
+/** The balance that a change applies to; undefined if the quota store failed. */
+function changedBalance({ balances }: KeySummary, subject: string | undefined) {
+  return balances?.find((one) => (subject === undefined ? one.isMain : one.subject === subject));
+}
 
 /** The commands that change a key, in the order of the help. */
 export const keyChanges: readonly Command[] = [

@@ -1,5 +1,4 @@
 /** Shows keys: as a table for people, or as JSON. */
-import type { KeyBalance } from '../../admin/balances.ts';
 import type { KeySummary } from '../../admin/key-summary.ts';
 import { formatMoney } from '../../prices/amount.ts';
 import type { Given } from '../command.ts';
@@ -7,9 +6,7 @@ import { printJson, table } from '../output.ts';
 import type { OpenStores } from '../with-stores.ts';
 
 /** A key as the command shows it: balances in the memory of another process are left out. */
-export type ShownKey = Omit<KeySummary, 'balances' | 'lastUsedMs'> & {
-  readonly balances: readonly KeyBalance[] | undefined;
-};
+export type ShownKey = Omit<KeySummary, 'lastUsedMs'>;
 
 /** The part of a key that is known to this process. */
 export function shownKey(

@@ -1,5 +1,6 @@
 /** `tollgate usage`: sums of the usage log by key, model, day and the like. */
 import { csvLine } from '../../admin/csv.ts';
+import { type WithKnownCost, withKnownCost } from '../../admin/usage.ts';
 import { formatMoney } from '../../prices/amount.ts';
 import type { UsageGrouping, UsageReportRow } from '../../stores/sql/usage-report.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from '../command.ts';
@@ -64,7 +65,10 @@ function groupingOf(text: string): UsageGrouping {
 }
 
 /** The figures of a report, by their names in CSV. */
-const figures: readonly (readonly [name: string, read: (row: Sums) => number | string])[] = [
+const figures: readonly (readonly [
+  name: string,
+  read: (row: WithKnownCost<Sums>) => number | string | undefined,
+])[] = [
   ['calls', ({ calls }) => calls],
   ['input_tokens', ({ inputTokens }) => inputTokens],
   ['cached_input_tokens', ({ cachedInputTokens }) => cachedInputTokens],
@@ -72,7 +76,7 @@ const figures: readonly (readonly [name: string, read: (row: Sums) => number | s
   ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
   ['images', ({ images }) => images],
   ['charge', ({ chargeNanos }) => formatMoney(chargeNanos)],
-  ['cost', ({ costNanos }) => formatMoney(costNanos)],
+  ['cost', ({ costNanos }) => (costNanos === undefined ? undefined : formatMoney(costNanos))],
 ];
 /** The columns of the table, in the order of the figures. */
 const titles = ['CALLS', 'INPUT', 'CACHED', 'OUTPUT', 'REASONING', 'IMAGES', 'CHARGE', 'COST'];
@@ -87,21 +91,28 @@ type Sums = Pick<
   | 'images'
   | 'chargeNanos'
   | 'costNanos'
+  | 'marginNanos'
 >;
+
+type AmountName = 'chargeNanos' | 'costNanos' | 'marginNanos';
 
 function print(given: Given, by: Groupings, rows: readonly UsageReportRow[]): void {
   const { around, json } = given;
   const names = [by].flat();
-  if (json) return printJson(around, { by, data: rows, total: totalOf(rows) });
+  if (json) {
+    const total = withKnownCost(totalOf(rows));
+    return printJson(around, { by, data: rows.map(withKnownCost), total });
+  }
   if (given.has('csv')) {
     around.out(csvLine([...names, ...figures.map(([name]) => name)]));
     for (const row of rows) around.out(csvLine([...row.names, ...valuesOf(row)]));
     return;
   }
   const heading = [...names.map((name) => name.toUpperCase()), ...titles.map((name) => ` ${name}`)];
-  const sums = ['total', ...names.slice(1).map(() => ''), ...valuesOf(totalOf(rows)).map(String)];
+  const texts = (row: Sums): readonly string[] => valuesOf(row).map((value) => `${value ?? '-'}`);
+  const sums = ['total', ...names.slice(1).map(() => ''), ...texts(totalOf(rows))];
   const sorted = names.join() === 'day' || names.length > 1 ? rows : rows.toSorted(byCharge);
-  const lines = sorted.map((row) => [...row.names, ...valuesOf(row).map(String)]);
+  const lines = sorted.map((row) => [...row.names, ...texts(row)]);
   const cells = alignedAmounts(rows.length > 1 ? [...lines, sums] : lines);
   around.out(table(heading, cells, nothingIn(spanOf(given), 'calls')));
 }
@@ -119,18 +130,22 @@ function alignedAmounts(lines: readonly (readonly string[])[]): readonly (readon
     ...line.slice(0, -2),
     ...line.slice(-2).map((text, index) => {
       const missing = (columns[index] ?? 0) - decimals(text);
-      return missing === 0 ? text : `${text}${text.includes('.') ? '' : '.'}${'0'.repeat(missing)}`;
+      return missing === 0 || text === '-'
+        ? text
+        : `${text}${text.includes('.') ? '' : '.'}${'0'.repeat(missing)}`;
     }),
   ]);
 }
 
-function valuesOf(row: Sums): readonly (number | string)[] {
-  return figures.map(([, read]) => read(row));
+function valuesOf(row: Sums): readonly (number | string | undefined)[] {
+  const known = withKnownCost(row);
+  return figures.map(([, read]) => read(known));
 }
 
 function totalOf(rows: readonly Sums[]): Sums {
-  const count = (name: Exclude<keyof Sums, 'chargeNanos' | 'costNanos'>): number =>
+  const count = (name: Exclude<keyof Sums, AmountName>): number =>
     rows.reduce((total, row) => total + row[name], 0);
+  const amount = (name: AmountName): bigint => rows.reduce((total, row) => total + row[name], 0n);
   return {
     calls: count('calls'),
     inputTokens: count('inputTokens'),
@@ -138,7 +153,8 @@ function totalOf(rows: readonly Sums[]): Sums {
     outputTokens: count('outputTokens'),
     reasoningTokens: count('reasoningTokens'),
     images: count('images'),
-    chargeNanos: rows.reduce((total, { chargeNanos }) => total + chargeNanos, 0n),
-    costNanos: rows.reduce((total, { costNanos }) => total + costNanos, 0n),
+    chargeNanos: amount('chargeNanos'),
+    costNanos: amount('costNanos'),
+    marginNanos: amount('marginNanos'),
   };
 }

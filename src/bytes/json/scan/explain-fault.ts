@@ -1,6 +1,6 @@
 /** Says what is wrong at the faulty byte of a request body, which the scan only counts. */
 import { GatewayError, isGatewayError } from '../../../errors.ts';
-import { containsSecret } from '../../../secret.ts';
+import { isLikeOwnSecret } from '../../../secret.ts';
 import { closeBrace, closeBracket, comma, isSpace, quote } from '../text.ts';
 
 /** The same error, or one whose message names what is at its byte of `text`. */
@@ -16,7 +16,7 @@ export function explainFault(error: unknown, text: Uint8Array): unknown {
 
 function duplicateName(text: Uint8Array, start: number): string | undefined {
   const name = Buffer.from(text.subarray(start, text.indexOf(quote, start))).toString('latin1');
-  if (!/^[\w.-]{1,64}$/.test(name) || containsSecret(name)) return undefined;
+  if (!/^[\w.-]{1,64}$/.test(name) || isLikeOwnSecret(name)) return undefined;
   return `The request body has \`${name}\` twice in one object, at byte ${start}. Send it once.`;
 }
 
