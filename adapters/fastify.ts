@@ -109,7 +109,7 @@ export function fastifyAdapter(gateway: GatewayHandler): FastifyPlugin {
       return;
     }
     for (const url of ['/v1/*', '/v1beta/*']) add(url, [...methods]);
-    for (const url of prefix === '' || prefix === '/' ? [] : withoutVersion) {
+    for (const url of prefix === '' || prefix === '/' ? [] : belowPrefix) {
       // A second route of the same path and method would keep the host from starting.
       const isFree = (method: string): boolean =>
         !instance.hasRoute({ method, url: `${prefix}${url}` });
@@ -118,8 +118,10 @@ export function fastifyAdapter(gateway: GatewayHandler): FastifyPlugin {
   };
 }
 
-/** Below a prefix, callers of these learn the path with its version. */
-const withoutVersion: readonly string[] = [
+/** Below a prefix: where the gateway says that it runs, and paths that need a version. */
+const belowPrefix: readonly string[] = [
+  '/v1',
+  '/v1beta',
   '/chat/completions',
   '/embeddings',
   '/images/generations',

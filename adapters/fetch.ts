@@ -123,6 +123,7 @@ function adaptRequest(
   return {
     method,
     path: pathOf(target, options),
+    target,
     search: queryAt < 0 ? '' : target.slice(queryAt + 1),
     headers: Object.fromEntries(headers),
     rawHeaders: headers.flat(),

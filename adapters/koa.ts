@@ -16,6 +16,7 @@ import {
   headersFor,
   isBelowPrefix,
   mountedPath,
+  notePreflight,
 } from './record.ts';
 
 export type { HostRequest, HostResponse } from './host.ts';
@@ -60,13 +61,14 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
     // Not `ctx.path`, which hides an absolute-form target; koa-mount also strips `req.url`.
     const path = mountedPath(req.url ?? '', ctx.originalUrl, options);
     const isOwn = gateway.owns(path, req.method, isBelowPrefix(path, ctx.originalUrl));
+    if (req.method === 'OPTIONS') notePreflight(gateway, state, path, req, res);
     if (req.method === 'OPTIONS' || !isOwn) {
       await next();
       return;
     }
     ignoreDisconnects(ctx);
     try {
-      const adapted = adaptRequest(req, res, path, ctx.request, state);
+      const adapted = adaptRequest(req, res, path, ctx.request, state, ctx.originalUrl);
       const reply = await gateway.handle(adapted.request);
       adapted.isAnswered = true;
       setReply(ctx, reply, state);

@@ -11,6 +11,7 @@ import {
   checkMount,
   isBelowPrefix,
   mountedPath,
+  notePreflight,
 } from './record.ts';
 
 export type { HostRequest, HostResponse } from './host.ts';
@@ -50,6 +51,7 @@ export function nodeAdapter(gateway: GatewayHandler, options: AdapterOptions = {
     const path = mountedPath(url, full, options);
     const isPassed = (): boolean =>
       req.method === 'OPTIONS' || !gateway.owns(path, req.method, isBelowPrefix(path, full));
+    if (req.method === 'OPTIONS') notePreflight(gateway, state, path, req, res);
     if (next !== undefined && isPassed()) {
       next();
       return settled;

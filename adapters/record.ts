@@ -103,6 +103,27 @@ export function adapterState(): AdapterState {
   return { warn: warnOnce(), lingering: lingering() };
 }
 
+const preflight =
+  'A browser asked whether a page of another site may call the gateway (a CORS preflight), and ' +
+  'nothing before the gateway answered. If such pages may call it, mount your CORS layer before ' +
+  'the gateway: app.use(cors()) in Express. Otherwise there is nothing to do.';
+
+/** Warns once of a CORS preflight that the host has not answered, and so will not be allowed. */
+export function notePreflight(
+  gateway: GatewayHandler,
+  { warn }: AdapterState,
+  path: string,
+  { method, headers }: HostRequest,
+  res: HostResponse,
+): void {
+  const intended = headers['access-control-request-method'];
+  if (method !== 'OPTIONS' || typeof intended !== 'string') return;
+  if (!gateway.owns(path, intended)) return;
+  if (res.getHeader('access-control-allow-origin') === undefined) {
+    warn('TOLLGATE_PREFLIGHT', preflight);
+  }
+}
+
 /** Why the host refused a request, for its caller. */
 export type Refusal = readonly [code: ErrorCode, message: string];
 
@@ -123,18 +144,18 @@ export function adaptRequest(
   path: string,
   parsed: ParsedBody,
   { warn }: AdapterState,
+  target: string = req.originalUrl ?? req.url ?? '',
 ): AdaptedRequest {
   ignoreErrors(req);
   ignoreErrors(res);
-  const url = req.url ?? '';
-  const query = url.indexOf('?');
   const body = bodyOf(req, res, parsed, warn);
   const listeners: (() => void)[] = [];
   const adapted: AdaptedRequest = {
     request: {
       method: req.method ?? 'GET',
       path,
-      search: query < 0 ? '' : url.slice(query + 1),
+      target,
+      search: queryOf(req.url ?? ''),
       headers: body === req ? req.headers : { ...req.headers, ...wireOnly },
       rawHeaders: req.rawHeaders,
       body,
@@ -156,6 +177,11 @@ export function adaptRequest(
     isAnswered: false,
   };
   return adapted;
+}
+
+function queryOf(url: string): string {
+  const start = url.indexOf('?');
+  return start < 0 ? '' : url.slice(start + 1);
 }
 
 /** These headers describe the bytes on the wire, which the host's parser has already decoded. */

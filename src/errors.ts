@@ -102,6 +102,10 @@ export interface GatewayErrorDetails {
   readonly allow?: string;
   /** The id of the request that this one repeats, if another retry would get the same answer. */
   readonly originalRequestId?: string;
+  /** The byte of the request body that is wrong. */
+  readonly atByte?: number;
+  /** What the host can do, for the event; never sent to the caller. */
+  readonly remedy?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -120,6 +124,8 @@ export class GatewayError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
   readonly originalRequestId: string | undefined;
+  readonly atByte: number | undefined;
+  readonly remedy: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: GatewayErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -132,16 +138,18 @@ export class GatewayError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.allow = details.allow;
     this.originalRequestId = details.originalRequestId;
+    this.atByte = details.atByte;
+    this.remedy = details.remedy;
   }
 }
 
 /** A copy of the error with additional or replaced details. */
 export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
   const { code, message, param, clientCode, shouldRetry, reason, retryAfterMs } = error;
-  const { allow, originalRequestId, upstreamStatus, cause } = error;
+  const { allow, originalRequestId, upstreamStatus, remedy, cause } = error;
   const known = {
     ...{ param, clientCode, shouldRetry, reason, retryAfterMs, allow, originalRequestId },
-    upstreamStatus,
+    ...{ upstreamStatus, remedy },
   };
   const defined = Object.entries(known).filter(([, value]) => value !== undefined);
   return new GatewayError(code, message, { ...Object.fromEntries(defined), cause, ...details });

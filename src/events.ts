@@ -111,6 +111,8 @@ export type GatewayEvent =
        * 64 characters, with others than `A-Za-z0-9._:/-`, and if it repeats a key or a cookie.
        */
       readonly requestedModel?: string;
+      /** What you can do so that such a call is not refused, where the reason does not say it. */
+      readonly remedy?: string;
     } & OfRequest)
   /**
    * A request with an `Idempotency-Key` got the kept reply of the call that it repeats. Nothing

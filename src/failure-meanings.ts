@@ -163,7 +163,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   switched_off: { meaning: 'the channels are disabled', remedy: 'enable one' },
   account_refused: {
     meaning: 'the upstream did not accept the credentials of the channels',
-    remedy: 'replace them; until then nothing is sent',
+    remedy: hostFailures.upstream_auth_error.remedy,
   },
   busy: {
     meaning: 'the channels are at their limit of concurrent calls',

@@ -57,7 +57,9 @@ export const hostFailures: Readonly<Record<HostFailure, Required<FailureMeaning>
   },
   upstream_auth_error: {
     meaning: 'the upstream did not accept the credential',
-    remedy: 'replace the credential',
+    remedy:
+      'replace the credential, then `gateway.update({ catalog })`, ' +
+      '`gateway.enableChannel(id)` or a restart; until then nothing is sent with it',
   },
 };
 

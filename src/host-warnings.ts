@@ -85,12 +85,13 @@ function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefine
   const { meaning, remedy } = hostFailures[reason];
   const received = status === undefined ? '' : `, status ${status}`;
   const isOfModel = reason === 'upstream_model_not_found';
+  const name = isOfModel ? `, there ${quoted(upstreamModel)}` : '';
   return {
     code: 'TOLLGATE_UPSTREAM_FAILED',
     about: [channelId, reason, isOfModel ? upstreamModel : ''].join(' '),
     message:
-      `The channel ${quoted(channelId)} can't serve the model ${quoted(modelId)}: ${meaning} ` +
-      `(${reason}${received})${quoteOf(event)}. To do: ${remedy}.`,
+      `The channel ${quoted(channelId)} can't serve the model ${quoted(modelId)}${name}: ` +
+      `${meaning} (${reason}${received})${quoteOf(event)}. To do: ${remedy}.`,
   };
 }
 

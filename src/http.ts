@@ -19,6 +19,8 @@ export interface GatewayRequest {
    * mounted.
    */
   readonly path: string;
+  /** The target as the host received it, with the prefix of the mount, which errors then name. */
+  readonly target?: string;
   /** The raw text after the `?`; empty if there is none. */
   readonly search: string;
   readonly headers: IncomingHeaders;
@@ -68,8 +70,9 @@ export interface GatewayHandler {
    * host's.
    *
    * `isBelowPrefix`: the path is below a prefix that is the gateway's alone, where it also answers
-   * paths whose version is missing or doubled, so that their callers learn the right one. If it is
-   * false, and not left out, such a path is reported as the event `path_misplaced`.
+   * paths whose version is missing or doubled, so that their callers learn the right one, and its
+   * root, to say that it runs. If it is false, and not left out, a path whose version is missing
+   * or doubled is reported as the event `path_misplaced`.
    */
   owns(path: string, method?: string, isBelowPrefix?: boolean): boolean;
   /** Answers a request. Never rejects: failures become error responses. */

@@ -174,11 +174,11 @@ const optionsSchema = z.strictObject(
 
 /** The remedy for options without a default. */
 const remedies: ReadonlyMap<unknown, string> = new Map([
-  ['keys', 'memoryKeyStore() creates one'],
+  ['keys', 'memoryKeyStore({ keys: [issueKey({ … })] }) creates one'],
   ['sessions', 'Leave sessions out if all callers send keys'],
   ['failedKeyLimit', 'Leave failedKeyLimit out for no limit'],
   ['quota', 'memoryQuotaStore() creates one'],
-  ['catalog', 'staticCatalog() creates one'],
+  ['catalog', 'staticCatalog([…]) creates one'],
   ['recordRefusals', 'Give it a usage sink for memory or a database, or leave it out'],
   ['guard', 'Leave guard out if every call may run'],
   ['chargePolicy', 'Spread the exported chargePolicy and override some rows'],

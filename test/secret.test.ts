@@ -104,7 +104,7 @@ describe('an issued key', () => {
     [
       'options.limitNanos',
       [{ limitNanos: -1n }, { limitNanos: 5 }, { limitNanos: 2n ** 53n }],
-      'must be a bigint of nanos, 0n to 2^53 − 1, such as 100n. Leave it out if the store has a',
+      "must be a bigint of nanos, such as money('0.15'), from 0n to 2^53 − 1",
     ],
     [
       'options.maxConcurrentCalls',

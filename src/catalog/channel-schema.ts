@@ -38,9 +38,10 @@ export const timeouts = z
   .optional();
 
 function baseUrlForm({ input }: { readonly input?: unknown }): string {
+  const problem = typeof input === 'string' ? baseUrlProblem(input) : undefined;
   const isAzure = typeof input === 'string' && /[?&]api-version=/.test(input);
   const azure = '. For Azure, use https://<resource>.openai.azure.com/openai/v1';
-  return `must be an http or https URL without user, query and fragment${isAzure ? azure : ''}`;
+  return (problem ?? `must be a URL, ${likeThis}`) + (isAzure ? azure : '');
 }
 
 // Printable ASCII: anything else would break the header it is sent in, or make the call throw.
@@ -172,7 +173,9 @@ export const channelSchema: z.ZodType = z.strictObject(
   {
     id: channelId,
     dialect: z.enum(dialectNames, oneOf(dialectNames)),
-    baseUrl: z.string({ error: baseUrlForm }).refine(isBaseUrl, { error: baseUrlForm }),
+    baseUrl: z
+      .string({ error: baseUrlForm })
+      .refine((url) => baseUrlProblem(url) === undefined, { error: baseUrlForm }),
     credential,
     account: name.optional(),
     upstreamModel: name.optional(),
@@ -237,12 +240,21 @@ function credentialRemedy(credential: unknown): string | undefined {
     : undefined;
 }
 
-function isBaseUrl(url: string): boolean {
+/** What is wrong with a base URL; undefined if nothing is. */
+function baseUrlProblem(url: string): string | undefined {
+  const { protocol: scheme = '', username, password } = URL.canParse(url) ? new URL(url) : {};
+  if (!/^https?:$/.test(scheme)) {
+    const hasScheme = /^https?:\/\//i.test(url);
+    return `must ${hasScheme ? 'be a valid URL' : 'begin with https:// or http://'}, ${likeThis}`;
+  }
   // `URL` drops an empty query or fragment, so a stray ? or # must be found in the text.
-  if (!URL.canParse(url) || /[?#]/.test(url)) return false;
-  const { protocol: scheme, username, password } = new URL(url);
-  return /^https?:$/.test(scheme) && username === '' && password === '';
+  if (/[?#]/.test(url)) return 'must end before its ? or #, because the gateway adds paths to it';
+  return username === '' && password === ''
+    ? undefined
+    : 'must have no user and password; give a secret as credential';
 }
+
+const likeThis = 'such as https://api.openai.com/v1';
 
 function choice(values: readonly string[]): z.ZodType {
   return z.enum(values, oneOf(values)).optional();

@@ -145,6 +145,7 @@ const mediaRemedies: ReadonlyMap<unknown, string> = new Map([
 /** What to do about the member of a model at a path. */
 export function modelRemedyOf(model: unknown, path: Path): string | undefined {
   const [first, index, ...below] = path;
+  if (first === 'price') return priceRemedy(path);
   if (first === 'rates') return rateRemedyOf(path);
   if (first === 'timeouts') return ownTimeouts;
   if (first === 'mediaPartTokens' && path.length === 2) return mediaRemedies.get(index);
@@ -152,6 +153,15 @@ export function modelRemedyOf(model: unknown, path: Path): string | undefined {
     return path.length === 1 ? modelRemedies.get(first) : undefined;
   }
   return channelRemedyOf(below, valueAt(model, path));
+}
+
+/** The forms in which people write prices: amounts per million tokens. */
+function priceRemedy(path: Path): string | undefined {
+  const inCode = "tokenPrice({ input: '0.15', output: '0.60' })";
+  if (path.includes('rates')) return `${inCode} makes a price of amounts per million tokens`;
+  if (path.length > 1) return undefined;
+  const inJson = '{ "per": "token", "input": "0.15", "output": "0.60" }';
+  return `Per million tokens, in code: ${inCode}; in JSON: ${inJson}`;
 }
 
 function valueAt(value: unknown, path: Path): unknown {

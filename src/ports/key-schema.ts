@@ -20,7 +20,9 @@ const subjectMembers = {
 } satisfies Record<keyof QuotaSubject, z.ZodType>;
 
 const subjectForm = 'must be a subject: an id and a period';
-const subjectsForm = `must be a list of 1 to ${maxLines} subjects`;
+const subjectsForm =
+  `must be a list of 1 to ${maxLines} subjects, such as ` +
+  "[{ id: 'user-7', period: 'month', limitNanos: money('5') }]";
 
 /** A subject of a new key. Strict, so that a misspelt member is reported. */
 export const subject: z.ZodType = z.strictObject(subjectMembers, subjectForm);
@@ -76,7 +78,7 @@ export const keyRecordSchema: z.ZodType = z.looseObject(keyMembers);
 /** The remedy for each optional member. */
 const remedies: ReadonlyMap<unknown, string> = new Map([
   ['expiresAtMs', 'Leave it out for a key that does not expire'],
-  ['limitNanos', 'Leave it out if the store has a limit'],
+  ['limitNanos', 'Leave it out if the quota store has the limit'],
   ['maxConcurrentCalls', 'Leave it out for no bound'],
   ['quotaPartition', 'Leave it out for the default'],
   ['responseOwner', 'Leave it out for a key of its own'],

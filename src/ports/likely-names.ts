@@ -48,6 +48,8 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['provider', 'dialect'],
   ['models', 'catalog'],
   ['maxtokens', 'maxOutputTokens'],
+  ['prompt', 'input'],
+  ['completion', 'output'],
 ]);
 
 /** The name that is nearest to a misspelt one; undefined if none is near. */

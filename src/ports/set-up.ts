@@ -28,10 +28,18 @@ export interface Wording {
 
 /** @throws ConfigurationError that names the first value that the schema refuses, and the remedy */
 export function checkSetUp(schema: z.ZodType, value: unknown, wording: Wording): void {
-  const issues = schema.safeParse(value).error?.issues ?? [];
-  // A member that is missing may be one that is misspelt.
-  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
+  const [issue] = issuesOf(schema, value);
   if (issue !== undefined) throw new ConfigurationError(messageFor(issue, schema, wording));
+}
+
+/** What a schema refuses, unknown members first: one that is missing may be one of them. */
+export function issuesOf(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
+  const issues = schema.safeParse(value, { reportInput: true }).error?.issues ?? [];
+  return issues.toSorted((one, other) => rankOf(one) - rankOf(other));
+}
+
+function rankOf({ code }: z.core.$ZodIssue): number {
+  return code === 'unrecognized_keys' ? 0 : 1;
 }
 
 /** A wrong member. */
@@ -48,11 +56,12 @@ export function setUpProblems(
   value: unknown,
   wording: Wording,
 ): readonly Problem[] {
-  const issues = schema.safeParse(value).error?.issues ?? [];
-  return issues.flatMap(eachName).map((issue) => ({
-    path: issuePath(issue),
-    sentence: messageFor(issue, schema, wording),
-  }));
+  return issuesOf(schema, value)
+    .flatMap(eachName)
+    .map((issue) => ({
+      path: issuePath(issue),
+      sentence: messageFor(issue, schema, wording),
+    }));
 }
 
 /** Zod reports all unknown members of an object as one issue. */
@@ -128,13 +137,18 @@ export function sentenceOf(
 ): string {
   if (issue.code === 'unrecognized_keys') {
     const meant = schema && likeliestName(issue.keys[0] ?? '', namesAt(schema, issue.path));
-    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-    return `does not exist. Take it out, or look for its name in ${names}.${hint}`;
+    return meant === undefined
+      ? `does not exist. Take it out, or look for its name in ${names}.`
+      : `does not exist. Did you mean ${meant}? The names are in ${names}.`;
   }
   // For an illegal name in a record, Zod puts the reason into a nested issue.
   const reason = issue.code === 'invalid_key' ? (issue.issues[0] ?? issue) : issue;
   const remedy = remedyFor(issue.path);
-  return remedy === undefined ? `${reason.message}.` : `${reason.message}. ${remedy}.`;
+  const isMissing = 'input' in reason && reason.input === undefined && issue.path.length > 0;
+  const sentence = isMissing
+    ? reason.message.replace(/^must /, 'is missing, and must ')
+    : reason.message;
+  return remedy === undefined ? `${sentence}.` : `${sentence}. ${remedy}.`;
 }
 
 /** A path as code writes it: `models[2].channels[0].headers["x-org"]`. */
@@ -180,22 +194,52 @@ export const aName: z.ZodType = z.custom(
 );
 
 /** An amount of money, in nanos. */
-export const nanos: z.ZodType<Nanos> = z.custom<Nanos>(
-  isNanos,
-  'must be a bigint of nanos, 0n to 2^53 − 1, such as 100n',
-);
+export const nanos: z.ZodType<Nanos> = z.custom<Nanos>(isNanos, {
+  error: ({ input }) =>
+    `must be a bigint of nanos, such as money('0.15'), from 0n to 2^53 − 1${
+      typeof input === 'bigint' ? '' : otherThan(input)
+    }`,
+});
 
 /** An object with all of these methods. */
 export function methods(...names: readonly string[]): z.ZodType {
+  const form = `must be an object with ${called(names)}`;
   return z.custom(
-    (value) =>
-      typeof value === 'object' &&
-      value !== null &&
-      // Arrays have a find() of their own.
-      !Array.isArray(value) &&
-      names.every((name) => typeof Reflect.get(value, name) === 'function'),
-    `must be an object with ${names.map((name) => `${name}()`).join(', ')}`,
+    // Arrays have a find() of their own.
+    (value) => isObject(value) && missingIn(value, names).length === 0,
+    {
+      error: ({ input }) =>
+        isObject(input)
+          ? `${form}; this one has ${lackedOf(input, names)}`
+          : form + otherThan(input),
+    },
   );
+}
+
+function called(names: readonly string[]): string {
+  return names.map((name) => `${name}()`).join(', ');
+}
+
+function lackedOf(value: object, names: readonly string[]): string {
+  const missing = missingIn(value, names);
+  return missing.length > 1 && missing.length === names.length
+    ? 'none of them'
+    : `no ${called(missing)}`;
+}
+
+function missingIn(value: object, names: readonly string[]): readonly string[] {
+  return names.filter((name) => typeof Reflect.get(value, name) !== 'function');
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The kind of a value of the wrong kind, which says nothing of the value: it may be a secret. */
+function otherThan(value: unknown): string {
+  if (value === undefined) return '';
+  if (Array.isArray(value)) return ', not an array';
+  return value === null ? ', not null' : `, not a ${typeof value}`;
 }
 
 /** A `Clock`. */

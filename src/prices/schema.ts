@@ -100,7 +100,7 @@ function membersOf<Fee extends FeeSchema>(fee: Fee) {
     .optional();
 }
 
-/** The error message for a price of unknown form. */
+/** The error message for a price of unknown form, in code and in JSON. */
 function formError({ input }: { readonly input?: unknown }): string {
   return isJsonObject(input)
     ? "must be 'token', 'image' or 'free'"

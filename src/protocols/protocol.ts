@@ -368,8 +368,9 @@ export type Route =
       /** One model, or the list. */
       readonly modelId: string | undefined;
     }
-  /** The key's own limits and usage. */
+  /** The key's own limits and usage; and the root, where people look whether the gateway runs. */
   | { readonly kind: 'key'; readonly caller: Caller }
+  | { readonly kind: 'root'; readonly caller: Caller; readonly served: string }
   | { readonly kind: 'options'; readonly caller: Caller; readonly allow: string }
   | {
       readonly kind: 'refused';

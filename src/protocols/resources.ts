@@ -62,13 +62,15 @@ export function resourceAt(
   return modelAt(path, table) ?? storedReplyAt(path, table) ?? unservedAt(path);
 }
 
-/** A path that would be served with one version more or less. */
+/** A path of a client with a wrong base URL, by paths of the table, not as the caller wrote it. */
 export interface MisplacedPath {
   readonly resource: Resource;
-  /** The path that was requested for, and the right one, without the name of a model or a reply. */
+  /** The path that was requested, and the right one, without the name of a model or a reply. */
   readonly requested: string;
   readonly intended: string;
-  readonly isTwice: boolean;
+  /** The version is missing, or another one, `added`, is before it; or the whole path is twice. */
+  readonly fault: 'missing' | 'twice' | 'whole';
+  readonly added?: string;
 }
 
 /** What a path without a version, or with two of them, was meant to be; undefined for others. */
@@ -77,18 +79,21 @@ export function misplacedAt(
   table: PathTable,
   settings: PathSettings,
 ): MisplacedPath | undefined {
-  const first = twice.exec(path)?.[1];
-  const isTwice = first !== undefined;
-  if (!isTwice && path.startsWith('/v1')) return undefined;
-  const asMeant = isTwice
-    ? [path.slice(first.length)]
-    : ['/v1', '/v1beta'].map((version) => version + path);
+  const added = twice.exec(path)?.[1];
+  if (added === undefined && path.startsWith('/v1')) return undefined;
+  const asMeant =
+    added === undefined
+      ? ['/v1', '/v1beta'].map((version) => version + path)
+      : [path.slice(added.length)];
   for (const meant of asMeant) {
     const resource = resourceAt(meant, table, settings);
     const intended = resource && namedPath(resource, meant, table);
     if (resource === undefined || intended === undefined) continue;
-    const requested = isTwice ? first + intended : intended.replace(/^\/v1(?:beta)?/, '');
-    return { resource, requested, intended, isTwice };
+    if (added !== undefined) {
+      return { resource, requested: added + intended, intended, fault: 'twice', added };
+    }
+    const requested = intended.replace(/^\/v1(?:beta)?/, '');
+    return { resource, requested, intended, fault: 'missing' };
   }
   return undefined;
 }

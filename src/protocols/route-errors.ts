@@ -1,6 +1,7 @@
 /** The errors for paths and methods that the gateway does not serve. */
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
+import type { MisplacedPath } from './resources.ts';
 
 /** A path that no provider has, on a server where no other handler answers. */
 export function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): GatewayError {
@@ -8,36 +9,34 @@ export function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): Gatewa
   return new GatewayError('route_not_found', `There is no such ${known}route here.`);
 }
 
-/**
- * A path that would be served with one version more or less before it, the most common mistake in
- * the base URL of a client. `intended` is a path of the table, not as the caller wrote it.
- */
-export function misplacedRoute(intended: string, isTwice: boolean): GatewayError {
-  const [, , rest = ''] = versioned.exec(intended) ?? [];
-  const problem = isTwice ? 'The path has its version twice.' : `There is no ${rest} here.`;
-  const remedy = remedyOf(intended, isTwice);
-  return new GatewayError('route_not_found', `${problem} Did you mean ${intended}? ${remedy}`);
+/** A wrong base URL, the most common mistake of clients. `prefix` is that of the mount. */
+export function misplacedRoute(misplaced: MisplacedPath, prefix: string): GatewayError {
+  const { requested, intended, fault } = misplaced;
+  const problem =
+    fault === 'missing'
+      ? `There is no ${requested} here.`
+      : `The URL has ${fault === 'twice' ? 'a version' : 'the path of a call'} twice.`;
+  return new GatewayError(
+    'route_not_found',
+    `${problem} Did you mean ${prefix}${intended}? ${baseUrlRemedy(misplaced, prefix)}`,
+  );
 }
 
-/** What the caller of such a path has to change. */
-export function remedyOf(intended: string, isTwice: boolean): string {
-  const [, version = ''] = versioned.exec(intended) ?? [];
-  return isTwice
-    ? `The client adds ${version} itself, or its base URL has it twice: remove one.`
-    : `Set the client's base URL to end in ${version}.`;
+/** What the client has to change. */
+export function baseUrlRemedy({ intended, fault, added }: MisplacedPath, prefix: string): string {
+  const [version = ''] = /^\/v1(?:beta)?/.exec(intended) ?? [];
+  return fault === 'twice'
+    ? `Remove one ${added} from the end of the client's base URL.`
+    : `Set the client's base URL to end in ${prefix}${version}.`;
 }
-
-const versioned = /^(\/v1(?:beta)?)(.*)$/;
 
 /**
  * A provider's path that is not served. `path` names it by a path of the table, not as the caller
- * wrote it: `The path /v1/files`; `instead` is what its clients can do.
+ * wrote it: `The path /v1/files`; `instead` is what its clients can do, empty if that is not known.
  */
 export function unservedRoute(path: string, served: string, instead: string): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    `${path} is not served here.${instead} This gateway serves ${served}.`,
-  );
+  const hint = instead === '' ? `This gateway serves ${served}.` : instead;
+  return new GatewayError('route_not_found', `${path} is not served here. ${hint}`);
 }
 
 /** A path below `/v1/models` or `/v1beta/models` that can't be decoded. */

@@ -6,6 +6,7 @@
 import type { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
+import { doubledCall, isRoot, mountPrefix } from './base-urls.ts';
 import { callerByHeaders, decidingHeaders, sharedPathCallers } from './caller-of.ts';
 import { anthropicCaller } from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
@@ -23,9 +24,9 @@ import {
   resourceAt,
 } from './resources.ts';
 import {
+  baseUrlRemedy,
   misplacedRoute,
   noSuffix,
-  remedyOf,
   unknownMethod,
   unknownRoute,
   unreadablePath,
@@ -37,7 +38,10 @@ import type { ProtocolTable } from './table.ts';
 import { insteadOf, isAnthropicPath } from './unserved.ts';
 
 /** The parts of a request that determine its route. */
-export type RoutedRequest = Pick<GatewayRequest, 'method' | 'path' | 'search' | 'headers'>;
+export type RoutedRequest = Pick<
+  GatewayRequest,
+  'method' | 'path' | 'search' | 'headers' | 'target'
+>;
 
 /** The routes of one gateway. */
 export interface Routes {
@@ -46,7 +50,8 @@ export interface Routes {
   /**
    * Whether the gateway answers this raw path, for an HTTP method: `POST` if it is left out. All
    * other paths belong to the host. Below a prefix of its own the gateway also answers paths whose
-   * version is missing or doubled; elsewhere the host may have such paths itself.
+   * version is missing or doubled, and says at its root that it runs; elsewhere the host may have
+   * such paths itself.
    */
   owns(path: string, settings: PathSettings, method?: string, isBelowPrefix?: boolean): boolean;
   /**
@@ -87,7 +92,10 @@ export function routesOf(protocols: ProtocolTable): Routes {
     owns: (path, settings, method = 'POST', isBelowPrefix = false) => {
       const resource = resourceAt(path, table, settings);
       if (resource === undefined) {
-        return isBelowPrefix && misplacedBy(method, path, table, settings) !== undefined;
+        if (settings.unserved === 'pass') return false;
+        if (doubledCall({ method, path }, table.calls) !== undefined) return true;
+        if (!isBelowPrefix) return false;
+        return isRoot(path, method) || misplacedBy(method, path, table, settings) !== undefined;
       }
       return settings.unserved !== 'pass' || !isUnserved(resource, method, table);
     },
@@ -95,8 +103,8 @@ export function routesOf(protocols: ProtocolTable): Routes {
       if (method !== 'POST' && !path.startsWith('/v1')) return undefined;
       const found = misplacedBy(method, path, table, settings);
       if (found === undefined) return undefined;
-      const { requested, intended, isTwice } = found;
-      return { requested, intended, remedy: remedyOf(intended, isTwice) };
+      const { requested, intended } = found;
+      return { requested, intended, remedy: baseUrlRemedy(found, '') };
     },
     find: (request, settings) => {
       const known = request.method === 'POST' ? table.calls.get(request.path) : undefined;
@@ -113,7 +121,7 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
   const caller = callerOf(resource, request, settings);
   switch (resource?.at) {
     case undefined:
-      return refused(caller, unknownRoute(request));
+      return routeOfNone(request, caller, rows);
     case 'unserved':
       return unserved(caller, resource.listed, table);
     case 'unreadable':
@@ -138,6 +146,12 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
     case 'method':
       return methodRoute(resource, request, table);
   }
+}
+
+function routeOfNone(request: RoutedRequest, caller: Caller, rows: readonly Protocol[]): Route {
+  return isRoot(request.path, request.method)
+    ? { kind: 'root', caller, served: servedRequests(rows) }
+    : refused(caller, unknownRoute(request));
 }
 
 function unserved(caller: Caller, listed: string, table: PathTable): Route {
@@ -181,11 +195,10 @@ function misplaced(
   settings: RouteSettings,
   table: PathTable,
 ): Route | undefined {
-  const found = misplacedAt(request.path, table, settings);
+  const found = doubledCall(request, table.calls) ?? misplacedAt(request.path, table, settings);
   if (found === undefined) return undefined;
-  const { resource, requested, intended, isTwice } = found;
-  const caller = callerOf(resource, { ...request, path: intended }, settings);
-  return refused(caller, misplacedRoute(intended, isTwice), requested);
+  const caller = callerOf(found.resource, { ...request, path: found.intended }, settings);
+  return refused(caller, misplacedRoute(found, mountPrefix(request)), found.requested);
 }
 
 /** The methods of clients, whose base URL may be wrong. */

@@ -5,8 +5,15 @@
 
 /** Paths that only Anthropic has. A path comes before those above it. */
 const anthropicPaths: readonly string[] = ['/v1/complete', '/v1/messages/batches', '/v1/messages'];
-/** Paths of batches, for which each request must be sent by itself. */
-const batchPaths: ReadonlySet<string> = new Set(['/v1/batches', '/v1/messages/batches']);
+const batches = 'Batches are not offered: send each request by itself.';
+const files = 'Files are not stored: send their content inside the request that needs it.';
+/** What a client can do in place of calling a path. */
+const alternatives: ReadonlyMap<string, string> = new Map([
+  ['/v1/batches', batches],
+  ['/v1/messages/batches', batches],
+  ['/v1/files', files],
+  ['/v1/uploads', files],
+]);
 
 /**
  * Paths below `/v1` of OpenAI and Anthropic, each with everything below it. Administrative paths,
@@ -54,7 +61,7 @@ export function unservedPath(path: string): string | undefined {
 
 /** What a client of a listed path can do instead; empty if that is not known. */
 export function insteadOf(listed: string): string {
-  return batchPaths.has(listed) ? ' Batches are not offered: send each request by itself.' : '';
+  return alternatives.get(listed) ?? '';
 }
 
 /** Whether a listed path is that of Anthropic's API alone. */

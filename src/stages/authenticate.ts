@@ -3,8 +3,6 @@
  * signed-in user. A key that was sent is refused with the same text whatever the reason is.
  */
 
-import { GatewayError } from '../errors.ts';
-import type { FailureReason } from '../failure-reasons.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { ApiKey, KeyRequest } from '../ports/key-store.ts';
@@ -12,6 +10,7 @@ import { sharedPathCallers } from '../protocols/caller-of.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import { secretKind } from '../secret.ts';
 import type { Received } from './call-record.ts';
+import { foreignSession, invalidKey, type KeyProblem, noKey, noSession } from './key-errors.ts';
 import type { RecordChecks } from './record-checks.ts';
 import { mayUseSession } from './session.ts';
 
@@ -36,12 +35,12 @@ export async function authenticate(
   if (secret === undefined || secret === '') return keyOfSession(received, caller, records);
   const kind = secret.length > maxSecretLength ? undefined : secretKind(secret);
   const isPossible = kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
-  if (!isPossible) throw invalidKey('key_malformed', secret, received, caller);
+  if (!isPossible) throw invalidKey('key_malformed', secret, { request, caller, settings });
   const key = await ports.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
     settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
   );
   const usable = usableKey(key, received);
-  if (typeof usable === 'string') throw invalidKey(usable, secret, received, caller);
+  if (typeof usable === 'string') throw invalidKey(usable, secret, { request, caller, settings });
   return usable;
 }
 
@@ -54,7 +53,7 @@ async function keyOfSession(
   const { request, settings, ports } = received;
   const { sessions } = settings;
   if (sessions === undefined || hasKeyHeader(request, caller, settings)) {
-    throw noKey(caller, settings);
+    throw noKey({ request, caller, settings });
   }
   if (!mayUseSession(request, sessions)) throw foreignSession();
   const key = await ports.ask('sessions', 'find', records.isKeyOrMissing, (options) =>
@@ -95,65 +94,4 @@ function usableKey(
   if (key.disabled) return 'key_disabled';
   const { expiresAtMs } = key;
   return expiresAtMs !== undefined && clock.now() >= expiresAtMs ? 'key_expired' : key;
-}
-
-type KeyProblem = Extract<FailureReason, `key_${string}`>;
-
-/**
- * One text for all of these, because separate ones would tell strangers which keys exist. If two
- * headers carry a key, the text names the one that counts, because the other may be the right one.
- */
-function invalidKey(
-  reason: KeyProblem,
-  secret: string,
-  { request: { headers }, settings }: Received,
-  caller: Caller,
-): GatewayError {
-  const sent = caller.keyHeaders(settings).filter((name) => headers[name] !== undefined);
-  const [first, ...others] = sent;
-  const isFirst = first !== undefined && String(headers[first]).endsWith(secret);
-  if (others.length === 0 || !isFirst) {
-    return refusal('The API key is unknown, disabled or expired.', reason, caller, settings);
-  }
-  return new GatewayError(
-    'invalid_key',
-    `The API key in the header \`${first}\` is unknown, disabled or expired. It counts before ` +
-      `\`${others.join('`, `')}\`: send the right key there, or leave the header out.`,
-    { reason },
-  );
-}
-
-function noKey(caller: Caller, settings: Settings): GatewayError {
-  return refusal('No API key was found.', 'key_missing', caller, settings);
-}
-
-function refusal(
-  sentence: string,
-  reason: KeyProblem,
-  caller: Caller,
-  settings: Settings,
-): GatewayError {
-  const header = caller.keyExample(settings);
-  return new GatewayError(
-    'invalid_key',
-    `${sentence} Send the complete key in the header \`${header}\`.`,
-    { reason },
-  );
-}
-
-function foreignSession(): GatewayError {
-  return new GatewayError(
-    'invalid_key',
-    'No API key was found, and only the app’s own pages may call with a session. ' +
-      'Send the request from one of them, with content-type: application/json.',
-    { reason: 'session_not_allowed' },
-  );
-}
-
-function noSession(reason: KeyProblem): GatewayError {
-  return new GatewayError(
-    'invalid_key',
-    'No API key was found, and nobody is signed in. Sign in, or send a key.',
-    { reason },
-  );
 }

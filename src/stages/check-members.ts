@@ -4,8 +4,14 @@
  */
 import type { Call, GuardedUse } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { type CostMember, costMembers, type FreePrice, type Price } from '../money.ts';
-import type { Model } from '../ports/catalog.ts';
+import {
+  type CostMember,
+  costMembers,
+  type FreePrice,
+  type MemberPrice,
+  type Price,
+} from '../money.ts';
+import type { Model, ProtocolName } from '../ports/catalog.ts';
 import type { ReachMember } from '../ports/reach-members.ts';
 import { type GuardedRow, guardedRows } from '../protocols/guarded-members.ts';
 import { checkMediaRates } from './check-media-rates.ts';
@@ -35,7 +41,7 @@ export function checkMembers(
       if (toolBound === undefined || hasBoundedCalls(row, use, call, model)) continue;
       throw unboundedTool(row, use, toolBound);
     }
-    if (!canBeLeftOut(use, call, model, rules)) throw refused(row, use, model);
+    if (!canBeLeftOut(use, call, model, rules)) throw refused(row, use, call, model);
   }
 }
 
@@ -125,7 +131,8 @@ function hasRate(modality: string, price: Exclude<Price, FreePrice>): boolean {
   return modality === 'audio' && price.rates.audioOutput !== undefined;
 }
 
-function refused(row: GuardedRow, { at, models }: GuardedUse, model: Model): GatewayError {
+function refused(row: GuardedRow, use: GuardedUse, call: Call, model: Model): GatewayError {
+  const { at, models } = use;
   const isListed = row.class === 'reach' && typeof model.allow?.[row.row] === 'object';
   const why =
     row.class === 'cost'
@@ -133,14 +140,51 @@ function refused(row: GuardedRow, { at, models }: GuardedUse, model: Model): Gat
       : isListed && models.length > 0
         ? 'not all of which may be called through this model'
         : 'which is not allowed on this model';
-  const neutral = row.neutral?.find((value) => value !== false);
-  const alternative = neutral === undefined ? '' : `, or send ${JSON.stringify(neutral)}`;
   return new GatewayError(
     'invalid_request',
-    `\`${at}\` ${row.raises}, ${why}. Leave it out${alternative}.`,
-    {
-      param: at,
-      reason: 'member_not_allowed',
-    },
+    `\`${at}\` ${row.raises}, ${why}. ${alternativeTo(row, use, call)}.`,
+    { param: at, reason: 'member_not_allowed', remedy: permissionFor(row, use, model) },
   );
+}
+
+/** What to send instead. */
+function alternativeTo(row: GuardedRow, { at }: GuardedUse, { protocol }: Call): string {
+  const content = at.endsWith('file_id') ? fileContent[protocol] : undefined;
+  if (content !== undefined) return `Send the content of the file in its place, ${content}`;
+  const neutral = row.neutral?.find((value) => value !== false);
+  const sent = neutral === undefined ? '' : `, or send ${JSON.stringify(neutral)}`;
+  // It is the tool that is to be left out, not its type alone.
+  const holder = /^(.*)\.type$/i.exec(at)?.[1];
+  return `Leave ${holder === undefined ? 'it' : `\`${holder}\``} out${sent}`;
+}
+
+/** The member that takes the content of a file, in each API that takes ids of files too. */
+const fileContent: { readonly [Name in ProtocolName]?: string } = {
+  chat: 'as `file_data`',
+  responses: 'as `file_data`, or as `image_url` if it is an image',
+  messages: 'as a `source` of the type `base64`',
+};
+
+/** For the host: what in the record of the model would allow the member; undefined if nothing. */
+function permissionFor(row: GuardedRow, use: GuardedUse, model: Model): string | undefined {
+  if (row.class === 'reach' && !isAllowed(use, model.allow?.[row.row])) {
+    return `\`allow.${row.row}\` in the record of the model allows it.`;
+  }
+  const priced = costMembers.find((name) => name === row.row);
+  if (priced === undefined) return undefined;
+  const isEnough = (price: MemberPrice): boolean =>
+    isBounded(priced, use, withMember(model, priced, price));
+  const bound = isEnough({}) ? '' : ' with `holdInputTokens`';
+  if (bound !== '' && !isEnough({ holdInputTokens: 1 })) return undefined;
+  return (
+    `\`price.members.${priced}\`${bound} in the record of the model allows it, and says what it ` +
+    'costs.'
+  );
+}
+
+/** The model with a price for a member. */
+function withMember(model: Model, row: CostMember, member: MemberPrice): Model {
+  const { price } = model;
+  if (price.per === 'free') return model;
+  return { ...model, price: { ...price, members: { ...price.members, [row]: member } } };
 }

@@ -33,6 +33,7 @@ import { type GatewayStatus, statusOf } from './status.ts';
 import { type StoreBreakers, storeBreakers } from './store-breaker.ts';
 import { storeMaintenance } from './store-maintenance.ts';
 import { type Translations, translations } from './translations.ts';
+import { groupCheck } from './visible-models.ts';
 
 /** The state of a gateway that its parts read. */
 export interface GatewayState {
@@ -137,6 +138,7 @@ function sharedByCalls(
   { settings, isClosed }: GatewayState,
 ): Shared {
   const { clock } = settings();
+  const records = recordChecks();
   return {
     upstreams: {
       client: upstream,
@@ -158,8 +160,9 @@ function sharedByCalls(
       endOfRequestTurn: loopTurn(),
       isClosed,
     },
-    records: recordChecks(),
+    records,
     requestsFor: routes.requestsFor,
+    checkGroup: groupCheck(records),
     plans: modelPlans(dialects),
     idempotency: idempotency(emit, times),
     reserve: reserver(emit, deliveries),

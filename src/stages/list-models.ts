@@ -6,8 +6,9 @@ import type { JsonObject } from '../json.ts';
 import type { Model } from '../ports/catalog.ts';
 import { protocolsOf, weightOf } from '../ports/model-defaults.ts';
 import type { Route } from '../protocols/protocol.ts';
-import { type ModelLookup, otherApi, unknownModel } from './admit.ts';
 import type { Authenticated } from './call-record.ts';
+import { type ModelLookup, otherApi, unknownModel } from './model-errors.ts';
+import { visibleModels } from './visible-models.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
@@ -20,20 +21,13 @@ export async function listModels(
   caller: Authenticated,
   lookup: ModelLookup,
 ): Promise<JsonObject> {
-  const { received, key } = caller;
-  const { settings, ports, request } = received;
   const { models: lists } = route.caller;
   if (route.modelId !== undefined) {
-    const model = await visibleModel(route.modelId, route, caller, lookup);
-    return lists.one(model);
+    return lists.one(await visibleModel(route.modelId, route, caller, lookup));
   }
-  // Asked for together, so that a catalog that fails is reported once.
-  const found = await ports.ask('catalog', 'list', lookup.records.areModelLists, () =>
-    Promise.all(route.protocols.map((protocol) => settings.catalog.list(key.group, protocol))),
-  );
-  const served = found.flat().filter(takesCalls);
-  const models = [...new Map(served.map((model) => [model.id, model])).values()];
-  return lists.list(models, request.search);
+  const visible = await visibleModels(caller, route.protocols, lookup.records);
+  if (visible.length === 0) await lookup.checkGroup(caller);
+  return lists.list(visible.filter(takesCalls), caller.received.request.search);
 }
 
 /** A model whose channels all have weight 0 was taken out of service by an operator. */
@@ -44,15 +38,17 @@ function takesCalls({ channels }: Model): boolean {
 async function visibleModel(
   modelId: string,
   { protocols, caller }: ModelsRoute,
-  { key, received: { settings, ports } }: Authenticated,
+  authenticated: Authenticated,
   lookup: ModelLookup,
 ): Promise<Model> {
-  const model = await ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
-    settings.catalog.find(modelId),
+  const { key, received } = authenticated;
+  const model = await received.ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
+    received.settings.catalog.find(modelId),
   );
-  if (!model?.groups.includes(key.group)) throw unknownModel(modelId, caller);
+  const named = { modelId, caller, protocols };
+  if (!model?.groups.includes(key.group)) throw await unknownModel(named, authenticated, lookup);
   if (!protocolsOf(model).some((protocol) => protocols.includes(protocol))) {
-    throw otherApi({ modelId, model, key }, caller, lookup);
+    throw await otherApi(named, model, authenticated, lookup);
   }
   return model;
 }

@@ -7,6 +7,7 @@ import { bodyBudget, type FairShares, smallBodyBytes } from '../bytes/body/fair-
 import { contentLengthOf } from '../bytes/body/headers.ts';
 import { bodiesOverloaded, readBody } from '../bytes/body/read.ts';
 import { largeTextBytes, scanBody, scanBodyInTurns } from '../bytes/json/scan/body.ts';
+import { explainFault } from '../bytes/json/scan/explain-fault.ts';
 import type { Tape } from '../bytes/json/tape.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
@@ -50,7 +51,7 @@ export function reserveAdded(
 
 /** @throws GatewayError `invalid_request`, with the fault and its position */
 export function readCall(body: Body, route: CallRoute, defaults: BodyDefaults): Call {
-  return checkedCall(scanBody(body), route, defaults);
+  return checkedCall(scanned(body), route, defaults);
 }
 
 /** Like {@link readCall}, but scans a large text in several turns of the event loop. */
@@ -60,7 +61,18 @@ export function readCallInTurns(
   defaults: BodyDefaults,
 ): Call | Promise<Call> {
   if (body.text.length <= largeTextBytes) return readCall(body, route, defaults);
-  return scanBodyInTurns(body).then((tape) => checkedCall(tape, route, defaults));
+  return scanBodyInTurns(body).then(
+    (tape) => checkedCall(tape, route, defaults),
+    (error: unknown) => Promise.reject(explainFault(error, body.text)),
+  );
+}
+
+function scanned(body: Body): Tape {
+  try {
+    return scanBody(body);
+  } catch (error) {
+    throw explainFault(error, body.text);
+  }
 }
 
 function checkedCall(tape: Tape, route: CallRoute, defaults: BodyDefaults): Call {

@@ -11,7 +11,7 @@ import type { Model } from '../ports/catalog.ts';
 import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../ports/key-schema.ts';
 import { isName, isNanos, isPrintableId, maxLines } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
-import { formatPath, issuePath, sentenceOf, type Wording } from '../ports/set-up.ts';
+import { formatPath, issuePath, issuesOf, sentenceOf, type Wording } from '../ports/set-up.ts';
 import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from './port-answers.ts';
 
 /** The checks of one gateway, with a cache of the models that have passed. */
@@ -87,8 +87,9 @@ function wrongInKey(
 ): WrongMember | undefined {
   const wrong = wrongKeyMember(key, areKnownRates);
   if (wrong === undefined) return undefined;
-  const issues = keyRecordSchema.safeParse(key).error?.issues ?? [];
-  const issue = issues.find(({ path }) => formatPath('', path).startsWith(wrong));
+  const issue = issuesOf(keyRecordSchema, key).find(({ path }) =>
+    formatPath('', path).startsWith(wrong),
+  );
   return issue === undefined
     ? { member: wrong, problem: 'is not what the type ApiKey allows.' }
     : problemAt(issue, keyRemedyOf);
@@ -180,8 +181,7 @@ function hasModelMembers(value: unknown): value is Model {
 }
 
 function issueOf(value: unknown): z.core.$ZodIssue | undefined {
-  const { error } = modelSchema.safeParse(value);
-  return error?.issues.find((issue) => !isTolerable(issue, value));
+  return issuesOf(modelSchema, value).find((issue) => !isTolerable(issue, value));
 }
 
 /**

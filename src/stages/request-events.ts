@@ -32,7 +32,7 @@ interface Refusal {
  */
 export function reportRefusal(
   received: RefusedRequest,
-  { code, reason, param }: GatewayError,
+  { code, reason, param, remedy }: GatewayError,
   { route, status, refusals }: Refusal,
 ): void {
   const { emit, progress } = received;
@@ -48,7 +48,8 @@ export function reportRefusal(
   refusals.count({ ...refused, detail: knownPath ?? names.param?.replace(indexes, '[]') });
   if (!emit.isObserved) return;
   const answered = reason === 'caller_left' ? 499 : status;
-  emit({ type: 'call_refused', ...refused, status: answered, ...names });
+  const helps = remedy === undefined ? {} : { remedy };
+  emit({ type: 'call_refused', ...refused, status: answered, ...names, ...helps });
 }
 
 /** Members that differ only in these are counted together: `input[2]`, `contents.0.parts`. */

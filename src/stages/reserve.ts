@@ -186,26 +186,47 @@ export function reserveError(
 
 /**
  * The error states the balance of the key's own subject and of those that the host made visible.
- * That of another may be shared, and would show what others spend.
+ * That of another may be shared, and would show what others spend; the event has it.
  */
 function insufficientQuota(
   { subject, available }: Extract<ReserveResult, { readonly status: 'insufficient' }>,
   { key, nanos, heldNanos = 0n, shorter }: RefusedCall,
 ): GatewayError {
-  const cost = `This request may cost up to ${formatMoney(nanos)}`;
-  if (!visibleSubjects(key).some(({ id }) => id === subject)) {
-    return insufficient(`${cost}, and the quota is not sufficient. ${askForMore}`);
-  }
-  const whose = subject === key.id ? "this key's" : 'the';
+  const cost = formatMoney(nanos);
   const left = available + heldNanos;
-  const balance = `and ${formatMoney(left > 0n ? left : 0n)} is left of ${whose} quota`;
-  if (shorter === undefined || shorter.leastNanos > left) {
-    return insufficient(`${cost}, ${balance}. ${askForMore}`);
-  }
-  const { heldTokens, member } = shorter;
-  return insufficient(
-    `${cost}, because up to ${heldTokens} output tokens are reserved, ${balance}. ` +
-      `Send a smaller \`${member}\`, or ask whoever issued the key.`,
+  const leftText = formatMoney(left > 0n ? left : 0n);
+  const isShown = visibleSubjects(key).some(({ id }) => id === subject);
+  const whose = subject === key.id ? "this key's" : 'the';
+  const balance = isShown ? `${leftText} is left of ${whose} quota` : 'the quota is not sufficient';
+  const helps = shorter !== undefined && shorter.leastNanos <= left;
+  const why = helps ? `, because up to ${shorter.heldTokens} output tokens are reserved,` : ',';
+  const remedy = helps
+    ? `Send a smaller \`${shorter.member}\`, or ask whoever issued the key.`
+    : askForMore;
+  return new GatewayError(
+    'insufficient_quota',
+    `This request may cost up to ${cost}${why} and ${balance}. ${remedy}`,
+    { reason: 'insufficient', remedy: limitRemedy(subject, key, { cost, left: leftText }) },
+  );
+}
+
+/** Amounts as decimal text. */
+interface Shortage {
+  readonly cost: string;
+  readonly left: string;
+}
+
+function limitRemedy(
+  subject: string,
+  { quota }: RefusedCall['key'],
+  { cost, left }: Shortage,
+): string {
+  const limitNanos = quota.find(({ id }) => id === subject)?.limitNanos;
+  const limit = limitNanos === undefined ? '' : ` of its limit ${formatMoney(limitNanos)}`;
+  const member = limitNanos === undefined ? 'its limit in the quota store' : 'its `limitNanos`';
+  return (
+    `The quota subject ${JSON.stringify(subject)} has ${left}${limit} left, ` +
+    `and the call may cost ${cost}: raise ${member}, if it is too low.`
   );
 }
 
@@ -215,10 +236,6 @@ export function visibleSubjects({
   quota,
 }: Pick<ApiKey, 'id' | 'quota'>): readonly QuotaSubject[] {
   return quota.filter((subject) => subject.id === id || subject.visible === true);
-}
-
-function insufficient(message: string): GatewayError {
-  return new GatewayError('insufficient_quota', message, { reason: 'insufficient' });
 }
 
 const askForMore = 'Ask whoever issued the key.';

@@ -6,8 +6,9 @@ import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
 import { ignoreErrors } from '../host-streams.ts';
 import type { GatewayResponse } from '../http.ts';
+import type { JsonObject } from '../json.ts';
 import type { CallRoute, Route } from '../protocols/protocol.ts';
-import { admit, type ModelLookup } from './admit.ts';
+import { admit } from './admit.ts';
 import { authenticate } from './authenticate.ts';
 import { beginningCall } from './begin.ts';
 import type { Admitted, Authenticated, Begun, Held, Received } from './call-record.ts';
@@ -22,6 +23,7 @@ import { limit, mayBeLimited } from './limit.ts';
 import { limitModel } from './limit-model.ts';
 import { listModels } from './list-models.ts';
 import type { LoopTurn } from './loop-turn.ts';
+import type { ModelLookup } from './model-errors.ts';
 import type { ModelPlans } from './model-plan.ts';
 import { readCallInTurns, receiveBody } from './read-call.ts';
 import { shuttingDown } from './refuse.ts';
@@ -73,6 +75,7 @@ export function serving(shared: Shared): Serve {
     // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
     await endOfRequestTurn();
     if (isClosed()) throw shuttingDown();
+    if (route.kind === 'root') return jsonReply(received.responseContext, runs(route.served));
     const key =
       received.settings.failedKeyLimit === undefined
         ? await authenticate(received, route.caller, shared.records)
@@ -89,6 +92,11 @@ export function serving(shared: Shared): Serve {
     const { replies } = shared.intake.calls;
     return paced(jsonReply(received.responseContext, document), (pieces) => replies.add(pieces));
   };
+}
+
+/** The answer to people who look whether the gateway runs, without a key. */
+function runs(served: string): JsonObject {
+  return { message: `The gateway runs. With a key it serves ${served}.` };
 }
 
 async function beginCall(

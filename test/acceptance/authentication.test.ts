@@ -23,6 +23,13 @@ const geminiHeader =
   'Send the complete key in the header `x-goog-api-key: <key>` or `x-vendor-api-key: <key>`.';
 /** No key was sent in the header that carries it. */
 const missing = 'No API key was found.';
+const notBearer =
+  'No API key was found: the header `Authorization` is not of the form `Bearer <key>`.';
+const emptyVendor = 'No API key was found: the header `x-vendor-api-key` is empty.';
+const ofProvider =
+  'It begins like the key of a provider: take the key that was issued for this gateway.';
+const notRead = (name: string): string =>
+  `No API key was found: the header \`${name}\` is not read here.`;
 /** The same text for every key that was sent, so that it tells nobody which keys exist. */
 const invalid = 'The API key is unknown, disabled or expired.';
 
@@ -48,14 +55,14 @@ describe('the key of a chat or image call', () => {
 
   it.each([
     ['no header', missing, () => ({})],
-    ['an empty header', missing, () => ({ authorization: '' })],
-    ['no secret', missing, () => ({ authorization: 'Bearer ' })],
-    ['no scheme', missing, () => ({ authorization: harness.secrets.chat })],
-    ['another scheme', missing, () => ({ authorization: `Basic ${harness.secrets.chat}` })],
-    ['two spaces', missing, () => ({ authorization: `Bearer  ${harness.secrets.chat}` })],
+    ['an empty header', notBearer, () => ({ authorization: '' })],
+    ['no secret', notBearer, () => ({ authorization: 'Bearer ' })],
+    ['no scheme', notBearer, () => ({ authorization: harness.secrets.chat })],
+    ['another scheme', notBearer, () => ({ authorization: `Basic ${harness.secrets.chat}` })],
+    ['two spaces', notBearer, () => ({ authorization: `Bearer  ${harness.secrets.chat}` })],
     [
       'text after the secret',
-      missing,
+      notBearer,
       () => ({ authorization: `Bearer ${harness.secrets.chat} x` }),
     ],
     ['two secrets', invalid, () => ({ authorization: `Bearer ${harness.secrets.chat},x` })],
@@ -65,9 +72,15 @@ describe('the key of a chat or image call', () => {
       invalid,
       () => bearer(`${harness.secrets.chat.slice(0, -1)}-`),
     ],
-    ['an unknown secret', invalid, () => bearer('sk-unknown-0123456789')],
+    ['an unknown secret', invalid, () => bearer('unknown-0123456789')],
+    ['a key of OpenAI', `${invalid} ${ofProvider}`, () => bearer('sk-proj-0123456789')],
+    ['a key of Google', `${invalid} ${ofProvider}`, () => bearer('AIzaSy-0123456789')],
     ['a secret of 10,000 characters', invalid, () => bearer('x'.repeat(10_000))],
-    ['the vendor header instead', missing, () => vendorKey(harness.secrets.chat)],
+    [
+      'the vendor header instead',
+      notRead('x-vendor-api-key'),
+      () => vendorKey(harness.secrets.chat),
+    ],
   ])('is refused with 401 for %s', async (_case, message, headers) => {
     const response = await chat(headers()).expect(401);
 
@@ -127,10 +140,14 @@ describe('the key of a native call', () => {
 
   it.each([
     ['no header', missing, () => ({})],
-    ['an empty header', missing, () => vendorKey('')],
+    ['an empty header', emptyVendor, () => vendorKey('')],
     ['a scheme before the secret', invalid, () => vendorKey(`Bearer ${harness.secrets.native}`)],
     ['part of the secret', invalid, () => vendorKey(harness.secrets.native.slice(3))],
-    ['an Authorization header instead', missing, () => bearer(harness.secrets.native)],
+    [
+      'an Authorization header instead',
+      notRead('Authorization'),
+      () => bearer(harness.secrets.native),
+    ],
     ['a disabled key', invalid, () => vendorKey(harness.secrets.disabled)],
     ['an expired key', invalid, () => vendorKey(harness.secrets.expired)],
   ])('is refused with 401 for %s', async (_case, message, headers) => {

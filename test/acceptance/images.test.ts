@@ -135,7 +135,9 @@ describe('an image call gets 403', () => {
 
     expect(response.body).toEqual({
       error: {
-        message: 'This key\'s group may not use the model "image-1".',
+        message:
+          'This key\'s group may not use the model "image-1". ' +
+          'Choose a model from GET /v1/models, or ask whoever issued the key.',
         type: 'invalid_request_error',
         param: 'model',
         code: 'model_not_allowed',

@@ -236,7 +236,9 @@ describe('an invalid native call', () => {
 
     expect(response.body.error).toEqual({
       code: 403,
-      message: 'This key\'s group may not use the model "foreign-1".',
+      message:
+        'This key\'s group may not use the model "foreign-1". ' +
+        'Choose a model from GET /v1beta/models, or ask whoever issued the key.',
       status: 'PERMISSION_DENIED',
     });
   });

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type ClientHttp2Session, connect, createServer as createServer2 } from 'node:http2';
 import { text } from 'node:stream/consumers';
+import cors from 'cors';
 import express5 from 'express';
 import Koa3 from 'koa';
 import { expressAdapter, expressErrorHandler } from 'tollgate/express';
@@ -51,6 +52,48 @@ describe('gateway.handle in place of an adapter', () => {
     const [warning, ...others] = await takeWarnings();
     expect(warning?.message).toContain('Mount the gateway by an adapter: nodeAdapter');
     expect(others).toEqual([]);
+  });
+});
+
+describe('a CORS preflight', () => {
+  const koa = (Koa: typeof Koa3): RequestListener =>
+    new Koa().use(koaAdapter(scriptedGateway())).callback();
+  const hosts: readonly (readonly [string, () => RequestListener])[] = [
+    ['node:http', () => nodeAdapter(scriptedGateway())],
+    ['Express 5', () => express5().use(expressAdapter(scriptedGateway()))],
+    ['Express 4', () => express4().use(expressAdapter(scriptedGateway()))],
+    ['Koa 3', () => koa(Koa3)],
+    ['Koa 2', () => koa(Koa2)],
+  ];
+  const preflights = async (listener: RequestListener, paths: readonly string[]) => {
+    const server = createServer(listener);
+    const origin = await listening(server);
+    onTestFinished(() => closed(server));
+    for (const path of paths) {
+      const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
+      await fetch(origin + path, { method: 'OPTIONS', headers });
+    }
+    return (await takeWarnings()).map(({ message }) => message);
+  };
+  const path = '/v1/chat/completions';
+
+  it.each(hosts)('that nobody answered before %s is reported once', async (_host, listener) => {
+    expect(await preflights(listener(), [path, path])).toEqual([
+      expect.stringMatching(/CORS preflight.*mount your CORS layer before the gateway: app\.use\(/),
+    ]);
+  });
+
+  it.each(hosts)('for a path of the host is not reported: %s', async (_host, listener) => {
+    expect(await preflights(listener(), ['/other', '/llm/v1/models'])).toEqual([]);
+  });
+
+  it.each([
+    ['answered', {}],
+    ['left to others', { preflightContinue: true }],
+  ])('that the host’s layer has %s is not reported', async (_how, options) => {
+    const app = express5().use(cors(options), expressAdapter(scriptedGateway()));
+
+    expect(await preflights(app, [path])).toEqual([]);
   });
 });
 

@@ -113,6 +113,9 @@ describe.each(mounts)('$name', (mount: Mount) => {
     });
   }
 
+  /** Hono's `mount` takes the prefix out of the URL. */
+  const prefix = (): string => (/app\.mount/.test(mount.name) ? '' : host.base);
+
   describe('with the default options', () => {
     beforeEach(() => mounted());
 
@@ -157,8 +160,34 @@ describe.each(mounts)('$name', (mount: Mount) => {
         const isHosts = isAtVersions || (mount.hostAnswers && host.base === '');
         expect([path, response.status]).toEqual([path, 404]);
         expect([path, response.headers.get('x-host')]).toEqual([path, isHosts ? 'yes' : null]);
-        expect(await response.text()).toMatch(isHosts ? /^host/ : `Did you mean ${intended}?`);
+        expect(await response.text()).toMatch(
+          isHosts ? /^host/ : `Did you mean ${prefix()}${intended}?`,
+        );
       }
+    });
+
+    it('names the right path to a base URL that has the path of a call', async () => {
+      for (const path of ['/v1/chat/completions/chat/completions', '/v1/messages/v1/messages']) {
+        const response = await send(path, 'POST', { authorization: 'Bearer wrong' });
+
+        expect([path, response.status]).toEqual([path, 404]);
+        expect(await response.text()).toContain(
+          `Set the client's base URL to end in ${prefix()}/v1.`,
+        );
+      }
+    });
+
+    it('says at its root that it runs, where the root is not the host’s', async () => {
+      const isAtVersions = /\/v1 and|nested|in routes/.test(mount.name);
+      const response = await send('/v1', 'GET', {});
+
+      // Fastify has no route for the prefix of a registration itself.
+      const isRouted = isAtVersions && !/^Fastify/.test(mount.name);
+      const isHosts = mount.hostAnswers && host.base === '' && !isRouted;
+      expect([response.status, response.headers.get('x-host')]).toEqual(
+        isHosts ? [404, 'yes'] : [200, null],
+      );
+      expect(await response.text()).toContain(isHosts ? 'host' : 'The gateway runs.');
     });
 
     it('ignores one trailing slash on the paths that it serves', async () => {
@@ -209,13 +238,15 @@ function errorOf(path: string, { error }: Client): object {
   return /^\/v1\/(?:messages|complete$)/.test(path) ? anthropic() : error(path);
 }
 
-const served = 'This gateway serves POST /v1/chat/completions, POST /v1/images/generations, ';
+/** What is served, or what clients of the path can do instead. */
+const served =
+  '(?:This gateway serves POST /v1/chat/completions, POST /v1/images/generations, |' +
+  'Files are not stored: send |Batches are not offered: send )';
 
 function openai(_path?: string): object {
   return {
     error: {
-      // Between them, a hint where clients have another way.
-      message: expect.stringMatching(new RegExp(` is not served here\\. .*${served}`)),
+      message: expect.stringMatching(new RegExp(` is not served here\\. ${served}`)),
       type: 'invalid_request_error',
       param: null,
       code: 'unknown_url',
@@ -224,13 +255,14 @@ function openai(_path?: string): object {
 }
 
 function gemini(_path?: string): object {
-  return { error: { code: 404, message: expect.stringContaining(served), status: 'NOT_FOUND' } };
+  const message = expect.stringMatching(served);
+  return { error: { code: 404, message, status: 'NOT_FOUND' } };
 }
 
 function anthropic(_path?: string): object {
   return {
     type: 'error',
-    error: { type: 'not_found_error', message: expect.stringContaining(served) },
+    error: { type: 'not_found_error', message: expect.stringMatching(served) },
     request_id: expect.stringMatching(/^[\w-]{16,}$/),
   };
 }

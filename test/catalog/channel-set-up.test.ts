@@ -39,6 +39,24 @@ describe('a catalog refuses', () => {
   });
 
   it.each([
+    ['api.openai.com/v1', 'begin with https:// or http://, such as https://api.openai.com/v1.'],
+    ['localhost:8080/v1', 'begin with https:// or http://, such as'],
+    ['ftp://a', 'begin with https:// or http://, such as'],
+    ['', 'begin with https:// or http://, such as'],
+    ['https://', 'be a valid URL, such as https://api.openai.com/v1.'],
+    ['http://a b', 'be a valid URL, such as'],
+    ['https://u:p@a', 'have no user and password; give a secret as credential.'],
+    ['https://u@a', 'have no user and password; give a secret as credential.'],
+    ['https://a/?', 'end before its ? or #, because the gateway adds paths to it.'],
+    ['https://a/v1?x=1', 'end before its ? or #, because the gateway adds paths to it.'],
+    ['https://a/#b', 'end before its ? or #, because the gateway adds paths to it.'],
+  ])('a base URL by the one rule that it breaks: %s', (baseUrl, rule) => {
+    const channels = [{ ...channel, baseUrl }];
+
+    refuses([{ ...model, channels }], `models[0].channels[0].baseUrl must ${rule}`);
+  });
+
+  it.each([
     ['openai', 'https://api.openai.com/v1/chat/completions', '/chat/completions'],
     ['openai', 'https://api.openai.com/v1/chat/completions/', '/chat/completions'],
     ['openai', 'https://api.openai.com/v1/responses', '/responses'],

@@ -31,8 +31,10 @@ const notText = [undefined, null, '', 5, 'a\nb'];
 const notTextIfGiven = notText.slice(1);
 const notCounts = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null];
 const notNanos = [-1n, 2n ** 53n, 5, '5', null];
-const nanos = 'must be a bigint of nanos, 0n to 2^53 − 1, such as 100n.';
+const nanos = "must be a bigint of nanos, such as money('0.15'), from 0n to 2^53 − 1";
 const unknown = 'does not exist. Take it out, or look for its name in the types Model and Channel.';
+const meant = (name: string): string =>
+  `does not exist. Did you mean ${name}? The names are in the types Model and Channel.`;
 const notPrintable =
   'must be printable ASCII without space around it; trim what was read from a file.';
 const token = { per: 'token', rates: { input: 1n, output: 1n } };
@@ -59,20 +61,20 @@ const members: readonly Row[] = [
   [
     'price',
     [undefined, null, 5, []],
-    "must be an object per 'token' or 'image'; for a free model use",
+    "use { per: 'free' }. Per million tokens, in code: tokenPrice({ input: '0.15', output",
   ],
   ['price.per', [{}, { per: 'call' }], "must be 'token', 'image' or 'free'."],
   [
     'price.rates.input',
     [undefined, ...notNanos].map((input) => ({ ...token, rates: { input } })),
-    nanos,
+    "tokenPrice({ input: '0.15', output: '0.60' }) makes a price of amounts per million tokens.",
   ],
   [
     'price.rates.cachedInput',
     notNanos.map((cachedInput) => ({ ...token, rates: { ...token.rates, cachedInput } })),
     nanos,
   ],
-  ['price.rates.outputs', [{ ...token, rates: { input: 1n, outputs: 1n } }], unknown],
+  ['price.rates.outputs', [{ ...token, rates: { input: 1n, outputs: 1n } }], meant('output')],
   ['price.rates', [{ per: 'token' }, { ...token, rates: 5 }], 'must be an object of rates'],
   ['price.tiers', [{ ...token, tiers: {} }], 'must be a list of tiers'],
   [
@@ -85,7 +87,7 @@ const members: readonly Row[] = [
   ],
   ['rates', [null, 5, []], 'must be limits: { calls: { perMinute: 60 }'],
   ['rates', [{}], 'must limit calls, tokens or both. Leave it out for no rate limits.'],
-  ['rates.call', [{ call: { perMinute: 5 } }], unknown],
+  ['rates.call', [{ call: { perMinute: 5 } }], meant('calls')],
   ['rates.calls', [{ calls: {} }], 'must state perMinute, perHour or perDay. Without it'],
   [
     'rates.tokens.perHour',
@@ -143,24 +145,20 @@ const members: readonly Row[] = [
   ['displayName', [null, 5, ''], 'must be text'],
   ['description', [null, 5], 'must be text.'],
   ['timeouts', [null, 5], "must be an object. Leave it out for the gateway's own."],
-  ['timeouts.idle', [{ idle: 5 }], unknown],
+  ['timeouts.idle', [{ idle: 5 }], meant('idleMs')],
   [
     'timeouts.idleMs',
     [...notCounts, undefined].map((idleMs) => ({ idleMs })),
     "must be a positive integer of ms. Leave it out for the gateway's own.",
   ],
   ['timeouts.totalMs', [{ totalMs: 2 ** 31 }], 'must be at most 2147483647 ms.'],
-  ['maxTokens', [5], unknown],
+  ['maxTokens', [5], meant('maxOutputTokens')],
 ];
 
 const ofChannel: readonly Row[] = [
   ['id', notText, 'must be text of at least one character'],
   ['dialect', [undefined, null, 'OpenAI'], "must be 'openai', 'gemini' or 'anthropic'."],
-  [
-    'baseUrl',
-    [undefined, 5, 'a', 'ftp://a', 'https://u:p@a', 'https://a/?', 'https://a/#b'],
-    'must be an http or https URL without user, query and fragment.',
-  ],
+  ['baseUrl', [undefined, 5], 'must be a URL, such as https://api.openai.com/v1.'],
   ['credential', [5, {}], 'must be a secret, or a function that returns one.'],
   [
     'credential',
@@ -182,7 +180,7 @@ const ofChannel: readonly Row[] = [
   ['priority', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'must be a number; lower'],
   ['weight', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'number of 0 or above; 0'],
   ['weight', [-1], 'must be 0 or above; 0 takes no calls.'],
-  ['maxPriceNanos', notNanos, `${nanos} Leave it out for no bound.`],
+  ['maxPriceNanos', notNanos, nanos],
   ['capabilities', [null, 'all'], 'must be an object. Leave it out for those of the dialect’s'],
   ['capabilities.includeUsage', [{ includeUsage: 'yes' }], 'must be true or false.'],
   ['capabilities.imageBase64', [{ imageBase64: true }], "must be 'unasked' or 'response_format'."],
@@ -215,7 +213,7 @@ const ofChannel: readonly Row[] = [
     notCounts.map((connectMs) => ({ connectMs })),
     'must be a positive integer',
   ],
-  ['wieght', [1], unknown],
+  ['wieght', [1], meant('weight')],
 ];
 
 describe('a model that writes text', () => {
@@ -261,13 +259,14 @@ describe('a catalog refuses', () => {
   });
 
   it.each(notText)('a model whose id is %o', (id) => {
-    refuses([{ ...model, id }], 'models[0].id must be text of at least one character');
+    refuses([{ ...model, id }], 'models[0].id ', 'must be text of at least one character');
   });
 
   it.each([[null], [undefined], ['gpt-5'], [5], [[]]])('a model that is %o', (bad) => {
     refuses(
       [model, bad],
-      'staticCatalog: models[1] must be a model: an id, groups, a price and channels.',
+      'staticCatalog: models[1] ',
+      'must be a model: an id, groups, a price and channels.',
     );
   });
 

@@ -45,7 +45,7 @@ const mistakes: readonly Mistake[] = [
   [[...model, 'price', 'input'], 'a', 'catalog.models[0].price.input must be'],
   [[...model, 'price', 'output'], -1, 'catalog.models[0].price.output must be'],
   [[...model, 'maxOutputTokens'], -1, 'catalog.models[0].maxOutputTokens must be'],
-  [[...model, 'groups'], undefined, 'catalog.models[0].groups must be'],
+  [[...model, 'groups'], undefined, 'catalog.models[0].groups is missing, and must be'],
   [[...channel, 'dialect'], 'nope', 'catalog.models[0].channels[0].dialect must be'],
   [[...channel, 'credential'], 'sk-canary', 'catalog.models[0].channels[0].credential is a secret'],
   [[...other, 'aliases', 0], 'gpt-4o-mini', 'catalog.models[1].aliases[0]: the id or alias'],

@@ -89,7 +89,7 @@ describe('tollgate.json', () => {
     ['{"catalog": {},}', 'not valid JSON at line 1'],
     ['[]', 'is not an object'],
     ['{"catalog": 1, "catalog": 2}', 'names a member twice'],
-    ['{}', 'catalog must be'],
+    ['{}', 'catalog is missing, and must be'],
     ['{"catalog": {"file": "a", "store": "sqlite"}}', 'exactly one of'],
     [
       '{"catalog": {"file": "a"}, "keys": {"fixed": []}, "stores": {"sqlite": {"path": "p"}}}',

@@ -131,7 +131,7 @@ describe('tollgate check', () => {
       { file: 'models.json' },
       [
         /^failed +catalog\.file: Model "one": models\[0\]\.groups must be/m,
-        /^failed +catalog\.file: Model "two": models\[1\]\.price must be/m,
+        /^failed +catalog\.file: Model "two": models\[1\]\.price is missing, and must be/m,
       ],
     ],
   ])('skips the channels of a catalog %s', async (_, catalog, lines) => {

@@ -77,13 +77,15 @@ describe('a price per token in place of one per million', () => {
 
 describe('a helper names the invalid member', () => {
   it.each([
-    [{}, 'tokenPrice: price.input must be a decimal string'],
+    [{}, 'tokenPrice: price.input is missing, and must be a decimal string'],
+    [{ prompt: '0.15' }, 'tokenPrice: price.prompt does not exist. Did you mean input?'],
+    [{ input: '1', completion: '1' }, 'price.completion does not exist. Did you mean output?'],
     [{ input: 0.15 }, 'tokenPrice: price.input must be a decimal string'],
     [{ input: '1', output: '1e3' }, 'tokenPrice: price.output must be'],
     [{ input: '1', inputs: '1' }, 'tokenPrice: price.inputs does not exist.'],
     [
       { input: '1', tiers: [{ input: '2' }] },
-      'tokenPrice: price.tiers[0].aboveInputTokens must be',
+      'tokenPrice: price.tiers[0].aboveInputTokens is missing, and must be',
     ],
     [
       { input: '1', members: { speed: { multiplier: 6 } } },
@@ -96,7 +98,7 @@ describe('a helper names the invalid member', () => {
 
   it.each([
     [[], 'imagePrice: price.rows needs a row'],
-    [[{}], 'imagePrice: price.rows[0].price must be'],
+    [[{}], 'imagePrice: price.rows[0].price is missing, and must be'],
     [[{ price: 1 }], 'imagePrice: price.rows[0].price must be'],
     ['0.04', 'imagePrice: price.rows must be a list of rows'],
   ])('%j', (rows, message) => {

@@ -10,6 +10,7 @@ import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { mintSecret } from '../../src/secret.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { model } from '../support/models.ts';
 
 type Lines = readonly (readonly [name: string, value: string])[];
 type Prefix = '/v1' | '/v1beta';
@@ -183,7 +184,7 @@ async function send(
       },
     },
     quota: memoryQuotaStore(),
-    catalog: staticCatalog([]),
+    catalog: staticCatalog([model({ protocols: ['chat', 'native'] })]),
     clock,
     ...options,
   });
@@ -265,7 +266,8 @@ it.each([
     headers,
   });
 
-  const ofNone = [await send(prefix, { lines: [], options }), await send(prefix, twice)];
+  const ofNone = [await send(prefix, { lines: [], options })];
+  const ofTwo = [await send(prefix, twice)];
   const ofOne = [
     await send(prefix, { lines: [[name, value.replace('abc', 'not"a"key')]], options }),
     await send(prefix, { lines: [[name, value.replace('abc', `${mintSecret()}x`)]], options }),
@@ -275,7 +277,8 @@ it.each([
   ];
 
   for (const [received, sentence] of [
-    [ofNone, 'No API key was found.'],
+    [ofNone, 'No API key was found. Send'],
+    [ofTwo, 'was sent more than once. Send'],
     [ofOne, 'The API key is unknown, disabled or expired.'],
   ] as const) {
     const refusals = received.map(refusalOf);

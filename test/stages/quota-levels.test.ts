@@ -18,6 +18,10 @@ function quotaLow({ events }: InProcessGateway): readonly unknown[] {
   return events.filter(({ type }) => type === 'quota_low');
 }
 
+function refusedEvent({ allEvents }: InProcessGateway): unknown {
+  return allEvents.find(({ type }) => type === 'call_refused');
+}
+
 const messages = [{ role: 'user', content: 'hi' }];
 
 /** A gateway with a model for every API of text, and a key that may spend this much. */
@@ -129,11 +133,16 @@ describe('a shared subject', () => {
         expect(status).toBe(short === undefined ? 200 : 403);
         const left = (nanos: number): string => `${formatMoney(BigInt(nanos))} is left of`;
         if (short === 'caller') expect(text).toContain(`${left(own)} this key's quota.`);
+        if (short === undefined) return;
+        const limit = formatMoney(BigInt(short === 'caller' ? own : shared));
+        expect(refusedEvent(harness)).toMatchObject({
+          remedy: expect.stringContaining(`"${short}" has ${limit} of its limit ${limit} left`),
+        });
         if (short !== 'team') return;
         if (visible === true) expect(text).toContain(`${left(shared)} the quota. `);
         else expect(text).toContain('and the quota is not sufficient. ');
         expect(text).not.toMatch(/team|group/);
-        expect(text.includes('Send a smaller')).toBe(visible === true && shared > 12);
+        expect(text.includes('Send a smaller')).toBe(shared > 12);
       }),
       { numRuns: 60 },
     );

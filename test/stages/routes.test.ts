@@ -31,6 +31,8 @@ function describeRoute(route: Route): string {
       return ['models', route.caller.name, route.modelId].filter(Boolean).join(' ');
     case 'stored_reply':
       return ['stored', route.caller.name, route.id, route.part].filter(Boolean).join(' ');
+    case 'root':
+      return 'root';
     case 'key':
       return `key ${route.caller.name}`;
     case 'options':
@@ -174,12 +176,12 @@ const rows: readonly (readonly [method: string, path: string, route: string])[] 
   ['POST', '/v1beta/models/g%ff:generateContent', lost('gemini')],
   ['POST', '/v1beta/models/g%C3:generateContent', lost('gemini')],
   ['GET', '/v1/models/g%', lost('openai')],
-  ['GET', '!/', lost('openai')],
+  ['GET', '!/', 'root'],
   ['GET', '!', lost('openai')],
-  ['GET', '!/v1', lost('openai')],
-  ['GET', '!/v1/', lost('openai')],
-  ['GET', '!/v1beta', lost('gemini')],
-  ['GET', '!/v1beta/', lost('gemini')],
+  ['GET', '!/v1', 'root'],
+  ['GET', '!/v1/', 'root'],
+  ['GET', '!/v1beta', 'root'],
+  ['GET', '!/v1beta/', 'root'],
   ['POST', '/v1/completions', lost('openai')],
   ['POST', '/v1/responses', 'responses/content openai json'],
   ['POST', '/v1/responses/', 'responses/content openai json'],
@@ -241,7 +243,8 @@ const rows: readonly (readonly [method: string, path: string, route: string])[] 
   ['GET', '!/v1/engines', lost('openai')],
   ['POST', '!/v1/engines/gpt/completions', lost('openai')],
   ['POST', '!/openai/deployments/gpt/chat/completions', lost('openai')],
-  ['HEAD', '!/', lost('openai')],
+  ['HEAD', '!/', 'root'],
+  ['POST', '!/', lost('openai')],
   ['GET', '!/v1/key', lost('openai')],
   ['GET', '!/v1/organizations', lost('openai')],
   ['POST', '!/v1/rerank', lost('openai')],

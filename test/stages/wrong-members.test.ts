@@ -66,7 +66,7 @@ describe('a key’s record', () => {
         operation: 'find',
         reason: 'StoreCorrupt',
         member,
-        problem: expect.stringMatching(/^must (?:be|match|differ) .*\.$/),
+        problem: expect.stringMatching(/^(?:is missing, and )?must (?:be|match|differ) .*\.$/),
       },
     ]);
     expect(events[0]).not.toHaveProperty('error');

@@ -28,7 +28,7 @@ describe('cachedKeyStore refuses', () => {
     expect(() => cachedKeyStore(none, untyped({ ttl: 5 })())).toThrow(
       'options.ttl does not exist.',
     );
-    expect(() => cachedKeyStore(untyped({})())).toThrow('store must be an object with find().');
+    expect(() => cachedKeyStore(untyped({})())).toThrow('store must be an object with find()');
     expect(() => cachedKeyStore(none, { ttlMs: 10, staleMs: 9 })).toThrow(
       'cachedKeyStore: options.staleMs must be at least ttlMs. Raise it, or leave it out to serve',
     );

@@ -10,10 +10,18 @@ const issued = issueKey({ group: 'staff', limitNanos: 100n });
 it.each([
   ['a list', [issued], 'memoryKeyStore: options must be an object of options'],
   ['text', 'secret', 'memoryKeyStore: options must be an object of options'],
-  ['a key without its secret', { keys: [issued.key] }, 'options.keys[0].secret must be the text'],
+  [
+    'a key without its secret',
+    { keys: [issued.key] },
+    'options.keys[0].secret is missing, and must be the text',
+  ],
   ['a secret alone', { keys: ['secret'] }, 'options.keys[0] must be a secret and its key'],
   ['one key', { keys: issued }, 'options.keys must be a list of { secret, key }. Give it what'],
-  ['a key without an id', { keys: [{ secret: 'a', key: {} }] }, 'options.keys[0].key.id must be'],
+  [
+    'a key without an id',
+    { keys: [{ secret: 'a', key: {} }] },
+    'options.keys[0].key.id is missing, and must be',
+  ],
   ['a misspelt option', { key: [issued] }, 'options.key does not exist.'],
   ['a pepper of another type', { pepper: 5 }, 'options.pepper must be text'],
 ])('%s', (_what, options, text) => {

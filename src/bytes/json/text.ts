@@ -68,7 +68,7 @@ export function invalidJson(at: number): GatewayError {
   return new GatewayError(
     'invalid_request',
     `The request body is not valid JSON at byte ${at}. Send one JSON object (RFC 8259).`,
-    { reason: 'invalid_json' },
+    { reason: 'invalid_json', atByte: at },
   );
 }
 

@@ -118,7 +118,7 @@ function duplicateName(start: number): GatewayError {
   return new GatewayError(
     'invalid_request',
     `The request body names a member twice in one object, at byte ${start}. Send each name once.`,
-    { reason: 'duplicate_key' },
+    { reason: 'duplicate_key', atByte: start },
   );
 }
 
