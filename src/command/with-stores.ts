@@ -6,7 +6,7 @@ import type { ReadConfig } from './config/read.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import { configFile } from './config-file.ts';
 import { type DatabaseName, type Databases, openDatabases } from './databases.ts';
-import { prepareTables } from './prepare-tables.ts';
+import { prepareTables } from './migrate.ts';
 import { makeStores, type Stores } from './stores.ts';
 
 /** What a command works on. */
