@@ -165,7 +165,8 @@ function signInLink(
         isWritten = true;
         writeFileSync(path, `${link}\n`, { mode: 0o600, flag: 'wx' });
       } catch (error) {
-        const message = `admin.signInFile can't be written (${thrownCode(error)}). Its folder must exist.`;
+        const code = thrownCode(error);
+        const message = `admin.signInFile can't be written (${code}). Its folder must exist.`;
         throw new CommandError(exitCodes.unreachable, message, error);
       }
     },

@@ -44,7 +44,8 @@ function append(path: string, text: string): void {
   try {
     appendFileSync(path, text, { mode: 0o600 });
   } catch (error) {
-    const message = `audit.file can't be written (${thrownCode(error)}). Its folder must exist and be writable.`;
+    const code = thrownCode(error);
+    const message = `audit.file can't be written (${code}). Its folder must exist and be writable.`;
     throw new CommandError(exitCodes.unreachable, message, error);
   }
 }

@@ -31,6 +31,6 @@ export function membersIn(tape: Tape, object: Value = root): readonly FoundMembe
 }
 
 /** Where a value is in its text. */
-export function spanOf(tape: Tape, value: Value): Span {
+function spanOf(tape: Tape, value: Value): Span {
   return { start: tape.start(value), end: tape.end(value) };
 }
