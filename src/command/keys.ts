@@ -2,26 +2,20 @@
  * `tollgate keys …`: issues, lists and changes keys in SQLite or PostgreSQL, with the admin
  * library.
  */
-import { dirname } from 'node:path';
-import { createAdmin } from '../admin/admin.ts';
+import type { Admin } from '../admin/admin.ts';
 import type { KeyBalance } from '../admin/balances.ts';
-import type { AdminCatalog } from '../admin/deps.ts';
 import { given as stated } from '../admin/http/shapes.ts';
 import type { KeySummary } from '../admin/key-summary.ts';
 import type { AdminKeys, KeyListQuery } from '../admin/keys.ts';
-import { createGateway } from '../gateway.ts';
 import type { IssuedKey } from '../issue-key.ts';
 import type { QuotaSubject } from '../ports/key-store.ts';
 import { formatMoney } from '../prices/amount.ts';
 import { randomIds } from '../random-ids.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
-import { auditTo } from './audit.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from './command.ts';
-import { jsonLog } from './log.ts';
-import { allModels } from './models.ts';
 import { type CountProgress, printJson, progress, table } from './output.ts';
 import { amountOf, dateOf } from './values.ts';
-import { type Need, type OpenStores, refuseMemory, withStores } from './with-stores.ts';
+import { actorOf, actorOption, withAdmin } from './with-admin.ts';
+import { type OpenStores, refuseMemory } from './with-stores.ts';
 
 /** What a command about keys works with. */
 interface Opened extends OpenStores {
@@ -31,58 +25,26 @@ interface Opened extends OpenStores {
 
 interface KeyCommand extends Omit<Command, 'run'> {
   /** It deletes stored replies too. */
-  readonly forgets?: true;
+  readonly forgets?: boolean;
   /** Reads the arguments, before anything is opened, and returns the task. */
   readonly task: (given: Given) => (opened: Opened) => Promise<void>;
 }
 
-/** Its gateway serves no call: the admin library needs one to end holds and to switch channels. */
-function keyCommand({ task, forgets, ...command }: KeyCommand): Command {
-  const needs: readonly Need[] = ['keys', 'quota'];
-  const stored: readonly Need[] = forgets ? ['results', 'responseIndex', 'items'] : [];
-  const run = async (given: Given): Promise<number> => {
+function keyCommand({ task, forgets = false, ...command }: KeyCommand): Command {
+  const run = (given: Given): Promise<number> => {
     const change = task(given);
-    const { clock, err, user } = given.around;
-    return withStores(given, [...needs, ...stored], async (open) => {
-      const { keyTable: keys, quota } = open.stores;
-      const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
-      // The command itself reports failures, so the events are not needed.
-      const onEvent = (): void => {};
-      const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
-      // Read only then, because it needs their databases.
-      const replies = forgets ? { replyStores: open.stores.replyStores } : {};
-      const catalog = await knownCatalog(open);
-      const admin = createAdmin({ gateway, keys, quota, catalog, ...replies, onAudit, clock });
-      try {
-        refuseMemory(open.stores.choice.keys, 'Keys');
-        await change({ ...open, keys: admin.keys, actor: given.text('actor') ?? user });
-        return exitCodes.done;
-      } finally {
-        admin.close();
-        await gateway.close();
-      }
-    });
+    const open = async ({ keys }: Admin, opened: OpenStores): Promise<number> => {
+      refuseMemory(opened.stores.choice.keys, 'Keys');
+      await change({ ...opened, keys, actor: actorOf(given) });
+      return exitCodes.done;
+    };
+    return withAdmin(given, open, { forgets });
   };
   return { ...command, run };
 }
 
-/** Keys can also be changed while the catalog can't be read; then nothing is said about groups. */
-async function knownCatalog({ read, databases, path }: OpenStores): Promise<AdminCatalog> {
-  const { store } = read.config.catalog;
-  const isOpen = store === undefined || databases[store] !== undefined;
-  const models = isOpen ? await allModels(read, databases, path).catch(() => undefined) : undefined;
-  const { find, list, models: all } = staticCatalog(models ?? []);
-  return { find, list, ...(models && { models: all }) };
-}
-
 /** The options of each command that changes a key. */
-const changeOptions: Command['options'] = {
-  actor: {
-    value: 'NAME',
-    text: 'who makes the change, for the audit trail; default: the user of this machine',
-  },
-  config: configOption,
-};
+const changeOptions: Command['options'] = { actor: actorOption, config: configOption };
 
 const subjectOptions: Command['options'] = {
   subject: {
